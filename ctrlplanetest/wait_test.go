@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -54,6 +55,9 @@ func TestFailureMessages(t *testing.T) {
 			"Deployment a-quota-",
 		}},
 		{"not gone", func(tb testing.TB) { cp.WaitGone(tb, cp.ObjectsByName(tb, "ns/default")...) }, []string{"1 of 1 object not gone: Namespace default", "its deletion was not requested"}},
+		{"an assertion", func(tb testing.TB) {
+			cp.Assert(tb, assert.Rules{NoHotLoop: true, Conflicts: []assert.Limit{{Of: "deployment", Most: 1000}}, FailedSyncs: []assert.Limit{{Of: "nosuch"}}})
+		}, []string{`--max-failed-syncs nosuch=0: unknown controller or client "nosuch"`}},
 		{"not settled", func(tb testing.TB) {
 			stop := writeUntilStopped(t, cp.Client(), cp.Namespace(tb))
 			defer stop()

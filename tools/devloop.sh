@@ -22,7 +22,7 @@ mkdir "$work/tmp"
 for copy in dev hand build; do
 	cp -R "$root/examples/operator" "$work/$copy"
 	cd "$work/$copy"
-	go mod edit -replace "github.com/ctrlplane/ctrlplane=$root"
+	go mod edit -replace "github.com/ctrlplane/ctrlplane=$root" -replace "github.com/ctrlplane/ctrlplane/instrument=$root/instrument"
 	sed -i.bak 's/localhost:8080/localhost:0/' main.go # two operators run at once
 done
 manifests="-f config/registry.yaml -f config/site.yaml"
@@ -40,7 +40,7 @@ started() { # FILE COUNT: waits until the workers have started as often
 	exit 1
 }
 median() { # LABEL
-	sort -n | awk -v label="$1" '{ v[NR] = $1 } END { printf "%-44s %6.2f s  (%.2f to %.2f)\n", label, v[int((NR + 1) / 2)] / 1000, v[1] / 1000, v[NR] / 1000 }'
+	sort -n | awk -v label="$1" '{ v[NR] = $1 } END { printf "%-44s median %6.2f s, lowest %6.2f s, highest %6.2f s\n", label, v[int((NR + 1) / 2)] / 1000, v[1] / 1000, v[NR] / 1000 }'
 }
 build() { go build -o "$work/built" .; }
 run() {

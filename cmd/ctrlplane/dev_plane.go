@@ -76,7 +76,7 @@ func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err erro
 	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
 		return err
 	}
-	if observer := p.server.Observer(); len(p.files) > 0 && observer != nil {
+	if observer := p.server.Observer(); p.manifests.given() && observer != nil {
 		settling, cancel := context.WithTimeout(ctx, devSettleTimeout)
 		_ = settled.Wait(settling, observer, settleHorizon, nil) // what never settles is no obstacle
 		cancel()

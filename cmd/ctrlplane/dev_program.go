@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,7 +75,7 @@ func execFlagIndex(args []string) int {
 // newProcess returns a process that is not started, with a group of its own, so that all
 // of it can be stopped. Ctrl-C reaches only ctrlplane, which stops it then.
 func (p *devProgram) newProcess(args []string) (*devProcess, error) {
-	command, err := newCommandProcess(args, func(to *os.File, _ bool) io.Writer { return to })
+	command, err := newCommandProcess(args)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func serveLessonPage(cfg *rest.Config, list []chosenLesson) (*webPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), cfg)
+	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -171,9 +171,12 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		return exitFailure, err
 	}
 	defer func() { code, err = r.finish(code, err) }()
-	c, err := newCommandProcess(args, r.report.recordOutput)
+	c, err := newCommandProcess(args)
 	if err != nil {
 		return startExitCode(err), err
+	}
+	if r.report.report != nil {
+		c.recordOutput(r.report.report.RecordOutput)
 	}
 	if err := r.startPlane(ctx, c); err != nil {
 		if ctx.Err() != nil {

@@ -34,17 +34,23 @@ type groupMember struct {
 }
 
 // newCommandProcess finds the command, so that nothing is started if it does not
-// exist. record, which wraps where the output goes, may return what it is given.
-func newCommandProcess(args []string, record func(to *os.File, stderr bool) io.Writer) (*commandProcess, error) {
+// exist.
+func newCommandProcess(args []string) (*commandProcess, error) {
 	path, err := lookPath(args[0])
 	if err != nil {
 		return nil, newStartError(args[0], err)
 	}
-	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: record(os.Stdout, false), WaitDelay: leftoverOutputDelay}
-	if cmd.Stderr = cmd.Stdout; !sameFile(os.Stdout, stderr) {
-		cmd.Stderr = record(stderr, true)
-	}
+	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, WaitDelay: leftoverOutputDelay}
 	return &commandProcess{cmd: cmd, exited: make(chan struct{})}, nil
+}
+
+// recordOutput makes the command write to what record returns instead of the files that it
+// inherits.
+func (c *commandProcess) recordOutput(record func(to io.Writer, stderr bool) io.Writer) {
+	c.cmd.Stdout = record(os.Stdout, false)
+	if c.cmd.Stderr = c.cmd.Stdout; !sameFile(os.Stdout, stderr) {
+		c.cmd.Stderr = record(stderr, true)
+	}
 }
 
 // sameFile reports whether both are the same open file, so that one pipe keeps the order

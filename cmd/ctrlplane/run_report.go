@@ -88,14 +88,6 @@ func (r *runReport) logPath(s *ctrlplane.Server) string {
 	return s.LogPath()
 }
 
-// recordOutput returns where the command writes to instead of a file.
-func (r *runReport) recordOutput(to *os.File, stderr bool) io.Writer {
-	if r.report == nil {
-		return to
-	}
-	return r.report.RecordOutput(to, stderr)
-}
-
 // beginStage records that the run has reached another stage; empty means its end.
 func (r *runReport) beginStage(stage string) {
 	r.mu.Lock()

@@ -83,8 +83,8 @@ With --detach it runs in the background, independent of the terminal, until
 	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
-	cmd.Flags().StringVar(&u.theme, "theme", "auto", themeFlagHelp)
 	cmd.Flags().BoolVar(&u.web, "web", false, "also serve a page for a projector on a loopback address; \"top --web\" has more options")
+	cmd.Flags().StringVar(&u.theme, "theme", "auto", themeFlagHelp)
 	return cmd
 }
 

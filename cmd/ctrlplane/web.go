@@ -24,20 +24,21 @@ type webFlags struct {
 }
 
 func (w *webFlags) add(f *pflag.FlagSet) {
-	f.BoolVar(&w.on, "web", false, "serve a page that shows the control plane as a moving diagram, and print its link")
+	f.BoolVar(&w.on, "web", false, "serve a page for a projector, and print its link")
 	f.StringVar(&w.listen.Address, "web-address", "", "HOST:PORT of the page (default: a free port of 127.0.0.1)")
 	f.BoolVar(&w.listen.Public, "web-public", false, "let the page be opened from the network, with TLS")
-	f.StringVar(&w.listen.CertFile, "web-cert-file", "", "file with the certificate of --web-public (default: a new one, self-signed)")
+	f.StringVar(&w.listen.CertFile, "web-cert-file", "", "file with the certificate of --web-public (default: self-signed)")
 	f.StringVar(&w.listen.KeyFile, "web-key-file", "", "file with the key of that certificate")
 	f.BoolVar(&w.readOnly, "read-only", false, "refuse all interventions from the page")
 }
 
-// check fails if there are flags of the page without the page.
+// check fails if there are flags of the page without the page, or if they do not fit
+// together.
 func (w *webFlags) check() error {
 	if !w.on && (w.listen != web.Listen{} || w.readOnly) {
 		return usage.Errorf("--web-address, --web-public, --web-cert-file, --web-key-file and --read-only need --web: add it, or leave them out")
 	}
-	return nil
+	return w.listen.Validate()
 }
 
 // pageSource is what a page shows, and how it intervenes.

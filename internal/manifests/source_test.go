@@ -40,7 +40,11 @@ func TestListRecursively(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range got {
-		got[i], _ = filepath.Rel(dir, got[i])
+		rel, err := filepath.Rel(dir, got[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[i] = filepath.ToSlash(rel)
 	}
 	want := []string{"a.yaml", "b/b.yaml", "b/c/d.yml", "z.json", "b/x.txt"}
 	if diff := cmp.Diff(want, got); diff != "" {

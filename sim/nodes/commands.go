@@ -17,6 +17,7 @@ import (
 type podChange struct {
 	namespace, name string
 	uid             types.UID
+	awaited         string // the version that was to be replaced, of a change that waited for that
 }
 
 // changeWorkers is how many Pods whose commands have changed are read at the same time.
@@ -34,7 +35,7 @@ func (s *simulation) startCommands() {
 		Client:      s.client,
 		Allocatable: s.registry.allocatable,
 		OnChange: func(namespace, name string, uid types.UID) {
-			s.changes.Add(podChange{namespace, name, uid})
+			s.changes.Add(podChange{namespace: namespace, name: name, uid: uid})
 		},
 		RecordEvent: func(pod *corev1.Pod, name, eventType, reason, message string) {
 			s.recorder.Event(eventObject(pod, name), eventType, reason, message)
@@ -86,7 +87,7 @@ func (s *simulation) processChanges() {
 }
 
 func (s *simulation) processChange(key podChange) {
-	if s.ctx.Err() != nil || s.pods.observesLater(key.uid) {
+	if s.ctx.Err() != nil || s.awaitsWrite(key) {
 		return
 	}
 	pod, err := s.client.CoreV1().Pods(key.namespace).Get(s.ctx, key.name, metav1.GetOptions{})
@@ -98,6 +99,25 @@ func (s *simulation) processChange(key podChange) {
 		s.log.Warn("cannot read a pod whose container has changed: retrying in 1 s", "namespace", key.namespace, "pod", key.name, "err", err)
 		time.AfterFunc(time.Second, func() { s.changes.Add(key) })
 	}
+}
+
+// pendingTimeout is how long a change waits for a write that is due, which may turn out
+// to change nothing.
+const pendingTimeout = time.Second
+
+// awaitsWrite reports whether a change needs no request, because a write is due or on its
+// way: its result is passed to the feed.
+func (s *simulation) awaitsWrite(key podChange) bool {
+	version := s.pods.pendingVersion(key.uid)
+	if key.awaited != "" {
+		return version != key.awaited
+	}
+	if version == "" {
+		return false
+	}
+	key.awaited = version
+	time.AfterFunc(pendingTimeout, func() { s.changes.Add(key) })
+	return true
 }
 
 // allocatable returns the allocatable resources of a node.

@@ -214,12 +214,11 @@ func (f *podFeed) playPod(pod *corev1.Pod, listed bool, what dueStage) {
 	sendEvent(f.ctx, f.events, informer.Modified, &copied)
 }
 
-// observesLater reports whether what has changed about the containers of a Pod is seen
-// without passing it again.
-func (f *podFeed) observesLater(uid types.UID) bool {
+// pendingVersion returns the version of a Pod that a write is about to replace.
+func (f *podFeed) pendingVersion(uid types.UID) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.registry.observesLater(uid)
+	return f.registry.pendingVersion(uid)
 }
 
 // freshNode returns the current Node of a Pod. The watch of nodes may lag behind the

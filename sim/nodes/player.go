@@ -69,10 +69,10 @@ func (p *player) process(ctx context.Context, key string) {
 }
 
 // isTemporary reports whether the same write may succeed later. After other errors the
-// object has to change first. client-go has retried server errors: see retryTransport.
+// object has to change first.
 func isTemporary(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err)
+		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
 }
 
 // startPlayers starts what writes the statuses of Pods and Nodes.

@@ -10,7 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/kwok/pkg/utils/informer"
 )
 
@@ -108,4 +113,53 @@ func TestPodIsPlayedByOne(t *testing.T) {
 	if plays := l.duePodStage(types.UID(pod.UID)); plays.name != "" {
 		t.Errorf("a deleted pod: %+v is due", plays)
 	}
+}
+
+// A Pod is deleted although the first attempt fails after its status was written, which
+// passes the Pod to the feed again.
+func TestDeleteIsRetried(t *testing.T) {
+	client := fake.NewClientset()
+	refused := make(chan struct{})
+	client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		select {
+		case <-refused:
+			return false, nil, nil
+		default:
+			close(refused)
+			return true, nil, apierrors.NewServiceUnavailable("not now")
+		}
+	})
+	f := startTestFleet(t, client, Config{Count: 1})
+	pod := testPod(nil)
+	api := client.CoreV1().Pods("n")
+	if _, err := api.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	running := waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning })
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	w, err := api.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	running.DeletionTimestamp, running.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now()}, new(int64)
+	running.ResourceVersion = "2"
+	if _, err := api.Update(ctx, running, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	<-refused
+	// What the watch delivers between the two attempts.
+	written, err := api.Get(ctx, pod.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written.ResourceVersion = "3"
+	f.simulation.pods.processPod(written, false)
+	for e := range w.ResultChan() {
+		if e.Type == watch.Deleted {
+			return
+		}
+	}
+	t.Error("the pod is not deleted")
 }

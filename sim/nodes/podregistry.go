@@ -20,7 +20,7 @@ type podEntry struct {
 	play            dueStage    // what the player is to do; zero if nothing
 	byKwok          bool        // kwok has been given a stage of a user for it
 	deleting        bool        // it is being deleted
-	pending         bool        // a write of its status is due now and has not been made from its containers yet
+	pending         bool        // a write of its status is due now or on its way
 	reportedError   string      // what was last reported to be wrong with its annotations
 	backoffs        restartBackoffs
 	described       bool // what is simulated about it has been reported
@@ -64,6 +64,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		return s
 	}
 	if e.deleting {
+		e.duePod = pod // deleting it may have to be tried again
 		return s
 	}
 	at.commands.mayStart = r.commands != nil
@@ -183,7 +184,7 @@ func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
-	if e == nil {
+	if e == nil || e.deleting && what.name == "" {
 		return false
 	}
 	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
@@ -223,7 +224,6 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
-	e.pending = false
 	e.deleting = e.duePod.DeletionTimestamp != nil
 	r.played.pods.setRendered(e.key)
 	at := r.placePod(e.duePod, e, nil)
@@ -231,13 +231,16 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	return e.duePod, at, nil
 }
 
-// observesLater reports whether a write that is due will see what has changed about the
-// containers of a Pod.
-func (r *podRegistry) observesLater(uid types.UID) bool {
+// pendingVersion returns the version of a Pod for which a write of its status is due or on
+// its way: the next version will show what has changed about its containers. It is empty
+// if no such write exists.
+func (r *podRegistry) pendingVersion(uid types.UID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.pods[uid]
-	return e != nil && e.pending
+	if e := r.pods[uid]; e != nil && e.pending {
+		return e.resourceVersion
+	}
+	return ""
 }
 
 // ignorePending is called when a stage of a user is played instead of what is due.

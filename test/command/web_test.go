@@ -24,6 +24,7 @@ func TestWebFlags(t *testing.T) {
 		"top --web-public":                        "need --web",
 		"top --web --ui json":                     "--web excludes --ui",
 		"top --web --metrics http://localhost:1/": "--web excludes",
+		"top --web --web-address 0.0.0.0:0":       "add --web-public",
 		"up --web --detach":                       `"ctrlplane top --web" once it runs`,
 	} {
 		program.RequireFailure(t, program.Command(t, strings.Fields(args)...), 2, says)

@@ -27,9 +27,6 @@ const (
 // bootSource is shown in place of a controller for the steps of a start.
 const bootSource = "start"
 
-// ownSource is the controller of what the control plane itself says, as that it was restored.
-const ownSource = "ctrlplane"
-
 // feedItem is the content of a line of the feed.
 type feedItem struct {
 	at         time.Time

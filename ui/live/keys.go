@@ -41,13 +41,13 @@ const (
 	stepOnce
 	showStep
 	stopStart
+	openPage
 	showTrace
 	showWhy
 	browse
 	copySelected
 	slower
 	faster
-	openPage
 	help
 	quit
 	stopNow
@@ -114,8 +114,8 @@ func keySections() []keySection {
 			{toggleFollow, []string{"f"}, "follow new activity, or stop following", "follow", inFeed},
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
-			{copySelected, []string{"y"}, "copy what is selected (OSC 52)", "", nil},
 			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
+			{copySelected, []string{"y"}, "copy what is selected (OSC 52)", "", nil},
 			{showWarnings, []string{"W"}, "show all warnings", "warnings", hasWarnings},
 		}},
 		{"Objects", []binding{

@@ -152,8 +152,8 @@ func newModel(ctx context.Context, o Options) model {
 	}
 	m := model{
 		ctx: ctx, source: o.Source, inspector: inspector, interventions: interventions, clientInterventions: inClients,
-		speed: speedOf(o.Source), browser: browserOf(o.Source),
-		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
+		speed: speedOf(o.Source), browser: browserOf(o.Source), purpose: o.Purpose, warn: o.Warnings,
+		page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local,
 		pulling: true, // Init starts the first pull

@@ -13,6 +13,9 @@ const (
 	pageLimit = 1000
 )
 
+// planeName is the name under which the control plane itself is recorded.
+const planeName = "ctrlplane"
+
 // feedEntry is a record, or a gap of missed records.
 type feedEntry struct {
 	id     uint64 // ascending
@@ -115,7 +118,7 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:
-			return page || e.Level >= levelError || e.Controller == ownSource
+			return page || e.Level >= levelError || e.Controller == planeName // a restore, the speed
 		case *observe.Delivered:
 			return page && e.Change != observe.Resynced
 		}

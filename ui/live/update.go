@@ -24,14 +24,14 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.applyPull(msg), nil
 	case interventionResult:
 		return m.applyIntervention(msg), nil
+	case pageResult:
+		return m.applyPage(msg), nil
 	case speedResult:
 		return m.applySpeed(msg)
 	case storyResult:
 		return m.applyStory(msg), nil
 	case browseResult:
 		return m.applyBrowse(msg), nil
-	case pageResult:
-		return m.applyPage(msg), nil
 	case inspectResult:
 		return m.applyInspection(msg), nil
 	case tea.KeyPressMsg:

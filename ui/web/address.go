@@ -35,6 +35,12 @@ type Listen struct {
 	CertFile, KeyFile string
 }
 
+// Validate returns a usage error if the fields do not fit together.
+func (l Listen) Validate() error {
+	_, err := l.resolve()
+	return err
+}
+
 // resolve returns the address to listen on. Its errors are usage errors.
 func (l Listen) resolve() (string, error) {
 	address := l.Address

@@ -1,0 +1,214 @@
+//go:build unix
+
+// Package docs_test runs the commands of README.md and docs/, as they stand there. A
+// block that cannot be run has a comment in front of it with the reason.
+package docs_test
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
+)
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+const root = "../.."
+
+// pageTimeout bounds the commands of one page.
+const pageTimeout = 3 * time.Minute
+
+// elsewhere are pages whose commands other tests run.
+var elsewhere = map[string]string{
+	"growing.md": "tools/growing, by make growing: it needs upstream's programs",
+}
+
+const createWeb = `kubectl create deployment web --image=nginx --replicas=3 >/dev/null && kubectl rollout status deployment web --timeout=60s >/dev/null
+`
+
+// writeGolden writes the golden file of docs/snapshots.md.
+const writeGolden = `mkdir testdata
+ctrlplane run -- sh -c 'ctrlplane wait -q settled && ctrlplane snapshot save first && kubectl apply -f manifests/ && ctrlplane wait -q -f manifests/ &&
+  ctrlplane wait -q settled && ctrlplane snapshot diff first --golden testdata/manifests.golden.yaml --update'
+`
+
+// setup is what a page takes for granted. Every page starts with a control plane in the
+// state after its start.
+var setup = map[string]string{
+	"ci.md":            "kubectl create namespace demo >/dev/null && kubectl apply -f manifests/ >/dev/null && kubectl -n demo create deployment web --image=nginx >/dev/null\n",
+	"interventions.md": createWeb,
+	"pods.md":          "kubectl run web --image=nginx >/dev/null\n",
+	"snapshots.md":     writeGolden,
+	"tracing.md":       createWeb + "kubectl create deployment shop --image=nginx >/dev/null\n",
+	"operators.md":     "kubectl create deployment shop --image=nginx >/dev/null\n",
+}
+
+// before and after are what happens around a command, by page and command.
+var before, after = map[[2]string]string{
+	{"interventions.md", "ctrlplane controllers held replicaset"}: "kubectl scale deployment web --replicas=9 >/dev/null\n",
+}, map[[2]string]string{
+	{"snapshots.md", "ctrlplane up -d --name other --from base"}: "ctrlplane --name other down\n",
+}
+
+// settle is the time that a reader takes.
+const settle = "ctrlplane wait -q settled --timeout 60s\n"
+
+// podName matches the name of a Pod in an example, which is another one in each run.
+var podName = regexp.MustCompile(`pod/web-[a-z0-9]+-[a-z0-9]{5}\b`)
+
+// pages returns the blocks with commands, by page.
+func pages(t *testing.T) map[string][]snippets.Block {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]snippets.Block{}
+	for _, file := range append(files, filepath.Join(root, "README.md")) {
+		blocks, err := snippets.Read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = slices.DeleteFunc(blocks, func(b snippets.Block) bool { return len(b.Commands) == 0 })
+		if len(blocks) > 0 {
+			all[filepath.Base(file)] = blocks
+		}
+	}
+	if len(all) < 8 {
+		t.Fatalf("only %d pages have commands: does the search still work?", len(all))
+	}
+	return all
+}
+
+// newWorkspace returns the folder in which the commands run.
+func newWorkspace(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"bin/kubectl": "#!/bin/sh\nexec \"" + program.Path() + "\" kubectl \"$@\"\n",
+		// The tests of the reader: what is run here is that they find the control plane.
+		"bin/go":             "#!/bin/sh\ntest \"$1\" = test && kubectl get namespace default -o name\n",
+		"manifests/web.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app}\nspec:\n  selector: {matchLabels: {app: app}}\n  template:\n    metadata: {labels: {app: app}}\n    spec: {containers: [{name: c, image: c}]}\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"bin/ctrlplane": program.Path(), "examples": filepath.Join(root, "examples")} {
+		abs, err := filepath.Abs(to)
+		if err == nil {
+			err = os.Symlink(abs, filepath.Join(dir, link))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// script is the shell script of a page.
+func script(page string, blocks []snippets.Block) (text string, commands int) {
+	text = "set -euo pipefail\n" + setup[page]
+	for _, b := range blocks {
+		if b.NotRun != "" {
+			continue
+		}
+		for _, c := range b.Commands {
+			at := [2]string{page, c}
+			text += settleBefore(c) + before[at] + podName.ReplaceAllString(c, `"$(kubectl get pods -l app=web -o name | head -n 1)"`) + "\n" + after[at]
+			commands++
+		}
+	}
+	return text, commands
+}
+
+// settleBefore returns what to wait for before a command that shows what controllers did
+// after the one before it.
+func settleBefore(command string) string {
+	if strings.Contains(command, "controllers ") || strings.Contains(command, "clients ") {
+		return "" // a paused controller does not settle
+	}
+	return settle
+}
+
+func TestCommandsOfThePages(t *testing.T) {
+	all := pages(t)
+	dir := newWorkspace(t)
+	data := filepath.Join(t.TempDir(), "data")
+	program.Up(t, data)
+	program.MustRun(t, data, "wait", "settled")
+	for _, page := range slices.Sorted(maps.Keys(all)) {
+		if elsewhere[page] != "" {
+			continue
+		}
+		text, commands := script(page, all[page])
+		if commands == 0 {
+			continue
+		}
+		t.Run(page, func(t *testing.T) {
+			cmd := program.Command(t)
+			cmd.Path, cmd.Args, cmd.Dir = "/bin/bash", []string{"bash", "-xc", text}, dir
+			cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+data, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+			if bash, err := exec.LookPath("bash"); err == nil {
+				cmd.Path = bash
+			}
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			stop := time.AfterFunc(pageTimeout, func() { _ = cmd.Process.Kill() })
+			defer stop.Stop()
+			if err := cmd.Run(); err != nil {
+				lines := strings.Split(out.String(), "\n")
+				t.Errorf("%v:\n%s", err, strings.Join(lines[max(len(lines)-40, 0):], "\n"))
+			}
+			program.MustRun(t, data, "reset")
+		})
+	}
+}
+
+// TestReasons checks that what is not run has a reason that a reader understands.
+func TestReasons(t *testing.T) {
+	run, skipped := 0, 0
+	used := map[[2]string]bool{}
+	for page, blocks := range pages(t) {
+		for _, b := range blocks {
+			for _, c := range b.Commands {
+				used[[2]string{page, c}] = true
+			}
+			if b.NotRun == "" {
+				run += len(b.Commands)
+				continue
+			}
+			skipped += len(b.Commands)
+			if len(b.NotRun) < 15 {
+				t.Errorf("%s: the reason %q is too short", b, b.NotRun)
+			}
+		}
+		if elsewhere[page] != "" && slices.ContainsFunc(blocks, func(b snippets.Block) bool { return b.NotRun != "" }) {
+			t.Errorf("%s: a block is not run", page)
+		}
+	}
+	for _, around := range []map[[2]string]string{before, after} {
+		for at := range around {
+			if !used[at] {
+				t.Errorf("%s does not contain the command %q any more", at[0], at[1])
+			}
+		}
+	}
+	t.Logf("%d commands are run, %d are not", run, skipped)
+	if skipped*2 > run {
+		t.Errorf("%d of %d commands are not run", skipped, run+skipped)
+	}
+}
