@@ -143,7 +143,7 @@ func TestFeedShowsEventsAndRestores(t *testing.T) {
 			Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedScheduling", Note: "0/3 nodes are available: 3 Insufficient cpu.", Regarding: webPod}},
 		&observe.Called{Controller: "kube-scheduler", Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Name: "web.2"},
 			Event: &observe.KubernetesEvent{Type: "Normal", Reason: "Scheduled", Regarding: webPod}},
-		&observe.Logged{Controller: planeName, Level: levelWarn, Message: "snapshot demo was restored"},
+		&observe.Logged{Controller: ownSource, Level: levelWarn, Message: "snapshot demo was restored"},
 	)
 	m := newTestModel(t, Options{Source: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: records}, webInspection()}, NoColor: true}, 140, 40)
 	got := m.View().Content
