@@ -236,6 +236,7 @@ func TestLoopRemembersWhatWasNotApplied(t *testing.T) {
 		f.prepareErr = errors.New("rejected")
 		c <- []string{"crd.yaml"}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		f.prepareErr = nil
 		c <- []string{"main.go"}
 	})

@@ -50,7 +50,7 @@ func TestPartlyRestoredErrorOfATemporaryFolder(t *testing.T) {
 	}
 	defer dir.Close()
 	target := Target{Dir: dir, Prefix: "/registry", Versions: Versions{Kubernetes: "v1.37.1"}}
-	store.failures = []error{errors.New("no answer")}
+	store.fail(errors.New("no answer"))
 	if err := target.RestoreInitial(t.Context(), store, path); err == nil || err.Error() != "only a part was restored: no answer: start again with an empty etcd" {
 		t.Errorf("got %v, want no promise that the next start restores the rest", err)
 	}

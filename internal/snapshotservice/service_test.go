@@ -80,6 +80,13 @@ func (s *fakeStore) write(state snapshot.State) {
 	s.set(state)
 }
 
+// fail makes the next replacements fail, but those for which the error is nil.
+func (s *fakeStore) fail(failures ...error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = failures
+}
+
 func (s *fakeStore) readRevisions() []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +249,7 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.set(stateOf(configMapB))
+	store.write(stateOf(configMapB))
 	done, err := s.Restore(t.Context(), file)
 	if err != nil || done.Created != 1 || done.Deleted != 1 || done.Revision != 3 {
 		t.Errorf("got %+v, %v; want 1 created, 1 deleted, revision 3", done, err)
@@ -282,8 +289,8 @@ func TestRestoreRollsBackAfterFailure(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			store.set(stateOf(configMapB))
-			store.failures = tt.failures
+			store.write(stateOf(configMapB))
+			store.fail(tt.failures...)
 			if _, err := s.Restore(t.Context(), file); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
@@ -344,7 +351,7 @@ func TestResetRestoresTheStateOfTheStart(t *testing.T) {
 	store := newFakeStore(configMapA)
 	s := newStartedService(t, (&parts{}).config(newTarget(t), store))
 	s.BeforeChange(t.Context())
-	store.set(stateOf(configMapB))
+	store.write(stateOf(configMapB))
 	for range 2 { // the second time from memory
 		if _, err := s.Reset(t.Context()); err != nil {
 			t.Fatal(err)
@@ -468,7 +475,7 @@ func TestFinishPendingRestoresAnInterruptedRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.failures = []error{errors.New("killed")}
+	store.fail(errors.New("killed"))
 	want, err := target.Decode(file)
 	if err != nil {
 		t.Fatal(err)
