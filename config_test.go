@@ -28,6 +28,8 @@ func fill(t *testing.T, v reflect.Value) {
 		v.SetString("set")
 	case reflect.Int, reflect.Int64:
 		v.SetInt(7)
+	case reflect.Uint8:
+		v.SetUint(7)
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Func:
@@ -77,7 +79,7 @@ func TestCopyConfigSharesNothing(t *testing.T) {
 	} {
 		list[0] = "changed"
 	}
-	original.Log.Path = "changed"
+	original.Log.Path, original.ManifestTexts[0].Name = "changed", "changed"
 	if diff := cmp.Diff(configuration(want), configuration(copied), functions); diff != "" {
 		t.Errorf("a change of the original has reached the copy (-want +copy):\n%s", diff)
 	}

@@ -29,7 +29,8 @@ type player struct {
 	now   func() time.Time
 	// play does what is due for a key. If it is too early, it returns when to play.
 	play func(ctx context.Context, key string) (later time.Time, err error)
-	// failed receives errors after which it is not tried again.
+	// failed receives an error of a first attempt that time alone does not mend. The key is
+	// tried again all the same.
 	failed func(key string, err error)
 }
 
@@ -57,19 +58,19 @@ func (p *player) process(ctx context.Context, key string) {
 	later, err := p.play(ctx, key)
 	switch {
 	case ctx.Err() != nil:
-	case err != nil && isTemporary(err):
-		p.queue.AddRateLimited(key)
+	case err != nil && !apierrors.IsNotFound(err):
+		if p.queue.NumRequeues(key) == 0 && !isTemporary(err) {
+			p.failed(key, err)
+		}
+		p.queue.AddRateLimited(key) // a kubelet tries again, too, until the object is as it wants
 		return
-	case err != nil:
-		p.failed(key, err)
 	case !later.IsZero():
 		p.schedule(key, later)
 	}
 	p.queue.Forget(key)
 }
 
-// isTemporary reports whether the same write may succeed later. After other errors the
-// object has to change first.
+// isTemporary reports whether the same write is likely to succeed soon.
 func isTemporary(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
@@ -119,7 +120,9 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 		}
 	}
 	if due.deletes() {
-		if err := api.Delete(ctx, pod.Name, *metav1.NewDeleteOptions(0)); err != nil {
+		// Another Pod may have the name by now.
+		options := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(uid)}
+		if err := api.Delete(ctx, pod.Name, options); err != nil {
 			return time.Time{}, fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}

@@ -28,10 +28,11 @@ func TestPlayer(t *testing.T) {
 		due := began.Add(time.Hour)
 		answers := map[string][]error{
 			"busy":   {apierrors.NewTooManyRequests("wait", 0), apierrors.NewServiceUnavailable("wait"), nil},
-			"broken": {errors.New("invalid")},
+			"broken": {errors.New("invalid"), errors.New("invalid"), nil},
+			"gone":   {apierrors.NewNotFound(corev1.Resource("pods"), "gone")},
 		}
 		played := map[string][]time.Duration{}
-		failed := map[string]string{}
+		failed := map[string][]string{}
 		play := func(_ context.Context, key string) (time.Time, error) {
 			if key == "later" && time.Now().Before(due) {
 				return due, nil
@@ -43,7 +44,7 @@ func TestPlayer(t *testing.T) {
 			}
 			return time.Time{}, answers[key][n]
 		}
-		p := newPlayer(time.Now, play, func(key string, err error) { failed[key] = err.Error() })
+		p := newPlayer(time.Now, play, func(key string, err error) { failed[key] = append(failed[key], err.Error()) })
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -51,18 +52,20 @@ func TestPlayer(t *testing.T) {
 		}()
 		p.schedule("busy", began)
 		p.schedule("broken", began)
+		p.schedule("gone", began)
 		p.schedule("later", began.Add(time.Minute)) // earlier than what is due now
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
 		want := map[string][]time.Duration{
 			"busy":   {0, minWriteDelay, 3 * minWriteDelay},
-			"broken": {0},
+			"broken": {0, minWriteDelay, 3 * minWriteDelay},
+			"gone":   {0},
 			"later":  {time.Hour},
 		}
 		if diff := cmp.Diff(want, played); diff != "" {
 			t.Errorf("played (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(map[string]string{"broken": "invalid"}, failed); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"broken": {"invalid"}}, failed); diff != "" {
 			t.Errorf("failed (-want +got):\n%s", diff)
 		}
 		cancel()
@@ -120,17 +123,20 @@ func TestPodIsPlayedByOne(t *testing.T) {
 func TestDeleteIsRetried(t *testing.T) {
 	client := fake.NewClientset()
 	refused := make(chan struct{})
-	client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+	pod := testPod(nil)
+	client.PrependReactor("delete", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if p := a.(clienttesting.DeleteActionImpl).DeleteOptions.Preconditions; p == nil || p.UID == nil || *p.UID != pod.UID {
+			t.Errorf("preconditions %v: another Pod of that name would be deleted", p)
+		}
 		select {
 		case <-refused:
 			return false, nil, nil
 		default:
 			close(refused)
-			return true, nil, apierrors.NewServiceUnavailable("not now")
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), pod.Name, errors.New("a webhook denies it"))
 		}
 	})
 	f := startTestFleet(t, client, Config{Count: 1})
-	pod := testPod(nil)
 	api := client.CoreV1().Pods("n")
 	if _, err := api.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
