@@ -109,7 +109,7 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	program.RequireFailure(t, cmd, 1, "no control plane is running in /no/such/folder, the value of CTRLPLANE_DATA_DIR")
 	cmd = program.Command(t, "up")
 	cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+out)
-	program.RequireFailure(t, cmd, 1, out+" is in use")
+	program.RequireFailure(t, cmd, 1, "is already running at https://")
 	p.Kill()
 }
 

@@ -193,7 +193,7 @@ func (t *clientsTest) testMetrics(p *program.ControlPlane) {
 	if want := []string{shopOperator + " gadget 0 7 -1 -1", shopOperator + " widget 3 12 -1 -1"}; !slices.Equal(found, want) {
 		t.Errorf("queues of another process: %q", found)
 	}
-	t.says(t.run("status"), "widget "+shopOperator+" 3 ?")
+	t.says(t.run("status"), "shop-operator widget 3 ?")
 }
 
 // testPause holds the writes of clients. ctrlplane's own requests are not held.

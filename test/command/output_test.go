@@ -105,8 +105,8 @@ func TestStatus(t *testing.T) {
 		format, text, has, lacks string
 	}{
 		{"brief", brief, "is ready and settled", ""},
-		{"brief", brief, "replicaset-controller", "statefulset-controller"},
-		{"brief", brief, "cronjob-controller", ""},
+		{"brief", brief, "\nreplicaset ", "\nstatefulset "},
+		{"brief", brief, "\ncronjob ", ""},
 		{"wide", wide, "is ready and settled", ""},
 		{"wide", wide, "statefulset-controller", ""},
 	} {
