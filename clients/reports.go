@@ -14,6 +14,10 @@ const (
 	maxReport = 2 << 20
 	// maxReportRecords is the number of records that a report may have.
 	maxReportRecords = 4096
+	// maxEventAdds is the number of keys that an event may name as added, and that of those it
+	// may name as added with a delay. maxReportWaiting is that of the waiting keys of a
+	// controller. The instrument module keeps to both.
+	maxEventAdds, maxReportWaiting = 256, 10
 	// maxReportsPerSecond and maxRecordsPerSecond are how much a client may report.
 	maxReportsPerSecond = 200
 	maxRecordsPerSecond = 20000
@@ -73,6 +77,14 @@ func (r *Report) validate() error {
 	for _, q := range r.Controllers {
 		if err := checkControllerName(q.Name); err != nil {
 			return err
+		}
+		if len(q.Waiting) > maxReportWaiting {
+			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), maxReportWaiting)
+		}
+	}
+	for i := range r.Records {
+		if e := r.Records[i].Event; e != nil && max(len(e.Adds), len(e.Later)) > maxEventAdds {
+			return fmt.Errorf("an event with %d adds and %d later ones: at most %d of each can be reported", len(e.Adds), len(e.Later), maxEventAdds)
 		}
 	}
 	return nil

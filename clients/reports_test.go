@@ -176,6 +176,9 @@ func TestReportsAreRefused(t *testing.T) {
 		"many controllers":  {operator, encode(Report{Session: "s", Controllers: many}), 400, "65 controllers"},
 		"no name":           {operator, encode(Report{Session: "s", Controllers: many[:1]}), 400, "of a controller"},
 		"control character": {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a\x1b[2J"}}}), 400, "of a controller"},
+		"many waiting":      {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a", Waiting: make([]uint64, maxReportWaiting+1)}}}), 400, "11 waiting keys"},
+		"many adds":         {operator, encode(Report{Session: "s", Records: []ReportedRecord{{Event: &ReportedEvent{ID: 1, Adds: make([]uint64, maxEventAdds+1)}}}}), 400, "257 adds"},
+		"many later":        {operator, encode(Report{Session: "s", Records: []ReportedRecord{{}, {Event: &ReportedEvent{ID: 1, Later: make([]time.Time, maxEventAdds+1)}}}}), 400, "257 later"},
 		"many records":      {operator, encode(Report{Session: "s", Records: make([]ReportedRecord, maxReportRecords+1)}), 400, "4097 records"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -244,6 +247,19 @@ func TestHostileReports(t *testing.T) {
 		if s := f.clients.sorted()[0].reports.syncOf(header); s != nil {
 			t.Errorf("header %q is of sync %+v", header, s)
 		}
+	}
+}
+
+// A list that is repeated in a report does not keep the memory of the first one.
+func TestRepeatedList(t *testing.T) {
+	f := newReportFixture(t)
+	many := "[1" + strings.Repeat(",1", 100_000) + "]"
+	body := `{"version":1,"session":"s","number":1,"controllers":[{"name":"site","waiting":` + many + `,"waiting":[1]}]}`
+	if status, text := f.post(operator, operatorAgent, []byte(body)); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	if n := cap(f.clients.sorted()[0].reports.sessions["s"].queues["site"].Waiting); n > maxReportWaiting {
+		t.Errorf("room for %d waiting keys is kept", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,9 +150,10 @@ func (c *Clients) apply(cl *client, program string, r *Report) {
 	if skew := now.Sub(r.Sent); skew.Abs() > maxClockSkew {
 		s.skew = skew
 	}
-	for i := range r.Controllers {
-		if q := &r.Controllers[i]; found[q.Name] != nil {
-			s.queues[q.Name] = q
+	for _, q := range r.Controllers {
+		if found[q.Name] != nil {
+			q.Waiting = slices.Clone(q.Waiting) // what was decoded may have room for many more
+			s.queues[q.Name] = &q
 			found[q.Name].setConnected()
 		}
 	}
