@@ -57,7 +57,10 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 		w.Header().Set("Retry-After", "1")
 		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports or %d records in a second", maxReportsPerSecond, maxRecordsPerSecond)
 	}
-	c.apply(cl, programName(req.UserAgent()), &r)
+	if !c.apply(cl, programName(req.UserAgent()), &r) {
+		w.Header().Set("Retry-After", "1")
+		return http.StatusTooManyRequests, fmt.Errorf("too many processes report: at most %d of a client and %d in all can", maxSessions, maxAllSessions)
+	}
 	return http.StatusOK, nil
 }
 
@@ -106,5 +109,9 @@ func (r *reportedState) allow(records int, now time.Time) bool {
 	}
 	r.secondReports++
 	r.secondRecords += records
-	return r.secondReports <= maxReportsPerSecond && r.secondRecords <= maxRecordsPerSecond
+	if r.secondReports > maxReportsPerSecond || r.secondRecords > maxRecordsPerSecond {
+		r.refused++
+		return false
+	}
+	return true
 }

@@ -278,6 +278,31 @@ func TestReportRate(t *testing.T) {
 	if refused == 0 {
 		t.Error("no report was refused")
 	}
+	if c := f.clients.Snapshot()[0]; c.ReportsRefused != int64(refused) {
+		t.Errorf("%d refused reports are counted, not %d", c.ReportsRefused, refused)
+	}
+}
+
+// The report of a process too many is refused and counted, and taken once another has ended.
+func TestTooManyProcesses(t *testing.T) {
+	f := newReportFixture(t)
+	for i := range maxSessions {
+		f.report(Report{Session: fmt.Sprint(i), Number: 1, Controllers: []QueueReport{siteQueue()}})
+	}
+	body, err := json.Marshal(Report{Version: wireVersion, Session: "s", Number: 1, Sent: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text := f.post(operator, operatorAgent, body); status != http.StatusTooManyRequests || !strings.Contains(text, "at most 8 of a client and 64 in all") {
+		t.Errorf("%d %s", status, text)
+	}
+	if c := f.clients.Snapshot()[0]; c.ReportsRefused != 1 {
+		t.Errorf("%+v", c)
+	}
+	f.report(Report{Session: "0", Number: 2, Ended: true})
+	if status, text := f.post(operator, operatorAgent, body); status != http.StatusOK {
+		t.Errorf("after the end of another: %d %s", status, text)
+	}
 }
 
 // A process that is silent for some time is gone; one that a session was forgotten of
