@@ -26,6 +26,7 @@ const (
 // handleReport takes a report of a client about its own controllers. Any client that is
 // authenticated may send one: it cannot say anything about others.
 func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who user.Info) {
+	w.Header().Set(answerHeader, "1")
 	status, err := c.takeReport(w, req, who)
 	if err != nil {
 		http.Error(w, err.Error(), status)

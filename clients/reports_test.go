@@ -38,6 +38,9 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 	req.Header.Set("User-Agent", agent)
 	w := httptest.NewRecorder()
 	f.clients.Handle(w, req, who, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { f.Error("a report was passed on") }))
+	if w.Header().Get(answerHeader) != "1" {
+		f.Error("the answer does not say that it is ctrlplane's")
+	}
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
