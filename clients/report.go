@@ -5,6 +5,9 @@ import "time"
 // syncHeader names the sync that makes a request: SESSION/CONTROLLER/SYNC.
 const syncHeader = "Ctrlplane-Sync"
 
+// answerHeader is "1" in each answer to a report: it tells ctrlplane from other servers.
+const answerHeader = "Ctrlplane-Reports"
+
 // wireVersion is the version of reports that is understood.
 const wireVersion = 1
 

@@ -187,7 +187,7 @@ const maxWaitingShown = 10
 func (r *reportedState) addTo(v *observe.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v.ReportsDropped = r.dropped
+	v.ReportsDropped, v.ReportsRefused = r.dropped, r.refused
 	for _, s := range r.sessions {
 		v.ReportsDropped += s.dropped
 	}

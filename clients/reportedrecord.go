@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -37,7 +38,7 @@ func (s *session) applyEvent(c *reportedController, e *ReportedEvent, now time.T
 	took := min(max(e.Took, 0), maxAge)
 	at := s.time(e.Time.Add(took), now)
 	d := &observe.Delivered{
-		Change: change, ResourceVersion: shortText(e.ResourceVersion), Deleting: e.Deleting, Took: took, Adds: e.Adds,
+		Change: change, ResourceVersion: shortText(e.ResourceVersion), Deleting: e.Deleting, Took: took, Adds: slices.Clone(e.Adds),
 		Object: observe.Object{
 			Group: shortText(e.Group), Resource: shortText(e.Resource), Kind: shortText(e.Kind),
 			Namespace: shortText(e.Namespace), Name: shortText(e.Name), UID: shortText(e.UID),

@@ -14,6 +14,10 @@ const (
 	maxReport = 2 << 20
 	// maxReportRecords is the number of records that a report may have.
 	maxReportRecords = 4096
+	// maxEventAdds is the number of keys that an event may name as added, and that of those it
+	// may name as added with a delay. maxReportWaiting is that of the waiting keys of a
+	// controller. The instrument module keeps to both.
+	maxEventAdds, maxReportWaiting = 256, 10
 	// maxReportsPerSecond and maxRecordsPerSecond are how much a client may report.
 	maxReportsPerSecond = 200
 	maxRecordsPerSecond = 20000
@@ -22,6 +26,7 @@ const (
 // handleReport takes a report of a client about its own controllers. Any client that is
 // authenticated may send one: it cannot say anything about others.
 func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who user.Info) {
+	w.Header().Set(answerHeader, "1")
 	status, err := c.takeReport(w, req, who)
 	if err != nil {
 		http.Error(w, err.Error(), status)
@@ -53,7 +58,10 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 		w.Header().Set("Retry-After", "1")
 		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports or %d records in a second", maxReportsPerSecond, maxRecordsPerSecond)
 	}
-	c.apply(cl, programName(req.UserAgent()), &r)
+	if !c.apply(cl, programName(req.UserAgent()), &r) {
+		w.Header().Set("Retry-After", "1")
+		return http.StatusTooManyRequests, fmt.Errorf("too many processes report: at most %d of a client and %d in all can", maxSessions, maxAllSessions)
+	}
 	return http.StatusOK, nil
 }
 
@@ -73,6 +81,14 @@ func (r *Report) validate() error {
 	for _, q := range r.Controllers {
 		if err := checkControllerName(q.Name); err != nil {
 			return err
+		}
+		if len(q.Waiting) > maxReportWaiting {
+			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), maxReportWaiting)
+		}
+	}
+	for i := range r.Records {
+		if e := r.Records[i].Event; e != nil && max(len(e.Adds), len(e.Later)) > maxEventAdds {
+			return fmt.Errorf("an event with %d adds and %d later ones: at most %d of each can be reported", len(e.Adds), len(e.Later), maxEventAdds)
 		}
 	}
 	return nil
@@ -94,5 +110,9 @@ func (r *reportedState) allow(records int, now time.Time) bool {
 	}
 	r.secondReports++
 	r.secondRecords += records
-	return r.secondReports <= maxReportsPerSecond && r.secondRecords <= maxRecordsPerSecond
+	if r.secondReports > maxReportsPerSecond || r.secondRecords > maxRecordsPerSecond {
+		r.refused++
+		return false
+	}
+	return true
 }

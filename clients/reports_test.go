@@ -38,6 +38,9 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 	req.Header.Set("User-Agent", agent)
 	w := httptest.NewRecorder()
 	f.clients.Handle(w, req, who, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { f.Error("a report was passed on") }))
+	if w.Header().Get(answerHeader) != "1" {
+		f.Error("the answer does not say that it is ctrlplane's")
+	}
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
 
@@ -176,6 +179,9 @@ func TestReportsAreRefused(t *testing.T) {
 		"many controllers":  {operator, encode(Report{Session: "s", Controllers: many}), 400, "65 controllers"},
 		"no name":           {operator, encode(Report{Session: "s", Controllers: many[:1]}), 400, "of a controller"},
 		"control character": {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a\x1b[2J"}}}), 400, "of a controller"},
+		"many waiting":      {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a", Waiting: make([]uint64, maxReportWaiting+1)}}}), 400, "11 waiting keys"},
+		"many adds":         {operator, encode(Report{Session: "s", Records: []ReportedRecord{{Event: &ReportedEvent{ID: 1, Adds: make([]uint64, maxEventAdds+1)}}}}), 400, "257 adds"},
+		"many later":        {operator, encode(Report{Session: "s", Records: []ReportedRecord{{}, {Event: &ReportedEvent{ID: 1, Later: make([]time.Time, maxEventAdds+1)}}}}), 400, "257 later"},
 		"many records":      {operator, encode(Report{Session: "s", Records: make([]ReportedRecord, maxReportRecords+1)}), 400, "4097 records"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -247,6 +253,19 @@ func TestHostileReports(t *testing.T) {
 	}
 }
 
+// A list that is repeated in a report does not keep the memory of the first one.
+func TestRepeatedList(t *testing.T) {
+	f := newReportFixture(t)
+	many := "[1" + strings.Repeat(",1", 100_000) + "]"
+	body := `{"version":1,"session":"s","number":1,"controllers":[{"name":"site","waiting":` + many + `,"waiting":[1]}]}`
+	if status, text := f.post(operator, operatorAgent, []byte(body)); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	if n := cap(f.clients.sorted()[0].reports.sessions["s"].queues["site"].Waiting); n > maxReportWaiting {
+		t.Errorf("room for %d waiting keys is kept", n)
+	}
+}
+
 func TestReportRate(t *testing.T) {
 	f := newReportFixture(t)
 	body, err := json.Marshal(Report{Version: wireVersion, Session: "s"})
@@ -261,6 +280,31 @@ func TestReportRate(t *testing.T) {
 	}
 	if refused == 0 {
 		t.Error("no report was refused")
+	}
+	if c := f.clients.Snapshot()[0]; c.ReportsRefused != int64(refused) {
+		t.Errorf("%d refused reports are counted, not %d", c.ReportsRefused, refused)
+	}
+}
+
+// The report of a process too many is refused and counted, and taken once another has ended.
+func TestTooManyProcesses(t *testing.T) {
+	f := newReportFixture(t)
+	for i := range maxSessions {
+		f.report(Report{Session: fmt.Sprint(i), Number: 1, Controllers: []QueueReport{siteQueue()}})
+	}
+	body, err := json.Marshal(Report{Version: wireVersion, Session: "s", Number: 1, Sent: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text := f.post(operator, operatorAgent, body); status != http.StatusTooManyRequests || !strings.Contains(text, "at most 8 of a client and 64 in all") {
+		t.Errorf("%d %s", status, text)
+	}
+	if c := f.clients.Snapshot()[0]; c.ReportsRefused != 1 {
+		t.Errorf("%+v", c)
+	}
+	f.report(Report{Session: "0", Number: 2, Ended: true})
+	if status, text := f.post(operator, operatorAgent, body); status != http.StatusOK {
+		t.Errorf("after the end of another: %d %s", status, text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ type reportedState struct {
 	sessions    map[string]*session
 	controllers map[string]*reportedController // by the name in reports
 	dropped     int64                          // records, of sessions that have ended
+	refused     int64                          // reports, for which there was no room
 
 	second                       int64 // of the following
 	secondReports, secondRecords int
@@ -129,8 +131,9 @@ func (s *session) due(t, now time.Time) time.Time {
 	return t
 }
 
-// apply applies a report of a client.
-func (c *Clients) apply(cl *client, program string, r *Report) {
+// apply applies a report of a client. It reports whether it could: there may be too many
+// sessions.
+func (c *Clients) apply(cl *client, program string, r *Report) bool {
 	now := time.Now()
 	found := map[string]*reportedController{}
 	for _, q := range r.Controllers {
@@ -142,16 +145,21 @@ func (c *Clients) apply(cl *client, program string, r *Report) {
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	s := state.session(r.Session, &c.sessions)
-	if s == nil || r.Number <= s.number { // it was sent again: the answer was lost
-		return
+	if s == nil {
+		state.refused++
+		return false
+	}
+	if r.Number <= s.number { // it was sent again: the answer was lost
+		return true
 	}
 	s.number, s.seen, s.dropped, s.skew = r.Number, now, max(r.Dropped, 0), 0
 	if skew := now.Sub(r.Sent); skew.Abs() > maxClockSkew {
 		s.skew = skew
 	}
-	for i := range r.Controllers {
-		if q := &r.Controllers[i]; found[q.Name] != nil {
-			s.queues[q.Name] = q
+	for _, q := range r.Controllers {
+		if found[q.Name] != nil {
+			q.Waiting = slices.Clone(q.Waiting) // what was decoded may have room for many more
+			s.queues[q.Name] = &q
 			found[q.Name].setConnected()
 		}
 	}
@@ -162,6 +170,7 @@ func (c *Clients) apply(cl *client, program string, r *Report) {
 		state.endSession(r.Session, "its process has ended")
 		c.sessions.Add(-1)
 	}
+	return true
 }
 
 // session returns the session with an ID, which may be new; nil if there are too many.

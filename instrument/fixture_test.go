@@ -82,6 +82,7 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		p.reports = append(p.reports, r)
 	}
+	w.Header().Set(answerHeader, "1")
 	w.WriteHeader(p.status)
 }
 

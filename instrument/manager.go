@@ -25,7 +25,8 @@ func Manager(mgr manager.Manager) manager.Manager {
 		mgr.GetLogger().Error(err, "this operator is not reported to ctrlplane")
 		return mgr
 	}
-	own := *client // for reports
+	own := *client // for reports, which are for this server only
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	r.client = &own
 	client.Transport = &transport{next: transportOf(client), reporter: r}
 	return &observedManager{

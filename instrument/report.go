@@ -8,6 +8,9 @@ const reportPath = "/ctrlplane/v1/reports"
 // syncHeader names, in a request, the sync that makes it: SESSION/CONTROLLER/SYNC.
 const syncHeader = "Ctrlplane-Sync"
 
+// answerHeader is "1" in each answer of ctrlplane to a report.
+const answerHeader = "Ctrlplane-Reports"
+
 // wireVersion is the version of the wire format.
 const wireVersion = 1
 

@@ -59,8 +59,10 @@ type reporter struct {
 	dropped     uint64
 
 	// Of the goroutine that sends.
-	number uint64 // of the last report
-	unsent []byte // a report that was not answered
+	known   bool    // the server has said that it is ctrlplane
+	number  uint64  // of the last report
+	unsent  *report // that was not answered
+	refused bool    // the last report was
 }
 
 // entry is a record that was not sent. Of the end of a sync, what the rate limiter has
@@ -125,7 +127,7 @@ func (r *reporter) Start(ctx context.Context) error {
 	for r.run(ctx) {
 		r.waitForRecords(ctx)
 	}
-	if r.isOn() {
+	if r.known {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		_ = r.send(ending, true) // the control plane notices the end by itself, later
@@ -184,20 +186,29 @@ func (r *reporter) turnOff() {
 // time.
 func (r *reporter) send(ctx context.Context, ended bool) error {
 	for {
-		body, more := r.nextReport(ended)
-		status, err := r.post(ctx, body)
+		more := r.nextReport(ended)
+		status, err := r.post(ctx)
 		switch {
 		case err != nil:
 			return err
 		case status == http.StatusOK:
-			if r.state.Swap(on) == asking {
+			if !r.known { // that was the question; the controllers follow
+				r.known, more = true, true
+			} else if r.state.Swap(on) == asking {
 				r.log.Info("the controllers are reported to ctrlplane")
 			}
-			r.unsent = nil
+			r.unsent, r.refused = nil, false
 		case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
 			return fmt.Errorf("the server answers %d", status)
+		case r.known: // such as 401 while a token rotates: the next one may be taken
+			if !r.refused {
+				r.log.Info("the server refuses a report: its records are dropped", "status", status)
+			}
+			r.refused = true
+			r.drop()
+			return fmt.Errorf("the server refuses a report with %d", status)
 		default: // it is not ctrlplane, does not observe, or does not know this version
-			r.log.V(1).Info("the server takes no reports", "status", status)
+			r.log.Info("the server takes no reports: the controllers are not reported", "status", status)
 			r.turnOff()
 			return nil
 		}
@@ -207,10 +218,24 @@ func (r *reporter) send(ctx context.Context, ended bool) error {
 	}
 }
 
-// nextReport returns the next report, and whether there are more records than it has.
-func (r *reporter) nextReport(ended bool) (body []byte, more bool) {
+// drop drops the report that was not answered and counts its records.
+func (r *reporter) drop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropped += uint64(len(r.unsent.Records))
+	r.unsent = nil
+}
+
+// nextReport makes the next report unsent, and returns whether there are more records than
+// it has. The first one is empty: the server may be another one.
+func (r *reporter) nextReport(ended bool) (more bool) {
 	if r.unsent != nil {
-		return r.unsent, true
+		return true
+	}
+	if !r.known {
+		r.number++
+		r.unsent = &report{Version: wireVersion, Session: r.session, Number: r.number}
+		return true
 	}
 	select {
 	case <-r.wake:
@@ -221,7 +246,7 @@ func (r *reporter) nextReport(ended bool) (body []byte, more bool) {
 	taken, controllers := slices.Clone(r.records[:n]), r.controllers
 	r.records = slices.Delete(r.records, 0, n)
 	more = len(r.records) > 0
-	v := report{Version: wireVersion, Session: r.session, Sent: time.Now(), Dropped: r.dropped, Ended: ended && !more}
+	v := &report{Version: wireVersion, Session: r.session, Dropped: r.dropped, Ended: ended && !more}
 	r.mu.Unlock()
 	r.number++
 	v.Number = r.number
@@ -232,8 +257,8 @@ func (r *reporter) nextReport(ended bool) (body []byte, more bool) {
 		e.complete()
 		v.Records = append(v.Records, e.record)
 	}
-	r.unsent, _ = json.Marshal(v) // has only values that can be encoded
-	return r.unsent, more
+	r.unsent = v
+	return more
 }
 
 // complete adds what was not known when the sync ended.
@@ -257,8 +282,11 @@ func (c *controller) report() controllerReport {
 	return v
 }
 
-// post sends a report and returns the status of the answer.
-func (r *reporter) post(ctx context.Context, body []byte) (status int, err error) {
+// post sends the report that is unsent and returns the status of the answer; 404 if that
+// is not ctrlplane's though it is OK.
+func (r *reporter) post(ctx context.Context) (status int, err error) {
+	r.unsent.Sent = time.Now()        // of this attempt: the clocks are compared by it
+	body, _ := json.Marshal(r.unsent) // has only values that can be encoded
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
@@ -271,5 +299,8 @@ func (r *reporter) post(ctx context.Context, body []byte) (status int, err error
 		return 0, err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
-	return resp.StatusCode, resp.Body.Close()
+	if status = resp.StatusCode; status == http.StatusOK && resp.Header.Get(answerHeader) != "1" {
+		status = http.StatusNotFound
+	}
+	return status, resp.Body.Close()
 }

@@ -25,6 +25,9 @@ type Client struct {
 	// ReportsDropped is the number of records that found no room in its buffer.
 	Controllers    []string `json:"controllers,omitempty"`
 	ReportsDropped int64    `json:"reportsDropped,omitempty"`
+	// ReportsRefused is the number of reports that were answered 429: more in a second, or of
+	// more processes, than are taken. A program may send them again.
+	ReportsRefused int64 `json:"reportsRefused,omitempty"`
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`

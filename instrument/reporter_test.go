@@ -1,0 +1,54 @@
+package instrument
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// Another server that answers 200 or redirects gets one empty report.
+func TestServerThatIsNotCtrlplane(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	for name, h := range map[string]http.Handler{
+		"200":      http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		"redirect": http.RedirectHandler(p.url+reportPath, http.StatusTemporaryRedirect),
+	} {
+		s := httptest.NewServer(h)
+		r := newOperator(t, s.URL).reporter()
+		r.append(record{Event: &eventRecord{ID: 1}})
+		if err := r.send(t.Context(), false); err != nil || !r.isOff() || r.known || p.asked != 0 {
+			t.Errorf("%s: %v, state %d, asked %d", name, err, r.state.Load(), p.asked)
+		}
+		s.Close()
+	}
+}
+
+// Once the server is known, a report that it refuses is dropped and counted, and one that
+// is sent again has the time of that attempt.
+func TestRefusedReport(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	r := newOperator(t, p.url).reporter()
+	r.append(record{Event: &eventRecord{ID: 1}})
+	if err := r.send(t.Context(), false); err != nil || !r.isOn() || len(p.reports) != 2 || len(p.reports[0].Records) != 0 || len(p.reports[1].Records) != 1 {
+		t.Fatalf("%v: %+v", err, p.reports)
+	}
+	p.setStatus(http.StatusUnauthorized)
+	r.append(record{Event: &eventRecord{ID: 2}})
+	if err := r.send(t.Context(), false); err == nil || !r.isOn() {
+		t.Errorf("%v, state %d", err, r.state.Load())
+	}
+	p.setStatus(http.StatusServiceUnavailable)
+	r.append(record{Event: &eventRecord{ID: 3}})
+	if err := r.send(t.Context(), false); err == nil {
+		t.Error("no error")
+	}
+	again := time.Now()
+	p.setStatus(http.StatusOK)
+	if err := r.send(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+	if v := p.reports[2]; v.Dropped != 1 || len(v.Records) != 1 || v.Records[0].Event.ID != 3 || v.Sent.Before(again.Round(0)) {
+		t.Errorf("%+v", v)
+	}
+}
