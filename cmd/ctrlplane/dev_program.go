@@ -114,10 +114,14 @@ func (c *devProcess) Ready() <-chan struct{} { return c.ready }
 
 // Begin implements devloop.Process.
 func (c *devProcess) Begin() error {
-	c.begun = true
 	if c.gate == nil {
-		return c.startCommand()
+		if err := c.startCommand(); err != nil {
+			return err // Stop must not wait for what has not started
+		}
+		c.begun = true
+		return nil
 	}
+	c.begun = true
 	return c.gate.open()
 }
 

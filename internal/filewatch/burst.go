@@ -1,17 +1,19 @@
 package filewatch
 
 import (
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"time"
 )
 
 // collect gathers paths and sends them, sorted, once none has arrived for a while, or
-// after maxDelay while they go on. It returns when stop is closed.
-func collect(stop <-chan struct{}, paths <-chan string, out chan<- []string, quiet time.Duration) {
-	pending := map[string]bool{}
-	var send chan<- []string // nil until there is something to send
-	var first time.Time      // when the oldest of pending arrived
+// after maxDelay while they go on. It leaves out files that have the known content, which is
+// that of their last report. It returns when stop is closed.
+func collect(stop <-chan struct{}, paths <-chan string, out chan<- []string, quiet time.Duration, known contents) {
+	pending := map[string]*[sha256.Size]byte{} // what is in the files once it is quiet
+	var send chan<- []string                   // nil until there is something to send
+	var first time.Time                        // when the oldest of pending arrived
 	timer := time.NewTimer(0)
 	<-timer.C
 	defer timer.Stop()
@@ -21,11 +23,22 @@ func collect(stop <-chan struct{}, paths <-chan string, out chan<- []string, qui
 			if len(pending) == 0 {
 				first = time.Now()
 			}
-			pending[path], send = true, nil
+			pending[path], send = nil, nil
 			timer.Reset(min(quiet, max(0, maxDelay-time.Since(first))))
 		case <-timer.C:
-			send = out
+			for path := range pending {
+				sum, changed := known.changed(path)
+				if pending[path] = sum; !changed {
+					delete(pending, path)
+				}
+			}
+			if len(pending) > 0 {
+				send = out
+			}
 		case send <- slices.Sorted(maps.Keys(pending)):
+			for path, sum := range pending {
+				known.learn(path, sum)
+			}
 			clear(pending)
 			send = nil
 		case <-stop:

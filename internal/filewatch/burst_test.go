@@ -13,7 +13,7 @@ func startCollect(t *testing.T) (chan<- string, <-chan []string) {
 	paths, out := make(chan string), make(chan []string)
 	go func() {
 		defer close(ended)
-		collect(stop, paths, out, defaultQuiet)
+		collect(stop, paths, out, defaultQuiet, contents{})
 	}()
 	t.Cleanup(func() {
 		close(stop)

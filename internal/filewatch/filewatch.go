@@ -2,7 +2,8 @@
 //
 // Changes that follow each other closely, such as those of an editor that saves or of a
 // code generator, are reported together once it is quiet. A change is never lost: what
-// happens while the receiver is busy is reported when it receives next.
+// happens while the receiver is busy is reported when it receives next. A file that is
+// written again with the content it had is no change.
 package filewatch
 
 import (
@@ -67,15 +68,21 @@ func New(cfg Config) (*Watcher, error) {
 		notify: notify, changed: make(chan string), reports: make(chan []string), errs: make(chan error, 1),
 		stop: make(chan struct{}), readers: make(chan struct{}),
 	}
+	known := contents{}
 	for _, r := range cfg.Roots {
-		if err := w.addRoot(r); err != nil {
+		files, err := w.addRoot(r)
+		if err != nil {
 			return nil, errors.Join(err, notify.Close())
+		}
+		for _, f := range files {
+			sum, _ := known.changed(f)
+			known.learn(f, sum)
 		}
 	}
 	collecting := make(chan struct{})
 	go func() {
 		defer close(collecting)
-		collect(w.stop, w.changed, w.reports, cmp.Or(cfg.Quiet, defaultQuiet))
+		collect(w.stop, w.changed, w.reports, cmp.Or(cfg.Quiet, defaultQuiet), known)
 	}()
 	go func() {
 		defer close(w.readers)
@@ -100,14 +107,15 @@ func (w *Watcher) Close() error {
 	return err
 }
 
-func (w *Watcher) addRoot(r Root) error {
+// addRoot watches a root and returns the files of interest in it.
+func (w *Watcher) addRoot(r Root) (files []string, err error) {
 	path, err := filepath.Abs(r.Path)
 	if err != nil {
-		return watchError(r.Path, err)
+		return nil, watchError(r.Path, err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return watchError(r.Path, err)
+		return nil, watchError(r.Path, err)
 	}
 	accept := r.Accept
 	if accept == nil {
@@ -115,10 +123,9 @@ func (w *Watcher) addRoot(r Root) error {
 	}
 	w.roots = append(w.roots, root{path: path, file: !info.IsDir(), accept: accept})
 	if !info.IsDir() {
-		return w.watchFolder(filepath.Dir(path))
+		return []string{path}, w.watchFolder(filepath.Dir(path))
 	}
-	_, err = w.addTree(path)
-	return err
+	return w.addTree(path)
 }
 
 // addTree watches a folder and those below it, and returns the files of interest in them.

@@ -1,10 +1,12 @@
 package filewatch
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,12 +34,20 @@ func watch(t *testing.T, roots ...Root) *Watcher {
 	return w
 }
 
+// write writes a file whose content no other has.
 func write(t *testing.T, path string) {
+	t.Helper()
+	writeText(t, path, fmt.Sprint(t.Name(), writes.Add(1)))
+}
+
+var writes atomic.Int64
+
+func writeText(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(t.Name()), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -104,6 +114,29 @@ func TestWatchSaving(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
+	requireChange(t, w, path)
+}
+
+// TestWatchSameContent writes files as a generator does that has nothing new to say.
+func TestWatchSameContent(t *testing.T) {
+	dir := t.TempDir()
+	path, next := filepath.Join(dir, "made.go"), filepath.Join(dir, "next.go")
+	writeText(t, path, "one")
+	w := watch(t, Root{dir, isGo})
+	writeText(t, path, "one")
+	time.Sleep(100 * time.Millisecond) // longer than it has to be quiet
+	write(t, next)
+	requireChange(t, w, next, path)
+	writeText(t, path, "two")
+	requireChange(t, w, path)
+	writeText(t, path, "two")
+	write(t, next)
+	requireChange(t, w, next, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	requireChange(t, w, path)
+	writeText(t, path, "two")
 	requireChange(t, w, path)
 }
 

@@ -76,6 +76,10 @@ func startDev(t *testing.T, args ...string) *devProcess {
 	args = append([]string{"dev", "--watch", "source", "--crds", "crds", "-f", "widget.yaml"}, args...)
 	d := &devProcess{cmd: program.Command(t, append(args, "--", "sh", "operator.sh")...), lines: make(chan string, 1000), ended: make(chan struct{})}
 	d.writeFile(t, "operator.sh", fakeOperator)
+	d.writeFile(t, "no-interpreter", "#!/no-such-interpreter\n")
+	if err := os.Chmod(filepath.Join(d.cmd.Dir, "no-interpreter"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	d.writeFile(t, "source/reply.yaml", "one\n")
 	d.writeFile(t, "crds/widgets.yaml", widgetManifests)
 	d.writeFile(t, "crds/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: x}\n")
@@ -147,6 +151,9 @@ func (d *devProcess) requireEnd(t *testing.T, code, child int) {
 		t.Errorf("exit code %d, want %d: %s%s", got, code, &d.seen, &d.stderr)
 	}
 	requireNothingLeft(t, d.cmd)
+	if child == 0 { // nothing was started
+		return
+	}
 	if state := processState(child); state != "" && state != "Z" {
 		t.Errorf("process %d of the operator is left in state %s", child, state)
 	}
@@ -236,6 +243,18 @@ func TestDevEndsAlone(t *testing.T) {
 			d.requireEnd(t, tt.code, child)
 		})
 	}
+}
+
+// TestDevEndsWithoutOperator ends dev after its command could not be started, which is
+// found out only when it is.
+func TestDevEndsWithoutOperator(t *testing.T) {
+	t.Parallel()
+	d := startDev(t, "--", "./no-interpreter")
+	d.requireLine(t, "check the path, and the interpreter if it is a script")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireEnd(t, 143, 0)
 }
 
 func TestDevRejects(t *testing.T) {

@@ -63,12 +63,18 @@ func checkLocal(dir string, parents []string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkPlugins(dir, k); err != nil {
+		return err
+	}
 	for _, ref := range references(k) {
+		if isRemote(ref) { // kustomize prefers to fetch it, even if there is such a folder
+			return remoteError(dir, ref)
+		}
 		path := filepath.Join(dir, ref)
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s refers to %q, which is not a file or folder beside it: what is elsewhere is not fetched: download it first", dir, ref)
+			return remoteError(dir, ref)
 		case info.IsDir():
 			if err := checkLocal(path, append(parents, dir)); err != nil {
 				return err
@@ -111,6 +117,24 @@ func references(k *types.Kustomization) []string {
 		if p.Path != "" {
 			refs = append(refs, p.Path)
 		}
+	}
+	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // kustomize still reads it
+		if p.Path != "" {
+			refs = append(refs, p.Path)
+		}
+	}
+	for _, p := range k.PatchesStrategicMerge { //nolint:staticcheck // kustomize still reads it
+		if isRemote(string(p)) || !strings.ContainsAny(string(p), "\n:") { // not inline
+			refs = append(refs, string(p))
+		}
+	}
+	for _, r := range k.Replacements {
+		if r.Path != "" {
+			refs = append(refs, r.Path)
+		}
+	}
+	if path := k.OpenAPI["path"]; path != "" {
+		refs = append(refs, path)
 	}
 	for _, g := range k.ConfigMapGenerator {
 		refs = append(refs, sourceFiles(g.KvPairSources)...)

@@ -1,9 +1,12 @@
 package kustomize
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
@@ -71,5 +74,72 @@ func TestBuildErrors(t *testing.T) {
 	}
 	if _, err := Build("https://example.com/x"); err == nil || !strings.Contains(err.Error(), "download it first") {
 		t.Errorf("a URL: %v", err)
+	}
+}
+
+// TestBuildFetchesNothing names a server wherever a kustomization may have a path.
+func TestBuildFetchesNothing(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	defer server.Close()
+	const transformer = "{apiVersion: builtin, kind: PatchTransformer, metadata: {name: p}, path: 'URL'}"
+	for name, text := range map[string]string{
+		"resources":      "resources: ['URL']",
+		"openapi":        "openapi: {path: 'URL'}",
+		"patches":        "patches: [{path: 'URL'}]",
+		"json6902":       "patchesJson6902: [{path: 'URL', target: {version: v1, kind: ConfigMap, name: c}}]",
+		"merge":          "patchesStrategicMerge: ['URL']",
+		"replacements":   "replacements: [{path: 'URL'}]",
+		"crds":           "crds: ['URL']",
+		"configurations": "configurations: ['URL']",
+		"files":          "configMapGenerator: [{name: x, files: ['a=URL']}]",
+		"envs":           "secretGenerator: [{name: x, envs: ['URL']}]",
+		"inline":         "transformers:\n- |\n  " + transformer,
+		"file":           "transformers: [plugin.yaml]",
+		"folder":         "transformers: [plugins]",
+		"patched folder": "transformers: [patched]",
+		"generator":      "generators:\n- |\n  {apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: p}, files: ['a=URL']}",
+		"validator":      "validators: [plugin.yaml]",
+		"git folder":     "resources: [github.com/x/y]",
+		"git file":       "resources: [github.com/x/y.yaml]",
+		"component":      "components: [GitHub.com/x/y]",
+		"user":           "resources: ['git@host:x/y']",
+	} {
+		fill := strings.NewReplacer("URL", server.URL+"/x.yaml").Replace
+		config := "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n"
+		dir := writeTree(t, map[string]string{
+			"kustomization.yaml":                fill(text + "\n"),
+			"plugin.yaml":                       fill(transformer),
+			"plugins/kustomization.yaml":        "resources: [plugin.yaml]\n",
+			"plugins/plugin.yaml":               fill(transformer),
+			"patched/kustomization.yaml":        "resources: [plugin.yaml]\nnamePrefix: x\n",
+			"patched/plugin.yaml":               strings.ReplaceAll(transformer, "URL", "x"),
+			"github.com/x/y/kustomization.yaml": "resources: [c.yaml]\n",
+			"github.com/x/y/c.yaml":             config,
+			"github.com/x/y.yaml":               "x: [\n",
+		})
+		_, err := Build(dir)
+		if err == nil || !strings.Contains(err.Error(), "not fetched") && !strings.Contains(err.Error(), "nothing but resources") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// TestBuildLocalPlugins has the same kinds of references, to files.
+func TestBuildLocalPlugins(t *testing.T) {
+	dir := writeTree(t, map[string]string{
+		"kustomization.yaml": "resources: [./github.com/x/y]\ntransformers:\n- plugins\n- |\n  {apiVersion: builtin, kind: PrefixTransformer, metadata: {name: p}, prefix: a-, fieldSpecs: [{path: metadata/name}]}\n" +
+			"patchesStrategicMerge:\n- |\n  {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {home: 'https://example.com'}}\ncommonAnnotations: {home: 'https://example.com'}\n",
+		"github.com/x/y/kustomization.yaml": "resources: [c.yaml]\n",
+		"github.com/x/y/c.yaml":             "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n",
+		"plugins/kustomization.yaml":        "resources: [plugin.yaml]\n",
+		"plugins/plugin.yaml":               "{apiVersion: builtin, kind: NamespaceTransformer, metadata: {name: p, namespace: shop}, fieldSpecs: [{path: metadata/namespace, create: true}]}\n",
+	})
+	text, err := Build(dir)
+	if err != nil || !strings.Contains(string(text.Data), "name: a-c") || !strings.Contains(string(text.Data), "namespace: shop") {
+		t.Errorf("%v:\n%s", err, text.Data)
 	}
 }
