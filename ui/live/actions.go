@@ -208,10 +208,8 @@ func (m model) setFilter(f string) model {
 	return m.withCurrentScreen(s).arrangeRows(false)
 }
 
-// goBack clears the filter, or else returns to the previous screen, or else moves
-// the cursor to the top.
+// goBack clears the filter, or else returns to the previous screen.
 func (m model) goBack() model {
-	s := m.currentScreen()
 	switch {
 	case m.activeFilter() != "":
 		return m.setFilter("")
@@ -219,8 +217,7 @@ func (m model) goBack() model {
 		m.screens = slices.Clone(m.screens[:len(m.screens)-1])
 		return m
 	}
-	s.pickedRow, s.view = "", viewport{}
-	return m.withCurrentScreen(s)
+	return m
 }
 
 // changeSort changes the order of the table, or whether it shows idle queues.

@@ -60,6 +60,7 @@ func (m model) stateOf(name string) string {
 func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	name := m.selectedController()
 	state := m.stateOf(name)
+	m = m.pickRow()
 	switch {
 	case m.interventionsIn(name) == nil:
 		m.message = "this source provides metrics only: it cannot pause, step or stop controllers"
@@ -75,6 +76,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 		m.message = "a step is in progress: no write is held yet, the next one will be released"
 	case a == stepOnce:
 		m.stepping = true
+		m.message = "the next write of " + name + " will be released"
 		return m, m.runIntervention(interventionResult{action: a, controller: name}, m.stepFunc(name))
 	case a == stopStart && !canStop(m):
 		m.message = name + " is a process of its own: it cannot be stopped from here"
@@ -86,6 +88,16 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 		return m.startIntervention(a, name, "pause", m.interventionsIn(name).Pause)
 	}
 	return m, nil
+}
+
+// pickRow makes the cursor follow the controller that a key has acted on, so that the
+// next key acts on the same one.
+func (m model) pickRow() model {
+	s := m.currentScreen()
+	if s.kind == queuesScreen {
+		s.pickedRow = m.rowIDAt(s.view.cursor)
+	}
+	return m.withCurrentScreen(s)
 }
 
 // startIntervention runs an intervention that needs only the controller's name.

@@ -234,3 +234,21 @@ func TestInterventionScreens(t *testing.T) {
 		})
 	}
 }
+
+// TestKeysStayWithTheirController: after a key has acted on the controller in the first row,
+// and after esc, the next key acts on the same one, whatever the order of the rows is then.
+func TestKeysStayWithTheirController(t *testing.T) {
+	m := newTestModel(t, Options{Source: sourceWithHeldWrites()}, 120, 30)
+	first := m.selectedController()
+	m = pressKeys(t, m, "s")
+	if want := "the next write of " + first + " will be released"; m.message != want && !strings.Contains(m.message, first) {
+		t.Errorf("message %q, want %q", m.message, want)
+	}
+	m = pressKeys(t, m, "esc", ">") // another order
+	if m.rows[0].controller == first {
+		t.Fatal("the order has not changed")
+	}
+	if got := m.selectedController(); got != first {
+		t.Errorf("the next key acts on %s, want %s", got, first)
+	}
+}
