@@ -160,7 +160,7 @@ func (m model) identityFields(p observe.Process) []headerField {
 		add("ephemeral", 7)
 	}
 	if !p.Started.IsZero() {
-		fields = append(fields, labelledField("up", alignLeft(formatAge(m.snapshot.Time.Sub(p.Started)), 6, ""), 3))
+		fields = append(fields, labelledField("up", alignLeft(formatAge(m.snapshot.Time.Sub(p.Started)), 7, ""), 3))
 	}
 	return fields
 }
