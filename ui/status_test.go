@@ -214,3 +214,17 @@ func TestFormatUptime(t *testing.T) {
 		}
 	}
 }
+
+// TestPendingNamesTheController checks that a queue whose own name says little is shown
+// with its controller.
+func TestPendingNamesTheController(t *testing.T) {
+	for want, q := range map[string]observe.Queue{
+		"scheduler active (depth 3, 1 in flight)":       {Controller: "kube-scheduler", Name: "active", Depth: 3, InFlight: 1},
+		"replicaset (depth 3)":                          {Controller: "replicaset-controller", Name: "replicaset", Depth: 3, InFlight: -1},
+		"root_ca_cert_publisher (depth 0, 1 in flight)": {Name: "root_ca_cert_publisher", InFlight: 1},
+	} {
+		if got := describePending(q); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -74,7 +74,7 @@ func busyQueues(queues []observe.Queue) []observe.Queue {
 	return busy
 }
 
-// describePending describes the keys of a queue: "job (depth 3, 1 in flight)".
+// describePending describes the keys of a queue: "scheduler active (depth 3, 1 in flight)".
 func describePending(q observe.Queue) string {
 	var numbers []string
 	if q.Depth >= 0 {
@@ -83,7 +83,7 @@ func describePending(q observe.Queue) string {
 	if q.InFlight >= 0 {
 		numbers = append(numbers, fmt.Sprintf("%d in flight", q.InFlight))
 	}
-	return q.Name + " (" + strings.Join(numbers, ", ") + ")"
+	return queueLabel(q, true) + " (" + strings.Join(numbers, ", ") + ")"
 }
 
 // joinFirst lists the first names and counts the rest.
