@@ -87,7 +87,7 @@ func Start(o Options) (*Server, error) {
 	s.guard = &guard{sessions: s.sessions, readOnly: o.ReadOnly, cookie: "ctrlplane-" + strconv.Itoa(port)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler: s.countRequests(s.guard.protect(s.routes())), BaseContext: func(net.Listener) context.Context { return s.ctx },
+		Handler: s.countRequests(limitBodyTime(s.guard.protect(s.routes()), bodyTimeout)), BaseContext: func(net.Listener) context.Context { return s.ctx },
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
 		ErrorLog: log.New(io.Discard, "", 0), // of connections, such as those that reject the certificate
 	}
