@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -113,7 +112,7 @@ func TestPodIsPlayedByOne(t *testing.T) {
 		}
 	}
 	l.deletePod(pod.UID)
-	if plays := l.duePodStage(types.UID(pod.UID)); plays.name != "" {
+	if plays := l.duePodStage(pod.UID); plays.name != "" {
 		t.Errorf("a deleted pod: %+v is due", plays)
 	}
 }

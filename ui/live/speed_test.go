@@ -99,9 +99,7 @@ func TestBusyNamesWho(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	s.Process.Busy = nil
-	for _, name := range controllerNames {
-		s.Process.Busy = append(s.Process.Busy, name)
-	}
+	s.Process.Busy = append(s.Process.Busy, controllerNames...)
 	for w := minWidth; w < 250; w += 7 {
 		m = newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, w, 30)
 		expectFits(t, m)
