@@ -218,9 +218,9 @@ func TestTemplates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var any map[string]any
-		if err := yaml.Unmarshal(text, &any); err != nil || len(any) < 3 {
-			t.Errorf("%s: %v: %v", name, any, err)
+		var document map[string]any
+		if err := yaml.Unmarshal(text, &document); err != nil || len(document) < 3 {
+			t.Errorf("%s: %v: %v", name, document, err)
 		}
 	}
 	bin := filepath.Join(t.TempDir(), "ctrlplane")
