@@ -207,7 +207,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 	}
 	o := live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar}
 	if v.operator != nil {
-		o.Ephemeral, o.Output = true, v.operator // without the operator's sources there is no use in leaving it running
+		o.Ephemeral, o.Output = true, v.operator // it serves only the operator, which ends with it
 		o.Out = v.operator.events()
 	}
 	endPage, err := v.addPage(&o, src)

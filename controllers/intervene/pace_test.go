@@ -71,7 +71,7 @@ func TestSpeedIsTheTimeThatEachKeyWaits(t *testing.T) {
 				t.Errorf("%s: a sync took %v, want %v", speed, got, want)
 			}
 		}
-		began := time.Now() // still at some slow speed: what is no sync never waits
+		began := time.Now() // still at some slow speed: only syncs wait
 		c.set(t, observe.SpeedStep)
 		c.pace.WaitTurn(t.Context(), nil)
 		if got := time.Since(began); got != 0 {

@@ -124,7 +124,6 @@ func TestWatchSameContent(t *testing.T) {
 	writeText(t, path, "one")
 	w := watch(t, Root{dir, isGo})
 	writeText(t, path, "one")
-	time.Sleep(100 * time.Millisecond) // longer than it has to be quiet
 	write(t, next)
 	requireChange(t, w, next, path)
 	writeText(t, path, "two")

@@ -115,7 +115,7 @@ func writeVersions(folder string) error {
 		}
 	}
 	slices.SortFunc(versions, func(a, b string) int {
-		return cmp.Or(semver.Compare(b, a), cmp.Compare(a, b)) // what is no version, such as main, is last
+		return cmp.Or(semver.Compare(b, a), cmp.Compare(a, b)) // names that are not versions, such as main, are last
 	})
 	list, err := json.Marshal(versions)
 	if err != nil {

@@ -62,7 +62,7 @@ func (m model) openSelected() model {
 		return m
 	}
 	if s.focus == feedPane && m.showsOutput() {
-		return m // a line of the output is no object
+		return m // a line of the output does not name an object
 	}
 	if s.focus == feedPane {
 		e, ok := s.feed.currentEntry(a.feed.h - 1)

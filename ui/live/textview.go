@@ -12,7 +12,7 @@ type textView struct {
 	title  string
 	lines  func(m model, w int) []line
 	object *observe.Object // that enter, t, w and e are about; nil = none
-	owner  string          // the controller that enter opens if there is no object
+	owner  string          // the controller that enter opens, without an object
 	copied string          // what y copies
 }
 

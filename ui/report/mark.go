@@ -31,7 +31,7 @@ const (
 	toneConflict
 	toneFailed
 	toneRetried // failed, and succeeded later
-	toneLogged  // an error in the log: what came of it is not known
+	toneLogged  // an error in the log: its outcome is not known
 )
 
 // mark is one action of a controller on the timeline.
