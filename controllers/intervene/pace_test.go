@@ -96,12 +96,12 @@ func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newPacedController(t)
 		defer c.observer.Close()
-		gate := NewPacedGate(ObjectReader{}, c.pace)
-		for name, end := range map[string]func(cancel func()){
-			"full speed":          func(func()) { c.set(t, observe.SpeedFull) },
-			"the call":            func(cancel func()) { cancel() },
-			"the controller ends": func(func()) { gate.EndPacing() },
+		for name, end := range map[string]func(g *Gate, cancel func()){
+			"full speed":          func(*Gate, func()) { c.set(t, observe.SpeedFull) },
+			"the call":            func(_ *Gate, cancel func()) { cancel() },
+			"the controller ends": func(g *Gate, _ func()) { g.EndPacing() },
 		} {
+			gate := NewPacedGate(ObjectReader{}, c.pace) // one that has ended stays so
 			c.set(t, observe.SpeedStep)
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
@@ -110,7 +110,7 @@ func TestWaitingEnds(t *testing.T) {
 			if got := c.waiting(t); len(got) != 1 {
 				t.Errorf("%s: %q wait", name, got)
 			}
-			end(cancel)
+			end(gate, cancel)
 			wg.Wait() // synctest fails if it does not end
 			cancel()
 			if got := c.waiting(t); len(got) != 0 {
