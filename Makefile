@@ -81,9 +81,9 @@ FUZZTIME ?= 10m
 fuzz: ## run each fuzz target for FUZZTIME (10m)
 	.ci/fuzz $(FUZZTIME)
 
-cross: ## compile for every platform of a release
+cross: ## compile for every platform of a release, with its flags
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
-		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -o /dev/null ./cmd/ctrlplane || exit 1; done
+		echo $$target; GOOS=$${target%/*} GOARCH=$${target#*/} go build -trimpath -o /dev/null ./cmd/ctrlplane || exit 1; done
 
 conformance: build ## run upstream's conformance tests that pass without containers; building them takes minutes
 	cd test/conformance && go build -o ../../bin/ginkgo github.com/onsi/ginkgo/v2/ginkgo && go test -c -o ../../bin/e2e.test k8s.io/kubernetes/test/e2e
