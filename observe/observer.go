@@ -294,8 +294,8 @@ func (o *Observer) sortedRecorders() []*Recorder {
 // ownName is the name under which a control plane acts on itself.
 const ownName = "ctrlplane"
 
-// busyNames names the controllers that have keys to work on, writes without an
-// answer, or handlers that lack the last write, busiest first. Those that are being
+// busyNames names the controllers that have keys to work on, syncs in flight, writes
+// without an answer, or handlers that lack the last write, busiest first. Those that are being
 // started or stopped follow.
 func busyNames(s *Snapshot) []string {
 	work := map[string]int64{}
@@ -320,7 +320,7 @@ func busyNames(s *Snapshot) []string {
 	}
 	for _, c := range s.Controllers {
 		if work[c.Name] == 0 {
-			add(c.Name, c.Writing+int64(len(c.Behind)))
+			add(c.Name, c.Writing+int64(len(c.Behind)+len(c.Running)))
 		}
 	}
 	for _, c := range s.Clients {

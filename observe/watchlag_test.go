@@ -123,6 +123,14 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		time.Sleep(busyQuietTime + 1)
 		settled("started", true)
 
+		// As the scheduler's, while it waits to repeat a refused write.
+		sync := by.KeyedQueue("active").Begin("default/web", nil)
+		time.Sleep(busyQuietTime + 1)
+		settled("a sync that does nothing", false, "c")
+		sync.End("")
+		time.Sleep(busyQuietTime + 1)
+		settled("its end", true)
+
 		call := &Called{Verb: "create", Object: Object{Resource: "pods"}}
 		ended := by.BeginCall(call)
 		settled("a write on its way", false, "c")
