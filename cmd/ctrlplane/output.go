@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,21 +37,15 @@ func newObjectOutput() *outputFlag { return newOutput(outputJSON, outputYAML) }
 func newOutput(formats ...string) *outputFlag { return &outputFlag{formats: formats} }
 
 func (o *outputFlag) add(cmd *cobra.Command) {
-	cmd.Flags().VarP(o, outputFlagName, "o", "output format: "+o.choices())
+	cmd.Flags().VarP(o, outputFlagName, "o", "output format: "+words.Or(o.formats))
 }
 
 const outputFlagName = "output"
 
-// choices is "wide, json or yaml".
-func (o *outputFlag) choices() string {
-	last := len(o.formats) - 1
-	return strings.Join(o.formats[:last], ", ") + " or " + o.formats[last]
-}
-
 // Set implements [pflag.Value].
 func (o *outputFlag) Set(format string) error {
 	if format != "" && !slices.Contains(o.formats, format) { // empty: see rejectEmptyFlags
-		return &unknownFormatError{fmt.Sprintf("unknown format %q: use %s, or leave it out", format, o.choices())}
+		return &unknownFormatError{fmt.Sprintf("unknown format %q: use %s, or leave it out", format, words.Or(o.formats))}
 	}
 	o.format = format
 	return nil
