@@ -118,7 +118,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 	v := observe.Process{
 		Name:       p.config.Name,
 		Version:    Version(),
-		Kubernetes: DescribeKubernetes(p.config.Kubernetes),
+		Kubernetes: p.describeKubernetes(),
 		Ephemeral:  p.config.Dir == "",
 		PID:        os.Getpid(),
 		State:      observe.Starting,

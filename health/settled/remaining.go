@@ -143,7 +143,11 @@ func (l *workCollector) addController(c observe.Controller) {
 // addClient adds the writes of a client that have no answer yet.
 func (l *workCollector) addClient(c observe.Client) {
 	if held := int64(c.Held); held > 0 {
-		l.add(c.Name, words.Count(held, "write")+" held: the client is paused")
+		why := "the client is paused"
+		if c.State != "paused" {
+			why = "a controller of the client is paused"
+		}
+		l.add(c.Name, words.Count(held, "write")+" held: "+why)
 	}
 	if sent := c.Writing - int64(c.Held); sent > 0 {
 		text := words.Count(sent, "write") + " in flight"

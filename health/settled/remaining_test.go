@@ -57,8 +57,10 @@ func TestRemainingWork(t *testing.T) {
 				{Name: "kubectl (admin)", State: "paused", Held: 2, Writing: 2},
 				{Name: "operator (admin)", State: "running", Reason: "each call waits 10s", Writing: 1},
 				{Name: "idle (admin)", State: "running", InFlight: 3},
+				{Name: "reporting (admin)", State: "running", Held: 1, Writing: 1},
 			}
-		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}}}},
+		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}},
+			{"reporting (admin)", []string{"1 write held: a controller of the client is paused"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {
