@@ -4,11 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newStatusCommand(t *target) *cobra.Command {
 	var output string
+	var past recordingFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
@@ -17,16 +19,23 @@ work, and the controllers that are not running, as the live view does. Settled
 means that no key of a controller is queued, in progress or due within a second,
 no write is in flight, every informer has caught up with the last write, and
 nothing has been written, delivered or synced for a moment: 10 ms while the process
-is idle, half a second otherwise.`,
+is idle, half a second otherwise.
+
+With --from it shows what a recording has: of "run --report" or of "up --record".`,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
-  ctrlplane status -o json | jq .process.settled`,
+  ctrlplane status -o json | jq .process.settled
+  ctrlplane status --from out/ --at 30s`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := ui.CheckStatusFormat(output); err != nil {
 				return usage.Errorf("--output: %w", err)
 			}
-			_, s, err := t.connectView(cmd.Context())
+			src, err := past.openOr(func() (observe.Source, error) { return t.controlClient() })
+			if err != nil {
+				return err
+			}
+			s, err := src.Snapshot(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -34,5 +43,6 @@ is idle, half a second otherwise.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
+	past.add(cmd.Flags())
 	return cmd
 }
