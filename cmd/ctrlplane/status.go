@@ -3,13 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newStatusCommand(t *target) *cobra.Command {
-	var output string
+	output := newOutput(outputWide, outputJSON, outputYAML)
 	var past recordingFlags
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -28,9 +27,6 @@ With --from it shows what a recording has: of "run --report" or of "up --record"
   ctrlplane status --from out/ --at 30s`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := ui.CheckStatusFormat(output); err != nil {
-				return usage.Errorf("--output: %w", err)
-			}
 			src, err := past.openOr(func() (observe.Source, error) { return t.controlClient() })
 			if err != nil {
 				return err
@@ -39,10 +35,10 @@ With --from it shows what a recording has: of "run --report" or of "up --record"
 			if err != nil {
 				return err
 			}
-			return ui.WriteStatus(cmd.OutOrStdout(), s, output)
+			return ui.WriteStatus(cmd.OutOrStdout(), s, output.format)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
+	output.add(cmd)
 	past.add(cmd.Flags())
 	return cmd
 }

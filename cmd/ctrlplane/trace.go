@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,13 +32,21 @@ import (
 type traceCommand struct {
 	target    *target
 	namespace string
-	output    string
+	output    *outputFlag
 	options   trace.Options
 	past      recordingFlags
 }
 
+func newTraceFlags(t *target) *traceCommand {
+	var formats []string
+	for _, f := range trace.Formats() {
+		formats = append(formats, string(f))
+	}
+	return &traceCommand{target: t, output: newOutput(formats...)}
+}
+
 func newTraceCommand(t *target) *cobra.Command {
-	o := &traceCommand{target: t}
+	o := newTraceFlags(t)
 	var follow bool
 	var since time.Duration
 	cmd := &cobra.Command{
@@ -84,14 +93,15 @@ func (o *traceCommand) addFlags(cmd *cobra.Command) {
 	}
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
 	o.past.add(cmd.Flags())
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+trace.FormatNames())
+	o.output.add(cmd)
+}
+
+func (o *traceCommand) format() trace.Format {
+	return cmp.Or(trace.Format(o.output.format), trace.Text)
 }
 
 func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since time.Duration) error {
-	format, err := trace.ParseFormat(o.output)
-	if err != nil {
-		return usage.Errorf("--output: %w", err)
-	}
+	format := o.format()
 	if follow && format != trace.Text && format != trace.JSON {
 		return usage.Errorf("--follow needs -o text or json, not %s", format)
 	}
