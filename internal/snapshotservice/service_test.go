@@ -250,6 +250,12 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.write(stateOf(configMapB))
+	store.onReplace = func() {
+		p.call("write")
+		if !s.IsRestoring() {
+			t.Error("writes, and is not restoring")
+		}
+	}
 	done, err := s.Restore(t.Context(), file)
 	if err != nil || done.Created != 1 || done.Deleted != 1 || done.Revision != 3 {
 		t.Errorf("got %+v, %v; want 1 created, 1 deleted, revision 3", done, err)
@@ -333,11 +339,11 @@ func TestRestoreRefusals(t *testing.T) {
 	if _, err := s.Restore(t.Context(), []byte("other")); err == nil || !strings.Contains(err.Error(), "the snapshot is refused: it is not a snapshot") {
 		t.Errorf("other file: got %v", err)
 	}
-	s.restoring.Lock()
+	s.restoring.Store(true)
 	if _, err := s.Restore(t.Context(), file); !errors.Is(err, errRestoreRunning) {
 		t.Errorf("second restore: got %v, want %v", err, errRestoreRunning)
 	}
-	s.restoring.Unlock()
+	s.restoring.Store(false)
 	cfg.SharedStore = true
 	if _, err := newStartedService(t, cfg).Restore(t.Context(), file); err == nil || !strings.Contains(err.Error(), "--leader-elect") {
 		t.Errorf("shared store: got %v", err)
