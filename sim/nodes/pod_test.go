@@ -221,6 +221,16 @@ func TestNextPodStageAfterChange(t *testing.T) {
 	}
 }
 
+// A Pod whose containers ask for no resources can be resized, too: the API server accepts
+// that only if each running container has resources in its status, as with a kubelet.
+func TestStatusHasResources(t *testing.T) {
+	pod := testPod(nil)
+	timeline(pod, testPlacement, 9)
+	if s := pod.Status.ContainerStatuses[0]; s.Resources == nil {
+		t.Errorf("got %+v", s)
+	}
+}
+
 func TestNextPodStageOfDeletion(t *testing.T) {
 	deleted := func(stopAfter string) *corev1.Pod {
 		pod := testPod(func(p *corev1.Pod) { p.Annotations[annotations.StopAfter] = stopAfter })
