@@ -291,8 +291,12 @@ func (o *Observer) sortedRecorders() []*Recorder {
 	return list
 }
 
-// busyNames names the controllers that have keys to work on, writes without an
-// answer, or handlers that lack the last write, busiest first.
+// ownName is the name under which a control plane acts on itself.
+const ownName = "ctrlplane"
+
+// busyNames names the controllers that have keys to work on, syncs in flight, writes
+// without an answer, or handlers that lack the last write, busiest first. Those that are being
+// started or stopped follow.
 func busyNames(s *Snapshot) []string {
 	work := map[string]int64{}
 	var names []string
@@ -316,11 +320,19 @@ func busyNames(s *Snapshot) []string {
 	}
 	for _, c := range s.Controllers {
 		if work[c.Name] == 0 {
-			add(c.Name, c.Writing+int64(len(c.Behind)))
+			add(c.Name, c.Writing+int64(len(c.Behind)+len(c.Running)))
 		}
 	}
 	for _, c := range s.Clients {
 		add(c.Name, c.Writing)
+	}
+	for _, c := range s.Controllers {
+		if work[c.Name] == 0 && (c.State == "building" || c.State == "stopping") {
+			add(c.Name, 1)
+		}
+	}
+	if s.Process.Restoring {
+		add(ownName, 1)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })
 	return names

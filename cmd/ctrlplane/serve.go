@@ -265,7 +265,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Name:       s.Name,
 		Took:       took,
 		URL:        s.URL(),
-		Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
+		Kubernetes: s.DescribeKubernetes(),
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		Command:    u.servedTarget().commandLine("kubectl"),

@@ -3,12 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newStatusCommand(t *target) *cobra.Command {
-	var output string
+	output := newOutput(outputWide, outputJSON, outputYAML)
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
@@ -23,16 +22,13 @@ is idle, half a second otherwise.`,
   ctrlplane status -o json | jq .process.settled`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := ui.CheckStatusFormat(output); err != nil {
-				return usage.Errorf("--output: %w", err)
-			}
 			_, s, err := t.connectView(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return ui.WriteStatus(cmd.OutOrStdout(), s, output)
+			return ui.WriteStatus(cmd.OutOrStdout(), s, output.format)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "output format: wide, json or yaml")
+	output.add(cmd)
 	return cmd
 }

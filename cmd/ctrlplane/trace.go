@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,12 +32,20 @@ import (
 type traceCommand struct {
 	target    *target
 	namespace string
-	output    string
+	output    *outputFlag
 	options   trace.Options
 }
 
+func newTraceFlags(t *target) *traceCommand {
+	var formats []string
+	for _, f := range trace.Formats() {
+		formats = append(formats, string(f))
+	}
+	return &traceCommand{target: t, output: newOutput(formats...)}
+}
+
 func newTraceCommand(t *target) *cobra.Command {
-	o := &traceCommand{target: t}
+	o := newTraceFlags(t)
 	var follow bool
 	var since time.Duration
 	cmd := &cobra.Command{
@@ -81,14 +90,15 @@ func (o *traceCommand) addFlags(cmd *cobra.Command) {
 		return err
 	}
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "text", "output format: "+trace.FormatNames())
+	o.output.add(cmd)
+}
+
+func (o *traceCommand) format() trace.Format {
+	return cmp.Or(trace.Format(o.output.format), trace.Text)
 }
 
 func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error {
-	format, err := trace.ParseFormat(o.output)
-	if err != nil {
-		return usage.Errorf("--output: %w", err)
-	}
+	format := o.format()
 	if follow && format != trace.Text && format != trace.JSON {
 		return usage.Errorf("--follow needs -o text or json, not %s", format)
 	}

@@ -89,7 +89,7 @@ With --detach it runs in the background, independent of the terminal, until
 }
 
 // kubernetesFlagHelp is the help of --kubernetes.
-var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of ctrlplane, without emulation)"
+var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of the last start, or of ctrlplane)"
 
 // addFlags adds the flags that "up" and "run" share.
 func (u *upCommand) addFlags(cmd *cobra.Command) {

@@ -8,7 +8,7 @@ import (
 )
 
 func newWhyCommand(t *target) *cobra.Command {
-	o := &traceCommand{target: t}
+	o := newTraceFlags(t)
 	var changed, deleted bool
 	cmd := &cobra.Command{
 		Use:   "why KIND/NAME | KIND NAME",
@@ -40,10 +40,6 @@ certain, are marked.`,
 }
 
 func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
-	format, err := trace.ParseFormat(o.output)
-	if err != nil {
-		return usage.Errorf("--output: %w", err)
-	}
 	_, about, page, err := o.loadRecords(cmd.Context(), cmd.CommandPath(), args)
 	if err != nil {
 		return err
@@ -52,5 +48,5 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return o.explainNoRecords(cmd.Context(), about, err)
 	}
-	return chain.Write(cmd.OutOrStdout(), format, traceStyle())
+	return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
 }

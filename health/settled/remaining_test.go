@@ -101,6 +101,10 @@ func TestRemainingWork(t *testing.T) {
 			c.State, c.Writing = "paused", 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
 		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes in flight")},
+		{"started", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "building" }), job("the controller is being started")},
+		{"stopped", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "stopping" }), job("the controller is being stopped")},
+		{"restored", quietSnapshot(func(s *observe.Snapshot) { s.Process.Restoring = true }),
+			[]Work{{"control plane", []string{"a snapshot is being restored"}}}},
 		{"paused without held writes", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
 		{"not delivered", quietSnapshot(func(s *observe.Snapshot) {
 			lacks := func(name string, resources ...string) {

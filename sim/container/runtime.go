@@ -250,6 +250,7 @@ func (s *session) add(of *corev1.Pod, r *run) {
 	if p == nil {
 		p = &pod{namespace: of.Namespace, name: of.Name, uid: of.UID}
 		s.pods[of.UID] = p
+		s.use(p.namespace)
 	}
 	r.pod = p
 	for _, c := range p.containers {

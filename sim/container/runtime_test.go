@@ -639,6 +639,29 @@ func TestNoPreparationIfTheRootCAIsKnown(t *testing.T) {
 	}
 }
 
+// TestRootCAIsForgottenWithTheLastPod starts a Pod of a namespace that has been created
+// again and has no certificate yet.
+func TestRootCAIsForgottenWithTheLastPod(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	f.start(pod)
+	f.await(pod, Ended)
+	f.Remove(pod.UID)
+	if err := f.client.CoreV1().ConfigMaps("ns").Delete(t.Context(), rootCA.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again := pod.DeepCopy()
+	again.UID = "again"
+	f.start(again)
+	if state := f.await(again, Blocked); state.Reason != "ContainerCreating" {
+		t.Errorf("got %+v", state)
+	}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), rootCA, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(again, Ended)
+}
+
 func TestTokensAreRenewed(t *testing.T) {
 	f := newFixture(t, rootCA)
 	f.countTokens()

@@ -137,6 +137,11 @@ func TestResizeIsDeferredUntilItFits(t *testing.T) {
 	if what := l.updatePod(pod, false, node).next; what != (dueStage{podStatusLater, epoch.Add(resizeRetryInterval)}) {
 		t.Errorf("due for a Pod with a deferred resize: %+v", what)
 	}
+	for range 3 { // it is retried until it fits
+		if _, patch, later, err := l.podPatch(pod.UID); len(patch) > 0 || err != nil || !later.Equal(epoch.Add(resizeRetryInterval)) {
+			t.Errorf("a retry that does not fit: patch %s, again at %v, %v", patch, later, err)
+		}
+	}
 	l.deletePod("other")
 	check("after the other Pod was deleted", "1500m", "")
 	pod.Generation++

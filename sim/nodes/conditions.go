@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 )
 
 // setConditions sets the conditions that kubelets own.
@@ -29,7 +30,7 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 		}
 		st.Conditions[i] = c
 	}
-	initReason, initMessage := notInitializedReason(st)
+	initReason, initMessage := notInitializedReason(pod, st)
 	containersReason, containersMessage := notReadyReason(pod, st)
 	reason, message := readinessGatesReason(pod, st)
 	if containersReason != "" {
@@ -49,10 +50,11 @@ const reasonPodCompleted = "PodCompleted"
 
 // notInitializedReason returns why a Pod is not initialized; an empty reason means
 // that it is.
-func notInitializedReason(st *corev1.PodStatus) (reason, message string) {
+func notInitializedReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var names []string
-	for _, s := range st.InitContainerStatuses {
-		if !hasSucceeded(s) && s.State.Running == nil || s.State.Running != nil && !s.Ready {
+	for i, s := range st.InitContainerStatuses {
+		isSidecar := i < len(pod.Spec.InitContainers) && initContainerKind(&pod.Spec.InitContainers[i]) == sidecar
+		if isSidecar && !ptr.Deref(s.Started, false) || !isSidecar && !hasSucceeded(s) {
 			names = append(names, s.Name)
 		}
 	}

@@ -231,6 +231,16 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	return e.duePod, at, nil
 }
 
+// postponePod makes the player look at a Pod again at a time: what was due has changed
+// nothing yet.
+func (r *podRegistry) postponePod(uid types.UID, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil && !e.play.deletes() && e.play.name != "" {
+		e.play, e.pending = dueStage{podStatusLater, at}, false
+	}
+}
+
 // pendingVersion returns the version of a Pod for which a write of its status is due or on
 // its way: the next version will show what has changed about its containers. It is empty
 // if no such write exists.
