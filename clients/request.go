@@ -64,7 +64,7 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	if c.IsWrite() {
 		c.FieldManager = fieldManager(req)
 	}
-	if header := req.Header.Get(syncHeader); header != "" {
+	if header := req.Header.Get(SyncHeader); header != "" {
 		if r.sync = cl.reports.syncOf(header); r.sync != nil {
 			c.Controller, c.Sync = r.sync.controller.name, r.sync.id
 		}

@@ -137,7 +137,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if meta.IsNoMatchError(err) {
 		known := false
 		if about, known = trace.Find(page.Records, kind, o.namespace, name); !known {
-			return none(usage.Errorf("unknown kind %q: %q lists all kinds", kind, o.target.commandLine("kubectl api-resources")))
+			return none(unknownKindError(o.target, kind))
 		}
 		err = nil
 	}
@@ -193,9 +193,23 @@ func (o *traceCommand) resolveController(ctx context.Context, client *controlres
 
 // resolveObject finds the resource of a kind in the way that kubectl does.
 func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Object, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	m, err := resolveKind(cfg, kind)
 	if err != nil {
 		return observe.Object{}, err
+	}
+	if !isNamespaced(m) {
+		namespace = ""
+	}
+	return observe.Object{
+		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
+	}, nil
+}
+
+// resolveKind finds a kind in the way that kubectl does.
+func resolveKind(cfg *rest.Config, kind string) (*meta.RESTMapping, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
 	}
 	cached := memory.NewMemCacheClient(client)
 	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
@@ -208,18 +222,16 @@ func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Obje
 		found, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if err != nil {
-		return observe.Object{}, err
+		return nil, err
 	}
-	m, err := mapper.RESTMapping(found.GroupKind(), found.Version)
-	if err != nil {
-		return observe.Object{}, err
-	}
-	if m.Scope.Name() == meta.RESTScopeNameRoot {
-		namespace = ""
-	}
-	return observe.Object{
-		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
-	}, nil
+	return mapper.RESTMapping(found.GroupKind(), found.Version)
+}
+
+func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }
+
+// unknownKindError says how to list the kinds.
+func unknownKindError(t *target, kind string) error {
+	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, t.commandLine("kubectl api-resources"))
 }
 
 // fileWidth is the number of columns of a trace that is not written to a terminal.
