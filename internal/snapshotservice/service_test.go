@@ -276,6 +276,32 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 	}
 }
 
+// A write that was canceled in the store, after the requests in flight had ended, may land
+// while the informers are awaited.
+func TestRestoreRemovesLateWrites(t *testing.T) {
+	store := newFakeStore(configMapA)
+	cfg := (&parts{}).config(newTarget(t), store)
+	landed := 0
+	cfg.WaitInformers = append(cfg.WaitInformers, func(context.Context, informersync.Revisions) error {
+		if landed++; landed == 1 {
+			store.write(stateOf(configMapA, configMapB))
+		}
+		return nil
+	})
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(stateOf())
+	if _, err := s.Restore(t.Context(), file); err != nil || landed != 2 {
+		t.Errorf("%v; the informers were awaited %d times, want 2", err, landed)
+	}
+	if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
 func TestRestoreRollsBackAfterFailure(t *testing.T) {
 	failure := errors.New("no space left")
 	for _, tt := range []struct {

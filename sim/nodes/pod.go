@@ -61,10 +61,16 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
+	if restartsAll(pod, &st) {
+		restartAll(pod, &st, at.commands, now)
+		return st, time.Time{}
+	}
 	wake := advanceContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
 	if setResizeCondition(pod, &st, at.resizeRejected, now); at.resizeRejected != nil {
 		wake = earlierTime(wake, now.Add(resizeRetryInterval))
+	} else {
+		setPodResources(pod, &st)
 	}
 	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		return st, time.Time{}

@@ -87,7 +87,7 @@ func (r *podRegistry) commandsOf(pod *corev1.Pod, e *podEntry) string {
 		return ""
 	}
 	r.commands.Update(pod)
-	if e.described || pod.Status.StartTime != nil || pod.DeletionTimestamp != nil {
+	if e.described || e.rejected != nil || pod.Status.StartTime != nil || pod.DeletionTimestamp != nil {
 		return ""
 	}
 	e.described = true
