@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -12,16 +13,16 @@ import (
 type Player struct {
 	recording *Recording
 	from      Position
-	began     time.Time
+	begin     func() time.Time
 }
 
-// Play returns a Player that begins now.
-func (r *Recording) Play(from Position) *Player { return &Player{r, from, time.Now()} }
+// Play returns a Player that begins when it is first read.
+func (r *Recording) Play(from Position) *Player { return &Player{r, from, sync.OnceValue(time.Now)} }
 
 var _ observe.Source = (*Player)(nil)
 
 func (p *Player) moment() *Moment {
-	return p.recording.At(p.recording.Seek(p.from.At.Add(time.Since(p.began))))
+	return p.recording.At(p.recording.Seek(p.from.At.Add(time.Since(p.begin()))))
 }
 
 // Snapshot implements observe.Source.
