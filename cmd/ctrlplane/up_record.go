@@ -26,7 +26,7 @@ type upRecord struct {
 func (r *upRecord) addFlags(f *pflag.FlagSet) {
 	r.flags = f
 	f.StringVar(&r.path, "record", "", "record to a file what the live view shows, for \"top --replay\" and --from of other verbs")
-	f.StringVar(&r.limit, "record-limit", "256Mi", "size of that recording; when it is reached the older half is dropped")
+	f.StringVar(&r.limit, "record-limit", "64Mi", "size of that recording; when it is reached the older half is dropped")
 }
 
 func (r *upRecord) validate(records int) error {
@@ -40,7 +40,7 @@ func (r *upRecord) validate(records int) error {
 	}
 	limit, err := resource.ParseQuantity(r.limit)
 	if err != nil || limit.Value() < replay.MinLimit || limit.Value() > replay.MaxSize {
-		return usage.Errorf("--record-limit %q: not a size from %dMi to %dMi: use one such as 256Mi", r.limit, replay.MinLimit>>20, replay.MaxSize>>20)
+		return usage.Errorf("--record-limit %q: not a size from %dMi to %dMi: use one such as 64Mi", r.limit, replay.MinLimit>>20, replay.MaxSize>>20)
 	}
 	r.bytes = limit.Value()
 	return nil

@@ -62,13 +62,17 @@ func (b *Buffer) Clear() {
 	b.groups, b.size = nil, 0
 }
 
+// Lines returns the lines of the snapshots.
+func (b *Buffer) Lines() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Join(b.groups, nil)
+}
+
 // Recording returns the snapshots with the records of their source.
 func (b *Buffer) Recording(records []observe.Record) (*Recording, error) {
-	b.mu.Lock()
-	lines := bytes.Join(b.groups, nil)
-	b.mu.Unlock()
 	d := decoder{recording: Recording{records: slices.Clone(records)}}
-	for line := range bytes.Lines(lines) {
+	for line := range bytes.Lines(b.Lines()) {
 		if err := d.add(line); err != nil {
 			return nil, err
 		}

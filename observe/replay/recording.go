@@ -38,6 +38,9 @@ type Position struct {
 	records int // that are there
 }
 
+// Before reports whether something that is there at q is not there at p.
+func (p Position) Before(q Position) bool { return p.records < q.records || p.At.Before(q.At) }
+
 // Begin and End are the first and the last moment.
 func (r *Recording) Begin() Position { return r.Seek(r.begin) }
 

@@ -123,7 +123,7 @@ func TestUnusableRecordings(t *testing.T) {
 		"follow":    {[]string{"trace", "pod/x", "-f", "--from", good}, "--follow and --from exclude each other"},
 		"kind":      {[]string{"why", "po/x", "--from", good}, `unknown kind "po": it is not in the recording: the recording has no short names`},
 		"overwrite": {[]string{"up", "--record", write("notes", "mine\n")}, "notes exists and is not a recording: choose another name"},
-		"limit":     {[]string{"up", "--record", "x", "--record-limit", "1Ki"}, `--record-limit "1Ki": not a size from 4Mi to 1024Mi: use one such as 256Mi`},
+		"limit":     {[]string{"up", "--record", "x", "--record-limit", "1Ki"}, `--record-limit "1Ki": not a size from 4Mi to 1024Mi: use one such as 64Mi`},
 		"no file":   {[]string{"up", "--record-limit", "10Mi"}, "--record: missing file: name one"},
 	} {
 		t.Run(name, func(t *testing.T) { program.RequireFailure(t, program.Command(t, c.args...), 2, c.want) })
