@@ -17,7 +17,7 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 GORELEASER    := go run github.com/goreleaser/goreleaser/v2@v2.15.1
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit e2e race lint bench growth growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
+.PHONY: up build test unit e2e race lint bench pod-cost growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -60,7 +60,7 @@ bench: build ## compare with the three upstream binaries and with kwokctl, and m
 	$(call TOOL,bench) -doc docs/performance.md
 	bin/bench -ctrlplane $(BIN) -only workloads -quick -idle 1m -doc docs/performance.md
 
-growth: build ## measure what a Pod costs with up to 50,000 of them, and draw docs/growth.svg
+pod-cost: build ## measure what a Pod costs with up to 50,000 of them, and draw docs/growth.svg
 	$(call TOOL,bench) -growth -doc docs/performance.md
 
 growing: build ## run the commands of docs/growing.md, with upstream's own programs; building them takes minutes
@@ -97,6 +97,8 @@ snapshot-release: ## build what a release has, into dist/, without publishing an
 	$(GORELEASER) check
 	$(GORELEASER) release --snapshot --clean
 	.ci/image dist/image
+	RELEASE=$(CURDIR)/dist go test -count=1 -v -run TestRelease ./test/action
+	cd test/containers && go test -count=1 ./...
 
 capture: build ## draw docs/live.svg from a real run
 	$(call TOOL,screen/capture) -o docs/live.svg

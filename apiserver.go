@@ -55,7 +55,7 @@ func (p *controlPlane) apiServerConfig() apiserver.Config {
 		Handler:         p.apiHandler,
 		PKI:             p.certs,
 		ServiceCIDR:     p.serviceCIDR(),
-		EmulatedVersion: emulatedVersion(p.config.Kubernetes),
+		EmulatedVersion: p.emulatedVersion(),
 		FeatureGates:    p.config.APIServer.FeatureGates,
 		RuntimeConfig:   p.config.APIServer.RuntimeConfig,
 		Args:            p.config.APIServer.Args,

@@ -51,6 +51,7 @@ type controlPlane struct {
 	// only the steps of the start use them.
 	ready       atomic.Bool
 	dirPath     atomic.Pointer[string] // of dir, for any goroutine
+	kubernetes  atomic.Pointer[string] // the minor version, for any goroutine
 	observer    *observe.Observer
 	clients     *clients.Clients
 	pace        *intervene.Pace

@@ -7,7 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // emulatedMinors is how many minor versions before its own Kubernetes can emulate: see
@@ -36,13 +38,48 @@ func ParseKubernetesVersion(text string) (string, error) {
 	return minor, nil
 }
 
-// DescribeKubernetes returns what a control plane with Server.Kubernetes set to minor
-// is, for people: v1.37.1, or "1.35 (emulated by 1.37.1)".
-func DescribeKubernetes(minor string) string {
-	if minor = emulatedVersion(minor); minor == "" {
-		return KubernetesVersion
+// DescribeKubernetes returns which Kubernetes the control plane is, for people: v1.37.1, or
+// "1.35 (emulated by 1.37.1)"; empty until the start has opened the data folder.
+func (s *Server) DescribeKubernetes() string {
+	if p := s.currentInstance(); p != nil && p.dataDirPath() != "" {
+		return p.describeKubernetes()
 	}
-	return fmt.Sprintf("%s (emulated by %s)", minor, strings.TrimPrefix(KubernetesVersion, "v"))
+	return ""
+}
+
+func (p *controlPlane) describeKubernetes() string {
+	state := datadir.State{KubernetesVersion: KubernetesVersion, EmulatedVersion: p.emulatedVersion()}
+	return state.DescribeKubernetes()
+}
+
+// chooseKubernetes decides on the version: the configured one, or that of the last start.
+func (p *controlPlane) chooseKubernetes(last datadir.State) error {
+	minor := minorVersion(p.config.Kubernetes)
+	if p.config.Kubernetes == "" && last.EmulatedVersion != "" {
+		minor = last.EmulatedVersion
+	}
+	if versions := KubernetesVersions(); !slices.Contains(versions, minor) {
+		return fmt.Errorf("data folder %s was last started with Kubernetes %s, which this version of ctrlplane cannot emulate: choose %s with --kubernetes",
+			p.dir.Path(), minor, words.Or(versions))
+	}
+	p.kubernetes.Store(&minor)
+	return nil
+}
+
+// kubernetesVersion returns the minor version, such as 1.35, that all components have.
+func (p *controlPlane) kubernetesVersion() string {
+	if minor := p.kubernetes.Load(); minor != nil {
+		return *minor
+	}
+	return minorVersion(p.config.Kubernetes)
+}
+
+// emulatedVersion is kubernetesVersion if it has to be emulated; otherwise empty.
+func (p *controlPlane) emulatedVersion() string {
+	if minor := p.kubernetesVersion(); minor != minorVersion("") {
+		return minor
+	}
+	return ""
 }
 
 // minorVersion returns the version, such as 1.35, that a valid Server.Kubernetes means.
@@ -52,13 +89,4 @@ func minorVersion(text string) string {
 	}
 	versions := KubernetesVersions()
 	return versions[len(versions)-1]
-}
-
-// emulatedVersion returns the version to emulate for a valid Server.Kubernetes; empty =
-// none, because it is that of KubernetesVersion.
-func emulatedVersion(text string) string {
-	if minor := minorVersion(text); minor != minorVersion("") {
-		return minor
-	}
-	return ""
 }

@@ -60,7 +60,8 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state.Name, state.Private, state.Port, state.Server, state.StartedAt, state.KubernetesVersion = p.config.Name, p.config.Private, port, p.url, time.Now(), KubernetesVersion
+	state.Name, state.Private, state.Port, state.Server, state.StartedAt = p.config.Name, p.config.Private, port, p.url, time.Now()
+	state.KubernetesVersion, state.EmulatedVersion = KubernetesVersion, p.emulatedVersion()
 	if state.LogFile, err = p.foreignLogPath(); err != nil {
 		return err
 	}

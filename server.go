@@ -60,7 +60,8 @@ type Server struct {
 	// ManifestTexts are further objects to apply, as the content of files; nil = none.
 	ManifestTexts []ManifestText
 	// Kubernetes is the minor version of Kubernetes to emulate, one of
-	// KubernetesVersions, for all components; empty = that of KubernetesVersion.
+	// KubernetesVersions, for all components; empty = the one that Dir had at the last
+	// start, or that of KubernetesVersion.
 	Kubernetes string
 
 	Etcd        EtcdConfig

@@ -44,6 +44,9 @@ func (p *controlPlane) openDataDir(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.chooseKubernetes(state); err != nil {
+		return err
+	}
 	p.holdsData = state.EmbeddedEtcd
 	if p.config.FromSnapshot == "" {
 		return nil
@@ -258,7 +261,7 @@ func (p *controlPlane) usesSeed() bool {
 }
 
 func (p *controlPlane) writeSeed(ctx context.Context, store *etcd.Server) error {
-	pairs, err := seed.Pairs(minorVersion(p.config.Kubernetes), time.Now())
+	pairs, err := seed.Pairs(p.kubernetesVersion(), time.Now())
 	if err != nil {
 		return err
 	}

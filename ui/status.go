@@ -36,23 +36,13 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	case "yaml":
 		out, err = yamltext.Marshal(s)
 	default:
-		return CheckStatusFormat(format)
+		return fmt.Errorf("unknown output format %q", format)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the status as %s: %w", format, err)
 	}
 	_, err = w.Write(out)
 	return err
-}
-
-// CheckStatusFormat returns an error for a format that WriteStatus does not
-// support.
-func CheckStatusFormat(format string) error {
-	switch format {
-	case "", "wide", "json", "yaml":
-		return nil
-	}
-	return fmt.Errorf("unknown output format %q: use json, yaml or wide, or omit it", format)
 }
 
 // formatHeadline summarizes the control plane in one sentence. It is broken between its

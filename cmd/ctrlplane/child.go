@@ -62,7 +62,7 @@ func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer
 		err := json.NewEncoder(out).Encode(childproc.ReadyMessage{
 			Protocol:   childproc.ProtocolVersion,
 			Version:    ctrlplane.Version(),
-			Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
+			Kubernetes: s.DescribeKubernetes(),
 			PID:        os.Getpid(),
 			URL:        s.URL(),
 			DataDir:    s.DataDir(),

@@ -24,7 +24,8 @@ one client.
 
 The other verbs intervene in clients, in the API server: nothing needs to change in
 the client. A write of a paused client waits until it is released or the client gives
-up: held lists those that wait, step releases the next one, resume all of them. Requests of ctrlplane's own verbs are never held, delayed or failed.`,
+up: held lists those that wait, step releases the next one, resume all of them. Requests
+of ctrlplane's own verbs are never held, delayed or failed.`,
 		Example: `  ctrlplane clients
   ctrlplane clients -o wide
   ctrlplane clients pause shop-operator
@@ -33,9 +34,6 @@ up: held lists those that wait, step releases the next one, resume all of them. 
   ctrlplane clients resume --all`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.validate(); err != nil {
-				return err
-			}
 			client, err := t.controlClient()
 			if err != nil {
 				return err

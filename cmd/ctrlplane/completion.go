@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
-	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/learn"
 	"github.com/ctrlplane/ctrlplane/ui/live"
@@ -47,6 +47,10 @@ func addCompletions(root *cobra.Command, t *target) {
 		"controllers delay": c.many(c.controllers(all)), "controllers fail": c.many(c.controllers(all)),
 		"controllers clear": c.many(c.controllers(all)), "controllers scale": c.many(c.controllers(state("running", "paused"))),
 		"controllers stop": c.many(c.controllers(state("running", "paused"))), "controllers start": c.many(c.controllers(state("off", "failed"))),
+
+		"clients pause": c.many(c.clients(clientIs("running"))), "clients resume": c.many(c.clients(clientIs("paused"))),
+		"clients step": c.first(c.clients(clientIs("paused"))), "clients held": c.first(c.clients(clientIs("paused"))),
+		"clients delay": c.many(c.clients(nil)), "clients fail": c.many(c.clients(nil)), "clients clear": c.many(c.clients(nil)),
 
 		"nodes remove": c.many(c.nodes), "nodes fail": c.many(c.nodes), "nodes recover": c.many(c.nodes), "nodes terminate": c.many(c.nodes),
 
@@ -94,13 +98,10 @@ func (c completer) addToFlags(cmd *cobra.Command) {
 	} {
 		c.addToFlag(cmd, name, values)
 	}
-	switch cmd.Name() {
-	case "trace", "why":
-		c.addToFlag(cmd, "output", fixed(strings.Fields(strings.NewReplacer(",", "", " or ", " ").Replace(trace.FormatNames()))...))
-	case "status":
-		c.addToFlag(cmd, "output", fixed(outputWide, outputJSON, outputYAML))
-	case "diff":
-		c.addToFlag(cmd, "output", fixed(outputJSON, outputYAML, outputName))
+	if f := cmd.Flags().Lookup(outputFlagName); f != nil {
+		if own, ok := f.Value.(*outputFlag); ok {
+			c.addToFlag(cmd, outputFlagName, fixed(own.formats...))
+		}
 	}
 }
 
@@ -175,6 +176,42 @@ func (c completer) controllers(keep func(control.Controller) bool) lister {
 		for _, controller := range list {
 			if keep(controller) {
 				names = append(names, controller.Name)
+			}
+		}
+		return names
+	}
+}
+
+func clientIs(state string) func(observe.Client) bool {
+	return func(c observe.Client) bool { return c.State == state }
+}
+
+// clients lists the programs, and with their user those that have several clients.
+func (c completer) clients(keep func(observe.Client) bool) lister {
+	return func(ctx context.Context) (names []string) {
+		client, err := c.target.controlClient()
+		if err != nil {
+			return nil
+		}
+		list, err := client.Clients(ctx)
+		if err != nil {
+			return nil
+		}
+		program := func(c observe.Client) string {
+			name, _, _ := strings.Cut(c.Name, " (")
+			return name
+		}
+		users := map[string]int{} // by program
+		for _, c := range list {
+			users[program(c)]++
+		}
+		for _, c := range list {
+			name := c.Name
+			if users[program(c)] == 1 {
+				name = program(c)
+			}
+			if keep == nil || keep(c) {
+				names = append(names, name)
 			}
 		}
 		return names

@@ -31,9 +31,6 @@ The other verbs intervene in running controllers.`,
   ctrlplane controllers resume --all`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.validate(); err != nil {
-				return err
-			}
 			list, err := listControllers(cmd.Context(), t)
 			if err != nil {
 				return err

@@ -39,9 +39,6 @@ func newHeldCommand(t *target, a actors) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := output.validate(); err != nil {
-				return err
-			}
 			if limit < 1 {
 				return usage.Errorf("--limit: %d is less than 1", limit)
 			}

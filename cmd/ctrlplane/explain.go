@@ -38,9 +38,6 @@ Without a name, list all controllers.`,
   ctrlplane explain namespace garbagecollector -o yaml
   ctrlplane explain kube-scheduler | less`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := output.validate(); err != nil {
-				return err
-			}
 			aliases := map[string][]string{}
 			for _, c := range ctrlplane.Controllers() {
 				aliases[c.Name] = c.Aliases

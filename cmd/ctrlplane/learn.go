@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -32,10 +31,11 @@ type learnCommand struct {
 	class  string
 	join   string
 	as     string
+	output *outputFlag // of the list
 }
 
 func newLearnCommand(t *target) *cobra.Command {
-	l := &learnCommand{target: t}
+	l := &learnCommand{target: t, output: newListOutput()}
 	cmd := &cobra.Command{
 		Use:   "learn [LESSON | FILE.md]",
 		Short: "Take interactive lessons on how controllers work, on a real control plane",
@@ -68,6 +68,8 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 				return usage.Errorf("--resume and --auto exclude each other: use one of them")
 			case l.web && len(args) == 0 && !l.resume && !l.auto:
 				return usage.Errorf("--web needs a lesson: name one")
+			case l.output.format != "" && (len(args) > 0 || l.resume || l.auto):
+				return usage.Errorf("--output is for the list of lessons: use it without a lesson")
 			case l.dir != "" && len(args) == 0 && !l.resume:
 				return usage.Errorf("--dir needs a lesson: name one")
 			}
@@ -77,6 +79,7 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&l.list, "list", false, "list the lessons and your progress")
+	l.output.add(cmd)
 	f.BoolVar(&l.resume, "resume", false, "continue where you left; earlier steps are repeated automatically")
 	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
 	f.BoolVar(&l.yes, "yes", false, "do not ask before running the shell commands of a lesson file")
@@ -199,27 +202,4 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 	}
 	key, err := filepath.Abs(word)
 	return []chosenLesson{{lesson, key}}, err
-}
-
-func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn.Progress) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "LESSON\tTITLE\tMINUTES\tPROGRESS")
-	for _, lesson := range all {
-		number, name, _ := strings.Cut(lesson.Name, "-")
-		m := p.Lessons[lesson.Name]
-		state := ""
-		switch {
-		case m.Step > 0 && m.Of == len(lesson.Steps):
-			number, of := lesson.Position(m.Step)
-			state = fmt.Sprintf("left at step %d of %d", number, of)
-		case m.Done:
-			state = "done"
-		}
-		fmt.Fprintf(w, "%s %s\t%s\t%d\t%s\n", strings.TrimLeft(number, "0"), name, lesson.Title, lesson.Minutes, state)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\nTo take the first lesson: %s\n", l.target.commandLine("learn 1"))
-	return err
 }

@@ -30,9 +30,6 @@ its data, and the next ephemeral control plane removes those that were ephemeral
   ctrlplane list -o json | jq '.items[] | select(.state == "crashed") | .name'`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.validate(); err != nil {
-				return err
-			}
 			list, err := t.listPlanes()
 			if err != nil {
 				return err

@@ -126,9 +126,6 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 var pastTense = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
 
 func listNodes(cmd *cobra.Command, t *target, output *outputFlag) error {
-	if err := output.validate(); err != nil {
-		return err
-	}
 	client, err := t.controlClient()
 	if err != nil {
 		return err

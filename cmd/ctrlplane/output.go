@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
-// Values of --output that mean the same for every verb that has them. Empty is a table
-// or a text for people.
+// Values of --output that mean the same for every verb that has them. Without the flag the
+// output is a table or a text for people.
 const (
 	outputWide = "wide" // all columns
 	outputJSON = "json"
@@ -23,40 +21,45 @@ const (
 	outputName = "name" // one name per line
 )
 
-// outputFlag is the flag -o of a verb.
+// outputFlag is the flag -o of a verb. A format that the verb does not have is refused
+// when the command line is read.
 type outputFlag struct {
 	format  string
 	formats []string
 }
 
 // newListOutput is the flag of a verb that lists things.
-func newListOutput() *outputFlag {
-	return &outputFlag{formats: []string{outputWide, outputJSON, outputYAML, outputName}}
-}
+func newListOutput() *outputFlag { return newOutput(outputWide, outputJSON, outputYAML, outputName) }
 
 // newObjectOutput is the flag of a verb that prints something else.
-func newObjectOutput() *outputFlag {
-	return &outputFlag{formats: []string{outputJSON, outputYAML}}
-}
+func newObjectOutput() *outputFlag { return newOutput(outputJSON, outputYAML) }
+
+func newOutput(formats ...string) *outputFlag { return &outputFlag{formats: formats} }
 
 func (o *outputFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "", "output format: "+o.choices())
-	// It only fails for a flag that does not exist.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(o.formats, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().VarP(o, outputFlagName, "o", "output format: "+words.Or(o.formats))
 }
 
-// choices is "wide, json or yaml".
-func (o *outputFlag) choices() string {
-	last := len(o.formats) - 1
-	return strings.Join(o.formats[:last], ", ") + " or " + o.formats[last]
-}
+const outputFlagName = "output"
 
-func (o *outputFlag) validate() error {
-	if o.format == "" || slices.Contains(o.formats, o.format) {
-		return nil
+// Set implements [pflag.Value].
+func (o *outputFlag) Set(format string) error {
+	if format != "" && !slices.Contains(o.formats, format) { // empty: see rejectEmptyFlags
+		return &unknownFormatError{fmt.Sprintf("unknown format %q: use %s, or leave it out", format, words.Or(o.formats))}
 	}
-	return usage.Errorf("--output: unknown format %q: use %s, or leave it out", o.format, o.choices())
+	o.format = format
+	return nil
 }
+
+func (o *outputFlag) String() string { return o.format }
+
+// Type implements [pflag.Value].
+func (o *outputFlag) Type() string { return "string" }
+
+// unknownFormatError needs no hint at the help of the verb: it has all formats.
+type unknownFormatError struct{ text string }
+
+func (e *unknownFormatError) Error() string { return e.text }
 
 // writeList writes the list, or the names of its items, and reports whether it has: not if
 // a table is wanted.

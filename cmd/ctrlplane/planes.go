@@ -44,7 +44,7 @@ func newPlane(name, path string) (plane, error) {
 	info, err := datadir.Inspect(path)
 	p := plane{
 		Name: name, State: planeStopped, DataDir: path, Ephemeral: info.Ephemeral, Private: info.Private, PID: info.PID,
-		Kubernetes: info.KubernetesVersion, Started: info.StartedAt, Bytes: info.Bytes, logFile: info.LogFile,
+		Kubernetes: info.DescribeKubernetes(), Started: info.StartedAt, Bytes: info.Bytes, logFile: info.LogFile,
 	}
 	if name == "" {
 		p.Name = info.Name

@@ -92,11 +92,15 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	}
 	cfg.UserAgent = reconcileUserAgent()
 	c := &reconciler.Controller{Config: cfg, Namespace: r.namespace, Sync: r.sync}
-	if c.For, err = r.resolveKind(cfg, kind); err != nil {
+	mapper, err := newKindMapper(cfg)
+	if err != nil {
+		return err
+	}
+	if c.For, err = r.resolveKind(mapper, kind); err != nil {
 		return err
 	}
 	for _, name := range r.owns {
-		k, err := r.resolveKind(cfg, name)
+		k, err := r.resolveKind(mapper, name)
 		if err != nil {
 			return err
 		}
@@ -114,8 +118,8 @@ func reconcileUserAgent() string {
 	return reconcileProgram + "/" + version
 }
 
-func (r *reconcileCommand) resolveKind(cfg *rest.Config, name string) (reconciler.Kind, error) {
-	m, err := resolveKind(cfg, name)
+func (r *reconcileCommand) resolveKind(mapper meta.RESTMapper, name string) (reconciler.Kind, error) {
+	m, err := resolveKind(mapper, name)
 	if meta.IsNoMatchError(err) {
 		return reconciler.Kind{}, unknownKindError(r.target, name)
 	}

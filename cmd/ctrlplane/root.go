@@ -207,6 +207,9 @@ func rejectArgs(cmd *cobra.Command, args []string) error {
 }
 
 func wrapFlagError(cmd *cobra.Command, err error) error {
+	if format, ok := errors.AsType[*unknownFormatError](err); ok {
+		return usage.Errorf("--%s: %w", outputFlagName, format)
+	}
 	return usage.Errorf(`%w: see "%s --help"`, err, cmd.CommandPath())
 }
 

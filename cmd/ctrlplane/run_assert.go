@@ -91,11 +91,13 @@ func (a *runAssertions) check(ctx context.Context, src observe.Source) ([]assert
 }
 
 // healthFailure returns why --healthy does not hold; empty if it does or was not given.
-func (a *runAssertions) healthFailure(s *report.State) string {
+func (a *runAssertions) healthFailure(s *report.State, settled bool) string {
 	bad, of := s.NotHealthy()
 	switch {
 	case !a.healthy:
 		return ""
+	case len(bad) > 0 && !settled:
+		return fmt.Sprintf("--healthy: %s: add --settle if controllers were not done yet", notHealthy(len(bad), of))
 	case len(bad) > 0:
 		return fmt.Sprintf("--healthy: %s", notHealthy(len(bad), of))
 	case s.Incomplete() != nil:
@@ -168,7 +170,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	for _, line := range bad {
 		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", line)
 	}
-	if failure := r.assertions.healthFailure(state); failure != "" {
+	if failure := r.assertions.healthFailure(state, r.settle); failure != "" {
 		return []string{failure}
 	}
 	return nil

@@ -80,7 +80,12 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(); err != nil {
 		return err
 	}
+	if err := u.record.open(v.warn); err != nil {
+		return err
+	}
+	defer u.record.close()
 	s.OnStage = func(st ctrlplane.Stage) {
+		u.record.begin(s)
 		switch {
 		case !st.Ended:
 			v.progress.Begin(st.Name)
@@ -265,7 +270,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Name:       s.Name,
 		Took:       took,
 		URL:        s.URL(),
-		Kubernetes: ctrlplane.DescribeKubernetes(s.Kubernetes),
+		Kubernetes: s.DescribeKubernetes(),
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		Command:    u.servedTarget().commandLine("kubectl"),

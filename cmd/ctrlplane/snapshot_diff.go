@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +26,7 @@ const nowName = "now"
 // diffCommand has the flags of "ctrlplane snapshot diff".
 type diffCommand struct {
 	target   *target
-	output   string
+	output   *outputFlag
 	events   bool
 	exitCode bool
 	golden   string
@@ -36,7 +34,7 @@ type diffCommand struct {
 }
 
 func newSnapshotDiff(t *target) *cobra.Command {
-	d := &diffCommand{target: t}
+	d := &diffCommand{target: t, output: newOutput(outputJSON, outputYAML, outputName)}
 	cmd := &cobra.Command{
 		Use:   "diff A [B]",
 		Short: "Compare two snapshots, or a snapshot with the current state",
@@ -61,7 +59,7 @@ same. --golden compares that YAML with a file: the exit code is 1 if they differ
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), cmd.OutOrStdout(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&d.output, "output", "o", "", "output format: json, yaml or name (default: unified diffs)")
+	d.output.add(cmd)
 	f.BoolVar(&d.events, "events", false, "also compare Events")
 	f.BoolVar(&d.exitCode, "exit-code", false, "exit with 1 if an object differs")
 	f.StringVar(&d.golden, "golden", "", "compare what -o yaml prints with this file, and exit with 1 if it differs")
@@ -71,11 +69,9 @@ same. --golden compares that YAML with a file: the exit code is 1 if they differ
 
 func (d *diffCommand) validate() error {
 	switch {
-	case !slices.Contains([]string{"", outputJSON, outputYAML, outputName}, d.output):
-		return usage.Errorf("--output: unknown format %q: use json, yaml or name, or leave it out", d.output)
 	case d.update && d.golden == "":
 		return usage.Errorf("--update needs --golden: name the file to write")
-	case d.golden != "" && (d.output != "" || d.exitCode):
+	case d.golden != "" && (d.output.format != "" || d.exitCode):
 		return usage.Errorf("--golden excludes --output and --exit-code: it compares YAML and has an exit code of its own")
 	}
 	return nil
@@ -104,7 +100,7 @@ func (d *diffCommand) run(ctx context.Context, out io.Writer, args []string) err
 	if d.golden != "" {
 		return d.compareGolden(out, objects.Stable(list))
 	}
-	if d.output == outputJSON || d.output == outputYAML {
+	if d.output.format == outputJSON || d.output.format == outputYAML {
 		list = objects.Stable(list)
 	}
 	if err := printDiff(out, list, d.output, args[0], to); err != nil {
@@ -183,23 +179,13 @@ func readCurrentState(ctx context.Context, t *target) (snapshot.State, error) {
 	return state, err
 }
 
-func printDiff(out io.Writer, list []objects.Difference, output, from, to string) error {
-	switch output {
-	case "json":
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{"items": list})
-	case "yaml":
-		text, err := yamltext.Marshal(map[string]any{"items": list})
-		if err != nil {
-			return err
-		}
-		_, err = out.Write(text)
+func printDiff(out io.Writer, list []objects.Difference, output *outputFlag, from, to string) error {
+	if done, err := output.writeObject(out, map[string]any{"items": list}); done {
 		return err
 	}
 	for _, d := range list {
 		text := words.OneLine(fmt.Sprintf("%s %s", d, d.Change)) + "\n"
-		if output == "" {
+		if output.format != outputName {
 			diff, err := d.UnifiedDiff(from, to)
 			if err != nil {
 				return err

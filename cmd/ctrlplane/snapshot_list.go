@@ -26,9 +26,6 @@ func newSnapshotList() *cobra.Command {
 		Short: "List the snapshots, newest first",
 		Args:  rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.validate(); err != nil {
-				return err
-			}
 			store, err := snapshot.UserStore()
 			if err != nil {
 				return err

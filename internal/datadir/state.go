@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
@@ -24,6 +25,8 @@ type State struct {
 	Server string `json:"server,omitempty"`
 	// KubernetesVersion is that of the last program that has written to the folder.
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// EmulatedVersion is the minor version that it has emulated, as 1.35; empty = none.
+	EmulatedVersion string `json:"emulatedVersion,omitempty"`
 	// EtcdPrefix is where the API server keeps its keys in the embedded etcd; empty = the
 	// API server's default.
 	EtcdPrefix string `json:"etcdPrefix,omitempty"`
@@ -36,6 +39,15 @@ type State struct {
 	// PID is the process that uses the folder; 0 = none. Open records it, State and Peek
 	// return it, SaveState ignores it.
 	PID int `json:"-"`
+}
+
+// DescribeKubernetes returns the version that clients have met, for people: v1.37.1, or
+// "1.35 (emulated by 1.37.1)"; empty if it is not known.
+func (s State) DescribeKubernetes() string {
+	if s.EmulatedVersion == "" {
+		return s.KubernetesVersion
+	}
+	return fmt.Sprintf("%s (emulated by %s)", s.EmulatedVersion, strings.TrimPrefix(s.KubernetesVersion, "v"))
 }
 
 // State returns what was saved last; except for PID, it is zero if nothing was saved.

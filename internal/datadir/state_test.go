@@ -23,6 +23,7 @@ func TestState(t *testing.T) {
 		Port:              6443,
 		Server:            "https://127.0.0.1:6443",
 		KubernetesVersion: "v1.37.1",
+		EmulatedVersion:   "1.35",
 		StartedAt:         time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		PID:               7,
 	}
@@ -38,7 +39,7 @@ func TestState(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("after a restart: %v (-want +got):\n%s", err, diff)
 	}
-	const content = "-rw------- {\n  \"port\": 6443,\n  \"server\": \"https://127.0.0.1:6443\",\n  \"kubernetesVersion\": \"v1.37.1\",\n  \"startedAt\": \"2026-01-02T03:04:05Z\"\n}\n"
+	const content = "-rw------- {\n  \"port\": 6443,\n  \"server\": \"https://127.0.0.1:6443\",\n  \"kubernetesVersion\": \"v1.37.1\",\n  \"emulatedVersion\": \"1.35\",\n  \"startedAt\": \"2026-01-02T03:04:05Z\"\n}\n"
 	if diff := cmp.Diff(content, readTree(t, path)[stateFile]); diff != "" {
 		t.Errorf("state.json (-want +got):\n%s", diff)
 	}

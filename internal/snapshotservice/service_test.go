@@ -250,6 +250,12 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	store.write(stateOf(configMapB))
+	store.onReplace = func() {
+		p.call("write")
+		if !s.IsRestoring() {
+			t.Error("writes, and is not restoring")
+		}
+	}
 	done, err := s.Restore(t.Context(), file)
 	if err != nil || done.Created != 1 || done.Deleted != 1 || done.Revision != 3 {
 		t.Errorf("got %+v, %v; want 1 created, 1 deleted, revision 3", done, err)
@@ -267,6 +273,32 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 	}
 	if _, err := os.Stat(target.pendingPath()); !os.IsNotExist(err) {
 		t.Errorf("pending file: %v, want that it was removed", err)
+	}
+}
+
+// A write that was canceled in the store, after the requests in flight had ended, may land
+// while the informers are awaited.
+func TestRestoreRemovesLateWrites(t *testing.T) {
+	store := newFakeStore(configMapA)
+	cfg := (&parts{}).config(newTarget(t), store)
+	landed := 0
+	cfg.WaitInformers = append(cfg.WaitInformers, func(context.Context, informersync.Revisions) error {
+		if landed++; landed == 1 {
+			store.write(stateOf(configMapA, configMapB))
+		}
+		return nil
+	})
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(stateOf())
+	if _, err := s.Restore(t.Context(), file); err != nil || landed != 2 {
+		t.Errorf("%v; the informers were awaited %d times, want 2", err, landed)
+	}
+	if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 }
 
@@ -333,11 +365,11 @@ func TestRestoreRefusals(t *testing.T) {
 	if _, err := s.Restore(t.Context(), []byte("other")); err == nil || !strings.Contains(err.Error(), "the snapshot is refused: it is not a snapshot") {
 		t.Errorf("other file: got %v", err)
 	}
-	s.restoring.Lock()
+	s.restoring.Store(true)
 	if _, err := s.Restore(t.Context(), file); !errors.Is(err, errRestoreRunning) {
 		t.Errorf("second restore: got %v, want %v", err, errRestoreRunning)
 	}
-	s.restoring.Unlock()
+	s.restoring.Store(false)
 	cfg.SharedStore = true
 	if _, err := newStartedService(t, cfg).Restore(t.Context(), file); err == nil || !strings.Contains(err.Error(), "--leader-elect") {
 		t.Errorf("shared store: got %v", err)

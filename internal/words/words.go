@@ -27,6 +27,15 @@ func Times[N integer](n N) string {
 	return fmt.Sprintf("%d times", n)
 }
 
+// Or lists alternatives: "a", "a or b", "a, b or c".
+func Or(list []string) string {
+	last := len(list) - 1
+	if last < 1 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks
 // and repeated spaces with single spaces, removes control and formatting characters,
 // such as those that change the text direction, and replaces invalid UTF-8 with "?".

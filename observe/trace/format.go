@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
@@ -26,28 +24,8 @@ const (
 	OTLP    Format = "otlp"
 )
 
-var formats = []Format{Text, JSON, YAML, HTML, Mermaid, Chrome, OTLP}
-
-// ParseFormat reads the name of a format; an empty one is Text.
-func ParseFormat(s string) (Format, error) {
-	switch f := Format(s); {
-	case s == "":
-		return Text, nil
-	case slices.Contains(formats, f):
-		return f, nil
-	}
-	return "", fmt.Errorf("unknown format %q: use %s", s, FormatNames())
-}
-
-// FormatNames lists the formats for messages: "a, b or c".
-func FormatNames() string {
-	var names []string
-	for _, f := range formats {
-		names = append(names, string(f))
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
+// Formats returns all formats.
+func Formats() []Format { return []Format{Text, JSON, YAML, HTML, Mermaid, Chrome, OTLP} }
 
 // Write writes the tree.
 func (t *Tree) Write(w io.Writer, f Format, s Style) error {
@@ -82,7 +60,7 @@ func (t *Tree) writeDiagram(w io.Writer, f Format) error {
 	case OTLP:
 		return t.writeOTLP(w)
 	}
-	return fmt.Errorf("trace: unknown format %q: use %s", f, FormatNames())
+	return fmt.Errorf("trace: unknown format %q", f)
 }
 
 // writeData writes a value as JSON or YAML.

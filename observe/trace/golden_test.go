@@ -70,7 +70,7 @@ func TestTree(t *testing.T) {
 
 // TestFormats writes the same trace in each format.
 func TestFormats(t *testing.T) {
-	for _, f := range formats {
+	for _, f := range Formats() {
 		if f == HTML { // see TestDiagram
 			continue
 		}
@@ -111,7 +111,7 @@ func TestWhy(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, "why/"+c.name, writeString(t, chain, Text, Style{Width: 100}))
-			for _, f := range formats[1:] {
+			for _, f := range Formats()[1:] {
 				if c.name == "deleted" && f != HTML {
 					golden(t, "why/"+c.name+"-"+string(f), writeString(t, chain, f, Style{}))
 				}

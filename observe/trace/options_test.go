@@ -122,7 +122,7 @@ func TestToleratesInconsistentRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range formats {
+	for _, f := range Formats() {
 		writeString(t, tree, f, Style{})
 	}
 	slices.Reverse(records)
@@ -150,13 +150,12 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestParseFormat(t *testing.T) {
-	if f, err := ParseFormat(""); f != Text || err != nil {
-		t.Errorf("%q, %v", f, err)
-	}
-	_, err := ParseFormat("svg")
-	if err == nil || err.Error() != `unknown format "svg": use text, json, yaml, html, mermaid, chrome or otlp` {
-		t.Errorf("got %v", err)
+func TestEveryFormatIsWritten(t *testing.T) {
+	for _, f := range Formats() {
+		var b strings.Builder
+		if err := buildTree(t, "rollout", deployment("web"), Options{}).Write(&b, f, Style{}); err != nil || b.Len() == 0 {
+			t.Errorf("%s: %d bytes, %v", f, b.Len(), err)
+		}
 	}
 	if err := buildTree(t, "rollout", deployment("web"), Options{}).Write(&strings.Builder{}, "svg", Style{}); err == nil {
 		t.Error("Write accepts an unknown format")

@@ -63,6 +63,20 @@ func TestRunHealthy(t *testing.T) {
 	}
 }
 
+// TestRunHealthyTooEarly checks the hint for a run that ends while controllers are busy.
+func TestRunHealthyTooEarly(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--healthy", "-f", "shop.yaml", "--", "true")
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := program.Run(t, cmd)
+	if code != 123 {
+		t.Errorf("exit code %d, want 123", code)
+	}
+	requireLastLine(t, stderr, "not healthy: add --settle if controllers were not done yet")
+}
+
 // TestRunAssertions has a client that reacts to the events of its own writes. The exit
 // code of a command that fails is that of the command.
 func TestRunAssertions(t *testing.T) {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ctrlplane/ctrlplane/ui/learn"
+)
+
+// listedLesson is a lesson in "ctrlplane learn --list".
+type listedLesson struct {
+	Number  string `json:"number"`
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Minutes int    `json:"minutes"`
+	Done    bool   `json:"done"`
+	// LeftAt is the step to continue with, and Steps their number; 0 = it was not left.
+	LeftAt int `json:"leftAt,omitempty"`
+	Steps  int `json:"steps,omitempty"`
+}
+
+func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn.Progress) error {
+	list := make([]listedLesson, len(all))
+	for i, lesson := range all {
+		list[i] = newListedLesson(lesson, p.Lessons[lesson.Name])
+	}
+	name := func(l listedLesson) string { return l.Name }
+	if done, err := writeList(l.output, out, map[string][]listedLesson{"items": list}, list, name); done {
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "LESSON\tTITLE\tMINUTES\tPROGRESS")
+	for _, lesson := range list {
+		fmt.Fprintf(w, "%s %s\t%s\t%d\t%s\n", lesson.Number, lesson.Name, lesson.Title, lesson.Minutes, lesson.progress())
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nTo take the first lesson: %s\n", l.target.commandLine("learn 1"))
+	return err
+}
+
+func newListedLesson(lesson *learn.Lesson, p learn.LessonProgress) listedLesson {
+	number, name, _ := strings.Cut(lesson.Name, "-")
+	l := listedLesson{Number: strings.TrimLeft(number, "0"), Name: name, Title: lesson.Title, Minutes: lesson.Minutes, Done: p.Done}
+	if p.Step > 0 && p.Of == len(lesson.Steps) {
+		l.LeftAt, l.Steps = lesson.Position(p.Step)
+	}
+	return l
+}
+
+func (l listedLesson) progress() string {
+	switch {
+	case l.LeftAt > 0:
+		return fmt.Sprintf("left at step %d of %d", l.LeftAt, l.Steps)
+	case l.Done:
+		return "done"
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestRestartKeepsKubernetesVersion checks that a later start of the same cluster emulates
+// the version of the last one, until another is named.
+func TestRestartKeepsKubernetesVersion(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, step := range []struct{ flag, want string }{
+		{"--kubernetes=1.35", "Kubernetes 1.35 (emulated by 1.37.1)"},
+		{"", "Kubernetes 1.35 (emulated by 1.37.1)"},
+		{"--kubernetes=1.37", "Kubernetes v1.37.1"},
+		{"", "Kubernetes v1.37.1"},
+	} {
+		args := []string{"--nodes", "0"}
+		if step.flag != "" {
+			args = append(args, step.flag)
+		}
+		p := program.Up(t, dir, args...)
+		if status := program.MustRun(t, dir, "status"); !strings.Contains(status, step.want) {
+			t.Errorf("after %q: status %q, want %q", step.flag, status, step.want)
+		}
+		version := strings.TrimPrefix(step.want, "Kubernetes ")
+		if list := program.MustRun(t, dir, "list", "-o", "wide"); !strings.Contains(list, version) {
+			t.Errorf("after %q: list %q, want %q", step.flag, list, version)
+		}
+		p.Stop(t, syscall.SIGTERM)
+	}
+	state := filepath.Join(dir, "state.json")
+	text, err := os.ReadFile(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(string(text), `"kubernetesVersion"`, `"emulatedVersion": "1.20", "kubernetesVersion"`, 1)
+	if err := os.WriteFile(state, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1,
+		"last started with Kubernetes 1.20, which this version of ctrlplane cannot emulate: choose 1.34, 1.35, 1.36 or 1.37 with --kubernetes")
+}
