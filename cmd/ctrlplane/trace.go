@@ -192,16 +192,15 @@ type liveSource struct {
 func (s liveSource) now() time.Time { return time.Now() }
 
 func (s liveSource) resolve(kind, namespace, name string) (observe.Object, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(s.cfg)
+	mapper, err := newKindMapper(s.cfg)
 	if err != nil {
 		return observe.Object{}, err
 	}
-	cached := memory.NewMemCacheClient(client)
-	return resolveObject(restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil), kind, namespace, name)
+	return resolveObject(mapper, kind, namespace, name)
 }
 
 func (s liveSource) unknownKind(kind string) error {
-	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, s.target.commandLine("kubectl api-resources"))
+	return unknownKindError(s.target, kind)
 }
 
 // explainMissing says whether an object without records exists.
@@ -254,6 +253,30 @@ func (o *traceCommand) resolveController(ctx context.Context, src observe.Source
 
 // resolveObject finds the resource of a kind in the way that kubectl does.
 func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observe.Object, error) {
+	m, err := resolveKind(mapper, kind)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	if !isNamespaced(m) {
+		namespace = ""
+	}
+	return observe.Object{
+		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
+	}, nil
+}
+
+// newKindMapper returns a mapper that knows the kinds of a server, and their short names.
+func newKindMapper(cfg *rest.Config) (meta.RESTMapper, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cached := memory.NewMemCacheClient(client)
+	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil), nil
+}
+
+// resolveKind finds a kind in the way that kubectl does.
+func resolveKind(mapper meta.RESTMapper, kind string) (*meta.RESTMapping, error) {
 	full, short := schema.ParseResourceArg(strings.ToLower(kind))
 	var found schema.GroupVersionKind
 	var err error
@@ -264,18 +287,16 @@ func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observ
 		found, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if err != nil {
-		return observe.Object{}, err
+		return nil, err
 	}
-	m, err := mapper.RESTMapping(found.GroupKind(), found.Version)
-	if err != nil {
-		return observe.Object{}, err
-	}
-	if m.Scope.Name() == meta.RESTScopeNameRoot {
-		namespace = ""
-	}
-	return observe.Object{
-		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
-	}, nil
+	return mapper.RESTMapping(found.GroupKind(), found.Version)
+}
+
+func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }
+
+// unknownKindError says how to list the kinds.
+func unknownKindError(t *target, kind string) error {
+	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, t.commandLine("kubectl api-resources"))
 }
 
 // fileWidth is the number of columns of a trace that is not written to a terminal.
