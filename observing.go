@@ -133,6 +133,9 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 		return v
 	}
 	v.Speed = p.currentSpeed()
+	if s := p.startState.Load(); s != nil {
+		v.Restoring = s.IsRestoring()
+	}
 	v.State, v.URL, v.DataDir, v.Requests = observe.Ready, p.url, p.dir.Path(), p.api.RequestCount()
 	select {
 	case <-p.closing:

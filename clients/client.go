@@ -116,8 +116,8 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	var paused bool
 	if v.Reason, paused = cl.gate.Describe(); paused {
 		v.State = "paused"
-		_, v.Held = cl.gate.HeldWrites(0)
 	}
+	_, v.Held = cl.gate.HeldWrites(0)
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
 	cl.reports.addTo(&v)

@@ -80,16 +80,13 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		return
 	}
 	r := newRequest(c.config.Observer, cl, req, who)
-	if r.sync != nil {
-		next = r.sync.controller.wrap(next)
-	}
 	var wrote []observe.Written
 	defer func() { r.finish(wrote) }()
 	if r.lasts || !r.call.IsWrite() {
-		cl.gate.Handle(r.wrap(w), r.req, next)
+		r.gate.Handle(r.wrap(w), r.req, next)
 		return
 	}
-	observe.ServeCall(cl.name, &wrote, func() { cl.gate.Handle(r.wrap(w), r.req, next) })
+	observe.ServeCall(cl.name, &wrote, func() { r.gate.Handle(r.wrap(w), r.req, next) })
 }
 
 // clientOf returns the client that sends a request.
@@ -190,9 +187,6 @@ func (c *Clients) Close() {
 func (c *Clients) RefuseWaiting(reason error) {
 	for _, cl := range c.sorted() {
 		cl.gate.RefuseWaiting(reason)
-	}
-	for _, rc := range c.sortedControllers() {
-		rc.gate.RefuseWaiting(reason)
 	}
 }
 

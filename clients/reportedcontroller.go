@@ -3,7 +3,6 @@ package clients
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
@@ -20,6 +19,7 @@ type reportedController struct {
 	client    *client
 	gate      *intervene.Gate
 	queue     *observe.ReportedQueue
+	queues    []string // the name of the queue, as often as an event may name adds
 
 	// The lock of the client's reportedState guards this.
 	disconnected string // why it is not running; empty if it is
@@ -50,7 +50,8 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 	}
 	rc = &reportedController{
 		name: name, shortName: shortName, client: cl,
-		gate: intervene.NewGate(c.config.Objects), queue: c.config.Observer.Recorder(name).ReportedQueue(shortName),
+		gate: cl.gate.NewInnerGate(), queue: c.config.Observer.Recorder(name).ReportedQueue(shortName),
+		queues: slices.Repeat([]string{shortName}, maxEventAdds),
 	}
 	if cl.reports.controllers == nil {
 		cl.reports.controllers = map[string]*reportedController{}
@@ -68,6 +69,8 @@ func (c *Clients) forgetReports(cl *client) {
 		c.config.Observer.RemoveRecorder(rc.name)
 	}
 	cl.reports.controllers = nil
+	c.sessions.Add(-int64(len(cl.reports.sessions)))
+	cl.reports.sessions = nil
 }
 
 func (rc *reportedController) recordEvent(d *observe.Delivered, at time.Time) (seq uint64) {
@@ -106,11 +109,6 @@ func (rc *reportedController) changed() {
 	rc.publishState()
 }
 
-// wrap returns a handler that passes requests through the gate of the controller.
-func (rc *reportedController) wrap(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { rc.gate.Handle(w, req, next) })
-}
-
 func (c *Clients) sortedControllers() []*reportedController {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -133,7 +131,7 @@ func (c *Clients) Controllers() (list []control.Controller) {
 func (c *Clients) Queues() (list []observe.Queue) {
 	now := time.Now()
 	for _, cl := range c.sorted() {
-		cl.reports.endSilent(now, &c.sessions)
+		cl.reports.endSilent(now)
 	}
 	for _, rc := range c.sortedControllers() {
 		if v, ok := rc.client.reports.numbers(rc.shortName, c.config.Observer); ok {
@@ -162,7 +160,7 @@ func (r *reportedState) numbers(name string, observer *observe.Observer) (v obse
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
 		q := s.queues[name]
-		if q == nil {
+		if q == nil || s.silent {
 			continue
 		}
 		ok = true

@@ -44,8 +44,8 @@ func (s *session) applyEvent(c *reportedController, e *ReportedEvent, now time.T
 			Namespace: shortText(e.Namespace), Name: shortText(e.Name), UID: shortText(e.UID),
 		},
 	}
-	for range e.Adds {
-		d.Queues = append(d.Queues, c.shortName)
+	if n := len(e.Adds); n > 0 {
+		d.Queues = c.queues[:n:n]
 	}
 	for _, due := range e.Later {
 		d.Later = append(d.Later, observe.DelayedKey{Queue: c.shortName, Due: s.due(due, now)})

@@ -14,19 +14,22 @@ const (
 	maxReport = 2 << 20
 	// maxReportRecords is the number of records that a report may have.
 	maxReportRecords = 4096
-	// maxEventAdds is the number of keys that an event may name as added, and that of those it
-	// may name as added with a delay. maxReportWaiting is that of the waiting keys of a
-	// controller. The instrument module keeps to both.
-	maxEventAdds, maxReportWaiting = 256, 10
-	// maxReportsPerSecond and maxRecordsPerSecond are how much a client may report.
+	// maxEventAdds is the number of keys that an event may name as added, maxEventLater that of
+	// those it may name as added with a delay, and MaxReportWaiting that of the waiting keys
+	// that a controller may name.
+	maxEventAdds, maxEventLater, MaxReportWaiting = 256, 64, 10
+	// maxReportItems is the number of records and of such keys in a report: that is what is
+	// kept. The instrument module stays below these bounds.
+	maxReportItems = 8192
+	// maxReportsPerSecond and maxItemsPerSecond are how much a client may report.
 	maxReportsPerSecond = 200
-	maxRecordsPerSecond = 20000
+	maxItemsPerSecond   = 20000
 )
 
 // handleReport takes a report of a client about its own controllers. Any client that is
 // authenticated may send one: it cannot say anything about others.
 func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who user.Info) {
-	w.Header().Set(answerHeader, "1")
+	w.Header().Set(AnswerHeader, "1")
 	status, err := c.takeReport(w, req, who)
 	if err != nil {
 		http.Error(w, err.Error(), status)
@@ -54,9 +57,9 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
 	}
 	cl := c.clientOf(req, who)
-	if !cl.reports.allow(len(r.Records), time.Now()) {
+	if !cl.reports.allow(r.items(), time.Now()) {
 		w.Header().Set("Retry-After", "1")
-		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports or %d records in a second", maxReportsPerSecond, maxRecordsPerSecond)
+		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports, or %d records, adds and later ones, in a second", maxReportsPerSecond, maxItemsPerSecond)
 	}
 	if !c.apply(cl, programName(req.UserAgent()), &r) {
 		w.Header().Set("Retry-After", "1")
@@ -69,8 +72,8 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 // they are used.
 func (r *Report) validate() error {
 	switch {
-	case r.Version != wireVersion:
-		return fmt.Errorf("version %d: this control plane understands version %d", r.Version, wireVersion)
+	case r.Version != WireVersion:
+		return fmt.Errorf("version %d: this control plane understands version %d", r.Version, WireVersion)
 	case r.Session == "" || len(r.Session) > 64:
 		return fmt.Errorf("session of %d bytes: use 1 to 64", len(r.Session))
 	case len(r.Controllers) > maxControllers:
@@ -82,16 +85,30 @@ func (r *Report) validate() error {
 		if err := checkControllerName(q.Name); err != nil {
 			return err
 		}
-		if len(q.Waiting) > maxReportWaiting {
-			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), maxReportWaiting)
+		if len(q.Waiting) > MaxReportWaiting {
+			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), MaxReportWaiting)
 		}
 	}
 	for i := range r.Records {
-		if e := r.Records[i].Event; e != nil && max(len(e.Adds), len(e.Later)) > maxEventAdds {
-			return fmt.Errorf("an event with %d adds and %d later ones: at most %d of each can be reported", len(e.Adds), len(e.Later), maxEventAdds)
+		if e := r.Records[i].Event; e != nil && (len(e.Adds) > maxEventAdds || len(e.Later) > maxEventLater) {
+			return fmt.Errorf("an event with %d adds and %d later ones: at most %d and %d can be reported", len(e.Adds), len(e.Later), maxEventAdds, maxEventLater)
 		}
 	}
+	if n := r.items(); n > maxReportItems {
+		return fmt.Errorf("%d records, adds and later ones: at most %d can be reported at once", n, maxReportItems)
+	}
 	return nil
+}
+
+// items returns the number of records, and of the keys that these name as added.
+func (r *Report) items() int {
+	n := len(r.Records)
+	for i := range r.Records {
+		if e := r.Records[i].Event; e != nil {
+			n += len(e.Adds) + len(e.Later)
+		}
+	}
+	return n
 }
 
 func checkControllerName(name string) error {
@@ -101,16 +118,16 @@ func checkControllerName(name string) error {
 	return nil
 }
 
-// allow reports whether a report with so many records may be taken now.
-func (r *reportedState) allow(records int, now time.Time) bool {
+// allow reports whether a report with so many items may be taken now.
+func (r *reportedState) allow(items int, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if second := now.Unix(); r.second != second {
-		r.second, r.secondReports, r.secondRecords = second, 0, 0
+		r.second, r.secondReports, r.secondItems = second, 0, 0
 	}
 	r.secondReports++
-	r.secondRecords += records
-	if r.secondReports > maxReportsPerSecond || r.secondRecords > maxRecordsPerSecond {
+	r.secondItems += items
+	if r.secondReports > maxReportsPerSecond || r.secondItems > maxItemsPerSecond {
 		r.refused++
 		return false
 	}

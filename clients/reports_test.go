@@ -38,7 +38,7 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 	req.Header.Set("User-Agent", agent)
 	w := httptest.NewRecorder()
 	f.clients.Handle(w, req, who, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { f.Error("a report was passed on") }))
-	if w.Header().Get(answerHeader) != "1" {
+	if w.Header().Get(AnswerHeader) != "1" {
 		f.Error("the answer does not say that it is ctrlplane's")
 	}
 	return w.Code, strings.TrimSpace(w.Body.String())
@@ -47,7 +47,7 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 // report sends a report of the operator.
 func (f *fixture) report(r Report) {
 	f.Helper()
-	r.Version, r.Sent = wireVersion, time.Now()
+	r.Version, r.Sent = WireVersion, time.Now()
 	body, err := json.Marshal(r)
 	if err != nil {
 		f.Fatal(err)
@@ -81,7 +81,7 @@ func siteEvent(id uint64) ReportedRecord {
 func TestReportedSync(t *testing.T) {
 	f := newReportFixture(t)
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
-	f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{syncHeader: "s/site/4"}, 201, object("Deployment", "shop", "u2", "8")})
+	f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/site/4"}, 201, object("Deployment", "shop", "u2", "8")})
 	begin := ReportedBegin{ID: 4, Controller: "site", Key: "ns/shop", Time: time.Now()}
 	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{siteEvent(1), {Began: &begin}}})
 	s := f.snapshot()
@@ -154,7 +154,7 @@ func TestReportsAreRefused(t *testing.T) {
 	f := newReportFixture(t)
 	encode := func(r Report) []byte {
 		if r.Version == 0 {
-			r.Version = wireVersion
+			r.Version = WireVersion
 		}
 		data, err := json.Marshal(r)
 		if err != nil {
@@ -163,6 +163,7 @@ func TestReportsAreRefused(t *testing.T) {
 		return data
 	}
 	many := make([]QueueReport, maxControllers+1)
+	manyAdds := slices.Repeat([]ReportedRecord{{Event: &ReportedEvent{ID: 1, Adds: make([]uint64, maxEventAdds-1)}}}, 33)
 	for name, test := range map[string]struct {
 		who    user.Info
 		body   []byte
@@ -179,9 +180,10 @@ func TestReportsAreRefused(t *testing.T) {
 		"many controllers":  {operator, encode(Report{Session: "s", Controllers: many}), 400, "65 controllers"},
 		"no name":           {operator, encode(Report{Session: "s", Controllers: many[:1]}), 400, "of a controller"},
 		"control character": {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a\x1b[2J"}}}), 400, "of a controller"},
-		"many waiting":      {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a", Waiting: make([]uint64, maxReportWaiting+1)}}}), 400, "11 waiting keys"},
+		"many waiting":      {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a", Waiting: make([]uint64, MaxReportWaiting+1)}}}), 400, "11 waiting keys"},
 		"many adds":         {operator, encode(Report{Session: "s", Records: []ReportedRecord{{Event: &ReportedEvent{ID: 1, Adds: make([]uint64, maxEventAdds+1)}}}}), 400, "257 adds"},
-		"many later":        {operator, encode(Report{Session: "s", Records: []ReportedRecord{{}, {Event: &ReportedEvent{ID: 1, Later: make([]time.Time, maxEventAdds+1)}}}}), 400, "257 later"},
+		"many later":        {operator, encode(Report{Session: "s", Records: []ReportedRecord{{}, {Event: &ReportedEvent{ID: 1, Later: make([]time.Time, maxEventLater+1)}}}}), 400, "65 later"},
+		"many in all":       {operator, encode(Report{Session: "s", Records: manyAdds}), 400, "8448 records, adds and later ones"},
 		"many records":      {operator, encode(Report{Session: "s", Records: make([]ReportedRecord, maxReportRecords+1)}), 400, "4097 records"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +205,7 @@ func TestHostileReports(t *testing.T) {
 		who := &user.DefaultInfo{Name: fmt.Sprintf("u%d", n)}
 		wg.Go(func() {
 			for i := range 9 {
-				r := Report{Version: wireVersion, Session: fmt.Sprint(i), Number: 1, Dropped: -4}
+				r := Report{Version: WireVersion, Session: fmt.Sprint(i), Number: 1, Dropped: -4}
 				for c := range maxControllers {
 					r.Controllers = append(r.Controllers, QueueReport{Name: fmt.Sprintf("c%d", c), Depth: -5, Workers: -1, NextDue: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), Waiting: []uint64{0, 1, 1 << 63}})
 				}
@@ -247,7 +249,7 @@ func TestHostileReports(t *testing.T) {
 		}
 	}
 	for _, header := range []string{"", "/", "//", "0/c0/x", "0/c0/18446744073709551616", "0//1", "no/c0/1"} {
-		if s := f.clients.sorted()[0].reports.syncOf(header); s != nil {
+		if _, s := f.clients.sorted()[0].reports.senderOf(header); s != nil {
 			t.Errorf("header %q is of sync %+v", header, s)
 		}
 	}
@@ -261,14 +263,14 @@ func TestRepeatedList(t *testing.T) {
 	if status, text := f.post(operator, operatorAgent, []byte(body)); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	if n := cap(f.clients.sorted()[0].reports.sessions["s"].queues["site"].Waiting); n > maxReportWaiting {
+	if n := cap(f.clients.sorted()[0].reports.sessions["s"].queues["site"].Waiting); n > MaxReportWaiting {
 		t.Errorf("room for %d waiting keys is kept", n)
 	}
 }
 
 func TestReportRate(t *testing.T) {
 	f := newReportFixture(t)
-	body, err := json.Marshal(Report{Version: wireVersion, Session: "s"})
+	body, err := json.Marshal(Report{Version: WireVersion, Session: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +294,7 @@ func TestTooManyProcesses(t *testing.T) {
 	for i := range maxSessions {
 		f.report(Report{Session: fmt.Sprint(i), Number: 1, Controllers: []QueueReport{siteQueue()}})
 	}
-	body, err := json.Marshal(Report{Version: wireVersion, Session: "s", Number: 1, Sent: time.Now()})
+	body, err := json.Marshal(Report{Version: WireVersion, Session: "s", Number: 1, Sent: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,23 +308,101 @@ func TestTooManyProcesses(t *testing.T) {
 	if status, text := f.post(operator, operatorAgent, body); status != http.StatusOK {
 		t.Errorf("after the end of another: %d %s", status, text)
 	}
+	f.silence()
+	f.report(Report{Session: "new", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	if n := f.clients.sessions.Load(); n != maxSessions {
+		t.Errorf("after a silent one has made room: %d sessions", n)
+	}
 }
 
-// A process that is silent for some time is gone; one that a session was forgotten of
-// is known again when it reports.
+// Silent processes of one client make room for those of another.
+func TestSilentProcessesOfOthersMakeRoom(t *testing.T) {
+	f := newReportFixture(t)
+	send := func(name string, session int) int {
+		r := Report{Version: WireVersion, Session: fmt.Sprint(session), Number: 1, Sent: time.Now(), Controllers: []QueueReport{siteQueue()}}
+		body, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _ := f.post(&user.DefaultInfo{Name: name}, operatorAgent, body)
+		return status
+	}
+	for n := range maxAllSessions {
+		if status := send(fmt.Sprint("u", n/maxSessions), n); status != http.StatusOK {
+			t.Fatal(n, status)
+		}
+	}
+	if status := send("other", 0); status != http.StatusTooManyRequests {
+		t.Errorf("the process too many: %d", status)
+	}
+	f.silence()
+	if status := send("other", 0); status != http.StatusOK {
+		t.Errorf("after others are silent: %d", status)
+	}
+	if n := f.clients.sessions.Load(); n != maxAllSessions {
+		t.Errorf("%d sessions", n)
+	}
+}
+
+// silence ends the reports of all processes that are silent.
+func (f *fixture) silence() {
+	f.Helper()
+	for _, cl := range f.clients.sorted() {
+		cl.reports.endSilent(time.Now().Add(sessionTimeout + time.Second))
+	}
+}
+
+// A process that is silent for some time is gone, and known again when it reports: a
+// debugger may have stopped it in a sync.
 func TestSilentProcess(t *testing.T) {
 	f := newReportFixture(t)
-	f.report(Report{Session: "s", Number: 7, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Began: &ReportedBegin{ID: 1, Controller: "site", Key: "ns/shop", Time: time.Now()}}}})
-	f.clients.sorted()[0].reports.endSilent(time.Now().Add(sessionTimeout+time.Second), &f.clients.sessions)
+	begin := ReportedBegin{ID: 1, Controller: "site", Key: "ns/shop", Time: time.Now()}
+	f.report(Report{Session: "s", Number: 7, Dropped: 5, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Began: &begin}}})
+	write := func() {
+		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/site/1"}, 201, object("Deployment", "shop", "u2", "8")})
+	}
+	write()
+	f.silence()
 	if list := f.clients.Controllers(); list[0].State != "off" || list[0].Reason != "its process does not report any more" {
 		t.Errorf("%+v", list)
 	}
-	if c := f.snapshot().Controllers[0]; len(c.Running) != 0 || f.clients.sessions.Load() != 0 {
+	if c := f.snapshot().Controllers[0]; len(c.Running) != 0 || len(f.clients.Queues()) != 0 {
 		t.Errorf("%+v", c)
 	}
-	f.report(Report{Session: "s", Number: 8, Controllers: []QueueReport{siteQueue()}})
+	write()
+	end := &ReportedEnd{ReportedBegin: begin, Took: time.Second}
+	f.report(Report{Session: "s", Number: 8, Dropped: 5, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Ended: end}}})
 	if list := f.clients.Controllers(); list[0].State != "running" {
 		t.Errorf("%+v", list)
+	}
+	calls, _ := f.records()
+	sync := f.syncs()[0].Event.(*observe.Synced)
+	if len(calls) != 2 || calls[0].Sync != sync.ID || calls[1].Sync != sync.ID || sync.Writes != 2 {
+		t.Errorf("calls %+v of sync %+v", calls, sync)
+	}
+	if c := f.clients.Snapshot()[0]; c.ReportsDropped != 5 {
+		t.Errorf("%d dropped records are counted", c.ReportsDropped)
+	}
+}
+
+// The writes of a paused controller are held though its process has not reported for long,
+// or has ended.
+func TestPauseOfSilentProcess(t *testing.T) {
+	for name, lose := range map[string]func(*nestedFixture){
+		"silent": func(f *nestedFixture) { f.silence() },
+		"ended":  func(f *nestedFixture) { f.report(Report{Session: "s", Number: 2, Ended: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newNestedFixture(t)
+			f.pause(f.controller, nestedController)
+			lose(f)
+			done := f.write()
+			f.awaitHeld(f.controller, nestedController)
+			if _, err := f.controller.Resume(t.Context(), []string{nestedController}); err != nil {
+				t.Fatal(err)
+			}
+			<-done
+		})
 	}
 }
 
@@ -357,7 +437,7 @@ func TestPauseReportedController(t *testing.T) {
 		t.Fatalf("%q, %v; own: %q", names, err, own.paused)
 	}
 	write := func(controller string) {
-		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{syncHeader: "s/" + controller + "/1"}, 201, object("Deployment", controller, "u2", "8")})
+		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/" + controller + "/1"}, 201, object("Deployment", controller, "u2", "8")})
 	}
 	write("page")
 	done := make(chan struct{})

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -38,7 +39,8 @@ type request struct {
 	client   *client
 	req      *http.Request
 	call     *observe.Called
-	sync     *reportedSync // that makes the request; nil if the client does not say
+	gate     *intervene.Gate
+	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
 	lasts    bool          // it is a stream: it is recorded when it begins
 
@@ -48,7 +50,7 @@ type request struct {
 }
 
 func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Info) *request {
-	r := &request{observer: o, client: cl, req: req, call: recording.DescribeRequest(req)}
+	r := &request{observer: o, client: cl, req: req, gate: cl.gate, call: recording.DescribeRequest(req)}
 	c := r.call
 	// The request need not be authenticated, and its path may be long.
 	for _, text := range []*string{&c.Object.Group, &c.Object.Resource, &c.Object.Namespace, &c.Object.Name, &c.Subresource} {
@@ -64,9 +66,13 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	if c.IsWrite() {
 		c.FieldManager = fieldManager(req)
 	}
-	if header := req.Header.Get(syncHeader); header != "" {
-		if r.sync = cl.reports.syncOf(header); r.sync != nil {
-			c.Controller, c.Sync = r.sync.controller.name, r.sync.id
+	if header := req.Header.Get(SyncHeader); header != "" {
+		var rc *reportedController
+		if rc, r.sync = cl.reports.senderOf(header); rc != nil {
+			r.gate = rc.gate
+		}
+		if r.sync != nil {
+			c.Controller, c.Sync = rc.name, r.sync.id
 		}
 	}
 	switch {

@@ -21,7 +21,8 @@ const (
 	maxSessions, maxAllSessions = 8, 64
 	// keptSyncs and keptReportedEvents are how many are known by their numbers, of each session.
 	keptSyncs, keptReportedEvents = 4096, 8192
-	// sessionTimeout is how long a process may be silent. It reports every 2 s.
+	// sessionTimeout is how long a process may be silent. It reports every 2 s. One that is
+	// silent for longer has ended, or a debugger has stopped it.
 	sessionTimeout = 10 * time.Second
 	// maxClockSkew is how far the clock of another machine may be off before its times are
 	// corrected.
@@ -42,14 +43,15 @@ type reportedState struct {
 	dropped     int64                          // records, of sessions that have ended
 	refused     int64                          // reports, for which there was no room
 
-	second                       int64 // of the following
-	secondReports, secondRecords int
+	second                     int64 // of the following
+	secondReports, secondItems int
 }
 
 // session is a process that reports. The lock of its client's reportedState guards it.
 type session struct {
 	number  uint64 // of the last report
 	seen    time.Time
+	silent  bool // since sessionTimeout: it makes room for others
 	dropped int64
 	skew    time.Duration // to be added to its times
 	queues  map[string]*QueueReport
@@ -141,6 +143,9 @@ func (c *Clients) apply(cl *client, program string, r *Report) bool {
 			found[q.Name] = rc
 		}
 	}
+	if c.sessions.Load() >= maxAllSessions {
+		c.forgetSilent()
+	}
 	state := &cl.reports
 	state.mu.Lock()
 	defer state.mu.Unlock()
@@ -149,6 +154,7 @@ func (c *Clients) apply(cl *client, program string, r *Report) bool {
 		state.refused++
 		return false
 	}
+	s.silent = false
 	if r.Number <= s.number { // it was sent again: the answer was lost
 		return true
 	}
@@ -167,31 +173,80 @@ func (c *Clients) apply(cl *client, program string, r *Report) bool {
 		s.applyRecord(&r.Records[i], found, now)
 	}
 	if r.Ended {
-		state.endSession(r.Session, "its process has ended")
-		c.sessions.Add(-1)
+		state.leave(s, "its process has ended")
+		state.forget(r.Session, &c.sessions)
 	}
 	return true
+}
+
+// forgetSilent forgets the session that has been silent for the longest time.
+func (c *Clients) forgetSilent() {
+	var of *client
+	var longest time.Time
+	list := c.sorted()
+	for _, cl := range list {
+		cl.reports.mu.Lock()
+		if _, seen := cl.reports.silentSession(); !seen.IsZero() && (of == nil || seen.Before(longest)) {
+			of, longest = cl, seen
+		}
+		cl.reports.mu.Unlock()
+	}
+	if of == nil {
+		return
+	}
+	of.reports.mu.Lock()
+	defer of.reports.mu.Unlock()
+	of.reports.forgetSilent(&c.sessions)
 }
 
 // session returns the session with an ID, which may be new; nil if there are too many.
 func (r *reportedState) session(id string, all *atomic.Int64) *session {
 	s := r.sessions[id]
-	if s == nil && len(r.sessions) < maxSessions && all.Load() < maxAllSessions {
-		all.Add(1)
-		s = &session{queues: map[string]*QueueReport{}, syncs: map[syncRef]*reportedSync{}}
-		if r.sessions == nil {
-			r.sessions = map[string]*session{}
-		}
-		r.sessions[id] = s
+	if s != nil {
+		return s
 	}
+	if len(r.sessions) >= maxSessions {
+		r.forgetSilent(all)
+	}
+	if len(r.sessions) >= maxSessions || all.Load() >= maxAllSessions {
+		return nil
+	}
+	all.Add(1)
+	s = &session{queues: map[string]*QueueReport{}, syncs: map[syncRef]*reportedSync{}}
+	if r.sessions == nil {
+		r.sessions = map[string]*session{}
+	}
+	r.sessions[id] = s
 	return s
 }
 
-// endSession ends a session, for that reason.
-func (r *reportedState) endSession(id, reason string) {
-	s := r.sessions[id]
+// silentSession returns the ID of the session that has been silent for the longest time,
+// and since when; zero if there is none.
+func (r *reportedState) silentSession() (id string, since time.Time) {
+	for at, s := range r.sessions {
+		if s.silent && (since.IsZero() || s.seen.Before(since)) {
+			id, since = at, s.seen
+		}
+	}
+	return id, since
+}
+
+func (r *reportedState) forgetSilent(all *atomic.Int64) {
+	if id, since := r.silentSession(); !since.IsZero() {
+		r.forget(id, all)
+	}
+}
+
+// forget forgets a session whose process has left.
+func (r *reportedState) forget(id string, all *atomic.Int64) {
+	r.dropped += r.sessions[id].dropped
 	delete(r.sessions, id)
-	r.dropped += s.dropped
+	all.Add(-1)
+}
+
+// leave notes that the process of a session does not report any more, for that reason.
+func (r *reportedState) leave(s *session, reason string) {
+	s.silent = true
 	for _, sync := range s.syncs {
 		if sync.began && !sync.ended {
 			sync.controller.queue.Abandon(sync.id)
@@ -204,24 +259,24 @@ func (r *reportedState) endSession(id, reason string) {
 	}
 }
 
-// isReported reports whether a session reports a controller.
+// isReported reports whether a process reports a controller.
 func (r *reportedState) isReported(name string) bool {
 	for _, s := range r.sessions {
-		if s.queues[name] != nil {
+		if !s.silent && s.queues[name] != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// endSilent ends the sessions of processes that report no more.
-func (r *reportedState) endSilent(now time.Time, all *atomic.Int64) {
+// endSilent notes which processes report no more. Their sessions stay: a debugger may have
+// stopped the process.
+func (r *reportedState) endSilent(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, s := range r.sessions {
-		if now.Sub(s.seen) > sessionTimeout {
-			r.endSession(id, "its process does not report any more")
-			all.Add(-1)
+	for _, s := range r.sessions {
+		if !s.silent && now.Sub(s.seen) > sessionTimeout {
+			r.leave(s, "its process does not report any more")
 		}
 	}
 }
@@ -230,27 +285,33 @@ func (r *reportedState) endSilent(now time.Time, all *atomic.Int64) {
 func (r *reportedState) isConnected() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.sessions) > 0
+	for _, s := range r.sessions {
+		if !s.silent {
+			return true
+		}
+	}
+	return false
 }
 
-// syncOf returns the sync that the client says makes a request; nil if it says none.
-func (r *reportedState) syncOf(header string) *reportedSync {
+// senderOf returns the controller and the sync that the client says make a request; nil if
+// they are not known. A controller is known longer than the process that runs it.
+func (r *reportedState) senderOf(header string) (*reportedController, *reportedSync) {
 	id, rest, _ := strings.Cut(header, "/")
 	i := strings.LastIndexByte(rest, '/')
 	if i < 0 {
-		return nil
+		return nil, nil
 	}
 	number, err := strconv.ParseUint(rest[i+1:], 10, 64)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, rc := r.sessions[id], r.controllers[rest[:i]]
 	if s == nil || rc == nil {
-		return nil
+		return rc, nil
 	}
-	return s.sync(rc, syncRef{rc.shortName, number})
+	return rc, s.sync(rc, syncRef{rc.shortName, number})
 }
 
 // countCall counts a call of a sync.

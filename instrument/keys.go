@@ -13,6 +13,8 @@ const (
 	dueDoubt = 10 * time.Millisecond
 	// maxNamedAdds is the number of adds that an event names: a handler may add thousands of keys.
 	maxNamedAdds = 256
+	// maxNamedLater is that of those which it adds with a delay.
+	maxNamedLater = 64
 	// maxWaiting is the number of waiting keys that a report names.
 	maxWaiting = 10
 )
@@ -87,7 +89,7 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 	if !limited && after <= 0 {
 		k.count(added)
 	}
-	if e := by.event; e != nil && after > 0 && len(e.later) < maxNamedAdds {
+	if e := by.event; e != nil && after > 0 && len(e.later) < maxNamedLater {
 		e.later = append(e.later, added.due)
 	}
 }

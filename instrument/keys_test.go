@@ -19,7 +19,7 @@ func TestNamedKeys(t *testing.T) {
 	}
 	var r controllerReport
 	k.addTo(&r)
-	if len(e.adds) != 256 || len(e.later) != 256 || len(r.Waiting) != 10 || r.Adds != 300 || r.Delayed != 300 {
+	if len(e.adds) != 256 || len(e.later) != 64 || len(r.Waiting) != 10 || r.Adds != 300 || r.Delayed != 300 {
 		t.Errorf("%d adds, %d later, %d waiting, %+v", len(e.adds), len(e.later), len(r.Waiting), r)
 	}
 }

@@ -20,8 +20,9 @@ import (
 const (
 	// maxRecords is the number of records that are kept until they are sent.
 	maxRecords = 8192
-	// maxSent is the number of records in a report.
-	maxSent = 512
+	// maxSent is the number of records in a report, and maxSentItems that of records and of
+	// the adds that these name: the control plane refuses more.
+	maxSent, maxSentItems = 512, 4096
 	// gatherTime is how long records are gathered before they are sent.
 	gatherTime = 25 * time.Millisecond
 	// heartbeat is how often a report is sent without records.
@@ -242,7 +243,7 @@ func (r *reporter) nextReport(ended bool) (more bool) {
 	default:
 	}
 	r.mu.Lock()
-	n := min(len(r.records), maxSent)
+	n := countSendable(r.records)
 	taken, controllers := slices.Clone(r.records[:n]), r.controllers
 	r.records = slices.Delete(r.records, 0, n)
 	more = len(r.records) > 0
@@ -259,6 +260,20 @@ func (r *reporter) nextReport(ended bool) (more bool) {
 	}
 	r.unsent = v
 	return more
+}
+
+// countSendable returns how many of some records, from the first, fit into a report.
+func countSendable(list []*entry) int {
+	items := 0
+	for i, e := range list[:min(len(list), maxSent)] {
+		if items++; e.Event != nil {
+			items += len(e.Event.Adds) + len(e.Event.Later)
+		}
+		if items > maxSentItems {
+			return i
+		}
+	}
+	return min(len(list), maxSent)
 }
 
 // complete adds what was not known when the sync ended.

@@ -52,3 +52,27 @@ func TestRefusedReport(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// Events that name many adds are sent in several reports: the control plane refuses one
+// with too many.
+func TestLargeReportIsSplit(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	r := newOperator(t, p.url).reporter()
+	const events = 40
+	for range events {
+		r.append(record{Event: &eventRecord{ID: 1, Adds: make([]uint64, maxNamedAdds), Later: make([]time.Time, maxNamedLater)}})
+	}
+	if err := r.send(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, v := range p.reports {
+		if n := len(v.Records); n*(1+maxNamedAdds+maxNamedLater) > maxSentItems {
+			t.Errorf("a report has %d records", n)
+		}
+		total += len(v.Records)
+	}
+	if total != events {
+		t.Errorf("%d of %d records were sent", total, events)
+	}
+}

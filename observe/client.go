@@ -9,7 +9,7 @@ type Client struct {
 	Caller
 	State  string `json:"state"`            // running, or paused if its writes are held
 	Reason string `json:"reason,omitempty"` // which interventions are set
-	Held   int    `json:"held,omitempty"`   // held writes
+	Held   int    `json:"held,omitempty"`   // held writes, those included that only a controller of it holds
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
 	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s

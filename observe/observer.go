@@ -167,6 +167,16 @@ func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
 	return page, err
 }
 
+// CausesBefore returns the records before a Seq that led to what exists.
+func (o *Observer) CausesBefore(seq uint64) []Record {
+	o.history.advance()
+	var list []Record
+	for _, r := range o.history.recordsBefore(seq - 1) {
+		list = append(list, *r)
+	}
+	return list
+}
+
 // Wait returns when there is a record after the given Seq, or when ctx ends.
 func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.journal.Wait(ctx, after) }
 
@@ -291,8 +301,12 @@ func (o *Observer) sortedRecorders() []*Recorder {
 	return list
 }
 
-// busyNames names the controllers that have keys to work on, writes without an
-// answer, or handlers that lack the last write, busiest first.
+// ownName is the name under which a control plane acts on itself.
+const ownName = "ctrlplane"
+
+// busyNames names the controllers that have keys to work on, syncs in flight, writes
+// without an answer, or handlers that lack the last write, busiest first. Those that are being
+// started or stopped follow.
 func busyNames(s *Snapshot) []string {
 	work := map[string]int64{}
 	var names []string
@@ -316,11 +330,19 @@ func busyNames(s *Snapshot) []string {
 	}
 	for _, c := range s.Controllers {
 		if work[c.Name] == 0 {
-			add(c.Name, c.Writing+int64(len(c.Behind)))
+			add(c.Name, c.Writing+int64(len(c.Behind)+len(c.Running)))
 		}
 	}
 	for _, c := range s.Clients {
 		add(c.Name, c.Writing)
+	}
+	for _, c := range s.Controllers {
+		if work[c.Name] == 0 && (c.State == "building" || c.State == "stopping") {
+			add(c.Name, 1)
+		}
+	}
+	if s.Process.Restoring {
+		add(ownName, 1)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })
 	return names

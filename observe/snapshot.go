@@ -49,6 +49,8 @@ type Process struct {
 	// Speed is how fast controllers, the scheduler and the simulated kubelets work; empty
 	// if it cannot be set.
 	Speed Speed `json:"speed,omitempty"`
+	// Restoring is set while a snapshot is restored. The controllers are stopped then.
+	Restoring bool `json:"restoring,omitempty"`
 
 	Requests     int64         `json:"requests"`     // to the API server since the start, from this process and from clients
 	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s; -1 if unknown

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +114,23 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		time.Sleep(busyQuietTime + 1)
 		settled("delivered", true)
 
+		for _, state := range []string{"building", "stopping"} {
+			by.SetState(state, "")
+			time.Sleep(busyQuietTime + 1)
+			settled(state, false, "c")
+		}
+		by.SetState("running", "")
+		time.Sleep(busyQuietTime + 1)
+		settled("started", true)
+
+		// As the scheduler's, while it waits to repeat a refused write.
+		sync := by.KeyedQueue("active").Begin("default/web", nil)
+		time.Sleep(busyQuietTime + 1)
+		settled("a sync that does nothing", false, "c")
+		sync.End("")
+		time.Sleep(busyQuietTime + 1)
+		settled("its end", true)
+
 		call := &Called{Verb: "create", Object: Object{Resource: "pods"}}
 		ended := by.BeginCall(call)
 		settled("a write on its way", false, "c")
@@ -120,6 +138,22 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		for _, c := range []*Called{{Verb: "get", Object: Object{Resource: "pods"}}, {Verb: "update", Object: Object{Resource: "leases"}}} {
 			by.BeginCall(c)
 			settled(c.Verb+" of "+c.Object.Resource, true)
+		}
+	})
+}
+
+// While a snapshot is restored no controller runs, so that none has work.
+func TestSettledWaitsForARestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := Process{State: Ready}
+		o := newTestObserver(t, Options{Process: func() Process { return p }})
+		time.Sleep(busyQuietTime + 1)
+		for _, restoring := range []bool{true, false} {
+			p.Restoring = restoring
+			s, err := o.Snapshot(t.Context())
+			if err != nil || s.Process.Settled == restoring || slices.Contains(s.Process.Busy, "ctrlplane") != restoring {
+				t.Errorf("restoring %v: %+v, %v", restoring, s.Process, err)
+			}
 		}
 	})
 }

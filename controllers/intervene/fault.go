@@ -77,6 +77,15 @@ func (g *Gate) ClearFaults() bool {
 
 // applyDelay waits as long as calls are delayed.
 func (g *Gate) applyDelay(ctx context.Context) error {
+	for _, p := range g.path {
+		if err := p.applyOwnDelay(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Gate) applyOwnDelay(ctx context.Context) error {
 	if !g.hasFaults.Load() {
 		return nil
 	}
@@ -98,6 +107,15 @@ func (g *Gate) applyDelay(ctx context.Context) error {
 
 // injectFault returns the response with which a call fails; nil if it does not.
 func (g *Gate) injectFault(req *http.Request) *http.Response {
+	for _, p := range g.path {
+		if resp := p.injectOwnFault(req); resp != nil {
+			return resp
+		}
+	}
+	return nil
+}
+
+func (g *Gate) injectOwnFault(req *http.Request) *http.Response {
 	if !g.hasFaults.Load() {
 		return nil
 	}

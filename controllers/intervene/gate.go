@@ -10,8 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,11 +33,11 @@ type Gate struct {
 	pace      *Pace         // may be nil
 	ended     chan struct{} // closed when no sync has to wait any more
 	endPacing func()        // closes ended, once
+	path      []*Gate       // that a call passes: an outer gate, if there is one, and this one
 
-	mu            sync.Mutex
+	*heldWrites
 	paused        bool
 	closed        error         // the error of every call; nil until the gate is closed
-	held          list.List     // of *heldWrite, the oldest first
 	inFlight      int           // writes sent and not yet answered
 	drained       chan struct{} // closed when inFlight is 0; nil unless Pause waits
 	changed       chan struct{} // closed when a write is held or the gate opens
@@ -46,11 +48,19 @@ type Gate struct {
 	outdated atomic.Pointer[error] // why RefuseWaiting was last called; nil if it was not
 }
 
+// heldWrites are the writes that an outer gate and those inside it hold. Its lock is that
+// of all of them.
+type heldWrites struct {
+	mu   sync.Mutex
+	list list.List // of *heldWrite, the oldest first
+}
+
 // NewGate returns an open gate. A step reads the object of its write with
 // objects, before and after.
 func NewGate(objects ObjectReader) *Gate {
 	ended := make(chan struct{})
-	return &Gate{
+	g := &Gate{
+		heldWrites:    &heldWrites{},
 		random:        rand.Float64,
 		objects:       objects,
 		stepLock:      make(chan struct{}, 1),
@@ -59,6 +69,17 @@ func NewGate(objects ObjectReader) *Gate {
 		changed:       make(chan struct{}),
 		faultsCleared: make(chan struct{}),
 	}
+	g.path = []*Gate{g}
+	return g
+}
+
+// NewInnerGate returns an open gate of some of the calls of g. Such a call is given to the
+// inner gate, and passes both. A write is held while one of them is paused. A step of
+// either performs it.
+func (g *Gate) NewInnerGate() *Gate {
+	inner := NewGate(g.objects)
+	inner.heldWrites, inner.path = g.heldWrites, []*Gate{g, inner}
+	return inner
 }
 
 // NewPacedGate returns an open gate that makes syncs wait as a pace demands.
@@ -85,12 +106,12 @@ var errBodyUnread = errors.New("the body was not read")
 // the write was held. prepared says that the request may wait.
 func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) {
 	g.mu.Lock()
-	if g.closed != nil {
+	if err := g.closedError(); err != nil {
 		defer g.mu.Unlock()
-		return nil, g.closed
+		return nil, err
 	}
-	if !g.paused {
-		g.inFlight++
+	if !isPaused(g.path) {
+		g.beginWrite()
 		g.mu.Unlock()
 		return nil, nil
 	}
@@ -98,9 +119,11 @@ func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) 
 		g.mu.Unlock()
 		return nil, errBodyUnread
 	}
-	h := newHeldWrite(req)
-	h.element = g.held.PushBack(h)
-	g.notifyWaiters()
+	h := newHeldWrite(req, g)
+	h.element = g.list.PushBack(h)
+	for _, p := range g.path {
+		p.notifyWaiters()
+	}
 	g.mu.Unlock()
 
 	select {
@@ -111,7 +134,7 @@ func (g *Gate) admitWrite(req *http.Request, prepared bool) (*heldWrite, error) 
 	defer g.mu.Unlock()
 	switch {
 	case h.element != nil: // canceled before it was released
-		g.held.Remove(h.element)
+		g.list.Remove(h.element)
 		return nil, req.Context().Err()
 	case h.refusal != nil:
 		return nil, h.refusal
@@ -141,18 +164,42 @@ func (g *Gate) finishWrite(h *heldWrite, resp *http.Response, err error) {
 	g.endWrite(h)
 }
 
+// closedError returns the error of the first gate of the path that is closed. The caller
+// holds the lock.
+func (g *Gate) closedError() error {
+	for _, p := range g.path {
+		if p.closed != nil {
+			return p.closed
+		}
+	}
+	return nil
+}
+
+func isPaused(path []*Gate) bool {
+	return slices.ContainsFunc(path, func(g *Gate) bool { return g.paused })
+}
+
+// beginWrite notes that a write is sent. The caller holds the lock.
+func (g *Gate) beginWrite() {
+	for _, p := range g.path {
+		p.inFlight++
+	}
+}
+
 // endWrite requires the lock. A write that was released by a step holds the
 // step lock until here, whether or not the caller of Step still waits.
 func (g *Gate) endWrite(h *heldWrite) {
 	if h != nil {
 		close(h.done)
-		if h.byStep {
-			<-g.stepLock
+		if h.stepped != nil {
+			<-h.stepped.stepLock
 		}
 	}
-	if g.inFlight--; g.inFlight == 0 && g.drained != nil {
-		close(g.drained)
-		g.drained = nil
+	for _, p := range g.path {
+		if p.inFlight--; p.inFlight == 0 && p.drained != nil {
+			close(p.drained)
+			p.drained = nil
+		}
 	}
 }
 
@@ -162,24 +209,39 @@ func (g *Gate) notifyWaiters() {
 	g.changed = make(chan struct{})
 }
 
-// releaseOldest releases the oldest held write or, with refusal, makes it fail.
-// The caller holds the lock.
-func (g *Gate) releaseOldest(refusal error, byStep bool) *heldWrite {
-	h := g.held.Remove(g.held.Front()).(*heldWrite)
-	h.element, h.refusal, h.byStep = nil, refusal, byStep
-	if refusal == nil {
-		g.inFlight++
+// held returns the held writes that pass the gate, the oldest first. The caller holds the
+// lock.
+func (g *Gate) held() iter.Seq[*heldWrite] {
+	return func(yield func(*heldWrite) bool) {
+		for e := g.list.Front(); e != nil; {
+			h := e.Value.(*heldWrite)
+			e = e.Next() // h may be removed
+			if slices.Contains(h.gate.path, g) && !yield(h) {
+				return
+			}
+		}
 	}
-	close(h.released)
-	return h
 }
 
-// releaseAll opens the gate; held writes proceed or, with refusal, fail. The
-// caller holds the lock.
+// release releases a held write, by a step of stepped if that is not nil, or with refusal
+// makes it fail. The caller holds the lock.
+func (h *heldWrite) release(refusal error, stepped *Gate) {
+	h.gate.list.Remove(h.element)
+	h.element, h.refusal, h.stepped = nil, refusal, stepped
+	if refusal == nil {
+		h.gate.beginWrite()
+	}
+	close(h.released)
+}
+
+// releaseAll opens the gate; held writes proceed, unless another gate holds them, or, with
+// refusal, fail. The caller holds the lock.
 func (g *Gate) releaseAll(refusal error) {
 	g.paused = false
-	for g.held.Len() > 0 {
-		g.releaseOldest(refusal, false)
+	for h := range g.held() {
+		if refusal != nil || !isPaused(h.gate.path) {
+			h.release(refusal, nil)
+		}
 	}
 	g.notifyWaiters()
 }
@@ -240,8 +302,8 @@ func (g *Gate) RefuseWaiting(reason error) {
 	g.outdated.Store(&reason)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.held.Len() > 0 {
-		g.releaseOldest(nil, false) // Handle refuses it
+	for h := range g.held() {
+		h.release(nil, nil) // Handle refuses it
 	}
 }
 
@@ -292,9 +354,10 @@ func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 			<-g.stepLock
 			return nil, ErrNotPaused
 		}
-		if g.held.Len() > 0 {
+		for h := range g.held() {
 			defer g.mu.Unlock()
-			return g.releaseOldest(nil, true), nil
+			h.release(nil, g)
+			return h, nil
 		}
 		changed := g.changed
 		g.mu.Unlock()
@@ -318,14 +381,15 @@ func (g *Gate) HeldWrites(limit int) ([]control.HeldWrite, int) {
 	return writes, total
 }
 
-func (g *Gate) oldestWrites(limit int) ([]*heldWrite, int) {
+func (g *Gate) oldestWrites(limit int) (oldest []*heldWrite, total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var all []*heldWrite
-	for e := g.held.Front(); e != nil && len(all) < limit; e = e.Next() {
-		all = append(all, e.Value.(*heldWrite))
+	for h := range g.held() {
+		if total++; total <= limit {
+			oldest = append(oldest, h)
+		}
 	}
-	return all, g.held.Len()
+	return oldest, total
 }
 
 // Intervention is what is set on a gate.

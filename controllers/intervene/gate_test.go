@@ -285,7 +285,7 @@ func awaitHeld(t *testing.T, g *Gate, n int) {
 	t.Helper()
 	for {
 		g.mu.Lock()
-		arrived, held := g.changed, g.held.Len()
+		arrived, held := g.changed, g.list.Len()
 		g.mu.Unlock()
 		if held == n {
 			return
@@ -388,8 +388,8 @@ func TestGateUnderConcurrentUse(t *testing.T) {
 	if got := int64(len(api.sentPaths())); got != succeeded.Load() {
 		t.Errorf("%d sent, %d succeeded", got, succeeded.Load())
 	}
-	if g.inFlight != 0 || g.held.Len() != 0 {
-		t.Errorf("left: %d in flight, %d held", g.inFlight, g.held.Len())
+	if g.inFlight != 0 || g.list.Len() != 0 {
+		t.Errorf("left: %d in flight, %d held", g.inFlight, g.list.Len())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,9 +78,10 @@ func refuse(w http.ResponseWriter, req *http.Request, err *apierrors.StatusError
 
 // refuseOutdated passes a write on to next unless RefuseWaiting is called before that.
 func (g *Gate) refuseOutdated(next http.Handler) http.Handler {
-	before := g.outdated.Load()
+	outer := g.path[0]
+	before := outer.outdated.Load()
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		reason := g.outdated.Load()
+		reason := outer.outdated.Load()
 		if reason == before {
 			next.ServeHTTP(w, req)
 			return
@@ -107,13 +109,13 @@ func (g *Gate) handleHeld(w http.ResponseWriter, req *http.Request, h *heldWrite
 	}()
 	read := req.Clone(req.Context()) // of the URL only: the host is that of the reader's transport
 	read.URL.Scheme, read.URL.Host = "http", "ctrlplane.invalid"
-	if h.byStep {
+	if h.stepped != nil {
 		h.change = g.objects.readBefore(read, h.call)
 	}
 	g.handleOrFail(responsewriter.WrapForHTTP1Or2(kept), req, next)
 	resp := kept.response(req)
 	defer resp.Body.Close()
-	if h.byStep && resp.StatusCode < http.StatusBadRequest {
+	if h.stepped != nil && resp.StatusCode < http.StatusBadRequest {
 		h.change = g.objects.readAfter(read, h.call, resp, h.change)
 	}
 	answered = true
@@ -143,7 +145,7 @@ func writeResponse(w http.ResponseWriter, resp *http.Response) {
 func (g *Gate) holdsOrDelays() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.paused || g.delay > 0
+	return slices.ContainsFunc(g.path, func(p *Gate) bool { return p.paused || p.delay > 0 })
 }
 
 // prepareWait reads the body of a write that will wait, which a server can read only

@@ -38,7 +38,7 @@ func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, rejectRequest(req, err)
 	}
-	if h != nil && h.byStep {
+	if h != nil && h.stepped != nil {
 		return t.roundTripStep(req, h)
 	}
 	resp, err := t.roundTripOrFail(req)

@@ -17,6 +17,7 @@ const maxShownBody = 64 << 10
 
 // heldWrite is a write that a gate holds or has held.
 type heldWrite struct {
+	gate        *Gate           // that it was given to
 	call        *observe.Called // the description of the request
 	since       time.Time
 	contentType string
@@ -25,7 +26,7 @@ type heldWrite struct {
 	// The gate's lock guards these.
 	element *list.Element // nil once it is released
 	refusal error         // set before released is closed
-	byStep  bool          // a step has released it; set before released is closed
+	stepped *Gate         // whose step has released it; set before released is closed
 
 	released  chan struct{}
 	done      chan struct{} // closed when the fields below are set
@@ -36,9 +37,10 @@ type heldWrite struct {
 	object    observe.Object // as it is after the write
 }
 
-func newHeldWrite(req *http.Request) *heldWrite {
+func newHeldWrite(req *http.Request, g *Gate) *heldWrite {
 	call := recording.DescribeRequest(req)
 	return &heldWrite{
+		gate:        g,
 		call:        call,
 		since:       time.Now(),
 		contentType: req.Header.Get("Content-Type"),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,7 @@ import (
 	internalqueue "k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
+	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -29,11 +31,13 @@ type steppedScheduler struct {
 	cycles   *cycles
 	next     framework.QueuedEntityInfo
 	log      klog.Logger
+	write    func() // of the status of a Pod that was refused; nil = nothing
 }
 
 func newSteppedScheduler(t *testing.T) *steppedScheduler {
 	t.Helper()
-	s := &steppedScheduler{Scheduler: &upstream.Scheduler{}, observer: observe.New(observe.Options{})}
+	ready := func() observe.Process { return observe.Process{State: observe.Ready} }
+	s := &steppedScheduler{Scheduler: &upstream.Scheduler{}, observer: observe.New(observe.Options{Process: ready})}
 	t.Cleanup(func() { s.observer.Close() })
 	s.cycles = newCycles(s.observer.Recorder(Name))
 	s.log = s.cycles.newLogger(slog.DiscardHandler)
@@ -47,6 +51,9 @@ func newSteppedScheduler(t *testing.T) *steppedScheduler {
 			queue = "Backoff"
 		}
 		s.log.V(3).Info(movedPod, "pod", klog.KObj(pod.Pod), "event", "ScheduleAttemptFailure", "queue", queue)
+		if s.write != nil {
+			s.write()
+		}
 	}
 	s.cycles.observe(s.Scheduler)
 	return s
@@ -190,6 +197,29 @@ func TestCyclesRetry(t *testing.T) {
 	if len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {
 		t.Errorf("left: %v, %v, %v", s.cycles.queued, s.cycles.failed, s.cycles.active)
 	}
+}
+
+// Upstream has put a Pod into another queue when it writes that the Pod does not fit, and
+// waits before it repeats that write.
+func TestRefusedStatusWriteIsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSteppedScheduler(t)
+		retry := make(chan struct{})
+		s.write = func() { <-retry }
+		info := s.take(t, testPod("web"))
+		go s.FailureHandler(t.Context(), nil, info, fwk.NewStatus(fwk.Unschedulable).WithError(upstream.ErrNoNodesAvailable), nil, time.Now())
+		time.Sleep(time.Minute)
+		for _, want := range []bool{false, true} {
+			snapshot, err := s.observer.Snapshot(t.Context())
+			if err != nil || snapshot.Process.Settled != want || (len(settled.RemainingWork(snapshot, time.Second)) == 0) != want {
+				t.Errorf("want settled %v: %+v, %v", want, snapshot, err)
+			}
+			if !want {
+				close(retry)
+				time.Sleep(time.Minute)
+			}
+		}
+	})
 }
 
 // Without a recorder, nothing is wrapped.

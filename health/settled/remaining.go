@@ -1,5 +1,6 @@
 // Package settled waits until a control plane is settled: no key is queued, in flight or
-// due soon, no write is in flight, and every informer has delivered the last write.
+// due soon, no write is in flight, every informer has delivered the last write, no
+// controller is being started or stopped, and no snapshot is being restored.
 package settled
 
 import (
@@ -30,6 +31,9 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 		return []Work{{"control plane", []string{cmp.Or(string(s.Process.State), "state unknown")}}}
 	}
 	l := &workCollector{now: s.Time, horizon: horizon, controllers: s.Controllers}
+	if s.Process.Restoring {
+		l.add("control plane", "a snapshot is being restored")
+	}
 	for _, q := range s.Queues {
 		l.addQueue(q)
 	}
@@ -118,6 +122,12 @@ func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey
 }
 
 func (l *workCollector) addController(c observe.Controller) {
+	switch c.State {
+	case "building":
+		l.add(c.Name, "the controller is being started")
+	case "stopping":
+		l.add(c.Name, "the controller is being stopped")
+	}
 	held := ""
 	if c.State == "paused" && c.Writing > 0 {
 		held = ": the controller is paused and its writes are held"
@@ -133,7 +143,11 @@ func (l *workCollector) addController(c observe.Controller) {
 // addClient adds the writes of a client that have no answer yet.
 func (l *workCollector) addClient(c observe.Client) {
 	if held := int64(c.Held); held > 0 {
-		l.add(c.Name, words.Count(held, "write")+" held: the client is paused")
+		why := "the client is paused"
+		if c.State != "paused" {
+			why = "a controller of the client is paused"
+		}
+		l.add(c.Name, words.Count(held, "write")+" held: "+why)
 	}
 	if sent := c.Writing - int64(c.Held); sent > 0 {
 		text := words.Count(sent, "write") + " in flight"

@@ -57,8 +57,10 @@ func TestRemainingWork(t *testing.T) {
 				{Name: "kubectl (admin)", State: "paused", Held: 2, Writing: 2},
 				{Name: "operator (admin)", State: "running", Reason: "each call waits 10s", Writing: 1},
 				{Name: "idle (admin)", State: "running", InFlight: 3},
+				{Name: "reporting (admin)", State: "running", Held: 1, Writing: 1},
 			}
-		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}}}},
+		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}},
+			{"reporting (admin)", []string{"1 write held: a controller of the client is paused"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {
@@ -99,6 +101,10 @@ func TestRemainingWork(t *testing.T) {
 			c.State, c.Writing = "paused", 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
 		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes in flight")},
+		{"started", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "building" }), job("the controller is being started")},
+		{"stopped", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "stopping" }), job("the controller is being stopped")},
+		{"restored", quietSnapshot(func(s *observe.Snapshot) { s.Process.Restoring = true }),
+			[]Work{{"control plane", []string{"a snapshot is being restored"}}}},
 		{"paused without held writes", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},
 		{"not delivered", quietSnapshot(func(s *observe.Snapshot) {
 			lacks := func(name string, resources ...string) {

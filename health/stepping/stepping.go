@@ -77,13 +77,23 @@ func remainingWork(ctx context.Context, src settled.Source, name string) ([]sett
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool {
-		if w.Where == name {
+	return slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool { return w.Where != name && isPaused(s, w.Where, name) }), nil
+}
+
+// isPaused reports whether who, a controller or a client, can finish its work only after
+// another one than stepped is resumed.
+func isPaused(s observe.Snapshot, who, stepped string) bool {
+	for _, c := range s.Clients {
+		switch reports := slices.Contains(c.Controllers, who); {
+		case reports && c.Name == stepped: // its steps perform the writes of its controllers, too
 			return false
+		case (reports || c.Name == who) && c.State == "paused":
+			return true
+		case c.Name == who && c.Held > 0 && int64(c.Held) == c.Writing: // its controllers are paused
+			return true
 		}
-		return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == w.Where && c.State == "paused" }) ||
-			slices.ContainsFunc(s.Clients, func(c observe.Client) bool { return c.Name == w.Where && c.State == "paused" })
-	}), nil
+	}
+	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == who && c.State == "paused" })
 }
 
 func waitError(ctx context.Context, left []settled.Work) error {

@@ -51,6 +51,55 @@ func (p *fakeControlPlane) Snapshot(context.Context) (observe.Snapshot, error) {
 	return s, nil
 }
 
+// operatorPlane is a control plane with an operator that reports two controllers, one of
+// which waits for a write to be answered.
+type operatorPlane struct {
+	fakeControlPlane
+	client, controller string // states
+	steps              string // the name of what is stepped
+}
+
+func (p *operatorPlane) HeldWrites(context.Context, string, int) (control.HeldWriteList, error) {
+	return control.HeldWriteList{Controller: p.steps, Paused: true, Total: p.held}, nil
+}
+
+func (p *operatorPlane) Snapshot(context.Context) (observe.Snapshot, error) {
+	return observe.Snapshot{
+		Process:     observe.Process{State: observe.Ready, Settled: true, Quiet: true},
+		Queues:      []observe.Queue{{Controller: "operator/site", Name: "site", InFlight: 1}},
+		Controllers: []observe.Controller{{Name: "operator/site", State: p.controller}, {Name: "operator/page", State: "paused"}},
+		Clients:     []observe.Client{{Name: "operator (admin)", State: p.client, Writing: 1, Held: 1, Controllers: []string{"operator/page", "operator/site"}}},
+	}, nil
+}
+
+// What a paused operator or its paused controllers still have to do is no work of the one
+// that is stepped, whichever of the two is paused.
+func TestNestedPauses(t *testing.T) {
+	for name, test := range map[string]struct {
+		plane operatorPlane
+		ends  bool
+	}{
+		"another one, while the operator is paused":          {operatorPlane{steps: "job-controller", client: "paused", controller: "running"}, true},
+		"another one, while its controller is paused":        {operatorPlane{steps: "job-controller", client: "running", controller: "paused"}, true},
+		"another controller of the paused operator":          {operatorPlane{steps: "operator/page", client: "paused", controller: "running"}, true},
+		"the operator, which has a sync":                     {operatorPlane{steps: "operator (admin)", client: "paused", controller: "running"}, false},
+		"the operator, whose paused controller has a sync":   {operatorPlane{steps: "operator (admin)", client: "paused", controller: "paused"}, false},
+		"the paused controller, which has a sync":            {operatorPlane{steps: "operator/site", client: "paused", controller: "paused"}, false},
+		"another one, while neither is paused and one works": {operatorPlane{steps: "job-controller", client: "running", controller: "running"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("timed out"))
+				defer cancel()
+				err := UntilSettled(ctx, &test.plane, &test.plane, test.plane.steps, func(*control.SteppedWrite) error { return nil })
+				if test.ends != (err == nil) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 func stepUntilSettled(t *testing.T, ctx context.Context, p *fakeControlPlane) (steps int, err error) {
 	t.Helper()
 	err = UntilSettled(ctx, p, p, "job", func(*control.SteppedWrite) error { steps++; return nil })

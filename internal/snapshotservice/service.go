@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -51,6 +52,8 @@ type Config struct {
 	// Client is how to ask the API server which kinds it serves.
 	Client *rest.Config
 
+	// Changed is called with what a restore writes, once it is written.
+	Changed func([]Change)
 	// Restored is called after each restore with a sentence that says what it did.
 	Restored func(message string)
 	Logger   *slog.Logger
@@ -59,7 +62,7 @@ type Config struct {
 // Service implements control.Snapshots for a control plane that runs.
 type Service struct {
 	cfg       Config
-	restoring sync.Mutex // held by a restore
+	restoring atomic.Bool // a restore is running
 
 	reading context.Context // ends the delayed read of the start state
 	cancel  context.CancelFunc
@@ -200,13 +203,16 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 	if s.cfg.SharedStore {
 		return control.RestoreResult{}, usage.Errorf("with --leader-elect other processes act on the same state: stop all of them, and restore one that is started without it")
 	}
-	if !s.restoring.TryLock() {
+	if !s.restoring.CompareAndSwap(false, true) {
 		return control.RestoreResult{}, errRestoreRunning
 	}
-	defer s.restoring.Unlock()
+	defer s.restoring.Store(false)
 	s.BeforeChange(ctx)
 	return s.restore(ctx, file, want)
 }
+
+// IsRestoring reports whether a restore is running.
+func (s *Service) IsRestoring() bool { return s.restoring.Load() }
 
 // Reset implements control.Snapshots.
 func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {

@@ -34,14 +34,14 @@ type objects struct {
 	dependents map[podconfig.Reference]map[types.UID]bool
 	claims     map[string]volumeData // by the name of the PersistentVolume
 	hostPaths  map[hostPath]*shell.Dir
-	rootCAs    map[string]bool // namespaces that have the certificate of the API server
+	namespaces map[string]*namespaceUse
 }
 
 var _ podconfig.Source = (*objects)(nil)
 
 func (o *objects) init(s *session) {
 	o.s = s
-	o.rootCAs = map[string]bool{}
+	o.namespaces = map[string]*namespaceUse{}
 	o.dependents, o.claims, o.hostPaths = map[podconfig.Reference]map[types.UID]bool{}, map[string]volumeData{}, map[hostPath]*shell.Dir{}
 	core := s.client.CoreV1()
 	o.feeds.services = &feed{
@@ -101,10 +101,11 @@ func (o *objects) depend(ctx context.Context, uid types.UID, on podconfig.Refere
 	return o.feeds.configMaps.await(ctx, o.s)
 }
 
-// forget ends what depend began for a Pod.
+// forget ends what depend and use began for a Pod.
 func (o *objects) forget(p *pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.release(p.namespace)
 	for on, pods := range o.dependents {
 		delete(pods, p.uid)
 		if len(pods) == 0 {

@@ -138,6 +138,19 @@ func (r *Runtime) Runs(uid types.UID) bool {
 	return p != nil && p.runs()
 }
 
+// KillPod kills the commands of a Pod. Its containers can run again.
+func (r *Runtime) KillPod(uid types.UID) {
+	s := r.active()
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.pods[uid]; p != nil {
+		s.killRuns(p)
+	}
+}
+
 // Remove kills and removes the containers of a Pod, and its volumes.
 func (r *Runtime) Remove(uid types.UID) {
 	if s := r.active(); s != nil {
@@ -215,6 +228,11 @@ func (s *session) kill(p *pod) {
 		p.killTimer.Stop()
 	}
 	p.renewal.stop()
+	s.killRuns(p)
+}
+
+// killRuns ends the commands of a Pod by force. It needs the lock.
+func (s *session) killRuns(p *pod) {
 	for _, c := range p.containers {
 		r := c.current
 		r.cancel()
@@ -250,6 +268,7 @@ func (s *session) add(of *corev1.Pod, r *run) {
 	if p == nil {
 		p = &pod{namespace: of.Namespace, name: of.Name, uid: of.UID}
 		s.pods[of.UID] = p
+		s.use(p.namespace)
 	}
 	r.pod = p
 	for _, c := range p.containers {

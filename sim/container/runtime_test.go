@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	utilexec "k8s.io/utils/exec"
@@ -36,6 +39,7 @@ type fixture struct {
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	f := &fixture{t: t, client: fake.NewClientset(objects...), changes: make(chan struct{}, 1000), events: make(chan string, 1000)}
+	watchFromList(f.client)
 	f.Start(Config{
 		Client:      f.client,
 		Allocatable: func(string) corev1.ResourceList { return nil },
@@ -44,6 +48,27 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	})
 	t.Cleanup(f.Stop)
 	return f
+}
+
+// watchFromList makes watches begin with the list before them. Those of the fake know no
+// versions: they miss what happens in between.
+func watchFromList(client *fake.Clientset) {
+	var mu sync.Mutex
+	begun := map[schema.GroupVersionResource]watch.Interface{}
+	client.PrependReactor("list", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		w, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		mu.Lock()
+		defer mu.Unlock()
+		begun[action.GetResource()] = w
+		return err != nil, nil, err
+	})
+	client.PrependWatchReactor("*", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		w := begun[action.GetResource()]
+		delete(begun, action.GetResource())
+		return w != nil, w, nil
+	})
 }
 
 // await waits until the first run of container c is in a phase.
@@ -424,6 +449,29 @@ func TestRemoveEndsASleep(t *testing.T) {
 	}
 }
 
+// TestKillPod ends the commands of a Pod, which runs again with the files of its volumes.
+func TestKillPod(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "trap '' TERM; while :; do sleep 100; done")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "empty", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "empty", MountPath: "/empty"}}
+	f.start(pod)
+	f.await(pod, Running)
+	f.exec(pod, "echo stays > /empty/f")
+	f.KillPod(pod.UID)
+	if end := f.await(pod, Ended); end.ExitCode != 137 {
+		t.Errorf("got %+v", end)
+	}
+	c := &pod.Spec.Containers[0]
+	if state := f.Run(Spec{Pod: pod, Container: c, Args: []string{"sleep", "100"}, Number: 1}); state.Phase != Running {
+		t.Errorf("the next run: %+v", state)
+	}
+	var out bytes.Buffer
+	if err := f.Exec(t.Context(), pod, "c", 1, []string{"cat", "/empty/f"}, Streams{Stdout: &out}); err != nil || out.String() != "stays\n" {
+		t.Errorf("the volume holds %q, %v", &out, err)
+	}
+}
+
 func TestVolumesFollowTheirSources(t *testing.T) {
 	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1", "b": "2"}}
 	f := newFixture(t, settings)
@@ -637,6 +685,29 @@ func TestNoPreparationIfTheRootCAIsKnown(t *testing.T) {
 	if state := f.start(second); state.Phase != Running {
 		t.Errorf("the second: %+v", state)
 	}
+}
+
+// TestRootCAIsForgottenWithTheLastPod starts a Pod of a namespace that has been created
+// again and has no certificate yet.
+func TestRootCAIsForgottenWithTheLastPod(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	f.start(pod)
+	f.await(pod, Ended)
+	f.Remove(pod.UID)
+	if err := f.client.CoreV1().ConfigMaps("ns").Delete(t.Context(), rootCA.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again := pod.DeepCopy()
+	again.UID = "again"
+	f.start(again)
+	if state := f.await(again, Blocked); state.Reason != "ContainerCreating" {
+		t.Errorf("got %+v", state)
+	}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), rootCA, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(again, Ended)
 }
 
 func TestTokensAreRenewed(t *testing.T) {

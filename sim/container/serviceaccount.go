@@ -35,8 +35,33 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 	return dir, nil
 }
 
-// maxRootCAs bounds what is remembered of namespaces.
-const maxRootCAs = 10000
+// namespaceUse is what is known of a namespace as long as a Pod of it exists: without
+// one, the namespace may be deleted and created again.
+type namespaceUse struct {
+	pods   int
+	rootCA bool // it has the certificate of the API server
+}
+
+// use counts a Pod of a namespace.
+func (o *objects) use(namespace string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.namespaces[namespace] == nil {
+		o.namespaces[namespace] = &namespaceUse{}
+	}
+	o.namespaces[namespace].pods++
+}
+
+// release ends what use began. It needs the lock of o.
+func (o *objects) release(namespace string) {
+	n := o.namespaces[namespace]
+	if n == nil {
+		return
+	}
+	if n.pods--; n.pods <= 0 {
+		delete(o.namespaces, namespace)
+	}
+}
 
 // awaitRootCA returns why the certificate of the API server is missing in a namespace.
 // Each namespace gets it once.
@@ -49,17 +74,17 @@ func (o *objects) awaitRootCA(ctx context.Context, namespace string) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.rootCAs) >= maxRootCAs {
-		clear(o.rootCAs)
+	if n := o.namespaces[namespace]; n != nil {
+		n.rootCA = true
 	}
-	o.rootCAs[namespace] = true
 	return nil
 }
 
 func (o *objects) hasRootCA(namespace string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.rootCAs[namespace]
+	n := o.namespaces[namespace]
+	return n != nil && n.rootCA
 }
 
 // renewal is the timer for the tokens of a Pod.

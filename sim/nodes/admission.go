@@ -26,6 +26,9 @@ func checkAdmission(pod *corev1.Pod, node *corev1.Node, l *nodeLoad) *rejection 
 	if pod.Spec.OS != nil && string(pod.Spec.OS.Name) != nodeOS(node) {
 		return &rejection{lifecycle.PodOSNotSupported, "Failed to admit pod as the OS field doesn't match node OS"}
 	}
+	if why := checkSysctls(pod); why != nil {
+		return why
+	}
 	for _, failed := range scheduler.AdmissionCheck(pod, l.nodeInfo(node), true) {
 		lacks := failed.InsufficientResource
 		if lacks == nil {

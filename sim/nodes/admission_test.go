@@ -18,6 +18,12 @@ func withRequest(name corev1.ResourceName, quantity string) func(*corev1.Pod) {
 	}
 }
 
+func withSysctl(name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Spec.SecurityContext = &corev1.PodSecurityContext{Sysctls: []corev1.Sysctl{{Name: name, Value: "1"}}}
+	}
+}
+
 // smallNode offers 2 CPUs and 3 Pods.
 func smallNode(change ...func(*corev1.Node)) *corev1.Node {
 	return testNode(func(n *corev1.Node) {
@@ -52,6 +58,9 @@ func TestNodeRejectsPodsThatDoNotFit(t *testing.T) {
 		"NoExecute taint":        {smallNode(taint(corev1.TaintEffectNoExecute)), 0, nil, "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
 		"NoSchedule taint":       {smallNode(taint(corev1.TaintEffectNoSchedule)), 0, nil, ""},
 		"another system":         {smallNode(), 0, func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: corev1.Windows} }, "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS"},
+		"safe sysctl":            {smallNode(), 0, withSysctl("net.ipv4.tcp_syncookies"), ""},
+		"unsafe sysctl":          {smallNode(), 0, withSysctl("kernel.msgmax"), `SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted`},
+		"sysctl of the host":     {smallNode(), 0, func(p *corev1.Pod) { withSysctl("net.ipv4.tcp_syncookies")(p); p.Spec.HostNetwork = true }, `SysctlForbidden: forbidden sysctl: "net.ipv4.tcp_syncookies" not allowed with host Net enabled`},
 		"started before":         {smallNode(), 3, func(p *corev1.Pod) { p.Status.StartTime = &p.CreationTimestamp }, ""},
 		"nothing said by a node": {testNode(nil), 0, withRequest(corev1.ResourceCPU, "33"), "OutOfcpu: Node didn't have enough resource: cpu, requested: 33000, used: 0, capacity: 32000"},
 	} {
@@ -136,6 +145,11 @@ func TestResizeIsDeferredUntilItFits(t *testing.T) {
 	check("more than is free", "500m", waits)
 	if what := l.updatePod(pod, false, node).next; what != (dueStage{podStatusLater, epoch.Add(resizeRetryInterval)}) {
 		t.Errorf("due for a Pod with a deferred resize: %+v", what)
+	}
+	for range 3 { // it is retried until it fits
+		if _, patch, later, err := l.podPatch(pod.UID); len(patch) > 0 || err != nil || !later.Equal(epoch.Add(resizeRetryInterval)) {
+			t.Errorf("a retry that does not fit: patch %s, again at %v, %v", patch, later, err)
+		}
 	}
 	l.deletePod("other")
 	check("after the other Pod was deleted", "1500m", "")

@@ -175,6 +175,8 @@ func (b podBehavior) nextExit(c *corev1.Container, kind containerKind, run int32
 	switch {
 	case set && (b.failures < 0 || run < b.failures):
 		return b.runFor, code, true
+	case onlyWaits(c) && !(kind == mainContainer && b.annotated):
+		return 0, 0, false
 	case kind == initContainer:
 		return 0, 0, true
 	case kind == mainContainer && b.completes:

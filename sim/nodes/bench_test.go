@@ -24,7 +24,7 @@ func BenchmarkPod(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		pod := testPod(func(p *corev1.Pod) { p.UID = types.UID(strconv.Itoa(i)) })
 		l.updatePod(pod, false, nil)
-		if _, _, err := l.podPatch(pod.UID); err != nil {
+		if _, _, _, err := l.podPatch(pod.UID); err != nil {
 			b.Fatal(err)
 		}
 		l.deletePod(pod.UID)

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/utils/ptr"
 )
 
 // setConditions sets the conditions that kubelets own.
@@ -29,7 +31,7 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 		}
 		st.Conditions[i] = c
 	}
-	initReason, initMessage := notInitializedReason(st)
+	initReason, initMessage := notInitializedReason(pod, st)
 	containersReason, containersMessage := notReadyReason(pod, st)
 	reason, message := readinessGatesReason(pod, st)
 	if containersReason != "" {
@@ -40,6 +42,10 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	set(corev1.PodInitialized, initReason == "" || initReason == reasonPodCompleted, initReason, initMessage)
 	set(corev1.PodReady, reason == "", reason, message)
 	set(corev1.ContainersReady, containersReason == "", containersReason, containersMessage)
+	if podutil.AllContainersCouldRestart(&pod.Spec) {
+		reason, message := restartingAllReason(pod, st)
+		set(corev1.AllContainersRestarting, reason != "", reason, message)
+	}
 	if !slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
 		set(corev1.PodScheduled, true, "", "") // the Pod was created with a node name
 	}
@@ -49,26 +55,34 @@ const reasonPodCompleted = "PodCompleted"
 
 // notInitializedReason returns why a Pod is not initialized; an empty reason means
 // that it is.
-func notInitializedReason(st *corev1.PodStatus) (reason, message string) {
+func notInitializedReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var names []string
-	for _, s := range st.InitContainerStatuses {
-		if !hasSucceeded(s) && s.State.Running == nil || s.State.Running != nil && !s.Ready {
+	for i, s := range st.InitContainerStatuses {
+		isSidecar := i < len(pod.Spec.InitContainers) && initContainerKind(&pod.Spec.InitContainers[i]) == sidecar
+		if isSidecar && !ptr.Deref(s.Started, false) || !isSidecar && !hasSucceeded(s) {
 			names = append(names, s.Name)
 		}
 	}
 	switch {
 	case st.Phase == corev1.PodSucceeded:
 		return reasonPodCompleted, ""
-	case slices.ContainsFunc(st.ContainerStatuses, hasStarted):
-		return "", "" // it was initialized before, even if a sidecar restarts
+	case slices.ContainsFunc(st.ContainerStatuses, hasStarted), wasInitialized(st):
+		return "", "" // even if a sidecar or all containers restart
 	case len(names) > 0:
 		return "ContainersNotInitialized", "containers with incomplete status: [" + strings.Join(names, " ") + "]"
 	}
 	return "", ""
 }
 
+func wasInitialized(st *corev1.PodStatus) bool {
+	return slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodInitialized && c.Status == corev1.ConditionTrue
+	})
+}
+
+// hasStarted reports whether a container has started, since all of its Pod began.
 func hasStarted(s corev1.ContainerStatus) bool {
-	return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil
+	return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && !isRemovedForRestart(s)
 }
 
 // notReadyReason returns why the containers of a Pod are not ready; an empty reason

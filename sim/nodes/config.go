@@ -82,10 +82,11 @@ type nodeShape struct {
 	taints     []corev1.Taint
 	zones      int
 	providerID func(name string) string // may be nil
+	features   []string                 // that the nodes declare
 }
 
 func (c Config) nodeShape() (nodeShape, error) {
-	s := nodeShape{zones: max(c.Zones, 1), providerID: c.ProviderID}
+	s := nodeShape{zones: max(c.Zones, 1), providerID: c.ProviderID, features: declaredFeatures()}
 	if c.Zones < 0 || c.Zones > maxZones {
 		return s, usage.Errorf("%d zones: choose 1 to %d", c.Zones, maxZones)
 	}

@@ -55,6 +55,8 @@ func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerS
 		s = r.advanceRunning(s)
 	case s.State.Terminated != nil:
 		s = r.advanceTerminated(s)
+	case isRemovedForRestart(s):
+		s = r.startContainer(s)
 	case s.LastTerminationState.Terminated != nil: // waits for its restart
 		s = r.restartContainer(s, s.LastTerminationState.Terminated)
 	default:
@@ -185,7 +187,7 @@ func shouldRestart(pod *corev1.Pod, c *corev1.Container, kind containerKind, cod
 // syncWithSpec copies to the status what a change of the spec may change.
 func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.Name, s.Image, s.ImageID = r.container.Name, r.container.Image, r.container.Image
-	if s.State.Running != nil && r.resized && (len(r.container.Resources.Requests) > 0 || len(r.container.Resources.Limits) > 0) {
+	if s.State.Running != nil && r.resized {
 		s.AllocatedResources = r.container.Resources.Requests
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}

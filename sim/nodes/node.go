@@ -72,6 +72,9 @@ func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time)
 	setAddress(&st, corev1.NodeInternalIP, addr.String())
 	setAddress(&st, corev1.NodeHostName, node.Name)
 	setNodeInfo(&st.NodeInfo)
+	if len(st.DeclaredFeatures) == 0 {
+		st.DeclaredFeatures = s.features
+	}
 	changed := false
 	for _, c := range healthyConditions {
 		changed = setNodeCondition(&st, c, now) || changed

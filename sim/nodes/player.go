@@ -34,8 +34,8 @@ type player struct {
 	failed func(key string, err error)
 }
 
-func newPlayer(now func() time.Time, play func(context.Context, string) (time.Time, error), failed func(string, error)) *player {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](minWriteDelay, maxWriteDelay)
+func newPlayer(now func() time.Time, minDelay, maxDelay time.Duration, play func(context.Context, string) (time.Time, error), failed func(string, error)) *player {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](minDelay, maxDelay)
 	return &player{queue: workqueue.NewTypedRateLimitingQueue(limiter), now: now, play: play, failed: failed}
 }
 
@@ -87,8 +87,8 @@ func (s *simulation) startPlayers() {
 			log("cannot do what is due for a "+kind, kind, key, "err", err)
 		}
 	}
-	s.podPlayer = newPlayer(s.registry.now, s.playPod, failed("pod"))
-	s.nodePlayer = newPlayer(s.registry.now, s.playNode, failed("node"))
+	s.podPlayer = newPlayer(s.registry.now, minWriteDelay, maxWriteDelay, s.playPod, failed("pod"))
+	s.nodePlayer = newPlayer(s.registry.now, minWriteDelay, maxWriteDelay, s.playNode, failed("node"))
 	for range podWorkers {
 		s.wg.Go(func() { s.podPlayer.run(s.ctx) })
 	}
@@ -109,7 +109,7 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 	if due.name == "" || now.Before(due.at) {
 		return due.at, nil
 	}
-	pod, patch, err := s.registry.podPatch(types.UID(uid))
+	pod, patch, later, err := s.registry.podPatch(types.UID(uid))
 	if pod == nil || err != nil {
 		return time.Time{}, err
 	}
@@ -126,7 +126,7 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 			return time.Time{}, fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}
-	return time.Time{}, nil
+	return later, nil
 }
 
 // playNode writes the status of a Node.
@@ -159,16 +159,21 @@ func (r *podRegistry) nodePatch(name string) ([]byte, error) {
 	return mergePatch(corev1.Node{Status: node.Status}, corev1.Node{ObjectMeta: metav1.ObjectMeta{UID: node.UID}, Status: st})
 }
 
-// podPatch returns a Pod for which something is due, and the patch that it needs now.
-func (r *podRegistry) podPatch(uid types.UID) (*corev1.Pod, []byte, error) {
+// podPatch returns a Pod for which something is due, and the patch that it needs now. If
+// it needs none, it returns when to look again; zero means after its next change.
+func (r *podRegistry) podPatch(uid types.UID) (pod *corev1.Pod, patch []byte, later time.Time, err error) {
 	pod, at, err := r.duePod(uid)
 	if pod == nil || err != nil {
-		return nil, nil, err
+		return nil, nil, time.Time{}, err
 	}
-	st, _ := podStatus(pod, at, r.now())
+	st, wake := podStatus(pod, at, r.now())
 	if apiequality.Semantic.DeepEqual(st, pod.Status) {
-		return pod, nil, nil
+		if !wake.After(r.now()) {
+			return pod, nil, time.Time{}, nil
+		}
+		r.postponePod(uid, wake)
+		return pod, nil, wake, nil
 	}
-	patch, err := mergePatch(corev1.Pod{Status: pod.Status}, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID}, Status: st})
-	return pod, patch, err
+	patch, err = mergePatch(corev1.Pod{Status: pod.Status}, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: pod.UID}, Status: st})
+	return pod, patch, time.Time{}, err
 }

@@ -61,10 +61,16 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
+	if restartsAll(pod, &st) {
+		restartAll(pod, &st, at.commands, now)
+		return st, time.Time{}
+	}
 	wake := advanceContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
 	if setResizeCondition(pod, &st, at.resizeRejected, now); at.resizeRejected != nil {
 		wake = earlierTime(wake, now.Add(resizeRetryInterval))
+	} else {
+		setPodResources(pod, &st)
 	}
 	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		return st, time.Time{}
@@ -96,6 +102,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 		wake = earlierTime(wake, r.wake)
 		return s
 	}
+	over := isOver(pod, st)
 	initialized := true
 	var inits, mains, extras []corev1.ContainerStatus
 	for i := range pod.Spec.InitContainers {
@@ -104,10 +111,13 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 			inits = append(inits, waitingStatus(c, st.InitContainerStatuses, "PodInitializing"))
 			continue
 		}
-		s := advance(c, initContainerKind(c), st.InitContainerStatuses)
+		kind := initContainerKind(c)
+		s := containerStatusOf(st.InitContainerStatuses, c.Name)
+		if s.State.Running != nil || !over || kind != sidecar { // sidecars do not restart while the Pod stops
+			s = advance(c, kind, st.InitContainerStatuses)
+		}
 		inits = append(inits, s)
-		started := s.State.Running != nil && ptr.Deref(s.Started, true) || s.LastTerminationState.Terminated != nil
-		initialized = initContainerKind(c) == sidecar && started || hasSucceeded(s)
+		initialized = kind == sidecar && (isUp(s) || hasStartedAfter(st, i)) || hasSucceeded(s)
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
@@ -133,6 +143,27 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 		terminateAll(pod, st, at.commands, now, 0) // sidecars stop after the main containers
 	}
 	return wake
+}
+
+// isOver reports whether no container of a Pod is to run any more.
+func isOver(pod *corev1.Pod, st *corev1.PodStatus) bool {
+	if len(st.ContainerStatuses) < len(pod.Spec.Containers) {
+		return false
+	}
+	phase := podPhase(pod, st)
+	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+}
+
+// isUp reports whether a sidecar runs and its startup probe has succeeded.
+func isUp(s corev1.ContainerStatus) bool {
+	return s.State.Running != nil && ptr.Deref(s.Started, false)
+}
+
+// hasStartedAfter reports whether a container has started that comes after an init
+// container: as with a kubelet, the restart of a sidecar does not stop what follows.
+func hasStartedAfter(st *corev1.PodStatus, i int) bool {
+	return i+1 < len(st.InitContainerStatuses) && slices.ContainsFunc(st.InitContainerStatuses[i+1:], hasStarted) ||
+		slices.ContainsFunc(st.ContainerStatuses, hasStarted)
 }
 
 func containerStatusOf(list []corev1.ContainerStatus, name string) corev1.ContainerStatus {

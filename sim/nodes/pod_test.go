@@ -96,6 +96,27 @@ func TestPodTimelines(t *testing.T) {
 			}, testPlacement,
 			[]string{"0s Running, ready, a: runs", "0s Succeeded, a: exit 0", "rests"},
 		},
+		"of a Job with the image that only waits": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
+				p.Spec.Containers[0].Image = "registry.k8s.io/pause:3.10.1@sha256:0"
+			}, testPlacement,
+			[]string{"0s Running, ready, a: runs", "rests"},
+		},
+		"of a Job with the image that only waits, and a duration": {
+			func(p *corev1.Pod) {
+				p.Spec.RestartPolicy = corev1.RestartPolicyNever
+				p.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: ptr.To(true)}}
+				p.Spec.Containers[0].Image = "registry.k8s.io/pause:3.10.1"
+				p.Annotations[annotations.RunFor] = "5s"
+			}, testPlacement,
+			[]string{"0s Running, ready, a: runs", "5s Succeeded, a: exit 0", "rests"},
+		},
+		"init container with the image that only waits": {
+			func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "pause"}} }, testPlacement,
+			[]string{"0s Pending, i: runs, a: PodInitializing", "rests"},
+		},
 		"of a Job that works a while": {
 			func(p *corev1.Pod) {
 				p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
@@ -197,6 +218,16 @@ func TestNextPodStageAfterChange(t *testing.T) {
 	pod.Status, _ = podStatus(pod, testPlacement, epoch)
 	if pod.Status.ObservedGeneration != 2 || pod.Status.ContainerStatuses[0].Resources.Requests.Cpu().String() != "2" {
 		t.Errorf("status after the resize: %+v", pod.Status)
+	}
+}
+
+// A Pod whose containers ask for no resources can be resized, too: the API server accepts
+// that only if each running container has resources in its status, as with a kubelet.
+func TestStatusHasResources(t *testing.T) {
+	pod := testPod(nil)
+	timeline(pod, testPlacement, 9)
+	if s := pod.Status.ContainerStatuses[0]; s.Resources == nil {
+		t.Errorf("got %+v", s)
 	}
 }
 

@@ -87,7 +87,7 @@ func (r *podRegistry) commandsOf(pod *corev1.Pod, e *podEntry) string {
 		return ""
 	}
 	r.commands.Update(pod)
-	if e.described || pod.Status.StartTime != nil || pod.DeletionTimestamp != nil {
+	if e.described || e.rejected != nil || pod.Status.StartTime != nil || pod.DeletionTimestamp != nil {
 		return ""
 	}
 	e.described = true
@@ -229,6 +229,16 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	at := r.placePod(e.duePod, e, nil)
 	at.commands.mayStart = r.commands != nil // a restart may have become due since the last update
 	return e.duePod, at, nil
+}
+
+// postponePod makes the player look at a Pod again at a time: what was due has changed
+// nothing yet.
+func (r *podRegistry) postponePod(uid types.UID, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil && !e.play.deletes() && e.play.name != "" {
+		e.play, e.pending = dueStage{podStatusLater, at}, false
+	}
 }
 
 // pendingVersion returns the version of a Pod for which a write of its status is due or on

@@ -6,6 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-helpers/resource"
+	"k8s.io/kubernetes/pkg/features"
 )
 
 // resizeRetryInterval is how often a deferred resize is retried.
@@ -28,6 +31,15 @@ func (r *podRegistry) resizePod(pod *corev1.Pod, e *podEntry) *rejection {
 	}
 	of.add(e.load)
 	return why
+}
+
+// setPodResources sets the resources that a Pod has as a whole, if its spec says which.
+func setPodResources(pod *corev1.Pod, st *corev1.PodStatus) {
+	if pod.Spec.Resources == nil || !utilfeature.DefaultFeatureGate.Enabled(features.InPlacePodLevelResourcesVerticalScaling) {
+		return
+	}
+	st.AllocatedResources = resource.PodRequests(pod, resource.PodResourcesOptions{})
+	st.Resources = &corev1.ResourceRequirements{Requests: st.AllocatedResources, Limits: resource.PodLimits(pod, resource.PodResourcesOptions{})}
 }
 
 // setResizeCondition sets or removes the condition that says that a resize is

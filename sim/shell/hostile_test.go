@@ -110,6 +110,23 @@ var hostile = []string{
 	`find / -exec find / -exec find / {} \; \; `,
 	`tar cf - / | tar xf - -C /tmp; tar cf /tmp/t /; dd if=/dev/zero of=big bs=1G count=1000; truncate -s 1T big; dd if=/dev/zero of=big bs=1 seek=9223372036854775807 count=1`,
 	`cp -r / /tmp/copy; mv / /x; rm -rf / --no-preserve-root; rm -rf /*; echo still here`,
+	`mkdir d; cp -r d d/x; cp -r . d; cp -rL d d/d; mv d d/e; ln -s . d/l; cp -rL d e; while :; do cp -r d d/d; done`,
+	`i=0; ln -s /etc l0; while ln -s l$i l$((i+1)); do i=$((i+1)); cat l$i/passwd >/dev/null || break; done; cp -rL l$i c; rm -rf l*`,
+	`ln -s /proc/self/fd f; ln -s f g; cd g; cat g/0; for i in $(seq 1000); do ln -s /tmp/../tmp/./x$i x$((i+1)); done; cat x1; ln -s x1001 x1; cat x1`,
+	`head -c 100000000 /dev/zero | tar cf t -C / etc; yes | gzip | gunzip | tar xf -; tar czf - /dev/zero | tar xzf -`,
+	`ln -s / x; tar cf t x; rm x; mkdir x; echo y >x/y; tar rf t x; rm -r x; tar xf t; cat x/etc/passwd; tar xf t -C /; tar tf /dev/zero`,
+	`f() { cat <<E
+$(f)$(f)
+E
+}; f`,
+	`cat <<A <<B; sh <<A
+$(yes)
+A
+B
+while :; do sh <<B; done
+B
+A`,
+	`f() { g "$@" "$@"; }; g() { f "$@"; }; f a; h() { (h & h); }; h; while :; do h; done`,
 	`while getopts $(head -c 50000 /dev/zero | tr '\0' a) o -aaaaaaaaaa; do :; done`,
 	`sed -n ':a;ba' /etc/passwd`,
 	`echo x | sed ':a;s/x/xx/;ta'`,

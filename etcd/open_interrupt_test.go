@@ -1,0 +1,55 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Etcd opens its database without a limit of time, here for as long as another process
+// reads it.
+func TestStartIsInterruptedWhileEtcdOpens(t *testing.T) {
+	dir := newFilledDir(t, 5)
+	reader, err := bolt.Open(dbFile(dir), 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupted := errors.New("interrupted by the user")
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zap.DebugLevel),
+		zap.Hooks(func(zapcore.Entry) error { // etcd has begun to open
+			interrupt(interrupted)
+			return nil
+		}))
+	failed := make(chan error, 1)
+	go func() {
+		_, err := Start(ctx, Config{Dir: dir, Logger: log})
+		failed <- err
+	}()
+	select {
+	case err := <-failed:
+		if !errors.Is(err, interrupted) {
+			t.Errorf("got %v, want %v", err, interrupted)
+		}
+	case <-testContext(t).Done():
+		t.Error("the start goes on")
+	}
+	if err := reader.Close(); err != nil { // etcd opens, and is closed
+		t.Error(err)
+	}
+	for again := testContext(t); ; {
+		s, err := Start(again, Config{Dir: dir})
+		if err == nil {
+			closeServer(t, s)
+			return
+		}
+		if again.Err() != nil {
+			t.Fatalf("the folder stays in use: %v", err)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package nodes
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/utils/ptr"
+)
+
+// reasonRestartingAll is the reason of a kubelet for the containers of a Pod that begins
+// from the start because of the rule action RestartAllContainers.
+const reasonRestartingAll = "RestartingAllContainers"
+
+// restartsAll reports whether a container has ended in the way for which its rules
+// restart all containers of the Pod.
+func restartsAll(pod *corev1.Pod, st *corev1.PodStatus) bool {
+	triggers := func(containers []corev1.Container, statuses []corev1.ContainerStatus) bool {
+		for i := range containers {
+			end := containerStatusOf(statuses, containers[i].Name).State.Terminated
+			if end == nil {
+				continue
+			}
+			rule, found := podutil.FindMatchingContainerRestartRule(containers[i], end.ExitCode)
+			if found && rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers {
+				return true
+			}
+		}
+		return false
+	}
+	return podutil.AllContainersCouldRestart(&pod.Spec) &&
+		(triggers(pod.Spec.InitContainers, st.InitContainerStatuses) || triggers(pod.Spec.Containers, st.ContainerStatuses))
+}
+
+// restartAll removes all containers of a Pod, so that it begins with its first init
+// container. As with a kubelet, they get no time to stop, and volumes stay.
+func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
+	if commands.mayStart {
+		commands.runtime.KillPod(pod.UID)
+	}
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
+		for i := range list {
+			removeForRestart(&list[i])
+		}
+	}
+	st.Phase = corev1.PodPending
+	if len(pod.Spec.InitContainers) == 0 {
+		st.Phase = corev1.PodRunning
+	}
+	setConditions(pod, st, now)
+}
+
+func removeForRestart(s *corev1.ContainerStatus) {
+	if !hasStarted(*s) {
+		return
+	}
+	const message = "The container is removed because RestartAllContainers in place"
+	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reasonRestartingAll, Message: message}}
+	s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		Reason: reasonRestartingAll, Message: message, ExitCode: sigkillExitCode,
+	}}
+	s.RestartCount++
+	s.Ready, s.Started = false, ptr.To(false)
+}
+
+// isRemovedForRestart reports whether a container has not started since restartAll.
+func isRemovedForRestart(s corev1.ContainerStatus) bool {
+	last := s.LastTerminationState.Terminated
+	return s.State.Waiting != nil && last != nil && last.Reason == reasonRestartingAll
+}
+
+// restartingAllReason returns why all containers of a Pod are being restarted; an empty
+// reason means that they are not.
+func restartingAllReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
+	if restartsAll(pod, st) {
+		return "RestartAllContainersStarted", "container exited with restart policy rule"
+	}
+	return "", ""
+}

@@ -1,0 +1,66 @@
+package nodes
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+)
+
+// TestRestartAllContainers follows a Pod whose main container ends so that all
+// containers begin again, with the init containers.
+func TestRestartAllContainers(t *testing.T) {
+	never := corev1.ContainerRestartPolicyNever
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.InitContainers = []corev1.Container{{Name: "i"}, {Name: "s", RestartPolicy: &always}}
+		p.Spec.Containers = []corev1.Container{{Name: "a", RestartPolicy: &never, RestartPolicyRules: []corev1.ContainerRestartRule{{
+			Action:    corev1.ContainerRestartRuleActionRestartAllContainers,
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
+		}}}, {Name: "b"}}
+		p.Annotations[annotations.ExitCode], p.Annotations[annotations.Failures], p.Annotations[annotations.RunFor] = "a=42", "1", "5s"
+	})
+	want := []string{
+		"0s Pending, i: runs, s: PodInitializing, a: PodInitializing, b: PodInitializing",
+		"0s Running, ready, i: exit 0, s: runs, a: runs, b: runs",
+		"5s Running, i: exit 0, s: runs, a: exit 42, b: runs",
+		"5s Pending, i: RestartingAllContainers #1, s: RestartingAllContainers #1, a: RestartingAllContainers #1, b: RestartingAllContainers #1",
+		"5s Pending, i: runs #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
+		"5s Running, ready, i: exit 0 #1, s: runs #1, a: runs #1, b: runs #1",
+	}
+	if diff := cmp.Diff(want, timeline(pod, testPlacement, len(want))); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.AllContainersRestarting && c.Status != corev1.ConditionFalse {
+			t.Errorf("after the restart: %+v", c)
+		}
+	}
+}
+
+// TestRestartingAllCondition says why a Pod begins again, until it does.
+func TestRestartingAllCondition(t *testing.T) {
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.Containers[0].RestartPolicy = &always
+		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{
+			Action:    corev1.ContainerRestartRuleActionRestartAllContainers,
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpNotIn, Values: []int32{0}},
+		}}
+		p.Annotations[annotations.ExitCode], p.Annotations[annotations.Failures] = "1", "1"
+	})
+	got := []corev1.ConditionStatus{}
+	for range 4 {
+		pod.Status, _ = podStatus(pod, testPlacement, epoch)
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.AllContainersRestarting {
+				got = append(got, c.Status)
+			}
+		}
+	}
+	want := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionFalse}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
