@@ -97,6 +97,8 @@ snapshot-release: ## build what a release has, into dist/, without publishing an
 	$(GORELEASER) check
 	$(GORELEASER) release --snapshot --clean
 	.ci/image dist/image
+	RELEASE=$(CURDIR)/dist go test -count=1 -v -run TestRelease ./test/action
+	cd test/containers && go test -count=1 ./...
 
 capture: build ## draw docs/live.svg from a real run
 	$(call TOOL,screen/capture) -o docs/live.svg

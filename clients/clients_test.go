@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -238,10 +239,13 @@ func TestProgramNames(t *testing.T) {
 	}
 }
 
-// A write is likely caused by the newest event of a related object that the client had
-// received, and only by one on its own watches.
-func TestCausesOfWrites(t *testing.T) {
+// A write is likely caused by an event of a related object that the client had received, and
+// only by one on its own watches.
+func TestCausesOfWrites(t *testing.T) { synctest.Test(t, testCausesOfWrites) }
+
+func testCausesOfWrites(t *testing.T) {
 	f := newFixture(t)
+	defer f.observer.Close()
 	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true&resourceVersion=3", operatorAgent, operator)
 	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
 	kubectlSite, endKubectl := f.watch(sites+"?watch=1", kubectlAgent, admin)
@@ -253,15 +257,23 @@ func TestCausesOfWrites(t *testing.T) {
 	create := func(path, agent string, answer string) {
 		f.send(call{"POST", path, agent, map[string]user.Info{operatorAgent: operator, kubectlAgent: admin}[agent], nil, 201, answer})
 	}
-	create(sites, kubectlAgent, object("Site", "mine", "u9", "8"))                                                                                        // 0: an unrelated object
-	create(deployments, operatorAgent, object("Deployment", "web", "d1", "9", "u1"))                                                                      // 1: owned by the Site
-	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "9", "u1")))                                                                          // its own write
-	create(deployments, operatorAgent, object("Deployment", "web-2", "d2", "10", "u1"))                                                                   // 2: not caused by its own write
-	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "11", "u1")))                                                                      // by a controller
-	f.send(call{"PUT", sites + "/shop/status", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "12")})                                    // 3
-	create("/api/v1/namespaces/ns/configmaps", operatorAgent, `{"kind":"ConfigMap","metadata":{"name":"hosts","namespace":"ns"},"data":{"h":"ns/shop"}}`) // 4: names it
-	create(deployments, operatorAgent, object("Deployment", "old", "d3", "13", "u0"))                                                                     // 5: listed only
-	create(deployments, operatorAgent, object("Deployment", "other", "d4", "14", "u7"))                                                                   // 6: of an object that it does not watch
+	create(sites, kubectlAgent, object("Site", "mine", "u9", "8"))                      // 0: an unrelated object
+	create(deployments, operatorAgent, object("Deployment", "web", "d1", "9", "u1"))    // 1: owned by the Site
+	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "9", "u1")))        // its own write
+	create(deployments, operatorAgent, object("Deployment", "web-2", "d2", "10", "u1")) // 2: not caused by its own write
+	time.Sleep(time.Millisecond)
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "11", "u1"))) // by a controller
+	time.Sleep(time.Millisecond)
+	f.send(call{"PUT", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "12")}) // 3: it goes on
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "12", "u1")))                            // later than the event above
+	f.send(call{"PUT", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "13")}) // 4: again, for what has queued the key
+	time.Sleep(time.Second)                                                                                     // it is idle
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "20", "u1")))
+	f.send(call{"PUT", deployments + "/web", operatorAgent, operator, nil, 200, object("Deployment", "web", "d1", "21", "u1")}) // 5: for what woke it
+	time.Sleep(time.Second)
+	create("/api/v1/namespaces/ns/configmaps", operatorAgent, `{"kind":"ConfigMap","metadata":{"name":"hosts","namespace":"ns"},"data":{"h":"ns/shop"}}`) // 6: names it
+	create(deployments, operatorAgent, object("Deployment", "old", "d3", "13", "u0"))                                                                     // 7: listed only
+	create(deployments, operatorAgent, object("Deployment", "other", "d4", "14", "u7"))                                                                   // 8: of an object that it does not watch
 	endSites()
 	endDeployments()
 	endKubectl()
@@ -290,13 +302,44 @@ func TestCausesOfWrites(t *testing.T) {
 		}
 		got = append(got, cause)
 	}
-	added, updated := "Site ns/shop added 7", "Deployment ns/web updated 11"
-	want := []string{"none", added, added, updated, added, "Site ns/old listed 2", "none"}
+	added := "Site ns/shop added 7"
+	want := []string{"none", added, added, added, "Deployment ns/web updated 11", "Deployment ns/web updated 20", added, "Site ns/old listed 2", "none"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if len(bySeq) != 3 {
+	if len(bySeq) != 4 {
 		t.Errorf("%d events are recorded, want only those that caused a write: %v", len(bySeq), bySeq)
+	}
+}
+
+// A write is likely caused by the event of an object that a related one names, or named.
+func TestCausesByReference(t *testing.T) { synctest.Test(t, testCausesByReference) }
+
+func testCausesByReference(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	sendConfig, endConfigs := f.watch("/api/v1/namespaces/ns/configmaps?watch=1", operatorAgent, operator)
+	with := func(object, field string) string { return strings.TrimSuffix(object, "}") + "," + field + "}" }
+	site, config := object("Site", "shop", "u1", "7"), object("ConfigMap", "colors", "c1", "8")
+	sendSite(frame("ADDED", with(site, `"spec":{"configFrom":"colors"}`)))
+	sendConfig(frame("ADDED", config))
+	sendConfig(frame("ADDED", with(object("ConfigMap", "hosts", "c2", "9"), `"data":{"shop.example.com":"ns/shop"}`)))
+	time.Sleep(time.Second)
+	sendConfig(frame("MODIFIED", object("ConfigMap", "colors", "c1", "10")))
+	f.send(call{"PUT", deployments + "/web", operatorAgent, operator, nil, 200, object("Deployment", "web", "d1", "11", "u1")})
+	time.Sleep(time.Second)
+	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "12")))
+	f.send(call{"PUT", "/api/v1/namespaces/ns/configmaps/hosts", operatorAgent, operator, nil, 200, object("ConfigMap", "hosts", "c2", "13")})
+	endSites()
+	endConfigs()
+	var got []string
+	_, events := f.records()
+	for _, e := range events {
+		got = append(got, e.Object.Name+" "+e.ResourceVersion)
+	}
+	if diff := cmp.Diff([]string{"colors 10", "shop 12"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

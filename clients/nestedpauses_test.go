@@ -27,7 +27,7 @@ func newNestedFixture(t *testing.T) *nestedFixture {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{syncHeader: "s/site/1"}, 201, object("Deployment", "shop", "u2", "8")})
+				f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/site/1"}, 201, object("Deployment", "shop", "u2", "8")})
 			}()
 			return done
 		}}

@@ -2,14 +2,14 @@ package clients
 
 import "time"
 
-// syncHeader names the sync that makes a request: SESSION/CONTROLLER/SYNC.
-const syncHeader = "Ctrlplane-Sync"
+// SyncHeader names the sync that makes a request: SESSION/CONTROLLER/SYNC.
+const SyncHeader = "Ctrlplane-Sync"
 
-// answerHeader is "1" in each answer to a report: it tells ctrlplane from other servers.
-const answerHeader = "Ctrlplane-Reports"
+// AnswerHeader is "1" in each answer to a report: it tells ctrlplane from other servers.
+const AnswerHeader = "Ctrlplane-Reports"
 
-// wireVersion is the version of reports that is understood.
-const wireVersion = 1
+// WireVersion is the version of reports that is understood.
+const WireVersion = 1
 
 // Report is what a program that uses the instrument module sends about its controllers.
 // docs/operators.md describes the fields. That module has the same types: it must not

@@ -15,9 +15,9 @@ const (
 	// maxReportRecords is the number of records that a report may have.
 	maxReportRecords = 4096
 	// maxEventAdds is the number of keys that an event may name as added, maxEventLater that of
-	// those it may name as added with a delay, and maxReportWaiting that of the waiting keys
+	// those it may name as added with a delay, and MaxReportWaiting that of the waiting keys
 	// that a controller may name.
-	maxEventAdds, maxEventLater, maxReportWaiting = 256, 64, 10
+	maxEventAdds, maxEventLater, MaxReportWaiting = 256, 64, 10
 	// maxReportItems is the number of records and of such keys in a report: that is what is
 	// kept. The instrument module stays below these bounds.
 	maxReportItems = 8192
@@ -29,7 +29,7 @@ const (
 // handleReport takes a report of a client about its own controllers. Any client that is
 // authenticated may send one: it cannot say anything about others.
 func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who user.Info) {
-	w.Header().Set(answerHeader, "1")
+	w.Header().Set(AnswerHeader, "1")
 	status, err := c.takeReport(w, req, who)
 	if err != nil {
 		http.Error(w, err.Error(), status)
@@ -72,8 +72,8 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 // they are used.
 func (r *Report) validate() error {
 	switch {
-	case r.Version != wireVersion:
-		return fmt.Errorf("version %d: this control plane understands version %d", r.Version, wireVersion)
+	case r.Version != WireVersion:
+		return fmt.Errorf("version %d: this control plane understands version %d", r.Version, WireVersion)
 	case r.Session == "" || len(r.Session) > 64:
 		return fmt.Errorf("session of %d bytes: use 1 to 64", len(r.Session))
 	case len(r.Controllers) > maxControllers:
@@ -85,8 +85,8 @@ func (r *Report) validate() error {
 		if err := checkControllerName(q.Name); err != nil {
 			return err
 		}
-		if len(q.Waiting) > maxReportWaiting {
-			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), maxReportWaiting)
+		if len(q.Waiting) > MaxReportWaiting {
+			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), MaxReportWaiting)
 		}
 	}
 	for i := range r.Records {

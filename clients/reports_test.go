@@ -38,7 +38,7 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 	req.Header.Set("User-Agent", agent)
 	w := httptest.NewRecorder()
 	f.clients.Handle(w, req, who, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { f.Error("a report was passed on") }))
-	if w.Header().Get(answerHeader) != "1" {
+	if w.Header().Get(AnswerHeader) != "1" {
 		f.Error("the answer does not say that it is ctrlplane's")
 	}
 	return w.Code, strings.TrimSpace(w.Body.String())
@@ -47,7 +47,7 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 // report sends a report of the operator.
 func (f *fixture) report(r Report) {
 	f.Helper()
-	r.Version, r.Sent = wireVersion, time.Now()
+	r.Version, r.Sent = WireVersion, time.Now()
 	body, err := json.Marshal(r)
 	if err != nil {
 		f.Fatal(err)
@@ -81,7 +81,7 @@ func siteEvent(id uint64) ReportedRecord {
 func TestReportedSync(t *testing.T) {
 	f := newReportFixture(t)
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
-	f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{syncHeader: "s/site/4"}, 201, object("Deployment", "shop", "u2", "8")})
+	f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/site/4"}, 201, object("Deployment", "shop", "u2", "8")})
 	begin := ReportedBegin{ID: 4, Controller: "site", Key: "ns/shop", Time: time.Now()}
 	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{siteEvent(1), {Began: &begin}}})
 	s := f.snapshot()
@@ -154,7 +154,7 @@ func TestReportsAreRefused(t *testing.T) {
 	f := newReportFixture(t)
 	encode := func(r Report) []byte {
 		if r.Version == 0 {
-			r.Version = wireVersion
+			r.Version = WireVersion
 		}
 		data, err := json.Marshal(r)
 		if err != nil {
@@ -180,7 +180,7 @@ func TestReportsAreRefused(t *testing.T) {
 		"many controllers":  {operator, encode(Report{Session: "s", Controllers: many}), 400, "65 controllers"},
 		"no name":           {operator, encode(Report{Session: "s", Controllers: many[:1]}), 400, "of a controller"},
 		"control character": {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a\x1b[2J"}}}), 400, "of a controller"},
-		"many waiting":      {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a", Waiting: make([]uint64, maxReportWaiting+1)}}}), 400, "11 waiting keys"},
+		"many waiting":      {operator, encode(Report{Session: "s", Controllers: []QueueReport{{Name: "a", Waiting: make([]uint64, MaxReportWaiting+1)}}}), 400, "11 waiting keys"},
 		"many adds":         {operator, encode(Report{Session: "s", Records: []ReportedRecord{{Event: &ReportedEvent{ID: 1, Adds: make([]uint64, maxEventAdds+1)}}}}), 400, "257 adds"},
 		"many later":        {operator, encode(Report{Session: "s", Records: []ReportedRecord{{}, {Event: &ReportedEvent{ID: 1, Later: make([]time.Time, maxEventLater+1)}}}}), 400, "65 later"},
 		"many in all":       {operator, encode(Report{Session: "s", Records: manyAdds}), 400, "8448 records, adds and later ones"},
@@ -205,7 +205,7 @@ func TestHostileReports(t *testing.T) {
 		who := &user.DefaultInfo{Name: fmt.Sprintf("u%d", n)}
 		wg.Go(func() {
 			for i := range 9 {
-				r := Report{Version: wireVersion, Session: fmt.Sprint(i), Number: 1, Dropped: -4}
+				r := Report{Version: WireVersion, Session: fmt.Sprint(i), Number: 1, Dropped: -4}
 				for c := range maxControllers {
 					r.Controllers = append(r.Controllers, QueueReport{Name: fmt.Sprintf("c%d", c), Depth: -5, Workers: -1, NextDue: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), Waiting: []uint64{0, 1, 1 << 63}})
 				}
@@ -263,14 +263,14 @@ func TestRepeatedList(t *testing.T) {
 	if status, text := f.post(operator, operatorAgent, []byte(body)); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	if n := cap(f.clients.sorted()[0].reports.sessions["s"].queues["site"].Waiting); n > maxReportWaiting {
+	if n := cap(f.clients.sorted()[0].reports.sessions["s"].queues["site"].Waiting); n > MaxReportWaiting {
 		t.Errorf("room for %d waiting keys is kept", n)
 	}
 }
 
 func TestReportRate(t *testing.T) {
 	f := newReportFixture(t)
-	body, err := json.Marshal(Report{Version: wireVersion, Session: "s"})
+	body, err := json.Marshal(Report{Version: WireVersion, Session: "s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestTooManyProcesses(t *testing.T) {
 	for i := range maxSessions {
 		f.report(Report{Session: fmt.Sprint(i), Number: 1, Controllers: []QueueReport{siteQueue()}})
 	}
-	body, err := json.Marshal(Report{Version: wireVersion, Session: "s", Number: 1, Sent: time.Now()})
+	body, err := json.Marshal(Report{Version: WireVersion, Session: "s", Number: 1, Sent: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestTooManyProcesses(t *testing.T) {
 func TestSilentProcessesOfOthersMakeRoom(t *testing.T) {
 	f := newReportFixture(t)
 	send := func(name string, session int) int {
-		r := Report{Version: wireVersion, Session: fmt.Sprint(session), Number: 1, Sent: time.Now(), Controllers: []QueueReport{siteQueue()}}
+		r := Report{Version: WireVersion, Session: fmt.Sprint(session), Number: 1, Sent: time.Now(), Controllers: []QueueReport{siteQueue()}}
 		body, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -359,7 +359,7 @@ func TestSilentProcess(t *testing.T) {
 	begin := ReportedBegin{ID: 1, Controller: "site", Key: "ns/shop", Time: time.Now()}
 	f.report(Report{Session: "s", Number: 7, Dropped: 5, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Began: &begin}}})
 	write := func() {
-		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{syncHeader: "s/site/1"}, 201, object("Deployment", "shop", "u2", "8")})
+		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/site/1"}, 201, object("Deployment", "shop", "u2", "8")})
 	}
 	write()
 	f.silence()
@@ -437,7 +437,7 @@ func TestPauseReportedController(t *testing.T) {
 		t.Fatalf("%q, %v; own: %q", names, err, own.paused)
 	}
 	write := func(controller string) {
-		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{syncHeader: "s/" + controller + "/1"}, 201, object("Deployment", controller, "u2", "8")})
+		f.send(call{http.MethodPost, deployments, operatorAgent, operator, map[string]string{SyncHeader: "s/" + controller + "/1"}, 201, object("Deployment", controller, "u2", "8")})
 	}
 	write("page")
 	done := make(chan struct{})

@@ -66,7 +66,7 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	if c.IsWrite() {
 		c.FieldManager = fieldManager(req)
 	}
-	if header := req.Header.Get(syncHeader); header != "" {
+	if header := req.Header.Get(SyncHeader); header != "" {
 		var rc *reportedController
 		if rc, r.sync = cl.reports.senderOf(header); rc != nil {
 			r.gate = rc.gate

@@ -13,6 +13,9 @@ import (
 // write.
 const keptEvents = 64
 
+// maxEventMentions is the number of names in an object that an event remembers.
+const maxEventMentions = 128
+
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
 	observe.ClientWatch
@@ -27,16 +30,18 @@ type watch struct {
 	next    int      // of events
 }
 
-// event is an event that was sent to a client. Only its record is set later.
+// event is an event that was sent to a client.
 type event struct {
 	at      time.Time
 	change  observe.Change
 	object  observe.Object
 	version string
 	owners  []recording.OwnerReference
+	names   recording.Mentions // in the object
 
-	recording sync.Mutex
-	seq       uint64 // of its record; 0 = it has none
+	mu     sync.Mutex
+	seq    uint64   // of its record; 0 = it has none
+	writes writeRun // whose likely cause it is
 }
 
 func newWatch(req *http.Request, call *observe.Called) *watch {
@@ -93,7 +98,8 @@ func (w *watch) sent(frame []byte) {
 	o.Kind, o.Namespace, o.Name, o.UID = e.Object.Kind, m.Namespace, m.Name, m.UID
 	w.Delivered++
 	w.LastTime = now
-	sent := &event{at: now, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences}
+	sent := &event{at: now, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences,
+		names: recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
 		return

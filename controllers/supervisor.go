@@ -62,6 +62,7 @@ func New(cfg Config) (*Supervisor, error) {
 			recorder: cfg.recorderFor(c.Name),
 			state:    Off,
 		}
+		u.recorder.SetAliases(c.Aliases)
 		if c.Reason != "" {
 			u.setState(Off, c.Reason, nil)
 		} else if c.Name == names.NodeIpamController {

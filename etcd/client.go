@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3rpc"
 	"go.etcd.io/etcd/server/v3/proxy/grpcproxy/adapter"
@@ -61,7 +62,7 @@ func (s *Server) newClient(guard *spaceGuard) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("etcd: client: %w", err)
 	}
 	srv := s.member.etcd.Server
-	keys := adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(srv))
+	keys := pb.KVClient(liveKV{adapter.KvServerToKvClient(v3rpc.NewQuotaKVServer(srv))})
 	leases := adapter.LeaseServerToLeaseClient(v3rpc.NewQuotaLeaseServer(srv))
 	if guard != nil {
 		keys, leases = guardedKV{keys, guard}, guardedLease{leases, guard}

@@ -167,6 +167,16 @@ func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
 	return page, err
 }
 
+// CausesBefore returns the records before a Seq that led to what exists.
+func (o *Observer) CausesBefore(seq uint64) []Record {
+	o.history.advance()
+	var list []Record
+	for _, r := range o.history.recordsBefore(seq - 1) {
+		list = append(list, *r)
+	}
+	return list
+}
+
 // Wait returns when there is a record after the given Seq, or when ctx ends.
 func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.journal.Wait(ctx, after) }
 

@@ -17,6 +17,7 @@ type Recorder struct {
 	observer *Observer
 
 	state   atomic.Pointer[ControllerChanged]
+	aliases atomic.Pointer[[]string]
 	watched sync.Map // set of resources
 	writes  sync.Map // WriteCount without its count → *atomic.Int64
 
@@ -50,6 +51,13 @@ func (r *Recorder) SetState(state, reason string) {
 	e := &ControllerChanged{Controller: r.name, State: state, Reason: reason}
 	r.state.Store(e)
 	r.observer.append(e, time.Now())
+}
+
+// SetAliases sets the other names by which users call the controller.
+func (r *Recorder) SetAliases(names []string) {
+	if r != nil {
+		r.aliases.Store(&names)
+	}
 }
 
 // CloseQueues removes the controller's queues when it stops: they may still hold
@@ -251,6 +259,9 @@ func (r *Recorder) snapshot() Controller {
 	}
 	if s := r.state.Load(); s != nil {
 		c.State, c.Reason = s.State, s.Reason
+	}
+	if names := r.aliases.Load(); names != nil {
+		c.Aliases = *names
 	}
 	r.watched.Range(func(resource, _ any) bool {
 		c.Watches = append(c.Watches, resource.(string))

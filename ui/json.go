@@ -7,28 +7,14 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
-
-// jsonVersion is the version of the format that docs/json.md describes. It
-// increases when a field or kind is removed or changes its meaning, not when one
-// is added.
-const jsonVersion = 1
 
 // jsonWriter writes every record as one JSON object per line.
 type jsonWriter struct {
 	w         io.Writer
 	lastState snapshotState
 }
-
-// HeaderLine is the first line of events in JSON.
-type HeaderLine struct {
-	Kind    string    `json:"kind"`
-	Version int       `json:"version"`
-	Time    time.Time `json:"time"`
-}
-
-// NewHeaderLine returns the header line of the current format.
-func NewHeaderLine(now time.Time) HeaderLine { return HeaderLine{"ctrlplane", jsonVersion, now} }
 
 type snapshotLine struct {
 	Kind    string          `json:"kind"`
@@ -38,7 +24,7 @@ type snapshotLine struct {
 }
 
 func (j *jsonWriter) writeHeader(now time.Time) error {
-	return j.writeLine(NewHeaderLine(now))
+	return j.writeLine(replay.NewHeader(now))
 }
 
 func (*jsonWriter) recordQuery() observe.Query { return observe.Query{Reads: true} }

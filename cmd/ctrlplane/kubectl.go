@@ -93,6 +93,7 @@ func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path strin
 		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
 		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
 			cfg.QPS, cfg.UserAgent = -1, kubectlUserAgent()
+			joinSync(cfg)
 			return cfg
 		})
 	} else {

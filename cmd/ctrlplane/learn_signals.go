@@ -17,9 +17,10 @@ var errInterrupted = errors.New("interrupted")
 // timeout(1) sends its signal to the process and then to the process group.
 const sameSignalTime = 100 * time.Millisecond
 
-// withLessonSignals returns a context that the first signal cancels; the second one ends
-// this process without cleaning up. An interrupt during a foreground command is meant for
-// that command and ignored.
+// withLessonSignals returns a context that the first signal cancels. A second interrupt
+// ends this process without cleaning up; further signals of others, such as those of
+// timeout(1), do not: the cleanup is bounded in time. An interrupt during a foreground
+// command is meant for that command and ignored.
 func withLessonSignals(parent context.Context, foreground *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
@@ -36,7 +37,7 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 				case first.IsZero():
 					first = time.Now()
 					cancel(errInterrupted)
-				case time.Since(first) > sameSignalTime:
+				case sig == os.Interrupt && time.Since(first) > sameSignalTime:
 					exit(signalExitCode(sig))
 				}
 			case <-released:

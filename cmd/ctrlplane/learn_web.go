@@ -22,10 +22,11 @@ func serveLessonPage(cfg *rest.Config, list []chosenLesson) (*webPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startPage(os.Stdout, webFlags{on: true, quiet: true}, pageSource{
+	page := pageSource{
 		viewSource: src, speed: client.SpeedControl(), focus: focusOf(list),
 		facts: func(ctx context.Context) (explain.Facts, error) { return factsOf(ctx, cfg) },
-	})
+	}
+	return startPage(os.Stdout, webFlags{on: true, quiet: true}, page.options())
 }
 
 // focusOf returns the names of the controllers that lessons are about.

@@ -54,7 +54,7 @@ watch what they do.`,
 	root.SetFlagErrorFunc(wrapFlagError)
 	addGroup(root, "start", "Start, stop and manage:", newUpCommand(t), newRunCommand(t), newDevCommand(t),
 		newDownCommand(t), newListCommand(t), newLogsCommand(t), newDeleteCommand(t))
-	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t))
+	addGroup(root, "use", "Use it as a cluster:", newKubectlCommand(t), newKubeconfigCommand(t), newWaitCommand(t), newReconcileCommand(t))
 	addGroup(root, "look", "Watch it:", newTopCommand(t), newStatusCommand(t))
 	addGroup(root, "why", "Find out why:", newTraceCommand(t), newWhyCommand(t))
 	addGroup(root, "intervene", "Intervene:", newControllersCommand(t), newClientsCommand(t), newNodesCommand(t))

@@ -75,7 +75,7 @@ func (r *runReport) startRecording(s *ctrlplane.Server) {
 	if r.report == nil || s.Observer() == nil {
 		return
 	}
-	if err := r.report.Follow(s.Observer()); err != nil {
+	if err := r.report.Follow(s.Observer(), servedResources(s)); err != nil {
 		printWarning("--report: " + err.Error())
 	}
 }

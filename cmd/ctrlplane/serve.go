@@ -80,7 +80,12 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(); err != nil {
 		return err
 	}
+	if err := u.record.open(v.warn); err != nil {
+		return err
+	}
+	defer u.record.close()
 	s.OnStage = func(st ctrlplane.Stage) {
+		u.record.begin(s)
 		switch {
 		case !st.Ended:
 			v.progress.Begin(st.Name)

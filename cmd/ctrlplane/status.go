@@ -3,11 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newStatusCommand(t *target) *cobra.Command {
 	output := newOutput(outputWide, outputJSON, outputYAML)
+	var past recordingFlags
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
@@ -16,13 +18,20 @@ work, and the controllers that are not running, as the live view does. Settled
 means that no key of a controller is queued, in progress or due within a second,
 no write is in flight, every informer has caught up with the last write, and
 nothing has been written, delivered or synced for a moment: 10 ms while the process
-is idle, half a second otherwise.`,
+is idle, half a second otherwise.
+
+With --from it shows what a recording has: of "run --report" or of "up --record".`,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
-  ctrlplane status -o json | jq .process.settled`,
+  ctrlplane status -o json | jq .process.settled
+  ctrlplane status --from out/ --at 30s`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, s, err := t.connectView(cmd.Context())
+			src, err := past.openOr(func() (observe.Source, error) { return t.controlClient() })
+			if err != nil {
+				return err
+			}
+			s, err := src.Snapshot(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -30,5 +39,6 @@ is idle, half a second otherwise.`,
 		},
 	}
 	output.add(cmd)
+	past.add(cmd.Flags())
 	return cmd
 }

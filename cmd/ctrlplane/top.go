@@ -21,6 +21,7 @@ type topCommand struct {
 	theme   string
 	metrics scrape.Options
 	web     webFlags
+	replay  replayFlags
 }
 
 func newTopCommand(t *target) *cobra.Command {
@@ -37,10 +38,15 @@ Metrics only cover queues, so there is no feed of events.
 
 With --web it serves a page for a projector instead, on a loopback address, until
 interrupted: clients, kinds and controllers as a diagram in which keys move, with the
-same interventions. The link opens the page once; --web-public adds one for a class.`,
+same interventions. The link opens the page once; --web-public adds one for a class.
+
+With --replay it plays a recording, of "run --report" or of "up --record": play, pause,
+step by record, go to any time, at any speed.`,
 		Example: `  ctrlplane top
   ctrlplane top --name demo
   ctrlplane top --ui json | jq 'select(.kind == "called")'
+  ctrlplane top --replay out/
+  ctrlplane top --replay today.jsonl --at 12:30:05
   ctrlplane top --web
   ctrlplane top --web --web-public --read-only
   ctrlplane top --metrics http://localhost:8080/metrics
@@ -52,6 +58,9 @@ same interventions. The link opens the page once; --web-public adds one for a cl
 			}
 			if err := o.web.check(); err != nil {
 				return err
+			}
+			if o.replay.given() {
+				return o.replayRecording(cmd)
 			}
 			if o.web.on {
 				return o.serveWeb(cmd)
@@ -68,6 +77,7 @@ same interventions. The link opens the page once; --web-public adds one for a cl
 	f.StringVar(&m.CertFile, "cert-file", "", "file with a client certificate for --metrics")
 	f.StringVar(&m.KeyFile, "key-file", "", "file with the key of the client certificate")
 	o.web.add(f)
+	o.replay.add(f)
 	f.BoolVar(&m.Insecure, "insecure-skip-tls-verify", false, "do not verify the server certificate of --metrics")
 	return cmd
 }
@@ -145,7 +155,7 @@ func (o *topCommand) serveWeb(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	p, err := startPage(cmd.OutOrStdout(), o.web, page)
+	p, err := startPage(cmd.OutOrStdout(), o.web, page.options())
 	if err != nil {
 		return err
 	}

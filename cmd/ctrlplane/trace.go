@@ -34,6 +34,7 @@ type traceCommand struct {
 	namespace string
 	output    *outputFlag
 	options   trace.Options
+	past      recordingFlags
 }
 
 func newTraceFlags(t *target) *traceCommand {
@@ -58,20 +59,21 @@ turn. The first lines say what happened in short. What changed nothing is only
 counted. A dashed line means that a cause is likely, but not certain.
 
 KIND is any name that kubectl accepts. "ctrlplane why" shows the opposite direction:
-what led to an object.`,
+what led to an object. With --from, both read a recording.`,
 		Example: `  ctrlplane trace deployment/web
   ctrlplane trace deploy web -n shop --since 5m
   ctrlplane trace deployment/web --follow
+  ctrlplane trace deployment/web --from out/      what a run --report has recorded
   ctrlplane trace deployment/web -o html > web.html       a page to step through, for slides
   ctrlplane trace deployment/web -o chrome > web.json     for https://ui.perfetto.dev`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if since < 0 || o.options.Depth < 0 {
 				return usage.Errorf("--since and --depth cannot be negative")
 			}
-			if since > 0 {
-				o.options.Since = time.Now().Add(-since)
+			if follow && o.past.given() {
+				return usage.Errorf("--follow and --from exclude each other: a recording does not continue")
 			}
-			return o.run(cmd, args, follow)
+			return o.run(cmd, args, follow, since)
 		},
 	}
 	o.addFlags(cmd)
@@ -90,6 +92,7 @@ func (o *traceCommand) addFlags(cmd *cobra.Command) {
 		return err
 	}
 	cmd.Flags().StringVarP(&o.namespace, "namespace", "n", "default", "namespace of the object")
+	o.past.add(cmd.Flags())
 	o.output.add(cmd)
 }
 
@@ -97,73 +100,112 @@ func (o *traceCommand) format() trace.Format {
 	return cmp.Or(trace.Format(o.output.format), trace.Text)
 }
 
-func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool) error {
+func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since time.Duration) error {
 	format := o.format()
 	if follow && format != trace.Text && format != trace.JSON {
 		return usage.Errorf("--follow needs -o text or json, not %s", format)
 	}
 	ctx := cmd.Context()
-	client, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
+	src, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
+	if since > 0 {
+		o.options.Since = src.now().Add(-since)
+	}
 	if follow {
-		return trace.Follow(ctx, cmd.OutOrStdout(), client, about, o.options, format, traceStyle())
+		return trace.Follow(ctx, cmd.OutOrStdout(), src, about, o.options, format, traceStyle())
 	}
 	tree, err := trace.Build(page.Records, about, o.options)
 	if err != nil {
-		return o.explainNoRecords(ctx, about, err)
+		return explainNoRecords(ctx, src, about, err)
 	}
 	return tree.Write(cmd.OutOrStdout(), format, traceStyle())
 }
 
-// loadRecords connects to the control plane, resolves the object, and reads the
+// loadRecords opens the control plane or the recording, resolves the object, and reads the
 // records.
-func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (*controlrest.Client, observe.Object, observe.Page, error) {
-	none := func(err error) (*controlrest.Client, observe.Object, observe.Page, error) {
+func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (explainable, observe.Object, observe.Page, error) {
+	none := func(err error) (explainable, observe.Object, observe.Page, error) {
 		return nil, observe.Object{}, observe.Page{}, err
 	}
 	kind, name, err := cliargs.Object(path, args)
 	if err != nil {
 		return none(err)
 	}
-	cfg, err := o.target.restConfig()
+	src, err := o.openSource()
 	if err != nil {
 		return none(err)
 	}
-	client, err := controlrest.NewClient(cfg)
-	if err != nil {
+	if err := o.resolveController(ctx, src); err != nil {
 		return none(err)
 	}
-	if err := o.resolveController(ctx, client); err != nil {
-		return none(err)
-	}
-	page, err := client.Records(ctx, trace.Query())
+	page, err := src.Records(ctx, trace.Query())
 	if err != nil {
 		return none(err)
 	}
 	o.options.Missed = page.Missed
-	about, err := resolveObject(cfg, kind, o.namespace, name)
+	about, err := src.resolve(kind, o.namespace, name)
 	if meta.IsNoMatchError(err) {
 		known := false
 		if about, known = trace.Find(page.Records, kind, o.namespace, name); !known {
-			return none(usage.Errorf("unknown kind %q: %q lists all kinds", kind, o.target.commandLine("kubectl api-resources")))
+			return none(src.unknownKind(kind))
 		}
 		err = nil
 	}
-	return client, about, page, err
+	return src, about, page, err
 }
 
-// explainNoRecords says whether an object without records exists.
-func (o *traceCommand) explainNoRecords(ctx context.Context, about observe.Object, err error) error {
-	if !errors.Is(err, trace.ErrNoRecords) {
-		return err
+// explainable is a source of records that can resolve what its users call objects.
+type explainable interface {
+	observe.Source
+	now() time.Time
+	// resolve returns the object that kubectl calls so. meta.IsNoMatchError reports
+	// whether an error is about an unknown kind.
+	resolve(kind, namespace, name string) (observe.Object, error)
+	// unknownKind says what to do about a kind that is neither served nor in the records.
+	unknownKind(kind string) error
+	// explainMissing says more about an object without records, if more is known.
+	explainMissing(ctx context.Context, about observe.Object, err error) error
+}
+
+// openSource opens the control plane or, with --from, the recording.
+func (o *traceCommand) openSource() (explainable, error) {
+	if o.past.given() {
+		return o.past.open()
 	}
-	cfg, cfgErr := o.target.restConfig()
-	if cfgErr != nil {
-		return err
+	cfg, err := o.target.restConfig()
+	if err != nil {
+		return nil, err
 	}
-	inspector, inspectErr := inspect.New(cfg)
+	client, err := controlrest.NewClient(cfg)
+	return liveSource{client, o.target, cfg}, err
+}
+
+// liveSource is a running control plane.
+type liveSource struct {
+	*controlrest.Client
+	target *target
+	cfg    *rest.Config
+}
+
+func (s liveSource) now() time.Time { return time.Now() }
+
+func (s liveSource) resolve(kind, namespace, name string) (observe.Object, error) {
+	mapper, err := newKindMapper(s.cfg)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	return resolveObject(mapper, kind, namespace, name)
+}
+
+func (s liveSource) unknownKind(kind string) error {
+	return unknownKindError(s.target, kind)
+}
+
+// explainMissing says whether an object without records exists.
+func (s liveSource) explainMissing(ctx context.Context, about observe.Object, err error) error {
+	inspector, inspectErr := inspect.New(s.cfg)
 	if inspectErr != nil {
 		return err
 	}
@@ -177,18 +219,26 @@ func (o *traceCommand) explainNoRecords(ctx context.Context, about observe.Objec
 	return err
 }
 
+// explainNoRecords says why there is no trace of an object.
+func explainNoRecords(ctx context.Context, src explainable, about observe.Object, err error) error {
+	if !errors.Is(err, trace.ErrNoRecords) {
+		return err
+	}
+	return src.explainMissing(ctx, about, err)
+}
+
 // resolveController replaces an alias by the controller's name.
-func (o *traceCommand) resolveController(ctx context.Context, client *controlrest.Client) error {
+func (o *traceCommand) resolveController(ctx context.Context, src observe.Source) error {
 	if o.options.Controller == "" {
 		return nil
 	}
 	o.options.Controller = explain.ExpandShortName(o.options.Controller)
-	list, err := client.Controllers(ctx)
+	now, err := src.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	var known []string
-	for _, c := range list {
+	for _, c := range now.Controllers {
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
 			if name == o.options.Controller {
 				o.options.Controller = c.Name
@@ -202,15 +252,34 @@ func (o *traceCommand) resolveController(ctx context.Context, client *controlres
 }
 
 // resolveObject finds the resource of a kind in the way that kubectl does.
-func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Object, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observe.Object, error) {
+	m, err := resolveKind(mapper, kind)
 	if err != nil {
 		return observe.Object{}, err
 	}
+	if !isNamespaced(m) {
+		namespace = ""
+	}
+	return observe.Object{
+		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
+	}, nil
+}
+
+// newKindMapper returns a mapper that knows the kinds of a server, and their short names.
+func newKindMapper(cfg *rest.Config) (meta.RESTMapper, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
 	cached := memory.NewMemCacheClient(client)
-	mapper := restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil)
+	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil), nil
+}
+
+// resolveKind finds a kind in the way that kubectl does.
+func resolveKind(mapper meta.RESTMapper, kind string) (*meta.RESTMapping, error) {
 	full, short := schema.ParseResourceArg(strings.ToLower(kind))
 	var found schema.GroupVersionKind
+	var err error
 	if full != nil {
 		found, err = mapper.KindFor(*full)
 	}
@@ -218,18 +287,16 @@ func resolveObject(cfg *rest.Config, kind, namespace, name string) (observe.Obje
 		found, err = mapper.KindFor(short.WithVersion(""))
 	}
 	if err != nil {
-		return observe.Object{}, err
+		return nil, err
 	}
-	m, err := mapper.RESTMapping(found.GroupKind(), found.Version)
-	if err != nil {
-		return observe.Object{}, err
-	}
-	if m.Scope.Name() == meta.RESTScopeNameRoot {
-		namespace = ""
-	}
-	return observe.Object{
-		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
-	}, nil
+	return mapper.RESTMapping(found.GroupKind(), found.Version)
+}
+
+func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }
+
+// unknownKindError says how to list the kinds.
+func unknownKindError(t *target, kind string) error {
+	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, t.commandLine("kubectl api-resources"))
 }
 
 // fileWidth is the number of columns of a trace that is not written to a terminal.

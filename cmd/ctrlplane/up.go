@@ -34,6 +34,7 @@ type upCommand struct {
 	from          string
 	ui, theme     string
 	web           bool
+	record        upRecord
 	showsTimings  bool
 	logFile       string
 	logLevel      string
@@ -62,6 +63,7 @@ With --detach it runs in the background, independent of the terminal, until
   ctrlplane up --name demo --merge-kubeconfig
   ctrlplane up --ephemeral -f manifests/
   ctrlplane up --web                  with a page that shows keys moving between controllers
+  ctrlplane up --record today.jsonl   "ctrlplane top --replay today.jsonl" shows it again
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
   ctrlplane up --nodes 0 --no-scheduler
   ctrlplane up --kubernetes 1.35
@@ -84,6 +86,7 @@ With --detach it runs in the background, independent of the terminal, until
 	cmd.Flags().BoolVar(&u.merge, "merge-kubeconfig", false, "merge a context into your own kubeconfig and make it current")
 	cmd.Flags().StringVar(&u.ui, "ui", "auto", uiFlagHelp)
 	cmd.Flags().StringVar(&u.theme, "theme", "auto", themeFlagHelp)
+	u.record.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&u.web, "web", false, "also serve a page for a projector on a loopback address; \"top --web\" has more options")
 	return cmd
 }
@@ -154,6 +157,9 @@ func (u *upCommand) prepareServer() error {
 	}
 	if s.Observe.Records < -1 {
 		return usage.Errorf("--observe-records %d: not a number of records: use 0 or more, or -1 to turn observation off", s.Observe.Records)
+	}
+	if err := u.record.validate(s.Observe.Records); err != nil {
+		return err
 	}
 	if u.verbosity < 0 {
 		return usage.Errorf("-v %d: not a verbosity: use 0 or more", u.verbosity)

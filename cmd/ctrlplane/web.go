@@ -64,10 +64,9 @@ type webPage struct {
 	out   io.Writer
 }
 
-// startPage serves the page of a control plane, and prints its links on out.
-func startPage(out io.Writer, flags webFlags, src pageSource) (*webPage, error) {
+// startPage serves a page, and prints its links on out. flags have its address.
+func startPage(out io.Writer, flags webFlags, o web.Options) (*webPage, error) {
 	p := &webPage{flags: flags, out: out}
-	o := src.options()
 	o.Listen, o.ReadOnly, o.Opened = flags.listen, flags.readOnly, p.noteVisit
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +146,7 @@ func (l viewMode) addPage(o *live.Options, src pageSource, serves bool, out io.W
 		if !serves {
 			return func() error { return nil }, nil
 		}
-		p, err := startPage(out, webFlags{on: true}, src)
+		p, err := startPage(out, webFlags{on: true}, src.options())
 		if err != nil {
 			return nil, err
 		}

@@ -17,10 +17,11 @@ func newWhyCommand(t *target) *cobra.Command {
 it, the sync that made the call, the event that queued the key, the call that
 caused the event, and so on, back to the first cause. For an object that is older
 than the records, show what led to its last change. Causes that are likely, but not
-certain, are marked.`,
+certain, are marked. With --from, a recording explains it, without its control plane.`,
 		Example: `  ctrlplane why pod/web-7d4b9c6f5-x2x9k
   ctrlplane why pod web-7d4b9c6f5-x2x9k --deleted
-  ctrlplane why deployment/web -n shop --changed -o mermaid`,
+  ctrlplane why deployment/web -n shop --changed -o mermaid
+  ctrlplane why pod web-7d4b9c6f5-x2x9k --from out/ --at 12:30:05`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case changed && deleted:
@@ -40,13 +41,13 @@ certain, are marked.`,
 }
 
 func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
-	_, about, page, err := o.loadRecords(cmd.Context(), cmd.CommandPath(), args)
+	src, about, page, err := o.loadRecords(cmd.Context(), cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
 	chain, err := trace.Why(page.Records, about, o.options)
 	if err != nil {
-		return o.explainNoRecords(cmd.Context(), about, err)
+		return explainNoRecords(cmd.Context(), src, about, err)
 	}
 	return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
 }

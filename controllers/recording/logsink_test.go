@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 
 	"k8s.io/client-go/util/workqueue"
@@ -60,6 +61,12 @@ type line struct {
 // log logs the line as upstream does, or fails if upstream has no such line.
 func (l line) log(t *testing.T, upstream map[string][]string, log logr.Logger, err error) {
 	t.Helper()
+	log.Info(l.text, l.attrs(t, upstream, err)...)
+}
+
+// attrs returns the attributes of the line.
+func (l line) attrs(t *testing.T, upstream map[string][]string, err error) []any {
+	t.Helper()
 	attrs, ok := upstream[l.file+" "+strconv.Quote(l.text)]
 	if !ok {
 		t.Fatalf("upstream's %s does not log %q", l.file, l.text)
@@ -75,6 +82,16 @@ func (l line) log(t *testing.T, upstream map[string][]string, log logr.Logger, e
 			value = time.Second // all others are times
 		}
 		kv = append(kv, name, value)
+	}
+	return kv
+}
+
+// logUnread logs the line, which is none of those that the sink reads, or fails if upstream has
+// no such line.
+func (l line) logUnread(t *testing.T, log logr.Logger, kv ...any) {
+	t.Helper()
+	if source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/"+l.file); !strings.Contains(source, strconv.Quote(l.text)) {
+		t.Fatalf("upstream's %s does not log %q", l.file, l.text)
 	}
 	log.Info(l.text, kv...)
 }
@@ -97,9 +114,12 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		}
 	}
 	for name, do := range map[string]func(logr.Logger){
-		"values of the logger, as resourcequota's": func(l logr.Logger) { l.WithValues("key", "default/web").V(2).Info("Reconciling") },
-		"an object itself": func(l logr.Logger) {
-			l.V(4).Info("Syncing pod", "pod", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		"values of the logger": func(log logr.Logger) {
+			line{"volume/persistentvolume/pv_controller_base.go", "Resyncing PV controller", nil}.log(t, upstream, log.WithValues("key", "default/web").V(4), nil)
+		},
+		"an object itself": func(log logr.Logger) {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+			line{"volume/selinuxwarning/selinux_warning_controller.go", "Syncing pod", map[string]any{"pod": pod}}.log(t, upstream, log.V(4), nil)
 		},
 	} {
 		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { do(l) }); s.Key != "default/web" || s.KeyBasis != observe.BasisLog {
@@ -107,13 +127,19 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		}
 	}
 	for name, do := range map[string]func(logr.Logger){
-		"object of a line that is not about a sync": func(l logr.Logger) { l.V(4).Info("Updating replica set revision", "replicaSet", web) },
-		"verbosity that is not recorded":            func(l logr.Logger) { l.V(5).Info("Finished syncing", "key", "default/web") },
+		"object of a line that is not about a sync": func(log logr.Logger) {
+			line{file: "deployment/util/deployment_util.go", text: "Updating replica set revision"}.logUnread(t, log.V(4), "replicaSet", web)
+		},
+		"verbosity that is not recorded": func(log logr.Logger) {
+			line{"garbagecollector/garbagecollector.go", "error syncing item", map[string]any{"item": "default/web"}}.log(t, upstream, log.V(5), nil)
+		},
 		"key that names no object": func(log logr.Logger) {
 			key := endpointsliceutil.PodProjectionKey{Namespace: "default", Labels: labels.Set{"app": "web"}}
 			line{"endpointslice/endpointslice_controller.go", "Finished syncing pod", map[string]any{"PodProjectionKey": key}}.log(t, upstream, log.V(4), nil)
 		},
-		"no object": func(l logr.Logger) { l.V(4).Info("Syncing", "count", 3) },
+		"no object": func(log logr.Logger) {
+			line{"volume/persistentvolume/pv_controller_base.go", "Resyncing PV controller", nil}.log(t, upstream, log.V(4), nil)
+		},
 	} {
 		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { do(l) }); s.Key != "" || s.KeyBasis != observe.BasisUnknown {
 			t.Errorf("%s: %+v", name, s)
@@ -140,11 +166,14 @@ func TestSyncErrorIsReadFromLog(t *testing.T) {
 		work func(logr.Logger, *observe.Recorder)
 		want string
 	}{
-		"error": {func(l logr.Logger, _ *observe.Recorder) {
-			utilruntime.HandleErrorWithContext(klog.NewContext(t.Context(), l), no, "It broke")
+		"error": {func(log logr.Logger, _ *observe.Recorder) {
+			l := line{"statefulset/stateful_set.go", "Error syncing StatefulSet, requeuing", map[string]any{"key": "default/web"}}
+			utilruntime.HandleErrorWithContext(klog.NewContext(t.Context(), log), no, l.text, l.attrs(t, upstream, no)...)
 		}, "no"},
-		"error alone":              {func(l logr.Logger, _ *observe.Recorder) { l.Error(nil, "it broke") }, "it broke"},
-		"other line with an error": {func(l logr.Logger, _ *observe.Recorder) { l.V(2).Info("Ignoring", "err", no) }, ""},
+		"error alone": {func(log logr.Logger, _ *observe.Recorder) { log.Error(nil, "it broke") }, "it broke"}, // whatever the text
+		"other line with an error": {func(log logr.Logger, _ *observe.Recorder) {
+			line{file: "cronjob/cronjob_controllerv2.go", text: "CronJob not found, may be it is deleted"}.logUnread(t, log.V(4), "cronjob", "default/web", "err", no)
+		}, ""},
 		"failed call": {func(_ logr.Logger, r *observe.Recorder) {
 			r.RecordCall(&observe.Called{Verb: "get", Status: 404, Error: "none"})
 		}, ""},

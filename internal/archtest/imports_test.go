@@ -122,6 +122,10 @@ func importRules() []importRule {
 			of:   []string{"observe/trace/..."}, ours: []string{"observe", "observe/trace/...", "internal/..."},
 		},
 		{
+			name: "observe/replay imports observe and internal packages only",
+			of:   []string{"observe/replay/..."}, ours: []string{"observe", "internal/..."},
+		},
+		{
 			name: "only observe/scrape and observe/inspect reach Kubernetes clients",
 			of:   []string{"observe/..."}, except: []string{"observe/scrape/...", "observe/inspect/..."}, linkable: noneOf(clientGo),
 		},

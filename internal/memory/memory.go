@@ -44,6 +44,11 @@ const (
 const (
 	busyHeadroom  = 320 << 20
 	quietHeadroom = 24 << 20
+	// maxSteadyHeadroom bounds the headroom of steady work, such as the leases of a
+	// thousand nodes, which would otherwise be collected every few seconds.
+	maxSteadyHeadroom = 96 << 20
+	// steadyInterval is how far apart collections should be while there is steady work.
+	steadyInterval = 20 * time.Second
 )
 
 // heap is what the runtime computes the next collection from.
@@ -185,28 +190,35 @@ func (g *Governor) setPercent(percent int) bool {
 	return true
 }
 
-// watchCollections sets the percentage after each collection that soon follows another, and
-// releases memory when none has for a while and little is allocated.
+// watchCollections sets the percentage after collections, and releases memory when none has
+// soon followed another for a while and little is allocated.
 func (g *Governor) watchCollections(log *slog.Logger) {
 	collected := make(chan struct{}, 1)
 	quiet := time.NewTimer(quietAfter)
 	defer quiet.Stop()
 	g.notifyAfterCollection(collected)
 	allocated := g.collector.allocated() // when the timer was set
-	for last := time.Now(); ; {
+	last := collection{at: time.Now(), allocated: allocated}
+	for isQuiet := false; ; {
 		select {
 		case <-g.closed:
 			return
 		case <-collected:
-			busy := time.Since(last) < busyWithin
-			last = time.Now()
-			if busy {
-				if !g.adjustPercent(true) {
+			now := collection{at: time.Now(), allocated: g.collector.allocated()}
+			switch {
+			case now.at.Sub(last.at) < busyWithin:
+				if !g.adjustPercent(busyHeadroomFor) {
 					return
 				}
+				isQuiet = false
 				quiet.Reset(quietAfter)
-				allocated = g.collector.allocated()
+				allocated = now.allocated
+			case isQuiet:
+				if !g.adjustPercent(last.steadyHeadroom(now)) {
+					return
+				}
 			}
+			last = now
 			g.notifyAfterCollection(collected)
 		case <-quiet.C:
 			if now := g.collector.allocated(); g.wouldBeBusy(now - allocated) {
@@ -214,15 +226,31 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 				quiet.Reset(quietAfter)
 				continue
 			}
-			if !g.adjustPercent(false) {
+			if isQuiet = g.adjustPercent(quietHeadroomFor); !isQuiet {
 				return
 			}
 			if err := g.collector.release(); err != nil {
 				log.Info("pages of the executable file stay in memory", "err", err)
 			}
-			last = time.Time{} // the collection that release makes says nothing
+			last = collection{} // the collection that release makes says nothing
 		}
 	}
+}
+
+// collection is when memory was collected, and what had been allocated by then.
+type collection struct {
+	at        time.Time
+	allocated uint64
+}
+
+// steadyHeadroom returns the headroom with which collections are steadyInterval apart if as
+// much is allocated as between two collections, within limits.
+func (c collection) steadyHeadroom(next collection) func(live uint64) uint64 {
+	var wanted uint64
+	if !c.at.IsZero() {
+		wanted = uint64(float64(next.allocated-c.allocated) * steadyInterval.Seconds() / next.at.Sub(c.at).Seconds())
+	}
+	return func(live uint64) uint64 { return max(quietHeadroomFor(live), min(wanted, maxSteadyHeadroom)) }
 }
 
 // wouldBeBusy reports whether collections would soon follow each other with the headroom
@@ -231,10 +259,12 @@ func (g *Governor) wouldBeBusy(allocated uint64) bool {
 	return allocated*uint64(busyWithin)/uint64(quietAfter) > quietHeadroomFor(g.collector.read().live)
 }
 
-func (g *Governor) adjustPercent(busy bool) bool {
+// adjustPercent sets the percentage to a headroom, which depends on what is alive.
+func (g *Governor) adjustPercent(headroom func(live uint64) uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.setPercent(governedPercent(g.collector.read().live, busy))
+	live := g.collector.read().live
+	return g.setPercent(percentFor(live, headroom(live)))
 }
 
 // notifyAfterCollection sends once, after the next collection, and never blocks.
@@ -253,17 +283,13 @@ func startPercent(h heap) int {
 	return max(100, int(100*startHeadroom/max(h.base, minBase)))
 }
 
-// governedPercent lets garbage grow to three times what is alive but to no more
-// than busyHeadroom, unless that is less than what is alive; when there is little
-// to do, to 40 % or quietHeadroom.
-func governedPercent(live uint64, busy bool) int {
-	headroom := max(live, min(3*live, busyHeadroom))
-	if !busy {
-		headroom = quietHeadroomFor(live)
-	}
-	return int(100 * headroom / max(live, minBase))
-}
+func percentFor(live, headroom uint64) int { return int(100 * headroom / max(live, minBase)) }
 
+// busyHeadroomFor lets garbage grow to three times what is alive but to no more than
+// busyHeadroom, unless that is less than what is alive.
+func busyHeadroomFor(live uint64) uint64 { return max(live, min(3*live, busyHeadroom)) }
+
+// quietHeadroomFor lets garbage grow to 40 % of what is alive, or quietHeadroom.
 func quietHeadroomFor(live uint64) uint64 { return max(live*2/5, quietHeadroom) }
 
 const allocatedMetric = "/gc/heap/allocs:bytes"

@@ -56,10 +56,10 @@ func TestGovernedPercent(t *testing.T) {
 		{320 * mib, 100, 40},
 		{1000 * mib, 100, 40},
 	} {
-		if got := governedPercent(tt.live, true); got != tt.busy {
+		if got := percentFor(tt.live, busyHeadroomFor(tt.live)); got != tt.busy {
 			t.Errorf("busy, %d MiB alive: got %d %%, want %d %%", tt.live/mib, got, tt.busy)
 		}
-		if got := governedPercent(tt.live, false); got != tt.quiet {
+		if got := percentFor(tt.live, quietHeadroomFor(tt.live)); got != tt.quiet {
 			t.Errorf("quiet, %d MiB alive: got %d %%, want %d %%", tt.live/mib, got, tt.quiet)
 		}
 	}
@@ -293,5 +293,50 @@ func TestRealCollector(t *testing.T) {
 	}
 	if err := release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The leases of many nodes allocate much and keep nothing: collecting that every few seconds
+// would be a third of what idle nodes cost.
+func TestGovernorFollowsSteadyWork(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct {
+		name            string
+		live, perSecond uint64
+		want            int
+	}{
+		{"little", 60 * mib, mib / 4, 40},
+		{"some", 60 * mib, 2 * mib, 66},
+		{"much", 120 * mib, 8 * mib, 80},
+		{"much, and much alive", 600 * mib, 8 * mib, 40},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &fakeCollector{percent: 100, heap: heap{live: tt.live, base: tt.live}}
+				g := c.governor()
+				g.start()
+				g.Started(quietLog())
+				defer g.Close()
+				work := func(d time.Duration) {
+					time.Sleep(d)
+					c.allocate(tt.perSecond * uint64(d/time.Second))
+					synctest.Wait()
+				}
+				work(2 * quietAfter)
+				if got := c.collect(); got != 40 {
+					t.Errorf("after the collection of the release: %d %%", got)
+				}
+				for range 3 {
+					work(6 * time.Second)
+					if got := c.collect(); got != tt.want {
+						t.Errorf("got %d %%, want %d %%", got, tt.want)
+					}
+				}
+				work(time.Second)
+				if got, want := c.collect(), percentFor(tt.live, busyHeadroomFor(tt.live)); got != want {
+					t.Errorf("busy: got %d %%, want %d %%", got, want)
+				}
+			})
+		})
 	}
 }

@@ -122,7 +122,7 @@ func TestToleratesInconsistentRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range formats {
+	for _, f := range Formats() {
 		writeString(t, tree, f, Style{})
 	}
 	slices.Reverse(records)

@@ -3,80 +3,175 @@ package nodes
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/component-helpers/apimachinery/lease"
-	"k8s.io/utils/clock"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
 // leaseSeconds is the default of a kubelet.
 const leaseSeconds = 40
 
-// maxRenewInterval is twice the default of a kubelet. In the same process a renewal is
-// hardly ever late, and renewing is most of what idle nodes cost.
-const maxRenewInterval = 20 * time.Second
+// maxRenewInterval is three times the default of a kubelet, and less than leaseSeconds. In
+// the same process a renewal is hardly ever late, and renewing is most of what idle nodes
+// cost.
+const maxRenewInterval = 30 * time.Second
 
 // defaultMonitorGracePeriod is that of upstream's node-lifecycle-controller.
 const defaultMonitorGracePeriod = 50 * time.Second
 
-// renewInterval returns how often Leases are renewed: so that a node stays Ready when one
-// renewal fails.
+// renewInterval returns how often Leases are renewed: so that a renewal that fails can be
+// tried again several times before a node is no longer Ready.
 func renewInterval(monitorGracePeriod time.Duration) time.Duration {
-	return min(cmp.Or(monitorGracePeriod, defaultMonitorGracePeriod)*2/5, maxRenewInterval)
+	return min(cmp.Or(monitorGracePeriod, defaultMonitorGracePeriod)*3/5, maxRenewInterval)
 }
 
-// heartbeats renews the Leases of live nodes.
+const (
+	// leaseWorkers is the number of Leases that are renewed at the same time.
+	leaseWorkers = 4
+	// maxRenewBatch is how much earlier than necessary a Lease is renewed at most, together
+	// with others: etcd writes and reports together what arrives together.
+	maxRenewBatch = time.Second
+	// The delays between attempts to renew a Lease. The longest is that of a kubelet.
+	minRenewDelay, maxRenewDelay = time.Second, 7 * time.Second
+)
+
+// heartbeats renews the Leases of live nodes. Upstream's controller of a Lease, which
+// kubelets use, would be a goroutine for each of them.
 type heartbeats struct {
-	ctx      context.Context
-	client   kubernetes.Interface
+	client   coordinationclient.LeaseInterface
 	interval time.Duration
+	player   *player // of the names of nodes
 
-	mu      sync.Mutex
-	cancels map[string]context.CancelFunc
-	wg      sync.WaitGroup
+	mu     sync.Mutex
+	leases map[string]*nodeLease // of live nodes, by name
+	wg     sync.WaitGroup
 }
 
-func newHeartbeats(ctx context.Context, client kubernetes.Interface, interval time.Duration) *heartbeats {
-	return &heartbeats{ctx: ctx, client: client, interval: interval, cancels: map[string]context.CancelFunc{}}
+// nodeLease is the Lease of a live node.
+type nodeLease struct {
+	owner metav1.OwnerReference
+	due   time.Time
+	last  *coordinationv1.Lease // as it was written last; nil = unknown
+}
+
+func newHeartbeats(ctx context.Context, client kubernetes.Interface, interval time.Duration, failed func(node string, err error)) *heartbeats {
+	h := &heartbeats{
+		client:   client.CoordinationV1().Leases(corev1.NamespaceNodeLease),
+		interval: interval,
+		leases:   map[string]*nodeLease{},
+	}
+	h.player = newPlayer(time.Now, minRenewDelay, maxRenewDelay, h.renewDue, failed)
+	for range leaseWorkers {
+		h.wg.Go(func() { h.player.run(ctx) })
+	}
+	return h
 }
 
 // startRenewing starts renewing the Lease of a node.
 func (h *heartbeats) startRenewing(node *corev1.Node) {
-	h.stopRenewing(node.Name)
-	ctx, cancel := context.WithCancel(h.ctx)
+	now := time.Now()
 	h.mu.Lock()
-	h.cancels[node.Name] = cancel
-	h.mu.Unlock()
-	owner := metav1.OwnerReference{
+	h.leases[node.Name] = &nodeLease{due: now, owner: metav1.OwnerReference{
 		APIVersion: corev1.SchemeGroupVersion.String(), Kind: "Node",
 		Name: node.Name, UID: node.UID,
-	}
-	// The garbage collector deletes the Lease with its Node.
-	own := func(lease *coordinationv1.Lease) error {
-		if len(lease.OwnerReferences) == 0 {
-			lease.OwnerReferences = []metav1.OwnerReference{owner}
-		}
-		return nil
-	}
-	c := lease.NewController(clock.RealClock{}, h.client, node.Name, leaseSeconds, nil,
-		h.interval, node.Name, corev1.NamespaceNodeLease, own)
-	h.wg.Go(func() { c.Run(ctx) })
+	}}
+	h.mu.Unlock()
+	h.player.schedule(node.Name, now)
 }
 
 // stopRenewing stops renewing the Lease of a node.
 func (h *heartbeats) stopRenewing(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if cancel := h.cancels[name]; cancel != nil {
-		cancel()
-		delete(h.cancels, name)
-	}
+	delete(h.leases, name)
 }
 
-// wait returns when no Lease is being renewed. Call it after the context has ended.
-func (h *heartbeats) wait() { h.wg.Wait() }
+// stop returns when no Lease is being renewed. Call it after the context has ended.
+func (h *heartbeats) stop() {
+	h.player.queue.ShutDown()
+	h.wg.Wait()
+}
+
+// renewDue renews the Lease of a node unless it is too early, and returns when it is due next.
+func (h *heartbeats) renewDue(ctx context.Context, node string) (time.Time, error) {
+	h.mu.Lock()
+	l := h.leases[node]
+	h.mu.Unlock()
+	if l == nil {
+		return time.Time{}, nil
+	}
+	if time.Now().Before(l.due) {
+		return l.due, nil
+	}
+	first := l.last == nil
+	if err := h.renew(ctx, node, l); err != nil {
+		l.last = nil
+		return time.Time{}, fmt.Errorf("renew the lease of node %s: %w", node, err)
+	}
+	l.due = h.nextDue(time.Now(), first)
+	return l.due, nil
+}
+
+// nextDue returns when a Lease that was renewed now is due next. The Leases of nodes that were
+// created together become due one after the other.
+func (h *heartbeats) nextDue(now time.Time, first bool) time.Time {
+	interval := h.interval
+	if first {
+		interval = interval/3 + rand.N(interval*2/3)
+	}
+	return now.Add(interval).Truncate(min(maxRenewBatch, interval/10))
+}
+
+// renew writes a Lease. If it has changed or does not exist, it is read or created first.
+func (h *heartbeats) renew(ctx context.Context, node string, l *nodeLease) (err error) {
+	if l.last != nil {
+		if l.last, err = h.update(ctx, l); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	l.last, err = h.client.Get(ctx, node, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return h.create(ctx, node, l)
+	}
+	if err == nil {
+		l.last, err = h.update(ctx, l)
+	}
+	return err
+}
+
+func (h *heartbeats) update(ctx context.Context, l *nodeLease) (*coordinationv1.Lease, error) {
+	lease := l.last.DeepCopy()
+	lease.Spec.RenewTime = new(metav1.NowMicro())
+	l.own(lease)
+	return h.client.Update(ctx, lease, metav1.UpdateOptions{})
+}
+
+func (h *heartbeats) create(ctx context.Context, node string, l *nodeLease) (err error) {
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: node, Namespace: corev1.NamespaceNodeLease},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: new(node), LeaseDurationSeconds: new(int32(leaseSeconds)), RenewTime: new(metav1.NowMicro()),
+		},
+	}
+	l.own(lease)
+	l.last, err = h.client.Create(ctx, lease, metav1.CreateOptions{})
+	if apierrors.IsNotFound(err) { // the player would not try that again
+		err = apierrors.NewServiceUnavailable(err.Error())
+	}
+	return err
+}
+
+// own makes the garbage collector delete a Lease with its Node.
+func (l *nodeLease) own(lease *coordinationv1.Lease) {
+	if len(lease.OwnerReferences) == 0 {
+		lease.OwnerReferences = []metav1.OwnerReference{l.owner}
+	}
+}

@@ -1,57 +1,169 @@
 package nodes
 
 import (
+	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
-// A node must stay Ready when one renewal fails, whatever the grace period is.
+// A node must stay Ready when a renewal fails and is tried again twice, whatever the grace
+// period is.
 func TestRenewInterval(t *testing.T) {
 	for grace, want := range map[time.Duration]time.Duration{
-		0:                20 * time.Second,
-		10 * time.Second: 4 * time.Second,
-		40 * time.Second: 16 * time.Second,
-		50 * time.Second: 20 * time.Second,
-		5 * time.Minute:  20 * time.Second,
+		0:                30 * time.Second,
+		10 * time.Second: 6 * time.Second,
+		40 * time.Second: 24 * time.Second,
+		50 * time.Second: 30 * time.Second,
+		5 * time.Minute:  30 * time.Second,
 	} {
 		got := renewInterval(grace)
 		if got != want {
 			t.Errorf("%v: got %v, want %v", grace, got, want)
 		}
-		if grace > 0 && 2*got >= grace {
-			t.Errorf("%v: a renewal that fails once is not made up for within the grace period", grace)
+		if left := grace - got; grace > 0 && left <= 3*minRenewDelay {
+			t.Errorf("%v: %v are left for two more attempts", grace, left)
+		}
+		if got >= leaseSeconds*time.Second {
+			t.Errorf("%v: a lease expires between renewals", grace)
 		}
 	}
 }
 
-func TestLeaseIsRenewedWithinTheGracePeriod(t *testing.T) {
+// newTestHeartbeats renews the Leases of n nodes with a client, until the test ends.
+func newTestHeartbeats(t *testing.T, client *fake.Clientset, n int) *heartbeats {
+	h := newHeartbeats(t.Context(), client, renewInterval(0), func(node string, err error) { t.Logf("%s: %v", node, err) })
+	t.Cleanup(h.stop)
+	for i := range n {
+		h.startRenewing(testLeaseNode(i))
+	}
+	return h
+}
+
+func testLeaseNode(i int) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i), UID: "1"}}
+}
+
+// testLeases returns the Leases of a client, after some time.
+func testLeases(t *testing.T, client *fake.Clientset, wait time.Duration) []coordinationv1.Lease {
+	time.Sleep(wait)
+	synctest.Wait()
+	list, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+func TestLeasesAreRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const grace = 50 * time.Second
+		const nodes = 60
 		client := fake.NewClientset()
-		h := newHeartbeats(t.Context(), client, renewInterval(grace))
-		h.startRenewing(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", UID: "1"}})
-		renewed := map[time.Time]bool{}
+		var updates atomic.Int64
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			updates.Add(1)
+			return false, nil, nil
+		})
+		h := newTestHeartbeats(t, client, nodes)
+		var inSecond []int64
 		for range 120 {
-			time.Sleep(time.Second)
-			synctest.Wait()
-			lease, err := client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "node-1", metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
+			before := updates.Load()
+			leases := testLeases(t, client, time.Second)
+			if len(leases) != nodes {
+				t.Fatalf("%d leases", len(leases))
 			}
-			if age := time.Since(lease.Spec.RenewTime.Time); age > grace/2 {
-				t.Errorf("the lease was renewed %v ago", age)
+			for _, lease := range leases {
+				if age := time.Since(lease.Spec.RenewTime.Time); age > 30*time.Second {
+					t.Fatalf("the lease of %s was renewed %v ago", lease.Name, age)
+				}
+				if o := lease.OwnerReferences; len(o) != 1 || o[0].Name != lease.Name || *lease.Spec.HolderIdentity != lease.Name {
+					t.Fatalf("lease %+v", lease)
+				}
 			}
-			renewed[lease.Spec.RenewTime.Time] = true
+			inSecond = append(inSecond, updates.Load()-before)
 		}
-		if len(renewed) > 7 {
-			t.Errorf("renewed %d times in 2 minutes, want a renewal every 20 s", len(renewed))
+		if all := updates.Load(); all > 5*nodes {
+			t.Errorf("%d renewals of %d leases in 2 minutes", all, nodes)
 		}
-		h.stopRenewing("node-1")
-		h.wait()
+		for i, n := range inSecond {
+			if n > nodes/6 {
+				t.Errorf("second %d: %d renewals: they are not spread", i, n)
+			}
+		}
+
+		h.stopRenewing("node-0")
+		for _, lease := range testLeases(t, client, time.Minute) {
+			if age := time.Since(lease.Spec.RenewTime.Time); (lease.Name == "node-0") != (age > 31*time.Second) {
+				t.Errorf("the lease of %s was renewed %v ago", lease.Name, age)
+			}
+		}
+		h.startRenewing(testLeaseNode(0))
+		for _, lease := range testLeases(t, client, time.Second) {
+			if age := time.Since(lease.Spec.RenewTime.Time); lease.Name == "node-0" && age > time.Second {
+				t.Errorf("renewed %v ago after the node has recovered", age)
+			}
+		}
+	})
+}
+
+// An API server that fails for a while must not make nodes unready.
+func TestFailedRenewalIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var failing time.Time
+		client.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			if a.GetVerb() != "list" && time.Since(failing) < 10*time.Second {
+				return true, nil, errors.New("etcd is slow")
+			}
+			return false, nil, nil
+		})
+		newTestHeartbeats(t, client, 1)
+		testLeases(t, client, time.Second)
+		for i := range 300 {
+			if i%60 == 0 {
+				failing = time.Now()
+			}
+			for _, lease := range testLeases(t, client, time.Second) {
+				if age := time.Since(lease.Spec.RenewTime.Time); age > 48*time.Second {
+					t.Fatalf("the lease was renewed %v ago", age)
+				}
+			}
+		}
+	})
+}
+
+// A Lease that another client has changed or deleted is renewed all the same.
+func TestLeaseOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		newTestHeartbeats(t, client, 1)
+		leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+		conflicts := 0
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if conflicts++; conflicts == 1 {
+				return true, nil, apierrors.NewConflict(coordinationv1.SchemeGroupVersion.WithResource("leases").GroupResource(), "node-0", errors.New("changed"))
+			}
+			return false, nil, nil
+		})
+		lease := testLeases(t, client, 35*time.Second)[0]
+		if age := time.Since(lease.Spec.RenewTime.Time); age > 30*time.Second || conflicts < 2 {
+			t.Errorf("renewed %v ago, %d updates", age, conflicts)
+		}
+		if err := leases.Delete(t.Context(), "node-0", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if len(testLeases(t, client, 30*time.Second)) != 1 {
+			t.Error("a lease that was deleted is not created again")
+		}
 	})
 }

@@ -34,8 +34,8 @@ type player struct {
 	failed func(key string, err error)
 }
 
-func newPlayer(now func() time.Time, play func(context.Context, string) (time.Time, error), failed func(string, error)) *player {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](minWriteDelay, maxWriteDelay)
+func newPlayer(now func() time.Time, minDelay, maxDelay time.Duration, play func(context.Context, string) (time.Time, error), failed func(string, error)) *player {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](minDelay, maxDelay)
 	return &player{queue: workqueue.NewTypedRateLimitingQueue(limiter), now: now, play: play, failed: failed}
 }
 
@@ -87,8 +87,8 @@ func (s *simulation) startPlayers() {
 			log("cannot do what is due for a "+kind, kind, key, "err", err)
 		}
 	}
-	s.podPlayer = newPlayer(s.registry.now, s.playPod, failed("pod"))
-	s.nodePlayer = newPlayer(s.registry.now, s.playNode, failed("node"))
+	s.podPlayer = newPlayer(s.registry.now, minWriteDelay, maxWriteDelay, s.playPod, failed("pod"))
+	s.nodePlayer = newPlayer(s.registry.now, minWriteDelay, maxWriteDelay, s.playNode, failed("node"))
 	for range podWorkers {
 		s.wg.Go(func() { s.podPlayer.run(s.ctx) })
 	}

@@ -43,7 +43,7 @@ func TestPlayer(t *testing.T) {
 			}
 			return time.Time{}, answers[key][n]
 		}
-		p := newPlayer(time.Now, play, func(key string, err error) { failed[key] = append(failed[key], err.Error()) })
+		p := newPlayer(time.Now, minWriteDelay, maxWriteDelay, play, func(key string, err error) { failed[key] = append(failed[key], err.Error()) })
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -55,8 +55,11 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	ctx = withLogger(ctx, log)
 	s := &simulation{
 		ctx: ctx, cancel: cancel, client: client, registry: registry, log: log,
-		heartbeats: newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod)), stages: newStageSet(),
+		stages: newStageSet(),
 	}
+	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
+		log.Error("cannot renew a lease", "node", node, "err", err)
+	})
 	s.events = record.NewBroadcaster(record.WithContext(ctx))
 	s.startPlayers()
 	s.recorder = s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
@@ -108,7 +111,7 @@ func (s *simulation) stop() {
 	if s.registry.commands != nil {
 		s.registry.commands.Stop()
 	}
-	s.heartbeats.wait()
+	s.heartbeats.stop()
 	s.events.Shutdown()
 	timeout := time.NewTimer(stopTimeout)
 	defer timeout.Stop()

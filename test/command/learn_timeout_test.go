@@ -1,9 +1,14 @@
 package command_test
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -21,6 +26,53 @@ func TestLearnUnderTimeout(t *testing.T) {
 	cmd.Args = append([]string{timeout, "5", program.Path()}, cmd.Args[1:]...)
 	cmd.Path = timeout
 	program.RequireFailure(t, cmd, 124)
+	program.RequireLessonCleanedUp(t, p)
+	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestLearnTerminatedTwice sends SIGTERM again while a lesson cleans up.
+func TestLearnTerminatedTwice(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	dir := t.TempDir()
+	lesson := program.WriteLesson(t, `## One
+`+"```run"+`
+run: sh -c 'trap "" TERM; while sleep 0.1; do :; done' &
+`+"```"+`
+`+"```run"+`
+run: touch `+filepath.Join(dir, "begun")+` && sleep 60
+`+"```"+`
+`)
+	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.Await(t, "begin of the lesson", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnded := make(chan error, 1)
+	go func() { awaitEnded <- cmd.Wait() }()
+	tick := time.NewTicker(150 * time.Millisecond) // more than counts as the same signal
+	defer tick.Stop()
+	for ended, again := false, 0; !ended; {
+		select {
+		case <-awaitEnded:
+			ended = true
+			if again < 2 {
+				t.Errorf("it ended after %d further signals: the cleanup was too fast for this test", again)
+			}
+		case <-tick.C:
+			again++
+			_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended just now
+		}
+	}
+	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(out.String(), "interrupted") {
+		t.Errorf("exit code %d:\n%s", code, &out)
+	}
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)

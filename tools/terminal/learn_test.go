@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -62,7 +64,7 @@ func TestLearnInteractively(t *testing.T) {
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Not yet: configmap/note has to exist; now it does not exist.")
+	v.awaitText(t, "Not yet: “There is a note”: configmap/note does not exist.")
 	v.pressKeys(t, "hint"+keyEnter)
 	v.awaitText(t, "Hint: Use kubectl.")
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
@@ -109,7 +111,20 @@ func TestLearnInterrupted(t *testing.T) {
 	t.Run("Ctrl-C", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
+		v.pressKeys(t, "echo not me"+keyCtrlC) // clears the line
+		v.awaitScreen(t, "empty line", func(text string) bool { return !strings.Contains(text, "not me") })
+		v.pressKeys(t, `echo st""ays`+keyEnter)
+		v.awaitText(t, "stays")
+		v.pressKeys(t, keyCtrlC) // asks
+		v.awaitText(t, "Leave the lesson, and delete what it has created? [y/N]")
+		v.pressKeys(t, "n"+keyEnter)
+		v.awaitScreen(t, "next prompt", func(text string) bool { return strings.Count(text, "Press Enter to continue. lesson-mine $") == 3 })
+		if _, err := p.Client(t).CoreV1().Namespaces().Get(t.Context(), "lesson-mine", metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
 		v.pressKeys(t, keyCtrlC)
+		v.awaitScreen(t, "second question", func(text string) bool { return strings.Count(text, "Leave the lesson") == 2 })
+		v.pressKeys(t, "y"+keyEnter)
 		v.awaitText(t, "To continue at step 1: ")
 		v.requireExit(t)
 		program.RequireLessonCleanedUp(t, p)
@@ -163,7 +178,7 @@ func TestLearnAsksBeforeRunningFile(t *testing.T) {
 			v.pressKeys(t, answer+keyEnter)
 			v.awaitText(t, want)
 			if answer == "y" {
-				v.pressKeys(t, keyCtrlC)
+				v.pressKeys(t, keyCtrlC+keyCtrlC)
 			}
 			<-v.Done()
 		})
@@ -174,4 +189,40 @@ func TestLearnAsksBeforeRunningFile(t *testing.T) {
 		v.pressKeys(t, keyCtrlC)
 		<-v.Done()
 	})
+}
+
+// TestLearnKeepsTheNamespaceUntilAsked completes a lesson: what it has created stays until
+// the reader has seen enough. Tab completes commands meanwhile.
+func TestLearnKeepsTheNamespaceUntilAsked(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
+	for _, step := range [][2]string{
+		{"lesson-mine $", "skip"}, {"How many notes are there?", "1"}, {"Pause the job controller.", "skip"}, {"Which letter?", "a"},
+		{"You have completed lesson", "kubectl get configm\tno\t"},
+	} {
+		v.awaitText(t, step[0])
+		v.pressKeys(t, step[1]+keyEnter)
+	}
+	v.awaitText(t, "note   1 ")
+	v.awaitText(t, "kubectl get configmaps note")
+	v.pressKeys(t, keyEnter)
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// TestLearnSaysWhatFailedToAStudent runs a lesson with a mistake of its author.
+func TestLearnSaysWhatFailedToAStudent(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	file := program.WriteLesson(t, "## One\n```run\nrun: test -e done\n```\n```show\ntrace: configmap/none\n```\n")
+	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", file)
+	v.awaitText(t, `This part of the lesson did not work: "test -e done" failed with exit code 1`)
+	v.pressKeys(t, "touch done"+keyEnter)
+	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `type "skip" to go on without it.`) == 2 })
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "no such object in the recorded history")
+	v.awaitTextGone(t, "line 1") // of the file
+	v.pressKeys(t, "skip"+keyEnter)
+	v.awaitText(t, "Press Enter to continue.")
+	v.pressKeys(t, "quit"+keyEnter)
+	v.requireExit(t)
 }

@@ -14,7 +14,10 @@ func (r *runner) runAct(ctx context.Context, p *Act) error {
 		return err
 	}
 	if p.Say != "" && !r.replaying {
-		r.printf("%s\n", r.wrap(r.symbol("▸ ", "> "), "  ", r.renderInline(r.substituteNamespace(p.Say))))
+		text := r.wrap(r.symbol("▸ ", "> "), "  ", r.renderInline(r.substituteNamespace(p.Say)))
+		if err := r.printPaged(ctx, text+"\n"); err != nil {
+			return err
+		}
 	}
 	if err := r.runCommands(ctx, p.Run, p.Line); err != nil {
 		return err
@@ -29,16 +32,16 @@ func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error 
 		out := io.Writer(&failed)
 		if !r.replaying {
 			r.printf("  %s\n", r.faint("$ ")+r.bold(r.firstLine(l)))
-			out = &indentWriter{w: r.out, copy: &failed}
+			out = &indentWriter{w: printWriter{r.console}, copy: &failed}
 		}
 		code, err := r.executeLine(ctx, l, out)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			return fmt.Errorf("line %d: %q: %w", at, l, err)
+			return r.failPart(at, "%q: %w", l, err)
 		case code != 0:
-			return fmt.Errorf("line %d: %q failed with exit code %d: %s", at, l, code, lastLine(failed.String()))
+			return r.failPart(at, "%q failed with exit code %d: %s", l, code, lastLine(failed.String()))
 		}
 	}
 	if len(lines) > 0 && !r.replaying {
@@ -90,7 +93,10 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 	case err != nil:
 		return err
 	case len(out) > 0:
-		return fmt.Errorf("line %d: a check does not hold after %v: %s", out[0].check.Line, limit, out[0])
+		if !r.Auto {
+			return r.failPart(out[0].check.Line, "after %v this is missing: %s", limit, strings.TrimSuffix(out[0].plain(r.substituteNamespace), "."))
+		}
+		return r.failPart(out[0].check.Line, "a check does not hold after %v: %s", limit, out[0])
 	}
 	r.printPassed(list)
 	return nil

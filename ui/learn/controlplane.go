@@ -59,8 +59,12 @@ func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, erro
 	return p, nil
 }
 
-// resolveController returns the full name of a controller.
+// resolveController returns the full name of a controller. One of an operator,
+// PROGRAM/CONTROLLER, is known only while the operator runs.
 func (p *controlPlane) resolveController(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
 	if full := p.controllerNames[name]; full != "" {
 		return full, nil
 	}

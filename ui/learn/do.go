@@ -22,7 +22,9 @@ func (r *runner) runDo(ctx context.Context, d *Do) error {
 		}
 	}
 	if !r.replaying {
-		r.printf("%s\n", r.wrap(r.formatCue(r.symbol("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))))
+		if err := r.printPaged(ctx, r.formatTask(d)); err != nil {
+			return err
+		}
 	}
 	if r.Auto || r.replaying {
 		return r.performDo(ctx, d)
@@ -40,6 +42,10 @@ func (r *runner) runDo(ctx context.Context, d *Do) error {
 			return err
 		}
 	}
+}
+
+func (r *runner) formatTask(d *Do) string {
+	return r.wrap(r.formatCue(r.symbol("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))) + "\n"
 }
 
 // performDo performs the reader's task. With Auto it is an error if the checks hold
@@ -77,7 +83,7 @@ func (t *task) readCommand(ctx context.Context) error {
 		defer close(ended)
 		t.watchChecks(watch, stop)
 	}()
-	line, err := t.readLine(watch, t.shellPrompt())
+	line, err := t.readCommandLine(watch, t.shellPrompt())
 	stop(nil)
 	<-ended
 	if err != nil {
@@ -144,7 +150,7 @@ func (t *task) checkNow(ctx context.Context) error {
 		return errTaskDone
 	}
 	for _, m := range out {
-		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Not yet: "+t.substituteNamespace(m.check.String())+"; now "+m.value.String()+"."))
+		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Not yet: "+t.renderInline(m.plain(t.substituteNamespace))))
 	}
 	return nil
 }

@@ -108,6 +108,7 @@ type Show struct {
 	Depth      int    `yaml:"depth"`      // with Trace: maximum number of consecutive writes
 	Recent     bool   `yaml:"recent"`     // with Trace: only since the last Do or Act began
 	Deleted    bool   `yaml:"deleted"`    // with Why: what led to its deletion
+	Changed    bool   `yaml:"changed"`    // with Why: what led to its last change
 	Lines      int    `yaml:"lines"`      // maximum number of lines; 0 means 40
 }
 

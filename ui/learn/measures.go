@@ -2,7 +2,6 @@ package learn
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/health/settled"
@@ -45,7 +44,7 @@ func (p *probe) queueNumber(ctx context.Context, c *Check) (value, error) {
 	}
 	now, ok := findQueue(s, c.Queue)
 	if !ok {
-		return value{}, errors.New("unknown queue")
+		return value{absent: true}, nil // that of an operator exists while it runs
 	}
 	then, _ := findQueue(p.before, c.Queue)
 	return numberValue(map[string]int64{

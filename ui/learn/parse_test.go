@@ -138,7 +138,7 @@ func TestBuiltInLessons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 11 {
+	if len(all) != 13 {
 		t.Errorf("%d lessons", len(all))
 	}
 	for _, l := range all {
@@ -161,12 +161,12 @@ func TestBuiltInLessons(t *testing.T) {
 			t.Errorf("%s: %d questions, %d tasks with checks, %d shows, %d minutes, traces %q", l.Name, questions, tasks, shows, l.Minutes, l.Traces)
 		}
 	}
-	for word, want := range map[string]string{"1": "01-deployment", "01": "01-deployment", "queue": "03-queue", "10": "10-no", "pods": "11-pods", "07-node": "07-node"} {
+	for word, want := range map[string]string{"1": "01-deployment", "01": "01-deployment", "queue": "03-queue", "10": "10-no", "pods": "11-pods", "operator": "12-operator", "13": "13-wrong", "07-node": "07-node"} {
 		if l, err := Find(all, word); err != nil || l.Name != want {
 			t.Errorf("%s: got %v, %v", word, l, err)
 		}
 	}
-	for word, want := range map[string]string{"12": "--list", "quueue": `"queue"`, "": "--list"} {
+	for word, want := range map[string]string{"99": "--list", "quueue": `"queue"`, "": "--list"} {
 		if _, err := Find(all, word); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", word, err, want)
 		}

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 )
@@ -21,6 +22,8 @@ const helpText = `What you can type:
 - ` + "`stop`" + `: stops background commands
 - ` + "`shell`" + `: shows how to continue in another shell
 - ` + "`quit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
+
+Tab completes commands. Ctrl-C clears the line; at an empty prompt it asks whether to leave.
 `
 
 // shellPrompt is the prompt for commands.
@@ -58,13 +61,30 @@ func (r *runner) runForeground(ctx context.Context, line string) error {
 	return err
 }
 
+// waitForEnd waits until the reader at a terminal wants the lesson's objects to be deleted.
+func (r *runner) waitForEnd(ctx context.Context) error {
+	if r.tty == nil {
+		return nil
+	}
+	r.printf("\n%s", r.renderMarkdown("Its namespace `"+r.shell.namespace+"` is still there: look around as long as you like."))
+	err := r.waitWithPrompt(ctx, "Press Enter to delete it. ")
+	if errors.Is(err, errReaderLeft) { // it is complete
+		return nil
+	}
+	return err
+}
+
 // waitForEnter waits until the reader presses Enter, and runs commands in the meantime.
 func (r *runner) waitForEnter(ctx context.Context) error {
 	if r.Auto || r.replaying {
 		return nil
 	}
+	return r.waitWithPrompt(ctx, "Press Enter to continue. ")
+}
+
+func (r *runner) waitWithPrompt(ctx context.Context, prompt string) error {
 	for {
-		line, err := r.readLine(ctx, r.faint("Press Enter to continue. ")+r.shellPrompt())
+		line, err := r.readCommandLine(ctx, r.faint(prompt)+r.shellPrompt())
 		if err != nil || line == "" || line == "next" || line == "skip" {
 			return err
 		}

@@ -17,11 +17,9 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 	if err != nil {
 		return err
 	}
-	r.printf("%s", r.wrap(r.formatCue("? "), "  ", r.bold(r.renderInline(r.substituteNamespace(a.Question)))))
-	for i, c := range a.Choices {
-		r.printf("%s", r.wrap("  "+r.bold(choiceLetter(i))+"  ", "     ", r.renderInline(c.Text)))
+	if err := r.printPaged(ctx, r.formatQuestion(a)); err != nil {
+		return err
 	}
-	r.printf("\n")
 	if r.Auto {
 		return r.answerAutomatically(a, right)
 	}
@@ -52,6 +50,14 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 	}
 }
 
+func (r *runner) formatQuestion(a *Ask) string {
+	text := r.wrap(r.formatCue("? "), "  ", r.bold(r.renderInline(r.substituteNamespace(a.Question))))
+	for i, c := range a.Choices {
+		text += r.wrap("  "+r.bold(choiceLetter(i))+"  ", "     ", r.renderInline(c.Text))
+	}
+	return text + "\n"
+}
+
 // rightNumber is the right number; 0 if the answer is not a number.
 func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 	switch {
@@ -67,7 +73,10 @@ func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSpace(v.text), 64)
 	if err != nil || v.absent {
-		return 0, fmt.Errorf("line %d: %s is not a number: %s", a.Measure.Line, a.Measure.describeMeasure(), v)
+		if !r.Auto {
+			return 0, r.failPart(a.Measure.Line, "the answer cannot be computed now")
+		}
+		return 0, r.failPart(a.Measure.Line, "%s is not a number: %s", a.Measure.describeMeasure(), v)
 	}
 	return n, nil
 }

@@ -121,7 +121,7 @@ func (r *runner) runSteps(ctx context.Context) error {
 		return err
 	}
 	r.printf("\n%s %s\n", r.good(r.symbol("✓", "ok")), r.bold("You have completed lesson "+r.lesson.Name+"."))
-	return nil
+	return r.waitForEnd(ctx)
 }
 
 // replaySteps performs the steps before the first one, without output.
@@ -176,7 +176,7 @@ func (r *runner) runStep(ctx context.Context, s *Step) error {
 	number, of := r.lesson.Position(r.step)
 	r.printf("\n%s %s\n\n", r.faint(fmt.Sprintf("%s %d/%d", r.symbol("──", "--"), number, of)), r.bold(s.Title))
 	for _, p := range s.Parts {
-		if err := r.runPart(ctx, p); err != nil {
+		if err := r.runPartForReader(ctx, p); err != nil {
 			return err
 		}
 	}

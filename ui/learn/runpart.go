@@ -15,10 +15,10 @@ func (r *runner) runPart(ctx context.Context, p Part) error {
 	switch p := p.(type) {
 	case Prose:
 		if !r.replaying {
-			r.printf("%s\n", r.renderMarkdown(r.substituteNamespace(p.Text)))
+			return r.printPaged(ctx, r.renderMarkdown(r.substituteNamespace(p.Text))+"\n")
 		}
 	case *Code:
-		return r.runCode(p)
+		return r.runCode(ctx, p)
 	case *Do:
 		return r.runDo(ctx, p)
 	case *Act:
@@ -37,13 +37,15 @@ func (r *runner) substituteNamespace(text string) string {
 }
 
 // runCode shows a listing, and writes it to its file.
-func (r *runner) runCode(c *Code) error {
+func (r *runner) runCode(ctx context.Context, c *Code) error {
 	if !r.replaying {
 		shown := *c
 		if c.File != "" {
 			shown.Text = r.substituteNamespace(c.Text)
 		}
-		r.printf("%s\n", r.renderCode(&shown))
+		if err := r.printPaged(ctx, r.renderCode(&shown)+"\n"); err != nil {
+			return err
+		}
 	}
 	if c.File == "" {
 		return nil

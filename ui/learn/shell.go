@@ -27,6 +27,7 @@ type shell struct {
 	toolsDir    string // kubectl, ctrlplane, the kubeconfig
 	namespace   string
 	env         []string
+	program     []string  // ctrlplane and its flags that select the control plane
 	in          io.Reader // of the reader's commands; nil means empty
 	jobs        []*job    // background commands
 	jobsStarted int       // number of jobs so far
@@ -35,7 +36,7 @@ type shell struct {
 // newShell writes the shell's tools to toolsDir. program is the path of ctrlplane, and
 // target its flags that select the control plane.
 func newShell(dir, tools, namespace string, cfg *rest.Config, program string, target []string) (*shell, error) {
-	s := &shell{dir: dir, toolsDir: tools, namespace: namespace}
+	s := &shell{dir: dir, toolsDir: tools, namespace: namespace, program: append([]string{program}, target...)}
 	kubeconfig := filepath.Join(tools, "kubeconfig")
 	if err := writeKubeconfig(kubeconfig, cfg, namespace); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func shimScripts(program string, target []string, kubeconfig, namespace string) 
 		"ctrlplane": fmt.Sprintf(`#!/bin/sh
 case "$*" in *--metrics*) exec %s "$@" ;; esac # watches another process
 case "$1" in
-trace|why|wait) verb=$1; shift; set -- "$verb" -n %s "$@" ;;
+trace|why|wait|reconcile) verb=$1; shift; set -- "$verb" -n %s "$@" ;;
 kubectl) shift; set -- kubectl --kubeconfig %s "$@" ;;
 esac
 exec %s "$@"

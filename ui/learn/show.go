@@ -2,6 +2,7 @@ package learn
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -50,36 +51,34 @@ func (r *runner) runShow(ctx context.Context, s *Show) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("line %d: %w", s.Line, err)
+		return r.failPart(s.Line, "%w", err)
 	}
-	if s.Say != "" {
-		r.printf("%s\n", r.wrap("", "", r.renderInline(r.substituteNamespace(s.Say))))
-	}
-	r.printShown(text, whole, s.Lines)
-	return nil
+	return r.printPaged(ctx, r.formatShown(s, text, whole))
 }
 
-// printShown prints up to a number of lines of a text, indented and cut to the width.
-// command is the command line that shows all of it.
-func (r *runner) printShown(text, command string, most int) {
-	if most == 0 {
-		most = defaultShownLines
+// formatShown formats what is shown: a number of lines of a text, indented and cut to the
+// width. command is the command line that shows all of it.
+func (r *runner) formatShown(s *Show, text, command string) string {
+	var b strings.Builder
+	if s.Say != "" {
+		b.WriteString(r.wrap("", "", r.renderInline(r.substituteNamespace(s.Say))) + "\n")
 	}
+	most := cmp.Or(s.Lines, defaultShownLines)
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if command != "" {
-		r.printf("  %s\n", r.faint("$ ")+r.bold(command))
+		b.WriteString("  " + r.faint("$ ") + r.bold(command) + "\n")
 	}
 	for i, l := range lines {
 		if i == most {
-			r.printf("  %s\n", r.faint(fmt.Sprintf("and %s", moreLines(len(lines)-most))))
+			b.WriteString("  " + r.faint("and "+moreLines(len(lines)-most)) + "\n")
 			break
 		}
 		if width := r.terminalWidth(); width > 4 {
 			l = ansi.Truncate(l, width-3, r.symbol("…", "~"))
 		}
-		r.printf("%s\n", strings.TrimRight("  "+l, " "))
+		b.WriteString(strings.TrimRight("  "+l, " ") + "\n")
 	}
-	r.printf("\n")
+	return b.String() + "\n"
 }
 
 // moreLines is "1 more line" or "2 more lines".

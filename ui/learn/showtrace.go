@@ -107,9 +107,13 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	}
 	o := trace.Options{Missed: page.Missed}
 	command = "ctrlplane why " + ref
-	if s.Deleted {
+	switch {
+	case s.Deleted:
 		o.What = trace.Deleted
 		command += " --deleted"
+	case s.Changed:
+		o.What = trace.Changed
+		command += " --changed"
 	}
 	chain, err := trace.Why(page.Records, about, o)
 	if err != nil {

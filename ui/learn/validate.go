@@ -91,8 +91,10 @@ func readShow(y yamlBlock) (Part, error) {
 		return nil, parseErrorf(y.lineOf("why"), "why: use KIND/NAME, or KIND with a label selector in where")
 	case s.Trace == "" && (s.Controller != "" || s.Depth != 0 || s.Recent):
 		return nil, parseErrorf(s.Line, "show: controller, depth and recent need trace")
-	case s.Why == "" && (s.Where != "" || s.Deleted):
-		return nil, parseErrorf(s.Line, "show: where and deleted need why")
+	case s.Why == "" && (s.Where != "" || s.Deleted || s.Changed):
+		return nil, parseErrorf(s.Line, "show: where, deleted and changed need why")
+	case s.Deleted && s.Changed:
+		return nil, parseErrorf(s.Line, "show: deleted and changed exclude each other")
 	case s.Log == "" && s.Says != "":
 		return nil, parseErrorf(s.Line, "show: says needs log")
 	case s.Depth < 0 || s.Lines < 0:

@@ -13,7 +13,17 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	if a == quit {
 		return m.requestQuit()
 	}
+	if m.past != nil && m.overlay == noOverlay {
+		if next, cmd, done := m.performInPast(a); done {
+			return next, cmd
+		}
+	}
 	switch {
+	case a == timeBack:
+		return m.lookBack()
+	case a == timeForward:
+		m.message = "this is now: , goes back in time"
+		return m, nil
 	case a == copySelected:
 		return m.copySelection()
 	case a == slower, a == faster:
@@ -170,6 +180,9 @@ func (m model) showYAML() model {
 	s := m.currentScreen()
 	o := m.selectedObject()
 	switch {
+	case m.past != nil:
+		m.message = m.pastReason("the YAML of objects is not recorded")
+		return m
 	case m.inspector == nil:
 		m.message = "this source has no objects"
 		return m

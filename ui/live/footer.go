@@ -71,6 +71,9 @@ func (m model) footerLine(w int) line {
 		}
 		return line{{" " + verb + " " + m.confirming.controller + "?", strong}, {what + "  ", plain},
 			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	case m.typingTime:
+		l := line{{" @", highlight}, {m.timeInput + m.theme.pickGlyph("▏", "_"), plain}}
+		return joinJustified(l, styledLine("12:30:05, or 1m30s since the beginning; enter go  esc cancel ", faint), w, m.theme.ellipsis())
 	case m.typingKind:
 		l := line{{" :", highlight}, {m.kindInput + m.theme.pickGlyph("▏", "_"), plain}}
 		return joinJustified(l, styledLine("a kind, such as pods or deploy; enter list  esc cancel ", faint), w, m.theme.ellipsis())
@@ -90,7 +93,7 @@ func (m model) footerLine(w int) line {
 // what is selected here and now.
 func (m model) hintedBindings() (list []binding) {
 	var others []binding
-	for _, s := range keySections() {
+	for _, s := range m.keySections() {
 		for _, b := range s.bindings {
 			switch {
 			case b.hint == "" || b.enabled != nil && !b.enabled(m):
@@ -108,6 +111,8 @@ func (m model) hintedBindings() (list []binding) {
 func (m model) isTimely(a action) bool {
 	paused := m.stateOf(m.selectedController()) == statePaused
 	switch a {
+	case timeBack, timeForward, timePlay, nextRecord, timeNow, timeSlower, timeFaster:
+		return m.past != nil
 	case stepOnce, showStep:
 		return true
 	case pauseResume:
@@ -125,6 +130,10 @@ func (m model) isTimely(a action) bool {
 // hintFor returns the hint of a key for the selected controller.
 func (m model) hintFor(b binding) string {
 	switch state := m.stateOf(m.selectedController()); {
+	case b.action == timePlay && m.past.playing:
+		return "pause"
+	case b.action == timeNow && m.source == nil:
+		return "last"
 	case b.action == pauseResume && state == statePaused:
 		return "resume"
 	case b.action == stopStart && (state == stateOff || state == stateFailed):

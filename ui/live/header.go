@@ -64,6 +64,9 @@ func (m model) headerLines(w, h int) []string {
 // stateLine returns the state of the control plane and of the view.
 func (m model) stateLine(p observe.Process) line {
 	var l line
+	if m.past != nil {
+		l = append(l, m.pastLine()...)
+	}
 	if m.frozen {
 		l = append(l, span{"frozen, space resumes  ", caution})
 	}

@@ -48,6 +48,18 @@ const (
 	slower
 	faster
 	openPage
+	timeBack
+	timeForward
+	timeBackLong
+	timeForwardLong
+	timeStart
+	timeNow
+	timePlay
+	nextRecord
+	previousRecord
+	timeSlower
+	timeFaster
+	timeGo
 	help
 	quit
 	stopNow
@@ -91,7 +103,8 @@ func canStep(m model) bool {
 }
 func hasStepped(m model) bool { return m.stepped != nil }
 
-func keySections() []keySection {
+// presentSections are the keys that are bound while the present is shown.
+func presentSections() []keySection {
 	return []keySection{
 		{"Move", []binding{
 			{moveDown, []string{"j", "down"}, "move down one line", "", nil},
@@ -129,6 +142,10 @@ func keySections() []keySection {
 			{faster, []string{"]"}, "faster", "faster", canGoFaster},
 			{stepOnce, []string{"s"}, "step by step: release the next key", "next key", canStepKey},
 		}},
+		{"Time", []binding{
+			{timeBack, []string{","}, "go back in time, to what was kept", "past", canLookBack},
+			{timeForward, []string{"."}, "forward again, once you are there", "", nil},
+		}},
 		{"Queues", []binding{
 			{sortLeft, []string{"<"}, "sort by the previous column", "", nil},
 			{sortRight, []string{">"}, "sort by the next column", "sort", onQueues},
@@ -153,9 +170,68 @@ func keySections() []keySection {
 	}
 }
 
-// actionFor returns the action bound to a key.
-func actionFor(key string) action {
-	for _, s := range keySections() {
+// pastSection are the keys that only the past has. They take the place of others.
+func pastSection() keySection {
+	return keySection{"Time", []binding{
+		{timePlay, []string{"space"}, "play, or pause", "play", nil},
+		{timeBack, []string{","}, "back a second", "back", nil},
+		{timeForward, []string{"."}, "forward a second", "forward", nil},
+		{nextRecord, []string{"s"}, "to the next line of Activity", "step", nil},
+		{timeNow, []string{"end"}, "go to now; of a recording: to its end", "now", nil},
+		{previousRecord, []string{"S"}, "to the line of Activity before", "", nil},
+		{timeSlower, []string{"["}, "play slower: down to 1/10", "slower", nil},
+		{timeFaster, []string{"]"}, "play faster: up to 60", "faster", nil},
+		{timeStart, []string{"home"}, "go to the beginning of what was kept", "", nil},
+		{timeBackLong, []string{"left"}, "back 10 seconds", "", nil},
+		{timeForwardLong, []string{"right"}, "forward 10 seconds", "", nil},
+		{timeGo, []string{"@"}, "go to a time that you type", "go to", nil},
+	}}
+}
+
+// keySections returns the keys that are bound now. In the past, those that change or list
+// something are not offered.
+func (m model) keySections() []keySection {
+	if m.past == nil {
+		return presentSections()
+	}
+	first := pastSection()
+	sections := []keySection{first}
+	for _, s := range presentSections() {
+		kept := keySection{title: s.title}
+		for _, b := range s.bindings {
+			b.keys = slices.DeleteFunc(slices.Clone(b.keys), func(k string) bool {
+				return slices.ContainsFunc(first.bindings, func(f binding) bool { return slices.Contains(f.keys, k) })
+			})
+			if len(b.keys) > 0 && !onlyPresent(b.action) {
+				kept.bindings = append(kept.bindings, b)
+			}
+		}
+		if len(kept.bindings) > 0 {
+			sections = append(sections, kept)
+		}
+	}
+	return sections
+}
+
+// onlyPresent reports whether an action needs a running control plane.
+func onlyPresent(a action) bool {
+	switch a {
+	case pauseResume, stopStart, showStep, openPage, browse, toggleYAML:
+		return true
+	}
+	return false
+}
+
+// actionFor returns the action bound to a key. One that is not offered says why.
+func (m model) actionFor(key string) action {
+	if a := actionIn(m.keySections(), key); a != noAction || m.past == nil {
+		return a
+	}
+	return actionIn(presentSections(), key)
+}
+
+func actionIn(sections []keySection, key string) action {
+	for _, s := range sections {
 		for _, b := range s.bindings {
 			if slices.Contains(b.keys, key) {
 				return b.action
@@ -170,7 +246,7 @@ func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 	m.message, m.clicked = "", ""
 	key := msg.String()
 	switch {
-	case actionFor(key) == stopNow:
+	case m.actionFor(key) == stopNow:
 		m.leave = m.leaveUnasked()
 		return m, tea.Quit
 	case m.askingQuit:
@@ -181,6 +257,8 @@ func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 		return m.editFilter(msg), nil
 	case m.typingKind:
 		return m.editKind(msg)
+	case m.typingTime:
+		return m.editTime(msg), nil
 	}
-	return m.performAction(actionFor(key))
+	return m.performAction(m.actionFor(key))
 }

@@ -12,14 +12,14 @@ import (
 
 func TestEveryKeyIsBoundOnce(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range keySections() {
+	for _, s := range presentSections() {
 		for _, b := range s.bindings {
 			for _, k := range b.keys {
 				if seen[k] && b.action != stepOnce { // one key steps writes and keys
 					t.Errorf("%q is bound twice", k)
 				}
 				seen[k] = true
-				if got := actionFor(keyMsg(k).String()); got != b.action {
+				if got := (model{}).actionFor(keyMsg(k).String()); got != b.action {
 					t.Errorf("%q does %d, want %d", k, got, b.action)
 				}
 			}
@@ -33,7 +33,7 @@ func TestHelpDescribesEveryKey(t *testing.T) {
 	for _, l := range m.overlayLines(140) {
 		all.WriteString(l.plainText() + "\n")
 	}
-	for _, s := range keySections() {
+	for _, s := range presentSections() {
 		for _, b := range s.bindings {
 			if !strings.Contains(all.String(), b.description) {
 				t.Errorf("the help lacks %q", b.description)

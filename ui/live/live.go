@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -36,7 +37,11 @@ type Options struct {
 	// stop and start controllers; if it is a ClientIntervener, it can pause and step
 	// clients; if it is a SpeedController, it can slow everything down; if it is a
 	// Browser, it can list objects with their health.
-	Source  observe.Source
+	Source observe.Source
+	// Replay is a recording that is shown instead of a source; nil = none. It is played
+	// from its beginning, or paused at At, if that is set.
+	Replay  *replay.Recording
+	At      *replay.Position
 	Environ []string // in the form of os.Environ
 	NoColor bool
 	Theme   string // one of Themes; empty = auto
@@ -156,11 +161,22 @@ func newModel(ctx context.Context, o Options) model {
 		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
 		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local,
-		pulling: true, // Init starts the first pull
+		pulling: o.Source != nil, // Init starts the first pull
+	}
+	if o.Replay != nil {
+		m.past = &past{recording: o.Replay, position: o.Replay.Begin(), playing: o.At == nil, speed: normalSpeed}
+		if o.At != nil {
+			m.past.position = *o.At
+		}
+	} else {
+		m.kept = &replay.Buffer{}
 	}
 	m.theme = m.palette.theme()
 	first := m.newScreen(queuesScreen)
 	first.feed.stream, m = m.newStream(first)
 	m.screens = []screen{first}
+	if m.past != nil {
+		m = m.pullMoment()
+	}
 	return m
 }

@@ -10,14 +10,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
 // model is the complete state of the view. It is a value: Update returns a modified
 // copy, and the elements of its slices are never modified in place.
 type model struct {
 	// From the options.
-	ctx                 context.Context // for requests to the source
-	source              observe.Source
+	ctx                 context.Context       // for requests to the source
+	source              observe.Source        // of the present; nil if only a recording is shown
+	kept                *replay.Buffer        // snapshots of the source; nil = none
 	inspector           observe.Inspector     // nil if the source has no objects
 	interventions       control.Interventions // nil if the source does not support them
 	clientInterventions control.Interventions // the same for those in clients
@@ -38,6 +40,8 @@ type model struct {
 	now          time.Time // time of the latest tick
 	snapshot     observe.Snapshot
 	hasSnapshot  bool
+	past         *past // nil = the present is shown
+	generation   int   // of what is shown: pulls of an earlier one are late
 	pulling      bool
 	inspecting   bool
 	browsing     bool
@@ -68,6 +72,8 @@ type model struct {
 	typingFilter bool
 	typingKind   bool // of the objects to list
 	kindInput    string
+	typingTime   bool // of the past, to go to
+	timeInput    string
 	confirming   *confirmation // open stop or start question; nil if none
 	overlay      overlay
 	overlayView  viewport
@@ -146,7 +152,11 @@ const maxScreens = 12
 
 // Init queries the background colour and starts the first pull.
 func (m model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.pullCmd(m.neededPull()), nextTick())
+	cmds := []tea.Cmd{tea.RequestBackgroundColor, nextTick()}
+	if m.source != nil {
+		cmds = append(cmds, m.pullCmd(m.neededPull()))
+	}
+	return tea.Batch(cmds...)
 }
 
 func (m model) newScreen(k screenKind) screen {

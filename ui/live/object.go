@@ -10,6 +10,9 @@ import (
 func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	found := sc.inspection
 	switch {
+	case m.past != nil:
+		s.addField("", "A recording has the activity of objects, not the objects: t shows what it set off, w what led to it.")
+		return
 	case m.inspector == nil:
 		s.addField("", "This source provides no objects, only activity.")
 		return

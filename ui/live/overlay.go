@@ -107,7 +107,7 @@ func (m model) helpLines(w int) []line {
 
 func (m model) keyLines() []line {
 	var lines []line
-	for i, s := range keySections() {
+	for i, s := range m.keySections() {
 		if i > 0 {
 			lines = append(lines, nil)
 		}

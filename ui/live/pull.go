@@ -31,6 +31,7 @@ func nextTick() tea.Cmd {
 // pullRequest selects the data to pull.
 type pullRequest struct {
 	snapshot bool
+	keep     bool   // a snapshot of the present is only kept
 	held     string // controller whose held writes to get; empty if none
 	queries  []streamQuery
 }
@@ -47,6 +48,9 @@ type pullResult struct {
 	pages    []streamPage
 	warnings []string
 	err      error
+
+	kept       *observe.Snapshot // of the present, while the past is shown
+	generation int
 }
 
 type streamPage struct {
@@ -58,61 +62,83 @@ type streamPage struct {
 // of the first screen, which must not have gaps. A frozen view pulls only data
 // that it has never loaded.
 func (m model) neededPull() pullRequest {
+	if m.past != nil {
+		return pullRequest{keep: m.source != nil}
+	}
 	w := pullRequest{snapshot: !m.frozen || !m.hasSnapshot}
 	if w.snapshot {
 		w.held = m.pausedSelection()
 	}
+	w.queries = m.shownQueries()
+	return w
+}
+
+// shownQueries returns the queries of the screens whose records are needed.
+func (m model) shownQueries() (list []streamQuery) {
 	shown := []screen{m.screens[0]}
 	if len(m.screens) > 1 {
 		shown = append(shown, m.currentScreen())
 	}
 	for _, s := range shown {
 		if st := s.feed.stream; !m.frozen || !st.loaded {
-			w.queries = append(w.queries, streamQuery{st.id, st.query})
+			list = append(list, streamQuery{st.id, st.query})
 		}
 	}
-	return w
+	return list
 }
 
-func (w pullRequest) isEmpty() bool { return !w.snapshot && len(w.queries) == 0 }
+func (w pullRequest) isEmpty() bool { return !w.snapshot && !w.keep && len(w.queries) == 0 }
 
 // pullCmd returns a command that pulls from the source.
 func (m model) pullCmd(w pullRequest) tea.Cmd {
-	outer, source, interventions, warn := m.ctx, m.source, m.interventionsIn(w.held), m.warn
+	outer, source, interventions, warn, generation := m.ctx, m.source, m.interventionsIn(w.held), m.warn, m.generation
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
-		var p pullResult
+		p := pullFrom(ctx, source, w)
+		p.generation = generation
 		if warn != nil {
 			p.warnings = warn()
 		}
-		if w.snapshot {
-			s, err := source.Snapshot(ctx)
-			if err != nil {
-				p.err = err
-				return p
-			}
-			p.snapshot = &s
-		}
-		if w.held != "" {
+		if w.held != "" && p.snapshot != nil {
 			p.held = fetchHeld(ctx, interventions, w.held)
-		}
-		for _, q := range w.queries {
-			page, err := source.Records(ctx, q.query)
-			if err != nil {
-				p.err = err
-				return p
-			}
-			p.pages = append(p.pages, streamPage{q.stream, page})
 		}
 		return p
 	}
+}
+
+// pullFrom pulls from a source.
+func pullFrom(ctx context.Context, source observe.Source, w pullRequest) (p pullResult) {
+	if w.snapshot || w.keep {
+		s, err := source.Snapshot(ctx)
+		if err != nil {
+			p.err = err
+			return p
+		}
+		if w.keep {
+			p.kept = &s
+			return p
+		}
+		p.snapshot = &s
+	}
+	for _, q := range w.queries {
+		page, err := source.Records(ctx, q.query)
+		if err != nil {
+			p.err = err
+			return p
+		}
+		p.pages = append(p.pages, streamPage{q.stream, page})
+	}
+	return p
 }
 
 // handleTick starts the next pull, unless one is in progress.
 func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 	m.now = now
 	m = m.readOutput()
+	if m.past != nil {
+		m = m.playOn()
+	}
 	cmds := []tea.Cmd{nextTick()}
 	if w := m.neededPull(); !m.pulling && !w.isEmpty() && !now.Before(m.retryAt) {
 		m.pulling, m.pullStarted = true, now
@@ -134,7 +160,20 @@ func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 
 // applyPull applies the result of a pull.
 func (m model) applyPull(p pullResult) model {
+	if p.kept != nil {
+		m.keepSnapshot(*p.kept)
+	}
+	if p.generation != m.generation {
+		return m
+	}
 	m.pulling, m.pullError = false, ""
+	if p.kept != nil {
+		return m
+	}
+	if p.err != nil && m.past != nil { // the present is shown again later, and then its errors
+		m.retryAt = m.now.Add(retryDelay)
+		return m
+	}
 	if p.err != nil {
 		m.pullError = words.OneLine(p.err.Error())
 		if errors.Is(p.err, context.DeadlineExceeded) {
@@ -148,9 +187,15 @@ func (m model) applyPull(p pullResult) model {
 	if s := p.snapshot; s != nil {
 		if was := m.snapshot.Process.Started; !was.IsZero() && !s.Process.Started.Equal(was) {
 			m = m.restartStreams() // the process restarted and numbers its records from 1 again
+			if m.kept != nil && m.past == nil {
+				m.kept.Clear()
+			}
 			p.pages = nil
 		}
 		m.snapshot, m.hasSnapshot, m.held = *s, true, p.held
+		if m.past == nil {
+			m.keepSnapshot(*s)
+		}
 		if m.settingSpeed != "" {
 			m.snapshot.Process.Speed = m.settingSpeed
 		}
@@ -182,7 +227,7 @@ type inspectResult struct {
 // needsInspection reports whether to inspect the current object now.
 func (m model) needsInspection() bool {
 	s := m.currentScreen()
-	if s.kind != objectScreen || m.inspector == nil || m.inspecting {
+	if s.kind != objectScreen || m.inspector == nil || m.inspecting || m.past != nil {
 		return false
 	}
 	if s.inspection == nil && s.inspectError == "" {

@@ -58,7 +58,7 @@ func (m model) tellStory(a action) (model, tea.Cmd) {
 }
 
 func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
-	outer, source := m.ctx, m.source
+	outer, source := m.ctx, m.shownSource()
 	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)

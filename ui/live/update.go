@@ -28,6 +28,8 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m.applySpeed(msg)
 	case storyResult:
 		return m.applyStory(msg), nil
+	case pastResult:
+		return m.applyPast(msg), nil
 	case browseResult:
 		return m.applyBrowse(msg), nil
 	case pageResult:
@@ -37,7 +39,10 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m.handleKey(msg)
 	case tea.PasteMsg:
-		if m.typingFilter {
+		switch {
+		case m.typingTime:
+			m.timeInput += words.OneLine(msg.Content)
+		case m.typingFilter:
 			m = m.appendToFilter(words.OneLine(msg.Content))
 		}
 	case tea.MouseClickMsg:

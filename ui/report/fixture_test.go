@@ -175,7 +175,7 @@ func writeReport(t testing.TB, j *fakeJournal, s *State, o Outcome) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Follow(j); err != nil {
+	if err := r.Follow(j, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.snapshot = j.now

@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
 // Names of the files in the folder of a report.
 const (
 	PageFile    = "report.html"
-	EventsFile  = "events.jsonl"
+	EventsFile  = replay.EventsFile
 	JUnitFile   = "junit.xml"
 	ObjectsFile = "objects.yaml"
 	LogFile     = "ctrlplane.log"

@@ -86,7 +86,7 @@ func TestWriteReportsRemovedFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Follow(rolloutJournal(10)); err != nil {
+	if err := r.Follow(rolloutJournal(10), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(dir); err != nil {

@@ -53,7 +53,7 @@ func writePassedReport(t *testing.T) string {
 		out.addText([]byte(line), runStart.Add(time.Duration(i+1)*300*time.Millisecond))
 	}
 	j := retryJournal(true)
-	if err := r.Follow(j); err != nil {
+	if err := r.Follow(j, nil); err != nil {
 		t.Fatal(err)
 	}
 	r.final = &State{snapshot: j.now}

@@ -16,26 +16,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // recordLines returns what a recorder writes of src while do runs.
-func recordLines(t *testing.T, src Source, do func()) (lines []string, missed uint64) {
+func recordLines(t *testing.T, src replay.Source, do func()) (lines []string, missed uint64) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), EventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := startRecorder(src, file, newDigest())
+	r := replay.Start(replay.Config{Source: src, File: file, OnRecord: newDigest().add})
 	do()
-	if err := r.close(); err != nil {
+	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(file.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), r.missed
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), r.Missed()
 }
 
 // TestEventsMatchFollowJSON compares the file with the output of "--ui json" for the
@@ -120,8 +121,8 @@ func TestMissedRecordsAreCounted(t *testing.T) {
 	j := rolloutJournal(100)
 	j.dropOldest(30)
 	lines, missed := recordLines(t, j, func() {})
-	if missed != 30 || !strings.Contains(lines[1], `"kind":"missed"`) || !strings.Contains(lines[1], `"missed":30`) {
-		t.Errorf("%d missed, second line %s", missed, lines[1])
+	if missed != 30 || !strings.Contains(lines[2], `"kind":"missed"`) || !strings.Contains(lines[2], `"missed":30`) {
+		t.Errorf("%d missed, the line after the first snapshot is %s", missed, lines[2])
 	}
 }
 
@@ -134,8 +135,8 @@ func TestWriteErrorDoesNotStopDigest(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDigest()
-	r := startRecorder(rolloutJournal(1000), file, d)
-	if err := r.close(); !errors.Is(err, os.ErrClosed) {
+	r := replay.Start(replay.Config{Source: rolloutJournal(1000), File: file, OnRecord: d.add})
+	if err := r.Close(); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 	if d.records < 1000 {

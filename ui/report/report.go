@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
 // Report is the report of one run. Call Open before the run, Follow as soon as there
@@ -21,7 +21,8 @@ type Report struct {
 	logStart logPosition
 
 	mu       sync.Mutex
-	recorder *recorder // nil before Follow
+	source   replay.Source    // nil before Follow
+	recorder *replay.Recorder // nil before Follow
 	digest   *digest
 	final    *State
 	output   *outputLog
@@ -53,8 +54,9 @@ func (r *Report) FallbackLogPath() string { return filepath.Join(r.folder.stagin
 // logged after this call.
 func (r *Report) SetLog(path string) { r.logStart = currentLogPosition(path) }
 
-// Follow starts recording src. Only the first call has an effect.
-func (r *Report) Follow(src Source) error {
+// Follow starts recording src. resources returns what the API server serves, and may be
+// nil. Only the first call has an effect.
+func (r *Report) Follow(src replay.Source, resources func(context.Context) ([]replay.Resource, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.recorder != nil {
@@ -64,7 +66,8 @@ func (r *Report) Follow(src Source) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", EventsFile, withoutPath(err))
 	}
-	r.recorder = startRecorder(src, file, r.digest)
+	r.source = src
+	r.recorder = replay.Start(replay.Config{Source: src, File: file, OnRecord: r.digest.add, Resources: resources})
 	return nil
 }
 
@@ -74,10 +77,10 @@ func (r *Report) SetState(ctx context.Context, s *State) {
 	defer r.mu.Unlock()
 	if r.recorder != nil {
 		var err error
-		if s.snapshot, err = r.recorder.src.Snapshot(ctx); err != nil {
+		if s.snapshot, err = r.source.Snapshot(ctx); err != nil {
 			s.incomplete = errors.Join(s.incomplete, err)
 		}
-		s.traceUnhealthy(ctx, r.recorder.src)
+		s.traceUnhealthy(ctx, r.source)
 	}
 	r.final = s
 }
@@ -101,7 +104,7 @@ func (r *Report) ensureSnapshot() {
 		return
 	}
 	var err error
-	if r.final.snapshot, err = r.recorder.src.Snapshot(context.Background()); err != nil {
+	if r.final.snapshot, err = r.source.Snapshot(context.Background()); err != nil {
 		r.final.incomplete = errors.Join(r.final.incomplete, err)
 	}
 }
@@ -135,10 +138,10 @@ func (r *Report) writeFiles(o *Outcome) error {
 func (r *Report) finishEvents() error {
 	if r.recorder == nil {
 		return r.folder.writeFile(EventsFile, func(w io.Writer) error {
-			return json.NewEncoder(w).Encode(ui.NewHeaderLine(time.Now()))
+			return json.NewEncoder(w).Encode(replay.NewHeader(time.Now()))
 		})
 	}
-	if err := r.recorder.close(); err != nil {
+	if err := r.recorder.Close(); err != nil {
 		return fmt.Errorf("%s: %w", EventsFile, err)
 	}
 	return r.folder.publishFile(EventsFile)
@@ -148,5 +151,5 @@ func (r *Report) missedRecords() uint64 {
 	if r.recorder == nil {
 		return 0
 	}
-	return r.recorder.missed
+	return r.recorder.Missed()
 }

@@ -2,8 +2,8 @@
 //
 // A command begins with "$ " in a fenced block without a language. It continues on the
 // next line after a backslash or within quotation marks. What else is in the block is
-// output. A comment in front of the block, <!-- not run: REASON -->, says that its
-// commands are not run.
+// output. A comment in front of a block, <!-- not run: REASON -->, says why no test runs
+// it.
 package snippets
 
 import (
@@ -37,16 +37,16 @@ const notRun = "<!-- not run: "
 
 func parse(page, text string) (all []Block, err error) {
 	var block *Block
-	reason := ""
+	reason, fence := "", ""
 	number := 0
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
 		number++
 		line = strings.TrimSuffix(line, "\n")
-		language, fence := strings.CutPrefix(line, "```")
-		switch {
-		case fence && block == nil:
+		switch language := strings.TrimLeft(line, "`"); {
+		case block == nil && strings.HasPrefix(line, "```"):
+			fence = line[:len(line)-len(language)]
 			block = &Block{Page: page, Line: number + 1, Language: language, NotRun: reason}
-		case fence:
+		case block != nil && line == fence:
 			if block.Commands, err = commands(block.Text); err != nil {
 				return nil, fmt.Errorf("%s: %w", block, err)
 			}

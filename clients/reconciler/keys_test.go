@@ -1,0 +1,105 @@
+package reconciler
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/clients"
+)
+
+// follow adds keys and syncs them as a controller does.
+type follow struct {
+	*testing.T
+	*keys
+}
+
+func (f *follow) event(key string) *clients.ReportedEvent {
+	e := &clients.ReportedEvent{Change: "updated", Controller: "site"}
+	f.add(key, e)
+	return e
+}
+
+func (f *follow) last() clients.ReportedRecord {
+	f.Helper()
+	_, records, _ := f.take(maxRecords)
+	if len(records) == 0 {
+		f.Fatal("no record")
+	}
+	return records[len(records)-1]
+}
+
+// A key that waits is added once, and its sync follows from the event that added it.
+func TestSyncFollowsFromTheEventThatAddedItsKey(t *testing.T) {
+	f := &follow{t, newKeys()}
+	first, second := f.event("a/b"), f.event("a/b")
+	if len(first.Adds) != 1 || first.Adds[0] != 1 || len(second.Adds) != 0 {
+		t.Errorf("adds %v and %v, want [1] and none", first.Adds, second.Adds)
+	}
+	id := f.begin("site", "a/b")
+	if q, _, _ := f.take(0); q.InFlight != 1 || q.Gets != 1 || q.Adds != 1 {
+		t.Errorf("got %+v", q)
+	}
+	f.end(id, nil, time.Time{})
+	e := f.last().Ended
+	if e == nil || e.Add != 1 || e.Event != first.ID || e.Sync != 0 || e.Unsure || e.Requeued || e.Error != "" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// An event during a sync adds the key again, for the sync after it.
+func TestEventDuringASync(t *testing.T) {
+	f := &follow{t, newKeys()}
+	f.event("a/b")
+	id := f.begin("site", "a/b")
+	during := f.event("a/b")
+	f.end(id, nil, time.Time{})
+	f.end(f.begin("site", "a/b"), nil, time.Time{})
+	if e := f.last().Ended; e.Event != during.ID || e.Add != 2 || e.Unsure {
+		t.Errorf("got %+v, want the event %d", e, during.ID)
+	}
+}
+
+// A sync that fails is the cause of the next one, once its key is due.
+func TestFailedSyncIsTheCauseOfTheNext(t *testing.T) {
+	f := &follow{t, newKeys()}
+	f.event("a/b")
+	id, due := f.begin("site", "a/b"), time.Now().Add(time.Hour)
+	f.end(id, errors.New("exit code 3"), due)
+	if e := f.last().Ended; e.Error != "exit code 3" || !e.Requeued || !e.Due.Equal(due) {
+		t.Errorf("got %+v", e)
+	}
+	if q, _, _ := f.take(0); q.Delayed != 1 || !q.NextDue.Equal(due) || q.Retries != 1 || q.InFlight != 0 {
+		t.Errorf("got %+v", q)
+	}
+	f.delayed["a/b"] = added{sync: id, at: time.Now().Add(-time.Millisecond)} // its time has come
+	f.end(f.begin("site", "a/b"), nil, time.Time{})
+	if e := f.last().Ended; e.Sync != id || e.Event != 0 || e.Add != 2 || e.Waited < time.Millisecond {
+		t.Errorf("got %+v, want the sync %d", e, id)
+	}
+	if q, _, _ := f.take(0); q.Delayed != 0 || !q.NextDue.IsZero() {
+		t.Errorf("got %+v, want nothing delayed", q)
+	}
+}
+
+// A key of which it is not known what added it has an unsure cause: the last event about it.
+func TestUnknownAddIsUnsure(t *testing.T) {
+	f := &follow{t, newKeys()}
+	e := f.event("a/b")
+	f.end(f.begin("site", "a/b"), nil, time.Time{})
+	f.end(f.begin("site", "a/b"), nil, time.Time{})
+	if got := f.last().Ended; !got.Unsure || got.Event != e.ID || got.Add != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRecordsAreBounded(t *testing.T) {
+	f := &follow{t, newKeys()}
+	for range maxRecords + 1 {
+		f.event("a/b")
+	}
+	_, records, dropped := f.take(2 * maxRecords)
+	if len(records) != maxRecords*3/4+1 || dropped != maxRecords/4 {
+		t.Errorf("%d records, %d dropped", len(records), dropped)
+	}
+}

@@ -1,0 +1,63 @@
+package reconciler
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/clients"
+)
+
+// answeredReports answers reports with the statuses, and then with 200.
+func answeredReports(t *testing.T, statuses ...int) (*reporter, *[]clients.Report) {
+	t.Helper()
+	var got []clients.Report
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var r clients.Report
+		if err := json.NewDecoder(req.Body).Decode(&r); err != nil || req.URL.Path != reportPath {
+			t.Errorf("%s: %v", req.URL.Path, err)
+		}
+		got = append(got, r)
+		if len(statuses) >= len(got) {
+			w.WriteHeader(statuses[len(got)-1])
+		}
+	}))
+	t.Cleanup(server.Close)
+	r, err := newReporter(&rest.Config{Host: server.URL}, "site", newKeys(), func() int { return 3 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, &got
+}
+
+// What is not taken is sent again, with the same number and the same records.
+func TestReportIsSentAgain(t *testing.T) {
+	r, got := answeredReports(t, http.StatusServiceUnavailable, http.StatusTooManyRequests)
+	r.keys.add("a/b", &clients.ReportedEvent{Change: "added", Controller: "site"})
+	for i, want := range []bool{false, false, true} {
+		if taken, err := r.send(t.Context(), false); taken != want || (err == nil) != want {
+			t.Errorf("attempt %d: taken %t, %v", i+1, taken, err)
+		}
+	}
+	for _, v := range *got {
+		if v.Number != 1 || v.Session != r.session || len(v.Records) != 1 || v.Controllers[0].Name != "site" || v.Controllers[0].Depth != 3 {
+			t.Errorf("got %+v", v)
+		}
+	}
+}
+
+// A report that is refused for good is dropped, so that it does not keep the next ones.
+func TestRefusedReportIsDropped(t *testing.T) {
+	r, got := answeredReports(t, http.StatusBadRequest)
+	r.keys.add("a/b", &clients.ReportedEvent{Change: "added", Controller: "site"})
+	if taken, err := r.send(t.Context(), false); !taken || err == nil {
+		t.Errorf("taken %t, %v", taken, err)
+	}
+	r.end(t.Context())
+	if last := (*got)[len(*got)-1]; len(*got) != 2 || last.Number != 2 || len(last.Records) != 0 || !last.Ended {
+		t.Errorf("got %d reports, the last is %+v", len(*got), last)
+	}
+}

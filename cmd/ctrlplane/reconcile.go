@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/clients/reconciler"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+const (
+	// syncEnv names, for the kubectl of a command, the sync that the command runs in.
+	syncEnv = "CTRLPLANE_SYNC"
+	// reconcileProgram is the program that such a sync is shown as a part of.
+	reconcileProgram = "operator"
+	// syncGrace is how long a command may take to exit when the controller is stopped.
+	syncGrace = 2 * time.Second
+)
+
+// reconcileCommand has the flags of "ctrlplane reconcile".
+type reconcileCommand struct {
+	target    *target
+	namespace string
+	owns      []string
+	dataDir   string
+	command   []string
+	out       io.Writer
+}
+
+func newReconcileCommand(t *target) *cobra.Command {
+	r := &reconcileCommand{target: t}
+	cmd := &cobra.Command{
+		Use:   "reconcile [flags] KIND -- COMMAND [ARG…]",
+		Short: "Run a controller whose reconciler is a command, in any language",
+		Long: `Run a controller for the objects of a kind until interrupted. It has a watch, a cache
+and a work queue as every controller, and one worker. For each key it runs the command,
+with the name and the namespace of the object as last arguments. The command compares
+what is with what should be, and writes the difference. If its exit code is not 0, the
+key is queued again, each time after a longer delay, and the last line that it printed
+is the error.
+
+In the command, "ctrlplane kubectl" uses the same control plane, and its requests
+belong to the sync. So the controller appears as operator/KIND in the view, on the page
+and in "ctrlplane controllers", which can pause it, and causes in "trace" and "why" are
+certain.
+
+KIND is any name that kubectl accepts. With --owns, an event about an object of another
+kind adds the key of its owner: the one in its owner references with controller: true.`,
+		Example: `  ctrlplane reconcile sites --owns deployments -- sh site.sh
+  ctrlplane reconcile configmaps -n shop -- python3 copies.py`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if dash := cmd.ArgsLenAtDash(); dash != 1 || len(args) < 2 {
+				return usage.Errorf(`reconcile takes a kind and a command: %q`, "ctrlplane reconcile KIND -- COMMAND")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.command, r.out = args[1:], cmd.OutOrStdout()
+			return r.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&r.namespace, "namespace", "n", "", "only reconcile objects in this namespace (default: all namespaces)")
+	f.StringSliceVar(&r.owns, "owns", nil, "kinds that the command writes: their events add the key of the owner")
+	return cmd
+}
+
+func (r *reconcileCommand) run(ctx context.Context, kind string) error {
+	if _, err := newCommandProcess(r.command); err != nil {
+		return err
+	}
+	cfg, err := r.target.restConfig()
+	if err != nil {
+		return err
+	}
+	if r.dataDir, err = r.target.runningDataDir(); err != nil {
+		return err
+	}
+	cfg.UserAgent = reconcileUserAgent()
+	c := &reconciler.Controller{Config: cfg, Namespace: r.namespace, Sync: r.sync}
+	mapper, err := newKindMapper(cfg)
+	if err != nil {
+		return err
+	}
+	if c.For, err = r.resolveKind(mapper, kind); err != nil {
+		return err
+	}
+	for _, name := range r.owns {
+		k, err := r.resolveKind(mapper, name)
+		if err != nil {
+			return err
+		}
+		c.Owns = append(c.Owns, k)
+	}
+	c.Name = strings.ToLower(c.For.Kind)
+	return c.Run(ctx, func() {
+		fmt.Fprintf(r.out, "%s/%s is running: %s for each key\n", reconcileProgram, c.Name, words.OneLine(strings.Join(r.command, " ")))
+	})
+}
+
+// reconcileUserAgent is the user agent of the controller and of kubectl in its commands.
+func reconcileUserAgent() string {
+	_, version, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
+	return reconcileProgram + "/" + version
+}
+
+func (r *reconcileCommand) resolveKind(mapper meta.RESTMapper, name string) (reconciler.Kind, error) {
+	m, err := resolveKind(mapper, name)
+	if meta.IsNoMatchError(err) {
+		return reconciler.Kind{}, unknownKindError(r.target, name)
+	}
+	if err != nil {
+		return reconciler.Kind{}, err
+	}
+	return reconciler.Kind{GroupVersionResource: m.Resource, Kind: m.GroupVersionKind.Kind, Namespaced: isNamespaced(m)}, nil
+}
+
+// sync runs the command for a key.
+func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, header string) error {
+	c, err := newCommandProcess(append(r.command[:len(r.command):len(r.command)], key.Name, key.Namespace))
+	if err != nil {
+		return err
+	}
+	out := &keyWriter{out: r.out, key: key.String()}
+	c.ownGroup = true
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = nil, out, out
+	c.cmd.Env = append(os.Environ(), syncEnv+"="+header, dataDirEnv+"="+r.dataDir,
+		"KUBECONFIG="+filepath.Join(r.dataDir, ctrlplane.KubeconfigFile))
+	if own := os.Getenv("KUBECONFIG"); own != "" && sameServer(own, filepath.Join(r.dataDir, ctrlplane.KubeconfigFile)) {
+		c.cmd.Env = append(c.cmd.Env, "KUBECONFIG="+own) // it may name a namespace
+	}
+	if err := c.startProcess(); err != nil {
+		return err
+	}
+	select {
+	case <-c.exited:
+	case <-ctx.Done():
+		c.stopWithin(syncGrace)
+	}
+	out.flush()
+	code, err := c.exitCode()
+	if err != nil || code == 0 {
+		return err
+	}
+	if ctx.Err() == nil {
+		fmt.Fprintf(r.out, "%s: failed with exit code %d, will retry\n", key, code)
+	}
+	return errors.New(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, out.last), ": "))
+}
+
+// stopWithin asks a command with a group of its own to exit, and ends it by force if it
+// takes too long.
+func (c *commandProcess) stopWithin(grace time.Duration) {
+	c.terminate()
+	select {
+	case <-c.exited:
+	case <-time.After(grace):
+	}
+	c.killGroup()
+	<-c.exited
+}
+
+// keyWriter writes lines with the key in front, and keeps the last one.
+type keyWriter struct {
+	out  io.Writer
+	key  string
+	mu   sync.Mutex
+	line []byte
+	last string
+}
+
+// maxSyncLine is the number of bytes of a line that are shown.
+const maxSyncLine = 4096
+
+func (w *keyWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range p {
+		if b == '\n' {
+			w.endLine()
+		} else if len(w.line) < maxSyncLine {
+			w.line = append(w.line, b)
+		}
+	}
+	return len(p), nil
+}
+
+func (w *keyWriter) endLine() {
+	text := words.OneLine(strings.TrimSpace(string(w.line)))
+	w.line = w.line[:0]
+	if text == "" {
+		return
+	}
+	w.last = text
+	fmt.Fprintf(w.out, "%s: %s\n", w.key, text)
+}
+
+// flush writes a last line without an end.
+func (w *keyWriter) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.endLine()
+}

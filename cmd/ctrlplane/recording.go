@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/inspect"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
+)
+
+// recordingFlags select a moment of a recording instead of a running control plane.
+type recordingFlags struct {
+	from, at string
+	flags    *pflag.FlagSet
+}
+
+func (r *recordingFlags) add(f *pflag.FlagSet) {
+	r.flags = f
+	f.StringVar(&r.from, "from", "", "recording to read instead of a running control plane: a folder of \"run --report\", or a file")
+	f.StringVar(&r.at, "at", "", "time in the recording: RFC 3339, 15:04:05, or since its beginning, such as 1m30s (default: before it ended)")
+}
+
+// given reports whether a recording is to be read.
+func (r *recordingFlags) given() bool { return r.flags.Changed("from") || r.flags.Changed("at") }
+
+// openOr opens the recording or, without one, what connect returns.
+func (r *recordingFlags) openOr(connect func() (observe.Source, error)) (observe.Source, error) {
+	if r.given() {
+		return r.open()
+	}
+	return connect()
+}
+
+func (r *recordingFlags) open() (*recordedSource, error) {
+	switch {
+	case r.from == "":
+		return nil, usage.Errorf("--at needs --from: name a recording, or leave it out")
+	case r.flags.Changed("name") || r.flags.Changed("data-dir"):
+		return nil, usage.Errorf("--from excludes --name and --data-dir: a recording needs no control plane")
+	}
+	recording, err := openRecording(r.from)
+	if err != nil {
+		return nil, err
+	}
+	at, err := positionIn(recording, r.at)
+	if err != nil {
+		return nil, err
+	}
+	return &recordedSource{recording.At(at), recording}, nil
+}
+
+// openRecording opens a recording, and says if it is cut.
+func openRecording(path string) (*replay.Recording, error) {
+	r, err := replay.Open(path)
+	if err == nil && r.Cut != "" {
+		printWarning(fmt.Sprintf("recording %s: %s: what is before it is shown", path, r.Cut))
+	}
+	return r, err
+}
+
+// positionIn returns the position for a value of --at: without one, the last moment before
+// the control plane stopped.
+func positionIn(r *replay.Recording, at string) (replay.Position, error) {
+	if at == "" {
+		return r.Last(), nil
+	}
+	p, err := r.Find(at, time.Local)
+	if err != nil {
+		return p, usage.Errorf("--at: %w", err)
+	}
+	return p, nil
+}
+
+// recordedSource is a moment of a recording, for "trace" and "why".
+type recordedSource struct {
+	*replay.Moment
+	recording *replay.Recording
+}
+
+func (s *recordedSource) now() time.Time { return s.Time() }
+
+// resolve finds a kind among the resources that were served.
+func (s *recordedSource) resolve(kind, namespace, name string) (observe.Object, error) {
+	kind = strings.ToLower(kind)
+	versions := map[string]*restmapper.APIGroupResources{}
+	var groups []*restmapper.APIGroupResources
+	for _, r := range s.recording.Resources {
+		if slices.Contains(r.ShortNames, kind) {
+			kind = r.Resource
+			if r.Group != "" {
+				kind += "." + r.Group
+			}
+		}
+		g := versions[r.Group]
+		if g == nil {
+			g = &restmapper.APIGroupResources{Group: metav1.APIGroup{Name: r.Group}, VersionedResources: map[string][]metav1.APIResource{}}
+			versions[r.Group], groups = g, append(groups, g)
+		}
+		if g.VersionedResources[r.Version] == nil {
+			version := metav1.GroupVersionForDiscovery{GroupVersion: strings.TrimPrefix(r.Group+"/"+r.Version, "/"), Version: r.Version}
+			g.Group.Versions = append(g.Group.Versions, version)
+			if len(g.Group.Versions) == 1 {
+				g.Group.PreferredVersion = version
+			}
+		}
+		g.VersionedResources[r.Version] = append(g.VersionedResources[r.Version], metav1.APIResource{
+			Name: r.Resource, SingularName: r.Singular, Kind: r.Kind, Namespaced: r.Namespaced, ShortNames: r.ShortNames,
+		})
+	}
+	return resolveObject(restmapper.NewDiscoveryRESTMapper(groups), kind, namespace, name)
+}
+
+func (s *recordedSource) unknownKind(kind string) error {
+	hint := "check how it is written"
+	if len(s.recording.Resources) == 0 {
+		hint = "the recording has no short names: write it as deployment or deployments"
+	}
+	return usage.Errorf("unknown kind %q: it is not in the recording: %s", kind, hint)
+}
+
+func (s *recordedSource) explainMissing(_ context.Context, about observe.Object, err error) error {
+	return fmt.Errorf("%w up to %s: check its name and namespace, and --at", err, s.Time().Format(time.RFC3339))
+}
+
+// servedResources returns a function that returns what a control plane serves, once it is
+// ready.
+func servedResources(s *ctrlplane.Server) func(context.Context) ([]replay.Resource, error) {
+	return func(ctx context.Context) ([]replay.Resource, error) { return inspect.Resources(ctx, s.RESTConfig()) }
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
+	"github.com/ctrlplane/ctrlplane/observe/scrape"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
+	"github.com/ctrlplane/ctrlplane/ui/live"
+	"github.com/ctrlplane/ctrlplane/ui/web"
+)
+
+// replayFlags select a recording to play.
+type replayFlags struct {
+	file, at string
+	flags    *pflag.FlagSet
+}
+
+func (r *replayFlags) add(f *pflag.FlagSet) {
+	r.flags = f
+	f.StringVar(&r.file, "replay", "", "recording to play: a folder of \"run --report\", or a file")
+	f.StringVar(&r.at, "at", "", "time in the recording to begin at, as for \"status --from\" (default: its beginning)")
+}
+
+func (r *replayFlags) given() bool { return r.flags.Changed("replay") || r.flags.Changed("at") }
+
+// replayRecording plays a recording in the live view or on a page.
+func (o *topCommand) replayRecording(cmd *cobra.Command) error {
+	switch {
+	case o.replay.file == "":
+		return usage.Errorf("--at needs --replay: name a recording, or leave it out")
+	case o.target.named(), o.metrics != (scrape.Options{}):
+		return usage.Errorf("--replay excludes --name, --data-dir and --metrics: a recording needs no control plane")
+	}
+	l, err := parseViewMode(o.ui)
+	if err != nil {
+		return err
+	}
+	if err := checkTheme(o.theme); err != nil {
+		return err
+	}
+	if !o.web.on && l != viewLive {
+		return usage.Errorf("--replay needs a terminal, or --web: \"status\", \"trace\" and \"why\" read a recording with --from without one")
+	}
+	recording, err := openRecording(o.replay.file)
+	if err != nil {
+		return err
+	}
+	var at *replay.Position
+	if o.replay.at != "" {
+		found, err := positionIn(recording, o.replay.at)
+		if err != nil {
+			return err
+		}
+		at = &found
+	}
+	if o.web.on {
+		return o.servePlayer(cmd, recording, at)
+	}
+	_, err = live.Run(cmd.Context(), live.Options{
+		In: os.Stdin, Out: os.Stdout, Environ: os.Environ(), Purpose: explain.Purpose, Attached: true, Theme: o.theme,
+		Replay: recording, At: at,
+	})
+	return err
+}
+
+// servePlayer plays a recording on a page until interrupted.
+func (o *topCommand) servePlayer(cmd *cobra.Command, recording *replay.Recording, at *replay.Position) error {
+	from := recording.Begin()
+	if at != nil {
+		from = *at
+	}
+	p, err := startPage(cmd.OutOrStdout(), o.web, web.Options{Source: recording.Play(from)})
+	if err != nil {
+		return err
+	}
+	<-cmd.Context().Done()
+	return p.Close()
+}

@@ -1,0 +1,99 @@
+package recording
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+)
+
+// minMention and maxMention are the lengths of texts that may be names.
+const minMention, maxMention = 3, 127
+
+// Mentions are the texts in an encoded object that may be names of objects, or keys of the
+// form NAMESPACE/NAME: only their hashes, as those of many objects are kept.
+type Mentions []uint32
+
+var mentionSeed = maphash.MakeSeed()
+
+// MentionsIn returns the mentions in an object in JSON or protobuf, at most so many. The
+// object may be truncated.
+func MentionsIn(data []byte, most int) Mentions {
+	var room [256]uint32
+	found := room[:0]
+	if len(data) > 0 && data[0] == '{' {
+		found = mentionsInJSON(found, data, most)
+	} else {
+		found = mentionsInProto(found, data, most)
+	}
+	return slices.Clone(found)
+}
+
+// Has reports whether a name is mentioned.
+func (m Mentions) Has(name string) bool {
+	return isMention(len(name)) && slices.Contains(m, uint32(maphash.String(mentionSeed, name)))
+}
+
+func isMention(length int) bool { return length >= minMention && length <= maxMention }
+
+// mentionsInJSON takes each string, also the names of members: those of a map may be names
+// of objects. The API server writes its field sets with a colon, in strings that begin so.
+func mentionsInJSON(found []uint32, data []byte, most int) []uint32 {
+	for len(found) < most {
+		begin := bytes.IndexByte(data, '"')
+		if begin < 0 {
+			return found
+		}
+		data = data[begin+1:]
+		length := textEnd(data)
+		if length < 0 {
+			return found
+		}
+		if text := data[:length]; isMention(length) && text[1] != ':' {
+			found = append(found, uint32(maphash.Bytes(mentionSeed, text)))
+		}
+		data = data[length+1:]
+	}
+	return found
+}
+
+// textEnd returns where the JSON string ends whose first quotation mark precedes data; -1 if
+// it is truncated.
+func textEnd(data []byte) int {
+	for end := 0; ; end++ {
+		n := bytes.IndexByte(data[end:], '"')
+		if n < 0 {
+			return -1
+		}
+		end += n
+		escapes := 0
+		for escapes < end && data[end-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return end
+		}
+	}
+}
+
+// mentionsInProto takes each text that follows its length.
+func mentionsInProto(found []uint32, data []byte, most int) []uint32 {
+	for at := 1; at < len(data) && len(found) < most; at++ {
+		length := int(data[at-1])
+		if !isMention(length) || at+length > len(data) || !isNameByte[data[at]] || !isNameByte[data[at+length-1]] {
+			continue
+		}
+		if text := data[at : at+length]; !slices.ContainsFunc(text, func(b byte) bool { return !isNameByte[b] }) {
+			found = append(found, uint32(maphash.Bytes(mentionSeed, text)))
+			at += length
+		}
+	}
+	return found
+}
+
+// isNameByte has the characters of names and of keys.
+var isNameByte = func() (is [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/:_") {
+		is[c] = true
+	}
+	return is
+}()

@@ -1,0 +1,64 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+)
+
+// The names in an object are found in JSON and in protobuf, also if it is truncated.
+func TestMentions(t *testing.T) {
+	long := strings.Repeat("n", 60) // as a length, a character of names
+	pod := &corev1.Pod{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+		ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "ns", Annotations: map[string]string{"text": "say \"no\" to ns/shop", "site": "ns/shop"}},
+		Spec:       corev1.PodSpec{ServiceAccountName: "robot", NodeName: long},
+	}
+	asJSON, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asProto bytes.Buffer
+	if err := protobuf.NewSerializer(nil, nil).Encode(pod, &asProto); err != nil {
+		t.Fatal(err)
+	}
+	for format, data := range map[string][]byte{"JSON": asJSON, "protobuf": asProto.Bytes()} {
+		m := MentionsIn(data, 100)
+		for _, name := range []string{"web-1", "ns/shop", "robot", long} {
+			if !m.Has(name) {
+				t.Errorf("%s: %s is not found", format, name)
+			}
+		}
+		for _, name := range []string{"web", "no", "shop", "robo", "", strings.Repeat("n", 200)} {
+			if m.Has(name) {
+				t.Errorf("%s: %q is found", format, name)
+			}
+		}
+		for n := range data {
+			if found := MentionsIn(data[:n], 5); len(found) > 5 {
+				t.Errorf("%s: %d names", format, len(found))
+			}
+		}
+	}
+}
+
+func BenchmarkMentions(b *testing.B) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "ns"}, Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
+	for range 5 {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "web", Image: "registry.example.com/web:1", TerminationMessagePath: "/dev/termination-log"})
+	}
+	data, err := json.Marshal(pod)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		MentionsIn(data, 128)
+	}
+}

@@ -1,0 +1,44 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/observe/replay"
+)
+
+// Resources returns the resources that an API server serves, in their preferred versions,
+// by the names that its users call them. With an error the list is incomplete.
+func Resources(ctx context.Context, cfg *rest.Config) ([]replay.Resource, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("discover the resources of the API server: %w", err)
+	}
+	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, client)
+	if err != nil {
+		err = fmt.Errorf("discover the resources of the API server: %w", err)
+	}
+	var found []replay.Resource
+	for _, list := range lists {
+		gv, parseErr := schema.ParseGroupVersion(list.GroupVersion)
+		if parseErr != nil {
+			return found, parseErr
+		}
+		for _, r := range list.APIResources {
+			if strings.Contains(r.Name, "/") {
+				continue // a subresource
+			}
+			found = append(found, replay.Resource{
+				Group: cmp.Or(r.Group, gv.Group), Version: cmp.Or(r.Version, gv.Version), Resource: r.Name, Singular: r.SingularName, Kind: r.Kind,
+				ShortNames: r.ShortNames, Namespaced: r.Namespaced,
+			})
+		}
+	}
+	return found, err
+}

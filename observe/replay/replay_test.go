@@ -1,0 +1,310 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+var start = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) time.Time { return start.Add(d) }
+
+// snapshots are those of a control plane that starts, works and stops, one in a quarter of
+// a second.
+func snapshots() (list []observe.Snapshot) {
+	for i := range 40 {
+		s := observe.Snapshot{
+			Time:    at(time.Duration(i) * 250 * time.Millisecond),
+			Process: observe.Process{Name: "dev", State: observe.Ready, Started: start, Requests: int64(i)},
+			Journal: observe.JournalStats{Last: uint64(i), First: 1, Size: 100},
+			Queues:  []observe.Queue{},
+		}
+		if i > 35 {
+			s.Process.State = observe.Stopping
+		}
+		for n := range min(i, 3) {
+			name := fmt.Sprintf("c%d", n)
+			c := observe.Controller{Name: name, State: "running", Syncs: int64(i / 4 * n)}
+			if i%7 == 3 {
+				c.Running = []observe.RunningSync{{Queue: "q", ID: uint64(i), Key: "a/b", Since: s.Time}}
+			}
+			s.Controllers = append(s.Controllers, c)
+			q := observe.Queue{Controller: name, Name: "q", Adds: int64(i / 4 * n), Depth: int64(i % (n + 1))}
+			for h := range min(i/4, 4) {
+				q.History = append(q.History, observe.Sample{Depth: int64(i/4 + h)})
+			}
+			s.Queues = append(s.Queues, q)
+		}
+		if i > 10 && i < 30 {
+			s.Clients = append(s.Clients, observe.Client{Name: "kubectl", Requests: int64(i / 3)})
+		}
+		if i%5 == 0 {
+			s.Timers = []observe.Timer{{Controller: "c0", Due: s.Time}}
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// fakeSource is a source to which a test appends.
+type fakeSource struct {
+	records []observe.Record
+	now     observe.Snapshot
+}
+
+func (f *fakeSource) Snapshot(context.Context) (observe.Snapshot, error) { return f.now, nil }
+
+func (f *fakeSource) Records(_ context.Context, q observe.Query) (observe.Page, error) {
+	p := observe.Page{Next: uint64(len(f.records))}
+	for _, r := range f.records {
+		if r.Seq > q.After && q.Match(&r) {
+			p.Records = append(p.Records, r)
+		}
+	}
+	return p, nil
+}
+
+func (f *fakeSource) Wait(ctx context.Context, _ uint64) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func toJSON(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func write(t *testing.T, lines ...any) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	var text strings.Builder
+	for _, l := range lines {
+		if s, ok := l.(string); ok {
+			text.WriteString(s + "\n")
+			continue
+		}
+		data, err := json.Marshal(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(string(data) + "\n")
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openTest(t *testing.T, path string) *Recording {
+	t.Helper()
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func record(seq uint64, after time.Duration) observe.Record {
+	return observe.Record{Seq: seq, Time: at(after), Event: &observe.ControllerChanged{Controller: "c0", State: fmt.Sprint(seq)}}
+}
+
+// TestMomentsShowWhatWasShown compares the snapshot at the time of each one that was recorded.
+func TestMomentsShowWhatWasShown(t *testing.T) {
+	var e encoder
+	lines := []any{NewHeader(start)}
+	kinds := map[string]int{}
+	var recorded []observe.Snapshot
+	for _, s := range snapshots() {
+		line := e.encode(s)
+		switch line.(type) {
+		case snapshotLine:
+			kinds[snapshotKind]++
+		case stateChange:
+			kinds[stateChangedKind]++
+		default:
+			continue
+		}
+		lines, recorded = append(lines, line), append(recorded, s)
+	}
+	if kinds[snapshotKind] != 1 || kinds[stateChangedKind] < 30 {
+		t.Errorf("lines %v, want one whole snapshot and many changes", kinds)
+	}
+	r := openTest(t, write(t, lines...))
+	for _, want := range recorded {
+		got, err := r.At(r.Seek(want.Time)).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(toJSON(t, want), toJSON(t, got)); diff != "" {
+			t.Fatalf("at %s (-shown +replayed):\n%s", want.Time, diff)
+		}
+	}
+	if want := at(36*250*time.Millisecond - 1); !r.Last().At.Equal(want) {
+		t.Errorf("the last moment before the end is %s, want %s", r.Last().At, want)
+	}
+}
+
+func TestRecordsUpToAMoment(t *testing.T) {
+	r := openTest(t, write(t, NewHeader(start), record(1, 0), record(3, 2*time.Second), record(2, time.Second), record(7, 3*time.Second)))
+	seqs := func(p observe.Page) (list []uint64) {
+		for _, r := range p.Records {
+			list = append(list, r.Seq)
+		}
+		return list
+	}
+	for _, c := range []struct {
+		after time.Duration
+		query observe.Query
+		want  []uint64
+		next  uint64
+		miss  uint64
+	}{
+		{0, observe.Query{}, []uint64{1}, 1, 0},
+		{2500 * time.Millisecond, observe.Query{}, []uint64{1, 2, 3}, 3, 0},
+		{2500 * time.Millisecond, observe.Query{After: 2}, []uint64{3}, 3, 0},
+		{time.Minute, observe.Query{}, []uint64{1, 2, 3, 7}, 7, 3},
+		{time.Minute, observe.Query{After: 3}, []uint64{7}, 7, 3},
+		{time.Minute, observe.Query{After: 7}, nil, 7, 0},
+		{time.Minute, observe.Query{Limit: 1}, []uint64{7}, 7, 6},
+		{time.Minute, observe.Query{Controller: "other"}, nil, 7, 3},
+	} {
+		p, err := r.At(r.Seek(at(c.after))).Records(t.Context(), c.query)
+		if err != nil || !slices.Equal(seqs(p), c.want) || p.Next != c.next || p.Missed != c.miss {
+			t.Errorf("after %s, %+v: %v, next %d, missed %d, %v; want %+v", c.after, c.query, seqs(p), p.Next, p.Missed, err, c)
+		}
+	}
+}
+
+func TestStepsByRecord(t *testing.T) {
+	r := openTest(t, write(t, NewHeader(start), record(1, 0), record(2, 0), record(3, time.Second), record(4, 2*time.Second)))
+	odd := func(r *observe.Record) bool { return r.Seq%2 == 1 }
+	p, ok := r.Next(r.Begin(), odd)
+	if !ok || p.records != 3 || !p.At.Equal(at(time.Second)) {
+		t.Errorf("next: %+v, %t", p, ok)
+	}
+	if end, ok := r.Next(p, odd); ok || end != p {
+		t.Errorf("after the last one: %+v, %t", end, ok)
+	}
+	if p, ok = r.Previous(p, odd); !ok || p.records != 1 {
+		t.Errorf("previous: %+v, %t", p, ok)
+	}
+}
+
+// TestRecordingWithoutSnapshots is that of a program that wrote none.
+func TestRecordingWithoutSnapshots(t *testing.T) {
+	r := openTest(t, write(t, NewHeader(start), record(1, 0),
+		observe.Record{Seq: 2, Time: at(time.Second), Event: &observe.QueueChanged{Controller: "c0", Queue: "q", Depth: 3, MaxDepth: 5, Adds: 9}}))
+	s, err := r.At(r.End()).Snapshot(t.Context())
+	if err != nil || len(s.Controllers) != 1 || s.Controllers[0].State != "1" || len(s.Queues) != 1 || s.Queues[0].Depth != 3 || s.Queues[0].Peak != 5 {
+		t.Errorf("snapshot %+v, %v", s, err)
+	}
+}
+
+func TestUnreadableRecordings(t *testing.T) {
+	folder := t.TempDir()
+	huge := filepath.Join(folder, "huge")
+	if err := os.WriteFile(huge, []byte(toJSONLine(t, NewHeader(start))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, MaxSize+1); err != nil {
+		t.Fatal(err)
+	}
+	future := NewHeader(start)
+	future.Version = 2
+	for name, c := range map[string]struct{ path, want string }{
+		"missing":      {filepath.Join(folder, "none"), "no such file"},
+		"folder":       {folder, "the folder has no events.jsonl: name the folder of a finished"},
+		"empty":        {write(t), "it is empty: name a recording"},
+		"other":        {write(t, "apiVersion: v1"), `not a recording: its first line is not of kind "ctrlplane"`},
+		"other JSON":   {write(t, map[string]any{"kind": "Pod"}), "not a recording"},
+		"future":       {write(t, future, record(1, 0)), "its format has version 2, and this ctrlplane reads version 1: use a newer ctrlplane"},
+		"no records":   {write(t, NewHeader(start)), "it has no records"},
+		"damaged":      {write(t, NewHeader(start), record(1, 0), `{"seq":2,"ti`, record(3, 0)), "line 3 is damaged: unexpected end of JSON input"},
+		"no seq":       {write(t, NewHeader(start), `{"kind":"synced","time":"2026-07-01T12:00:00Z"}`, record(3, 0)), "line 2 is damaged: a record without a seq"},
+		"wrong type":   {write(t, NewHeader(start), `{"seq":"x","kind":"synced"}`, record(3, 0)), "line 2 is damaged: json: cannot unmarshal"},
+		"no base":      {write(t, NewHeader(start), stateChange{Kind: stateChangedKind, Time: start}, record(1, 0)), "line 2 is damaged: it changes a snapshot that is missing"},
+		"unknown name": {write(t, NewHeader(start), snapshotLine{snapshotKind, observe.Snapshot{Time: start}}, stateChange{Kind: stateChangedKind, Time: start, Controllers: []observe.Controller{{Name: "x"}}}, record(1, 0)), `line 3 is damaged: controller "x" has changed, but was not there before`},
+		"huge":         {huge, "it has 1024 MiB, and at most 1024 MiB can be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(c.path)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "recording "+c.path+": ") {
+				t.Errorf("error %q, want one line with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func toJSONLine(t *testing.T, v any) string {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data) + "\n"
+}
+
+// TestCutRecording ends in the middle of a line, because the process was killed.
+func TestCutRecording(t *testing.T) {
+	path := write(t, NewHeader(start), record(1, 0), record(2, time.Second))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := 2; cut < 30; cut++ {
+		if err := os.WriteFile(path, data[:len(data)-cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := openTest(t, path)
+		if len(r.records) != 1 || r.Cut != "its last line, 3, is cut" {
+			t.Errorf("%d records, cut: %q", len(r.records), r.Cut)
+		}
+	}
+}
+
+func TestUnknownLinesAreIgnored(t *testing.T) {
+	r := openTest(t, write(t, NewHeader(start), `{"kind":"newer","time":"2026-07-01T12:00:00Z","seq":1,"x":1}`, record(2, 0), `{"kind":"missed","missed":4}`))
+	if len(r.records) != 1 {
+		t.Errorf("records %v", r.records)
+	}
+}
+
+func TestFind(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	r := openTest(t, write(t, NewHeader(start), record(1, 500*time.Millisecond), record(2, 10*time.Second), record(3, 14*time.Hour)))
+	for text, want := range map[string]time.Duration{
+		"2026-07-01T12:00:05Z": 5 * time.Second, "2026-07-01T13:00:05.25+01:00": 5250 * time.Millisecond,
+		"13:00:05": 5 * time.Second, "13:00:00": 500 * time.Millisecond, "13:01": time.Minute, "13:00:05.123": 5123 * time.Millisecond, "01:30": 12*time.Hour + 30*time.Minute,
+		"0s": 500 * time.Millisecond, "1m30s": 90500 * time.Millisecond,
+	} {
+		p, err := r.Find(text, zone)
+		if err != nil || !p.At.Equal(at(want)) {
+			t.Errorf("%q: %s after the start, %v; want %s", text, p.At.Sub(start), err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":          "is not a time: use one such as 2026-07-01T13:00:00+01:00, a time of the day such as 13:00:00, or a duration since the beginning such as 1m30s",
+		"yesterday": "is not a time", "-5s": "is not a time", "25:00": "is not a time", "5": "is not a time",
+		"15h":                  `"15h" is not in the recording, which goes from 2026-07-01T13:00:00+01:00 to 2026-07-02T03:00:00+01:00 (13h59m59.5s)`,
+		"2026-07-01T11:59:59Z": "is not in the recording",
+	} {
+		if _, err := r.Find(text, zone); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package command_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// lockedBuffer is written by a process while a test reads it.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// reconcilerScript copies a ConfigMap once a file exists.
+const reconcilerScript = `[ "$1" = note ] || exit 0
+[ -e %s ] || { echo "not yet: $2"; exit 3; }
+%s kubectl create configmap copy -n "$2"
+`
+
+// TestReconcile runs a script as the reconciler of a controller.
+func TestReconcile(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	dir := t.TempDir()
+	script, ready := filepath.Join(dir, "copy.sh"), filepath.Join(dir, "ready")
+	if err := os.WriteFile(script, fmt.Appendf(nil, reconcilerScript, ready, program.Path()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := program.Command(t, "--data-dir", p.Dir, "reconcile", "cm", "-n", "default", "--", "sh", script)
+	var out lockedBuffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	p.Await(t, "controller", func() bool { return strings.Contains(out.String(), "operator/configmap is running") })
+
+	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "note"}}
+	if _, err := p.Client(t).CoreV1().ConfigMaps("default").Create(t.Context(), note, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.Await(t, "failed syncs", func() bool {
+		return strings.Count(out.String(), "default/note: not yet: default\ndefault/note: failed with exit code 3, will retry\n") >= 2
+	})
+
+	// Its writes are held while it is paused, and that is what its command waits for.
+	program.MustRun(t, p.Dir, "controllers", "pause", "operator/configmap")
+	if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Await(t, "held write", func() bool {
+		return strings.Contains(program.MustRun(t, p.Dir, "controllers", "held", "operator/configmap"), "copy")
+	})
+	program.MustRun(t, p.Dir, "controllers", "resume", "operator/configmap")
+	why := ""
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("last story:\n%s\noutput:\n%s", why, out.String())
+		}
+	})
+	p.Await(t, "story of the copy", func() bool {
+		why = program.MustRun(t, p.Dir, "why", "configmap/copy")
+		return strings.Contains(why, "operator/configmap created ConfigMap copy") && strings.Contains(why, "operator/configmap synced note") &&
+			strings.Contains(why, "exit code 3: not yet: default") && !strings.Contains(why, "likely")
+	})
+
+	// It ends while a command of it waits.
+	program.MustRun(t, p.Dir, "controllers", "pause", "operator/configmap")
+	if err := p.Client(t).CoreV1().ConfigMaps("default").Delete(t.Context(), "note", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.Await(t, "next held write", func() bool {
+		return strings.Contains(program.MustRun(t, p.Dir, "controllers", "held", "operator/configmap"), "copy")
+	})
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-exited; err != nil && !strings.Contains(err.Error(), "exit status") {
+		t.Error(err)
+	}
+	program.MustRun(t, p.Dir, "controllers", "resume", "operator/configmap")
+	if text := program.MustRun(t, p.Dir, "controllers"); !strings.Contains(text, "its process has ended") {
+		t.Errorf("controllers:\n%s", text)
+	}
+}
+
+func TestReconcileUsageErrors(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	for args, tc := range map[string]struct {
+		code int
+		says string
+	}{
+		"reconcile":                                   {2, "reconcile KIND -- COMMAND"},
+		"reconcile configmaps sh":                     {2, "reconcile KIND -- COMMAND"},
+		"reconcile nothings -- sh":                    {2, `unknown kind "nothings"`},
+		"reconcile configmaps --owns nothings -- sh":  {2, `unknown kind "nothings"`},
+		"reconcile configmaps -- no-such-program-was": {1, "no-such-program-was"},
+	} {
+		t.Run(args, func(t *testing.T) {
+			program.RequireFailure(t, program.Command(t, append([]string{"--data-dir", p.Dir}, strings.Fields(args)...)...), tc.code, tc.says)
+		})
+	}
+}

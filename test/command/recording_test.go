@@ -1,0 +1,134 @@
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestRecording compares what a recording tells with what the control plane told at that
+// time, and then does without the control plane.
+func TestRecording(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "recording.jsonl")
+	p := program.Up(t, t.TempDir(), "--record", file)
+	web, pod := program.CreateWeb(t, p.Dir, 2), ""
+	p.Await(t, "running Pods", func() bool {
+		list, err := p.Client(t).CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		if err == nil && len(list.Items) == 2 {
+			pod = "pod/" + list.Items[0].Name
+		}
+		return pod != ""
+	})
+	live := func(args ...string) string { t.Helper(); return program.MustRun(t, p.Dir, args...) }
+	recorded := func(args ...string) string {
+		t.Helper()
+		stdout, stderr, code := program.Run(t, program.Command(t, args...))
+		if code != 0 || stderr != "" {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+		return stdout
+	}
+	// The status has numbers that change all the time. What is between is the same before and
+	// after the moment.
+	var status string
+	var since, at time.Time
+	p.Await(t, "the same for a second", func() bool {
+		before := time.Now()
+		s := queuesOf(live("status"))
+		if s == status && before.Sub(since) > time.Second {
+			at = before
+			return true
+		}
+		if s != status {
+			status, since = s, time.Now()
+		}
+		return false
+	})
+	moment := at.Format(time.RFC3339Nano)
+	p.Await(t, "recorded up to the moment", func() bool {
+		_, _, code := program.Run(t, program.Command(t, "status", "--from", file, "--at", moment))
+		return code == 0
+	})
+	if got := queuesOf(recorded("status", "--from", file, "--at", moment)); got != status || !strings.Contains(got, "deployment") {
+		t.Errorf("status of the recording:\n%s\nof the control plane:\n%s", got, status)
+	}
+	questions := [][]string{{"why", pod}, {"why", pod, "--changed", "-o", "json"}, {"trace", "deploy/" + web}, {"trace", "Deployment.apps", web, "--controller", "replicaset"}}
+	for _, q := range questions {
+		want := live(q...)
+		if got := recorded(append(q, "--from", file, "--at", moment)...); got != want {
+			t.Errorf("%q of the recording:\n%s\nof the control plane:\n%s", q, got, want)
+		}
+	}
+	early := program.Command(t, "why", pod, "--from", file, "--at", "0s")
+	program.RequireFailure(t, early, 1, "no such object in the recorded history up to ")
+
+	want := live(questions[0]...)
+	p.Stop(t, syscall.SIGTERM)
+	if got := recorded("why", pod, "--from", file); got != want {
+		t.Errorf("at the end of the recording:\n%s\nof the control plane:\n%s", got, want)
+	}
+	if got := recorded("status", "--from", file); !strings.Contains(got, " is ready") {
+		t.Errorf("the status before the control plane stopped:\n%s", got)
+	}
+	if err := os.Truncate(file, 20_000); err != nil { // as if it had been killed
+		t.Fatal(err)
+	}
+	stdout, stderr, code := program.Run(t, program.Command(t, "status", "--from", file))
+	if code != 0 || !strings.Contains(stdout, " is ") || !strings.Contains(stderr, "is cut: what is before it is shown") {
+		t.Errorf("of a cut recording: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// queuesOf returns the table of the queues.
+func queuesOf(status string) string {
+	_, table, _ := strings.Cut(status, "\n\n")
+	table, _, _ = strings.Cut(table, "\n\nCLIENT")
+	return table
+}
+
+func TestUnusableRecordings(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const header = `{"kind":"ctrlplane","version":1,"time":"2026-07-01T12:00:00Z"}` + "\n"
+	good := write("good", header+`{"seq":1,"time":"2026-07-01T12:00:01Z","kind":"controllerChanged","controller":"a","state":"running"}`+"\n")
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"missing":   {[]string{"status", "--from", filepath.Join(folder, "none")}, 1, "none: no such file or directory"},
+		"folder":    {[]string{"status", "--from", folder}, 1, "the folder has no events.jsonl: name the folder of a finished"},
+		"empty":     {[]string{"why", "pod/x", "--from", write("empty", "")}, 1, "it is empty: name a recording"},
+		"damaged":   {[]string{"trace", "pod/x", "--from", write("damaged", header+"{\n{}\n")}, 1, "line 2 is damaged: unexpected end of JSON input"},
+		"future":    {[]string{"status", "--from", write("future", strings.Replace(header, ":1,", ":9,", 1))}, 1, "its format has version 9, and this ctrlplane reads version 1: use a newer ctrlplane"},
+		"other":     {[]string{"status", "--from", write("other", "apiVersion: v1\n")}, 1, "not a recording: its first line"},
+		"at alone":  {[]string{"status", "--at", "1s"}, 2, "--at needs --from: name a recording, or leave it out"},
+		"at":        {[]string{"status", "--from", good, "--at", "noon"}, 2, `--at: "noon" is not a time: use one such as `},
+		"beyond":    {[]string{"status", "--from", good, "--at", "1h"}, 2, `--at: "1h" is not in the recording, which goes from `},
+		"name":      {[]string{"status", "--from", good, "--name", "x"}, 2, "--from excludes --name and --data-dir"},
+		"follow":    {[]string{"trace", "pod/x", "-f", "--from", good}, 2, "--follow and --from exclude each other"},
+		"kind":      {[]string{"why", "po/x", "--from", good}, 2, `unknown kind "po": it is not in the recording: the recording has no short names`},
+		"overwrite": {[]string{"up", "--record", write("notes", "mine\n")}, 1, "notes exists and is not a recording: choose another name"},
+		"replace":   {[]string{"up", "--record", good}, 1, "good exists, and may still be written: choose another name, or move the recording away"},
+		"no folder": {[]string{"up", "--record", filepath.Join(folder, "none", "x")}, 1, "--record: "},
+		"limit":     {[]string{"up", "--record", "x", "--record-limit", "1Ki"}, 2, `--record-limit "1Ki": not a size from 4Mi to 1024Mi: use one such as 64Mi`},
+		"no file":   {[]string{"up", "--record-limit", "10Mi"}, 2, "--record: missing file: name one"},
+	} {
+		t.Run(name, func(t *testing.T) { program.RequireFailure(t, program.Command(t, c.args...), c.code, c.want) })
+	}
+}

@@ -1,0 +1,91 @@
+//go:build unix
+
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
+)
+
+// goSnippet is the file around a snippet in Go.
+type goSnippet struct {
+	module  string // folder of the module that compiles it
+	imports []string
+	// before and after are around the snippet, in which elision stands for "…".
+	before, elision, after string
+}
+
+// goSnippets are the snippets in Go, by page and the first line.
+var goSnippets = map[string]goSnippet{
+	"library.md: srv := &ctrlplane.Server{ // ephemeral, on a free loopback port": {
+		imports: []string{`"context"`, `"k8s.io/client-go/kubernetes"`, `"github.com/ctrlplane/ctrlplane"`},
+		before:  "func snippet(ctx context.Context) error {", after: "_ = client\nreturn err\n}",
+	},
+	"operators.md: mgr, err := ctrl.NewManager(cfg, options)": {
+		module:  "examples/operator",
+		imports: []string{`ctrl "sigs.k8s.io/controller-runtime"`, `"k8s.io/client-go/rest"`, `"github.com/ctrlplane/ctrlplane/instrument"`},
+		before:  "func snippet(cfg *rest.Config, options ctrl.Options) error {", after: "_ = mgr\nreturn nil\n}",
+	},
+	"testing.md: func TestMain(m *testing.M) {": {
+		imports: []string{`"testing"`, `metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest"`},
+		elision: "_, _ = pods, err",
+	},
+	"testing.md: ctrlplanetest.Main(m, ctrlplanetest.Options{Backend: inprocess.Backend{}})": {
+		imports: []string{`"testing"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest/inprocess"`},
+		before:  "func TestMain(m *testing.M) {", after: "}",
+	},
+}
+
+func snippetKey(page string, b snippets.Block) string {
+	first, _, _ := strings.Cut(b.Text, "\n")
+	return page + ": " + first
+}
+
+// TestGoSnippetsCompile compiles the snippets in Go as packages of their module, which the
+// compiler finds through an overlay.
+func TestGoSnippetsCompile(t *testing.T) {
+	compiled := 0
+	for page, blocks := range pages(t) {
+		for _, b := range blocks {
+			if s, ok := goSnippets[snippetKey(page, b)]; ok {
+				s.compile(t, b)
+				compiled++
+			}
+		}
+	}
+	if compiled != len(goSnippets) {
+		t.Errorf("%d snippets were compiled, goSnippets has %d", compiled, len(goSnippets))
+	}
+}
+
+func (s goSnippet) compile(t *testing.T, b snippets.Block) {
+	t.Helper()
+	module, err := filepath.Abs(filepath.Join(root, s.module))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("package snippet\n\nimport (\n%s\n)\n\n%s\n%s\n%s\n", strings.Join(s.imports, "\n"), s.before, strings.ReplaceAll(b.Text, "…", s.elision), s.after)
+	file, overlayFile := filepath.Join(t.TempDir(), "snippet.go"), filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(module, "snippet", "snippet.go"): file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "./snippet")
+	cmd.Dir = module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v: %s", b, err, out)
+	}
+}

@@ -1,0 +1,121 @@
+package learn
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// pacedReader presses Enter at each prompt, and notes how many rows were printed since the
+// last one.
+type pacedReader struct {
+	screen  bytes.Buffer
+	count   func(string) int
+	screens []string
+}
+
+func (p *pacedReader) Read(b []byte) (int, error) {
+	p.screens = append(p.screens, p.screen.String())
+	p.screen.Reset()
+	b[0] = '\n'
+	return 1, nil
+}
+
+// screensOf returns what a reader sees from one prompt to the next.
+func screensOf(t *testing.T, l *Lesson, step *Step, columns, rows int) []string {
+	t.Helper()
+	p := &pacedReader{}
+	mode := ui.Mode{Width: func() int { return columns }}
+	r := &runner{lesson: l, shell: &shell{namespace: l.Namespace(), dir: t.TempDir()}}
+	r.console = &console{style: style{mode}, out: &p.screen, in: newInput(io.Reader(p)), rows: func() int { return rows }}
+	p.count = r.countRows
+	defer r.in.close()
+	prompt := func(part Part) {
+		switch part := part.(type) {
+		case *Do:
+			if _, err := r.readCommandLine(t.Context(), r.shellPrompt()); err != nil {
+				t.Fatal(err)
+			}
+			r.printPassed(part.Until)
+		case *Ask:
+			if _, err := r.readLine(t.Context(), "Answer: "); err != nil {
+				t.Fatal(err)
+			}
+			r.printRight(part)
+		}
+	}
+	r.printf("\n%s\n\n", step.Title)
+	for _, part := range step.Parts {
+		text := ""
+		switch part := part.(type) {
+		case Prose:
+			text = r.renderMarkdown(part.Text) + "\n"
+		case *Code:
+			text = r.renderCode(part) + "\n"
+		case *Do:
+			text = r.formatTask(part)
+		case *Show:
+			text = r.formatShown(part, strings.Repeat("shown\n", 200), "a command")
+		case *Ask:
+			text = r.formatQuestion(part)
+		}
+		if err := r.printPaged(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		prompt(part)
+	}
+	return append(p.screens, p.screen.String())
+}
+
+// What a step says from one prompt to the next fits on a projector.
+func TestEveryStepFitsOnTheScreen(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{100, 30}, {80, 24}} {
+		for _, l := range all {
+			for _, step := range l.Steps {
+				for i, screen := range screensOf(t, l, step, size[0], size[1]) {
+					if rows := (style{ui.Mode{Width: func() int { return size[0] }}}).countRows(screen); rows > size[1] {
+						t.Errorf("%dx%d: %s, step %q, screen %d has %d rows:\n%s", size[0], size[1], l.Name, step.Title, i+1, rows, screen)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Most of a lesson is not interrupted: a step is short enough, or has tasks in between.
+func TestLessonsAreSeldomPaged(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		for _, step := range l.Steps {
+			stops := 0
+			for _, part := range step.Parts {
+				switch part.(type) {
+				case *Do, *Ask:
+					stops++
+				}
+			}
+			if extra := len(screensOf(t, l, step, 100, 30)) - 1 - stops; extra > 5 {
+				t.Errorf("%s, step %q: the reader has to press Enter %d times in it", l.Name, step.Title, extra)
+			}
+		}
+	}
+}
+
+func TestCountRows(t *testing.T) {
+	s := style{ui.Mode{Width: func() int { return 10 }}}
+	for text, want := range map[string]int{"": 0, "a": 0, "a\n": 1, "0123456789\n": 1, "0123456789a\n": 2, "\x1b[1m0123456789\x1b[m\nb\n": 2} {
+		if got := s.countRows(text); got != want {
+			t.Errorf("%q: got %d, want %d", text, got, want)
+		}
+	}
+}

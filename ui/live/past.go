@@ -1,0 +1,320 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
+)
+
+// The past is shown by the same functions as the present: a moment of a recording is a
+// source, from which the view pulls. The recording is a file, or what the view has kept.
+
+// past is the moment that the view shows instead of the present. It is a value.
+type past struct {
+	recording *replay.Recording
+	position  replay.Position
+	playing   bool
+	speed     int       // index in playSpeeds
+	playedAt  time.Time // tick at which the position was reached
+}
+
+// playSpeeds are the speeds of playing.
+var playSpeeds = []struct {
+	factor float64
+	name   string
+}{{0.1, "1/10"}, {0.2, "1/5"}, {0.5, "1/2"}, {1, "1"}, {2, "2"}, {5, "5"}, {10, "10"}, {60, "60"}}
+
+const (
+	normalSpeed = 3 // index in playSpeeds
+	shortMove   = time.Second
+	longMove    = 10 * time.Second
+)
+
+func canLookBack(m model) bool { return m.past == nil && m.kept != nil && m.hasSnapshot }
+
+// shownSource returns what the view shows: the source, or a moment of the past.
+func (m model) shownSource() observe.Source {
+	if m.past != nil {
+		return m.past.recording.At(m.past.position)
+	}
+	return m.source
+}
+
+// keepSnapshot keeps a snapshot of the present, to go back to.
+func (m model) keepSnapshot(s observe.Snapshot) {
+	if m.kept != nil {
+		// A snapshot that JSON cannot express is not kept: nothing else depends on it.
+		_ = m.kept.Add(s)
+	}
+}
+
+// pastResult is the message with what the view has kept.
+type pastResult struct {
+	recording *replay.Recording
+	err       error
+}
+
+// lookBack goes from the present to the past.
+func (m model) lookBack() (model, tea.Cmd) {
+	if !canLookBack(m) {
+		m.message = "nothing was kept yet to go back to"
+		return m, nil
+	}
+	m.message = "reading the records" + m.theme.ellipsis()
+	outer, source, kept := m.ctx, m.source, m.kept
+	return m, func() tea.Msg {
+		ctx, cancel := context.WithTimeout(outer, pullTimeout)
+		defer cancel()
+		page, err := source.Records(ctx, observe.Query{Reads: true, Causes: true})
+		if err != nil {
+			return pastResult{err: err}
+		}
+		recording, err := kept.Recording(page.Records)
+		return pastResult{recording, err}
+	}
+}
+
+// applyPast shows the moment before the present, unless the user has gone there already.
+func (m model) applyPast(r pastResult) model {
+	m.message = ""
+	if r.err != nil {
+		m.message = words.OneLine(r.err.Error())
+		return m
+	}
+	if m.past != nil {
+		return m
+	}
+	p := past{recording: r.recording, speed: normalSpeed, playedAt: m.now}
+	p.position = p.recording.Seek(m.snapshot.Time.Add(-shortMove))
+	m.past, m.frozen, m.pullError = &p, false, ""
+	m.confirming, m.askingQuit, m.held = nil, false, nil
+	m.generation++
+	return m.restartStreams().pullMoment()
+}
+
+// backToNow leaves the past.
+func (m model) backToNow() (model, tea.Cmd) {
+	if m.source == nil {
+		return m.showMoment(m.past.recording.End(), false), nil
+	}
+	m.past = nil
+	m.generation++
+	m = m.restartStreams()
+	m.pulling, m.pullStarted, m.retryAt = true, m.now, time.Time{}
+	return m, m.pullCmd(m.neededPull())
+}
+
+// pullMoment pulls from the past, which is in memory.
+func (m model) pullMoment() model {
+	w := pullRequest{snapshot: true, queries: m.shownQueries()}
+	result := pullFrom(m.ctx, m.shownSource(), w)
+	pulling := m.pulling
+	m = m.applyPull(pullResult{snapshot: result.snapshot, pages: result.pages, err: result.err, generation: m.generation})
+	m.pulling = pulling // of the present
+	return m
+}
+
+// showMoment shows another moment of the past.
+func (m model) showMoment(to replay.Position, playing bool) model {
+	p := *m.past
+	back := to.Before(p.position)
+	p.position, p.playing, p.playedAt = to, playing, m.now
+	m.past = &p
+	if back { // later records have not happened
+		m = m.restartStreams()
+	}
+	m = m.pullMoment()
+	if back {
+		m = m.arrangeRows(true)
+	}
+	return m
+}
+
+// playOn shows the moment that playing has reached.
+func (m model) playOn() model {
+	p := m.past
+	if !p.playing {
+		return m
+	}
+	if p.playedAt.IsZero() { // it begins now
+		begun := *p
+		begun.playedAt, m.past = m.now, &begun
+		return m
+	}
+	passed := time.Duration(float64(m.now.Sub(p.playedAt)) * playSpeeds[p.speed].factor)
+	to := p.recording.Seek(p.position.At.Add(passed))
+	return m.showMoment(to, to.At.Before(p.recording.End().At))
+}
+
+// performInPast applies the action of a key that means something else in the past, or
+// nothing.
+func (m model) performInPast(a action) (model, tea.Cmd, bool) {
+	p := m.past
+	switch a {
+	case timeBack:
+		m = m.moveInTime(-shortMove)
+	case timeForward:
+		m = m.moveInTime(shortMove)
+	case timeBackLong:
+		m = m.moveInTime(-longMove)
+	case timeForwardLong:
+		m = m.moveInTime(longMove)
+	case timeStart:
+		m = m.showMoment(p.recording.Begin(), false)
+	case timeNow:
+		next, cmd := m.backToNow()
+		return next, cmd, true
+	case timePlay:
+		m = m.togglePlay()
+	case timeSlower, timeFaster:
+		m = m.changePlaySpeed(a)
+	case nextRecord, previousRecord:
+		m = m.stepRecord(a)
+	case timeGo:
+		m.typingTime, m.timeInput = true, ""
+	case pauseResume, stopStart, stepOnce, slower, faster:
+		m.message = m.pastReason("a controller cannot be changed")
+	case openPage:
+		m.message = m.pastReason("a page cannot be served")
+	case browse:
+		m.message = m.pastReason("objects cannot be listed")
+	case toggleYAML:
+		m.message = m.pastReason("the YAML of objects is not recorded")
+	default:
+		return m, nil, false
+	}
+	return m, nil, true
+}
+
+// pastReason says why something is impossible, and what to do.
+func (m model) pastReason(what string) string {
+	if m.source == nil {
+		return what + ": this is a recording"
+	}
+	return what + ": this is the past, End goes back to now"
+}
+
+// moveInTime moves by a duration, and pauses.
+func (m model) moveInTime(by time.Duration) model {
+	p := m.past
+	switch at := p.position.At.Add(by); {
+	case by > 0 && !p.position.At.Before(p.recording.End().At):
+		m.message = "this is the end of the recording"
+		if m.source != nil {
+			m.message = "nothing later was read: End goes to now"
+		}
+	case by < 0 && !p.position.At.After(p.recording.Begin().At):
+		m.message = "nothing earlier was kept"
+	default:
+		return m.showMoment(p.recording.Seek(at), false)
+	}
+	return m
+}
+
+func (m model) togglePlay() model {
+	p := *m.past
+	p.playing, p.playedAt = !p.playing, m.now
+	if p.playing && !p.position.At.Before(p.recording.End().At) {
+		m.message = "this is the end of the recording: Home goes to its beginning"
+		return m
+	}
+	m.past = &p
+	return m
+}
+
+func (m model) changePlaySpeed(a action) model {
+	m = m.playOn() // up to here at the speed before
+	p := *m.past
+	if a == timeSlower {
+		p.speed--
+	} else {
+		p.speed++
+	}
+	if p.speed < 0 || p.speed >= len(playSpeeds) {
+		m.message = "the speed is " + playSpeeds[m.past.speed].name + " already"
+		return m
+	}
+	m.past = &p
+	return m
+}
+
+// stepRecord goes to the next or the previous record that the lower pane shows.
+func (m model) stepRecord(a action) model {
+	s := m.currentScreen()
+	query, keep := s.feed.query, m.recordFilter(s.kind)
+	shown := func(r *observe.Record) bool {
+		return query.Match(r) && keep(r.Event) && (s.feed.filter == "" || containsWords(describeRecord(*r).filterText(), s.feed.filter))
+	}
+	find, none := m.past.recording.Next, "no later record"
+	if a == previousRecord {
+		find, none = m.past.recording.Previous, "no earlier record"
+	}
+	to, ok := find(m.past.position, shown)
+	if !ok {
+		m.message = none
+		return m
+	}
+	return m.showMoment(to, false)
+}
+
+// editTime handles a key pressed while a time is typed.
+func (m model) editTime(msg tea.KeyPressMsg) model {
+	switch msg.String() {
+	case "enter":
+		m.typingTime = false
+		to, err := m.past.recording.Find(m.timeInput, m.zone)
+		if err != nil {
+			m.message = words.OneLine(err.Error())
+			return m
+		}
+		return m.showMoment(to, false)
+	case "esc":
+		m.typingTime = false
+	case "ctrl+u":
+		m.timeInput = ""
+	case "backspace":
+		if r := []rune(m.timeInput); len(r) > 0 {
+			m.timeInput = string(r[:len(r)-1])
+		} else {
+			m.typingTime = false
+		}
+	default:
+		m.timeInput += words.StripControls(msg.Text)
+	}
+	return m
+}
+
+// pastLine says in the header that this is the past, and when.
+func (m model) pastLine() line {
+	p := m.past
+	mark := m.theme.pickGlyph("⏸", "paused")
+	if p.playing {
+		mark = m.theme.pickGlyph("▶", "playing") + " " + m.theme.pickGlyph(playSpeeds[p.speed].name+"×", playSpeeds[p.speed].name+"x")
+	}
+	stamp := p.position.At.In(m.zone).Format("15:04:05.0")
+	if m.source == nil {
+		began := p.recording.Begin().At
+		return line{
+			{"REPLAY " + mark, highlight}, {" " + stamp, caution},
+			{fmt.Sprintf(" %s of %s  ", formatClock(p.position.At.Sub(began)), formatClock(p.recording.Took())), faint},
+		}
+	}
+	return line{
+		{"PAST " + mark, highlight}, {" " + stamp, caution}, {" " + formatClock(m.now.Sub(p.position.At)) + " ago  ", faint},
+	}
+}
+
+// formatClock formats a duration as minutes and seconds, with hours if there are any.
+func formatClock(d time.Duration) string {
+	s := max(int(d/time.Second), 0)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
