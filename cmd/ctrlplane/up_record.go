@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ type upRecord struct {
 	flags       *pflag.FlagSet
 	bytes       int64
 
+	file     *os.File
 	mu       sync.Mutex // of the stages of a start
 	start    func(*ctrlplane.Server) *replay.Recorder
 	recorder *replay.Recorder // nil until there is an observer
@@ -25,7 +27,7 @@ type upRecord struct {
 
 func (r *upRecord) addFlags(f *pflag.FlagSet) {
 	r.flags = f
-	f.StringVar(&r.path, "record", "", "record to a file what the live view shows, for \"top --replay\" and --from of other verbs")
+	f.StringVar(&r.path, "record", "", "record to a new file what the live view shows, for \"top --replay\" and --from of other verbs")
 	f.StringVar(&r.limit, "record-limit", "64Mi", "size of that recording; when it is reached the older half is dropped")
 }
 
@@ -55,6 +57,7 @@ func (r *upRecord) open(warn func(string)) error {
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}
+	r.file = file
 	r.start = func(s *ctrlplane.Server) *replay.Recorder {
 		return replay.Start(replay.Config{
 			Source: s.Observer(), File: file, Limit: r.bytes, Resources: servedResources(s),
@@ -77,7 +80,11 @@ func (r *upRecord) begin(s *ctrlplane.Server) {
 func (r *upRecord) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.recorder != nil {
+	switch {
+	case r.recorder != nil:
 		_ = r.recorder.Close()
+	case r.file != nil: // nothing was recorded: the next attempt finds the name free
+		_ = r.file.Close()
+		_ = os.Remove(r.path)
 	}
 }

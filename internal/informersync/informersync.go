@@ -95,6 +95,9 @@ type informerTarget struct {
 func (l informerTarget) isBehind() bool {
 	version := l.informer.GetStore().LastStoreSyncResourceVersion()
 	if version == "" {
+		if !l.informer.HasSynced() {
+			return true // the first list may be queued: then the store is empty
+		}
 		// The feature gate AtomicFIFO is off. The store may be behind this by what is queued.
 		version = l.informer.LastSyncResourceVersion()
 	}

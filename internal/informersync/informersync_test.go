@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
 )
 
 // The wait ends when the store holds the object, and not before.
@@ -98,4 +99,29 @@ func TestWaitMetadata(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// queuedInformer is an informer whose reflector has received its first list, which no one
+// has taken from the queue yet: the store is empty.
+type queuedInformer struct {
+	cache.SharedIndexInformer
+	store  cache.Indexer
+	synced bool
+}
+
+func (i queuedInformer) GetStore() cache.Store           { return i.store }
+func (i queuedInformer) HasSynced() bool                 { return i.synced }
+func (i queuedInformer) LastSyncResourceVersion() string { return "7" }
+
+// A first list that is still queued is not in the store: what reads from the store, as the
+// authorizer does, would find nothing.
+func TestQueuedListIsBehind(t *testing.T) {
+	i := queuedInformer{store: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)}
+	if target := (informerTarget{informer: i, revision: 7}); !target.isBehind() {
+		t.Error("an informer with an empty store counts as caught up")
+	}
+	i.synced = true // the feature gate AtomicFIFO is off
+	if target := (informerTarget{informer: i, revision: 7}); target.isBehind() {
+		t.Error("an informer whose store does not know its revision counts as behind for ever")
+	}
 }

@@ -5,49 +5,44 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // Create creates the file of a bounded recording, which only its owner can read. It
-// replaces an earlier recording, but no other file.
+// replaces nothing: an earlier recording may still be written.
 func Create(path string) (*os.File, error) {
 	file, err := create(path)
 	if err != nil {
-		return nil, usage.Errorf("%s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
 	}
 	return file, nil
 }
 
 func create(path string) (*os.File, error) {
-	if err := checkReplaceable(path); err != nil {
+	if _, err := os.Lstat(olderFile(path)); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = existsError(olderFile(path))
+		}
 		return nil, err
 	}
-	if err := os.Remove(olderFile(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, existsError(path)
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return file, err
 }
 
-// checkReplaceable fails unless the file and the one that it may continue are recordings,
-// empty, or missing.
-func checkReplaceable(path string) error {
-	for _, name := range []string{path, olderFile(path)} {
-		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return errors.New("it exists and is not a file: choose another name")
-		}
-		if info.Size() > 0 && !isRecording(name) {
-			return fmt.Errorf("%s exists and is not a recording: choose another name", info.Name())
-		}
+// existsError says what to do about a file that exists.
+func existsError(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return errors.New("it exists and is not a file: choose another name")
+	case err == nil && isRecording(path):
+		return fmt.Errorf("%s exists, and may still be written: choose another name, or move the recording away", info.Name())
+	case err == nil:
+		return fmt.Errorf("%s exists and is not a recording: choose another name", info.Name())
 	}
-	return nil
+	return err
 }
 
 func isRecording(path string) bool {
@@ -56,6 +51,10 @@ func isRecording(path string) bool {
 		return false
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 { // nothing was written to it so far
+		return true
+	}
 	h, err := headerOf(f)
 	return err == nil || h.Kind == headerKind
 }

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // MaxSize is the size of the largest recording that is read: all of its records are kept
@@ -26,7 +24,7 @@ func olderFile(path string) string { return path + ".1" }
 func Open(path string) (*Recording, error) {
 	r, err := open(path)
 	if err != nil {
-		return nil, usage.Errorf("recording %s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("recording %s: %w", path, withoutPath(err))
 	}
 	return r, nil
 }

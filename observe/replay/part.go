@@ -41,15 +41,26 @@ func (p *partWriter) Write(data []byte) (int, error) {
 }
 
 // rotate begins the next file. The one before gets the name of the older one, which is
-// removed.
+// removed. It fails if another file has its name, which may be another recording.
 func (p *partWriter) rotate() error {
+	named, err := os.Stat(p.path)
+	if err != nil {
+		return err
+	}
+	written, err := p.file.Stat()
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(named, written) {
+		return errors.New("another process has replaced the file")
+	}
 	if err := errors.Join(p.Flush(), p.file.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(p.path, olderFile(p.path)); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

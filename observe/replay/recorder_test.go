@@ -148,29 +148,57 @@ func requireNewest(t *testing.T, r *Recording, last uint64) {
 	}
 }
 
-func TestCreateReplacesRecordingsOnly(t *testing.T) {
+// TestCreateReplacesNothing: not an earlier recording either, which another process may
+// still write, or of which only the older half is left.
+func TestCreateReplacesNothing(t *testing.T) {
 	folder := t.TempDir()
-	other := filepath.Join(folder, "notes.txt")
-	if err := os.WriteFile(other, []byte("mine\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]string{other: "notes.txt exists and is not a recording: choose another name", folder: "it exists and is not a file"} {
-		if _, err := Create(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
-	}
-	if data, err := os.ReadFile(other); err != nil || string(data) != "mine\n" {
-		t.Errorf("the file has %q, %v", data, err)
-	}
-	for range 2 {
-		f, err := Create(filepath.Join(folder, "recording.jsonl"))
-		if err == nil {
-			_, err = f.WriteString(toJSONLine(t, NewHeader(start)))
-			err = errors.Join(err, f.Close())
-		}
-		if err != nil {
+	const content = "mine\n"
+	header := toJSONLine(t, NewHeader(start))
+	for name, c := range map[string]struct{ file, content, want string }{
+		"other":   {"notes.txt", content, "notes.txt exists and is not a recording: choose another name"},
+		"earlier": {"day.jsonl", header, "day.jsonl exists, and may still be written: choose another name, or move the recording away"},
+		"begun":   {"begun.jsonl", "", "begun.jsonl exists, and may still be written: "},
+		"older":   {"week.jsonl.1", header, "week.jsonl.1 exists, and may still be written: "},
+	} {
+		path := filepath.Join(folder, c.file)
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := Create(strings.TrimSuffix(path, ".1")); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != c.content {
+			t.Errorf("%s: the file has %q, %v", name, data, err)
+		}
+	}
+	if _, err := Create(folder); err == nil || !strings.Contains(err.Error(), "it exists and is not a file") {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+// TestRotationSparesAnotherFile removes the file of a recording, and begins another one of
+// that name.
+func TestRotationSparesAnotherFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	file, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := newPartWriter(file, 20_000)
+	if err := os.Remove(path); err != nil {
+		t.Skip("this system does not remove open files:", err)
+	}
+	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.rotate(); err == nil || !strings.Contains(err.Error(), "another process has replaced the file") {
+		t.Errorf("rotate: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "another" {
+		t.Errorf("the file has %q, %v", data, err)
 	}
 }
 
