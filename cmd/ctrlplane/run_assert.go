@@ -167,8 +167,11 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	}
 	r.report.setState(state)
 	bad, _ := state.NotHealthy()
-	for _, line := range bad {
-		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", line)
+	for _, object := range bad {
+		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", object.Line)
+		for _, line := range object.Logs {
+			fmt.Fprintf(stderr, "  %s\n", line)
+		}
 	}
 	if failure := r.assertions.healthFailure(state, r.settle); failure != "" {
 		return []string{failure}

@@ -95,6 +95,9 @@ func (s *xmlSuite) addCase(c testCase) {
 		if c.details != "" {
 			one.Failure.Text += "\n" + c.details
 		}
+		for _, line := range logText(c.logs) {
+			one.Failure.Text += "\n" + line
+		}
 	case c.skipped != "":
 		s.Skipped++
 		one.Skipped = &xmlMessage{Message: c.skipped}
