@@ -129,6 +129,12 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 		p.log.Debug("observe", "err", err)
 	}
 	v.MemoryBytes, v.CPU = usage.Memory, usage.CPU
+	closing := false
+	select {
+	case <-p.closing:
+		closing, v.State = true, observe.Stopping
+	default:
+	}
 	if !p.ready.Load() { // the fields below are not final
 		return v
 	}
@@ -136,11 +142,9 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 	if s := p.startState.Load(); s != nil {
 		v.Restoring = s.IsRestoring()
 	}
-	v.State, v.URL, v.DataDir, v.Requests = observe.Ready, p.url, p.dir.Path(), p.api.RequestCount()
-	select {
-	case <-p.closing:
-		v.State = observe.Stopping
-	default:
+	v.URL, v.DataDir, v.Requests = p.url, p.dir.Path(), p.api.RequestCount()
+	if !closing {
+		v.State = observe.Ready
 		v.EtcdRevision, v.EtcdBytes = p.etcd.server.Size()
 	}
 	return v

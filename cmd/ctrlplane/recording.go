@@ -129,7 +129,7 @@ func (s *recordedSource) unknownKind(kind string) error {
 }
 
 func (s *recordedSource) explainMissing(_ context.Context, about observe.Object, err error) error {
-	return fmt.Errorf("%w up to %s: check its name and namespace, and --at", err, s.Time().Format(time.RFC3339))
+	return fmt.Errorf("%w up to %s: check its name and namespace, and --at", err, s.Time().Local().Format(time.RFC3339))
 }
 
 // servedResources returns a function that returns what a control plane serves, once it is

@@ -164,13 +164,13 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	}
 	r.signals = listenForSignals()
 	defer r.signals.stop()
-	if err := r.loadApplied(); err != nil {
-		return exitFailure, err
-	}
 	if err := r.report.open(r.up, args); err != nil {
 		return exitFailure, err
 	}
 	defer func() { code, err = r.finish(code, err) }()
+	if err := r.loadApplied(); err != nil {
+		return exitFailure, err
+	}
 	c, err := newCommandProcess(args)
 	if err != nil {
 		return startExitCode(err), err

@@ -90,18 +90,16 @@ func (a *runAssertions) check(ctx context.Context, src observe.Source) ([]assert
 	return assert.Check(a.rules, now, page.Records), nil
 }
 
-// healthFailure returns why --healthy does not hold; empty if it does or was not given.
-func (a *runAssertions) healthFailure(s *report.State, settled bool) string {
+// healthFailure returns why --healthy does not hold; empty if it does.
+func healthFailure(s *report.State, settled bool) string {
 	bad, of := s.NotHealthy()
 	switch {
-	case !a.healthy:
-		return ""
 	case len(bad) > 0 && !settled:
-		return fmt.Sprintf("--healthy: %s: add --settle if controllers were not done yet", notHealthy(len(bad), of))
+		return fmt.Sprintf("%s: add --settle if controllers were not done yet", notHealthy(len(bad), of))
 	case len(bad) > 0:
-		return fmt.Sprintf("--healthy: %s", notHealthy(len(bad), of))
+		return notHealthy(len(bad), of)
 	case s.Incomplete() != nil:
-		return "--healthy: " + s.Incomplete().Error()
+		return s.Incomplete().Error()
 	}
 	return ""
 }
@@ -158,6 +156,9 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	if !r.needsState() {
 		return nil
 	}
+	if r.report.report != nil {
+		r.report.report.RecordEnd(ctx)
+	}
 	state := report.ReadState(ctx, r.up.server.RESTConfig(), r.applied)
 	if r.report.report != nil {
 		r.report.report.SetState(ctx, state)
@@ -167,13 +168,21 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	}
 	r.report.setState(state)
 	bad, _ := state.NotHealthy()
-	for _, line := range bad {
-		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", line)
+	for _, object := range bad {
+		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", object.Line)
+		for _, line := range object.Logs {
+			fmt.Fprintf(stderr, "  %s\n", line)
+		}
 	}
-	if failure := r.assertions.healthFailure(state, r.settle); failure != "" {
-		return []string{failure}
+	if !r.assertions.healthy {
+		return nil
 	}
-	return nil
+	failure := healthFailure(state, r.settle)
+	r.report.addAssertions(assert.Result{Rule: assert.Healthy, Failure: failure})
+	if failure == "" {
+		return nil
+	}
+	return []string{assert.Healthy + ": " + failure}
 }
 
 // judgeControllers returns why assertions about controllers do not hold, and prints the
@@ -186,7 +195,7 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 	if err != nil {
 		return []string{"cannot check the assertions: " + err.Error()}
 	}
-	r.report.setAssertions(results)
+	r.report.addAssertions(results...)
 	for _, result := range results {
 		if result.Failure == "" {
 			continue

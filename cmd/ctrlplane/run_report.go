@@ -132,17 +132,27 @@ func (r *runReport) write(code int, err error) (int, error) {
 	return code, err
 }
 
-// setAssertions and setState record what was judged at the end.
-func (r *runReport) setAssertions(results []assert.Result) {
+// addAssertions and setState record what was judged at the end.
+func (r *runReport) addAssertions(results ...assert.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.outcome.Assertions = results
+	r.outcome.Assertions = append(r.outcome.Assertions, results...)
 }
 
 func (r *runReport) setState(s *report.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state = s
+}
+
+// healthAssertions counts the assertions about objects, of which another fact tells.
+func healthAssertions(results []assert.Result) (n int) {
+	for _, result := range results {
+		if result.Rule == assert.Healthy {
+			n++
+		}
+	}
+	return n
 }
 
 // printEnd prints how the run ended, in one line, the first time.
@@ -169,7 +179,7 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 			facts = append(facts, words.Count(of, "object")+" healthy")
 		}
 	}
-	if n := len(o.Assertions); n > 0 && passed {
+	if n := len(o.Assertions) - healthAssertions(o.Assertions); n > 0 && passed {
 		facts = append(facts, words.Count(n, "assertion")+" held")
 	}
 	if len(facts) > 0 {

@@ -18,6 +18,7 @@ import (
 
 // The names of the assertions, as flags of "ctrlplane run".
 const (
+	Healthy        = "--healthy" // of objects, not checked here
 	MaxConflicts   = "--max-conflicts"
 	MaxFailedSyncs = "--max-failed-syncs"
 	NoHotLoop      = "--no-hot-loop"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -48,6 +49,7 @@ type Config struct {
 // of OnRecord.
 type Recorder struct {
 	config Config
+	mu     sync.Mutex // of the steps; guards what they change
 	out    *partWriter
 	state  encoder
 
@@ -76,13 +78,29 @@ func Start(c Config) *Recorder {
 
 func (r *Recorder) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		r.step(ctx)
-		until, cancel := context.WithDeadline(ctx, r.snapshotAt.Add(snapshotInterval))
+		after, next := r.lockedStep(ctx)
+		until, cancel := context.WithDeadline(ctx, next)
 		// It returns early when there are records, and its error is that the time is over.
-		_ = r.config.Source.Wait(until, r.after)
+		_ = r.config.Source.Wait(until, after)
 		cancel()
 		sleepContext(ctx, gatherInterval)
 	}
+}
+
+// lockedStep returns the last record that is written, and when a snapshot is due.
+func (r *Recorder) lockedStep(ctx context.Context) (after uint64, next time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.step(ctx)
+	return r.after, r.snapshotAt.Add(snapshotInterval)
+}
+
+// Capture writes a snapshot now, besides those that are written from time to time.
+func (r *Recorder) Capture(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.snapshotAt = time.Time{}
+	r.step(ctx)
 }
 
 // step writes the new records and, if it is time, a snapshot.
@@ -251,6 +269,8 @@ func (r *Recorder) fail(err error) {
 func (r *Recorder) Close() error {
 	r.stop()
 	<-r.ended
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.writeRemaining()
 	r.fail(r.out.Close())
 	return r.err

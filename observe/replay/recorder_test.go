@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -280,3 +281,48 @@ func TestBufferKeepsTheNewest(t *testing.T) {
 }
 
 const time1 = 3600e9 // an hour
+
+// stateSource has a snapshot that the test changes.
+type stateSource struct {
+	fakeSource
+	mu sync.Mutex
+}
+
+func (s *stateSource) set(now observe.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = now
+}
+
+func (s *stateSource) Snapshot(context.Context) (observe.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now, nil
+}
+
+// TestCaptureIsTheLastMoment settles and stops between two snapshots: the default moment
+// of the recording is the captured one.
+func TestCaptureIsTheLastMoment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	file, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func(state observe.State, settled bool) observe.Snapshot {
+		return observe.Snapshot{Time: time.Now(), Process: observe.Process{State: state, Settled: settled}}
+	}
+	src := &stateSource{}
+	src.set(now(observe.Ready, false))
+	r := Start(Config{Source: src, File: file})
+	src.set(now(observe.Ready, true))
+	r.Capture(t.Context())
+	src.set(now(observe.Stopping, false))
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	recording := openTest(t, path)
+	s, err := recording.At(recording.Last()).Snapshot(t.Context())
+	if err != nil || s.Process.State != observe.Ready || !s.Process.Settled {
+		t.Errorf("the last moment is %+v, %v", s.Process, err)
+	}
+}

@@ -286,10 +286,14 @@ func TestUnknownLinesAreIgnored(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	zone := time.FixedZone("", 3600)
+	late := openTest(t, write(t, NewHeader(start), record(1, 6*time.Second), record(2, 10*time.Second)))
+	if p, err := late.Find("13:00", zone); err != nil || !p.At.Equal(at(6*time.Second)) {
+		t.Errorf("the minute in which it begins: %v, %v", p.At, err)
+	}
 	r := openTest(t, write(t, NewHeader(start), record(1, 500*time.Millisecond), record(2, 10*time.Second), record(3, 14*time.Hour)))
 	for text, want := range map[string]time.Duration{
 		"2026-07-01T12:00:05Z": 5 * time.Second, "2026-07-01T13:00:05.25+01:00": 5250 * time.Millisecond,
-		"13:00:05": 5 * time.Second, "13:00:00": 500 * time.Millisecond, "13:01": time.Minute, "13:00:05.123": 5123 * time.Millisecond, "01:30": 12*time.Hour + 30*time.Minute,
+		"13:00:05": 5 * time.Second, "13:00:00": 500 * time.Millisecond, "13:01": time.Minute, "13:00": 500 * time.Millisecond, "13:00:05.123": 5123 * time.Millisecond, "01:30": 12*time.Hour + 30*time.Minute,
 		"0s": 500 * time.Millisecond, "1m30s": 90500 * time.Millisecond,
 	} {
 		p, err := r.Find(text, zone)
@@ -302,6 +306,7 @@ func TestFind(t *testing.T) {
 		"yesterday": "is not a time", "-5s": "is not a time", "25:00": "is not a time", "5": "is not a time",
 		"15h":                  `"15h" is not in the recording, which goes from 2026-07-01T13:00:00+01:00 to 2026-07-02T03:00:00+01:00 (13h59m59.5s)`,
 		"2026-07-01T11:59:59Z": "is not in the recording",
+		"12:59":                "is not in the recording",
 	} {
 		if _, err := r.Find(text, zone); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

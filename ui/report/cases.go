@@ -16,9 +16,10 @@ import (
 // testCase is a test case in junit.xml: an object that should be healthy at the end.
 type testCase struct {
 	suite, name string
-	failure     string // why the object is not healthy; empty if it is
-	details     string // of the failure
-	skipped     string // why its health is unknown
+	failure     string         // why the object is not healthy; empty if it is
+	details     string         // of the failure
+	logs        []containerLog // follow the details
+	skipped     string         // why its health is unknown
 	seconds     float64
 }
 
@@ -38,8 +39,8 @@ var builtinObjects = map[string]bool{
 
 // objectCases returns a test case for each object of the manifests and for each
 // object in a user namespace that no other object controls. reasons maps UIDs of
-// unhealthy objects to the reason.
-func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string) []testCase {
+// unhealthy objects to the reason, logs those of containers to what they have printed.
+func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string, logs map[types.UID][]containerLog) []testCase {
 	var all []testCase
 	done := map[types.UID]bool{}
 	add := func(suite string, u *unstructured.Unstructured) {
@@ -47,6 +48,7 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 		c := testCase{suite: suite, name: health.RefOf(u).String()}
 		if bad {
 			c.failure = string(health.StateOf(u).Status) + ": " + reason
+			c.logs = logs[u.GetUID()]
 		}
 		done[u.GetUID()] = true
 		all = append(all, c)

@@ -38,10 +38,24 @@ func openFolder(path string) (*folder, error) {
 	if err == nil {
 		f.staging, err = os.MkdirTemp(abs, ".unfinished-*")
 	}
+	if err == nil {
+		err = f.removeEarlier()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a report to %s: %w: use another folder", path, withoutPath(err))
 	}
 	return f, nil
+}
+
+// removeEarlier removes the files of an earlier report: none of them can be taken for this
+// one's, however the run ends.
+func (f *folder) removeEarlier() error {
+	for _, name := range []string{PageFile, EventsFile, JUnitFile, ObjectsFile, LogFile, OutputFile} {
+		if err := os.Remove(filepath.Join(f.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(fmt.Errorf("%s: %w", name, withoutPath(err)), f.close())
+		}
+	}
+	return nil
 }
 
 // withoutPath strips the system call and the paths from err.

@@ -32,6 +32,28 @@ func TestLogIsPrivate(t *testing.T) {
 	}
 }
 
+// TestOpenRemovesAnEarlierReport: what ends before it has written its own must not seem to
+// have the results of another run.
+func TestOpenRemovesAnEarlierReport(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{PageFile, EventsFile, JUnitFile, ObjectsFile, LogFile, OutputFile, "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("earlier"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := openFolder(folder)
+	if err == nil {
+		err = f.close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 1 || left[0].Name() != "notes.txt" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestCopySince(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.log")

@@ -51,7 +51,7 @@ type (
 // manifests, and one per namespace.
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.Took.Seconds()}
-	if o.hasFailed() {
+	if o.commandFailed() { // assertions have test cases of their own
 		command.failure = o.resultWithReason()
 	}
 	all := xmlSuites{Name: "ctrlplane run", Time: formatSeconds(o.Took.Seconds())}
@@ -94,6 +94,9 @@ func (s *xmlSuite) addCase(c testCase) {
 		}
 		if c.details != "" {
 			one.Failure.Text += "\n" + c.details
+		}
+		for _, line := range logText(c.logs) {
+			one.Failure.Text += "\n" + line
 		}
 	case c.skipped != "":
 		s.Skipped++

@@ -22,7 +22,7 @@ type Outcome struct {
 	Began   time.Time
 	Took    time.Duration
 	Stages  []Stage // stages after the start: the command, the end
-	// Assertions are the results of what was asserted about the controllers.
+	// Assertions are the results of what was asserted about the objects and the controllers.
 	Assertions []assert.Result
 }
 
@@ -35,6 +35,11 @@ func (o *Outcome) Line() string {
 }
 
 func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
+
+// commandFailed reports whether the run has failed otherwise than by an assertion.
+func (o *Outcome) commandFailed() bool {
+	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil)
+}
 
 // signalNumber returns the signal that the exit code stands for; 0 if none.
 func (o *Outcome) signalNumber() int {

@@ -71,6 +71,16 @@ func (r *Report) Follow(src replay.Source, resources func(context.Context) ([]re
 	return nil
 }
 
+// RecordEnd records the state that the control plane has now, as the last one before it is
+// stopped: it may have settled since it was recorded last.
+func (r *Report) RecordEnd(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.recorder != nil {
+		r.recorder.Capture(ctx)
+	}
+}
+
 // SetState sets the state at the end. Until then the observer still has the records.
 func (r *Report) SetState(ctx context.Context, s *State) {
 	r.mu.Lock()

@@ -43,6 +43,9 @@ type unhealthyObject struct {
 	Reason string
 	Below  []unhealthyObject
 	Chain  []string // what led to the last change of the object, one line each
+	Logs   []containerLog
+
+	uid types.UID
 }
 
 // apiEvent is an Event object.
@@ -72,28 +75,42 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 	if err != nil {
 		return err
 	}
+	readLog, err := newLogReader(cfg)
+	if err != nil {
+		return err
+	}
 	s.objects, err = r.listAll(ctx)
 	if ctx.Err() != nil { // replaces one error per resource
 		err = context.Cause(ctx)
 	}
 	s.collectEvents()
 	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return waiter.Why(ctx, u) })
-	s.cases = objectCases(s.objects, applied, reasons)
+	logs := s.readLogs(ctx, readLog)
+	for i := range s.unhealthy {
+		s.unhealthy[i].Logs = logs[s.unhealthy[i].uid]
+	}
+	s.cases = objectCases(s.objects, applied, reasons, logs)
 	return err
 }
 
 // Incomplete says what could not be read; nil if everything was.
 func (s *State) Incomplete() error { return s.incomplete }
 
-// NotHealthy returns the objects whose test cases in junit.xml fail, one line each with
-// the reason, and how many objects are judged there.
-func (s *State) NotHealthy() (lines []string, of int) {
+// NotHealthy is an object whose test case in junit.xml fails: one line with the reason, and
+// the ends of its containers' logs.
+type NotHealthy struct {
+	Line string
+	Logs []string
+}
+
+// NotHealthy returns the objects that are not healthy, and how many objects are judged.
+func (s *State) NotHealthy() (bad []NotHealthy, of int) {
 	for _, c := range s.cases {
 		if c.failure != "" {
-			lines = append(lines, words.OneLine(c.name+": "+c.failure))
+			bad = append(bad, NotHealthy{words.OneLine(c.name + ": " + c.failure), logText(c.logs)})
 		}
 	}
-	return lines, len(s.cases)
+	return bad, len(s.cases)
 }
 
 // findUnhealthy finds the unhealthy objects and returns the reasons by UID.
@@ -131,7 +148,7 @@ func (s *State) findUnhealthy(why func(*unstructured.Unstructured) string) map[t
 		below[root] = append(below[root], unhealthyObject{State: state, Reason: reason})
 	}
 	for _, u := range top {
-		s.unhealthy = append(s.unhealthy, unhealthyObject{State: health.StateOf(u), Reason: reasons[u.GetUID()], Below: below[u.GetUID()]})
+		s.unhealthy = append(s.unhealthy, unhealthyObject{State: health.StateOf(u), Reason: reasons[u.GetUID()], Below: below[u.GetUID()], uid: u.GetUID()})
 	}
 	return reasons
 }

@@ -85,7 +85,7 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "Pod gone", skipped: "the object no longer exists"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
-	if diff := cmp.Diff(want, objectCases(s.objects, applied, reasons), cmp.AllowUnexported(testCase{})); diff != "" {
+	if diff := cmp.Diff(want, objectCases(s.objects, applied, reasons, nil), cmp.AllowUnexported(testCase{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
@@ -42,6 +43,26 @@ func TestJUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	testutil.Golden(t, "testdata/junit.xml.golden", b.Bytes())
+}
+
+// TestJUnitOfAFailedAssertion: the command has succeeded, and has a test case that says so.
+func TestJUnitOfAFailedAssertion(t *testing.T) {
+	o := &Outcome{Command: []string{"true"}, Code: AssertionCode, Err: errors.New("--healthy: 1 of 1 object is not healthy"), Began: runStart,
+		Assertions: []assert.Result{{Rule: assert.Healthy, Failure: "1 of 1 object is not healthy"}}}
+	for code, want := range map[int]int{AssertionCode: 1, 124: 2} {
+		o.Code = code
+		var b bytes.Buffer
+		if err := writeJUnit(&b, o, nil); err != nil {
+			t.Fatal(err)
+		}
+		var read xmlSuites
+		if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
+			t.Fatal(err)
+		}
+		if read.Tests != 2 || read.Failures != want || read.Suites[1].Failures != 1 || read.Suites[1].Cases[0].Name != "--healthy" {
+			t.Errorf("exit code %d: %d failures of %d tests:\n%s", code, read.Failures, read.Tests, &b)
+		}
+	}
 }
 
 // TestJUnitEscapesHostileText parses junit.xml with hostile names.

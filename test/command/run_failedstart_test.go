@@ -1,0 +1,42 @@
+//go:build unix
+
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestReportOfAFailedStart has a manifest of an unknown kind: the recording is read at a
+// moment before the controllers were stopped. Another run, which does not even start,
+// leaves nothing of that report.
+func TestReportOfAFailedStart(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--report", "out", "-f", "typo.yaml", "--", "true")
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "typo.yaml"), []byte("{apiVersion: v1, kind: Podd, metadata: {name: x}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(cmd.Dir, "out")
+	cmd.Env = withoutCIEnv(cmd.Env)
+	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the server has no kind Podd") {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	status, stderr, code := program.Run(t, program.Command(t, "status", "--from", folder))
+	if code != 0 || !strings.HasPrefix(status, "run is starting") || strings.Contains(status, "changed manually") {
+		t.Errorf("exit code %d, stderr %q, status:\n%s", code, stderr, status)
+	}
+	next := newRunCommand(t, "--report", folder, "-f", "missing.yaml", "--", "true")
+	next.Env = withoutCIEnv(next.Env)
+	if _, stderr, code := program.Run(t, next); code != 125 || !strings.Contains(stderr, "missing.yaml") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for name, text := range readReport(t, folder) {
+		if strings.Contains(text, "Podd") || name == "junit.xml" && !strings.Contains(text, "missing.yaml") {
+			t.Errorf("%s is that of the earlier run:\n%s", name, text)
+		}
+	}
+}
