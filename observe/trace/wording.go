@@ -92,6 +92,9 @@ func (p phrases) writeVerb(n *Node) string {
 	if n.Gone && n.Verb == "delete" && n.afterMark() {
 		return "removed"
 	}
+	if n.creates() {
+		return pastTense("create")
+	}
 	return pastTense(n.Verb)
 }
 
