@@ -104,6 +104,15 @@ func (p *controlPlane) closeAPIServer() error {
 
 func (p *controlPlane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
 
+// describeReadiness says what keeps the control plane from being ready.
+func (p *controlPlane) describeReadiness(ctx context.Context) string {
+	reason := p.api.DescribeReadiness(ctx)
+	if p.logFile != nil {
+		reason += ": look into " + p.logPath()
+	}
+	return reason
+}
+
 // clientConfig returns a client configuration for callers inside the process. Their
 // requests wait until the API server is built.
 func (p *controlPlane) clientConfig(who user.Info) *rest.Config {

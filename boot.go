@@ -108,7 +108,13 @@ type startStep struct {
 	background bool
 	wait       bool
 	skip       bool
+	// waitsFor says what the step waits for, for a warning if it takes slowStep; nil = no
+	// warning.
+	waitsFor func(context.Context) string
 }
+
+// slowStep is how long a step may take that usually takes less than a second.
+const slowStep = 15 * time.Second
 
 // startSteps is the order of the start. Close runs the close functions backwards.
 func (p *controlPlane) startSteps() []startStep {
@@ -149,7 +155,7 @@ func (p *controlPlane) startSteps() []startStep {
 		{stage: "controllers", run: p.startControllers, close: p.closeLease},
 		// Readiness means that the nodes exist, or that the API server refuses them.
 		{wait: true},
-		{stage: "readiness", run: p.waitReady},
+		{stage: "readiness", run: p.waitReady, waitsFor: p.describeReadiness},
 		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
 		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests)+len(p.config.ManifestTexts) == 0},
@@ -220,7 +226,9 @@ func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
 	}
 	began := time.Now()
 	p.reportStage(Stage{Name: step.stage})
+	stop := p.warnIfSlow(ctx, step)
 	err := step.run(ctx)
+	stop()
 	took := time.Since(began)
 	p.reportStage(Stage{Name: step.stage, Ended: true, Took: took, Err: err})
 	record := &observe.BootStep{Step: step.stage, Took: took}
@@ -230,6 +238,28 @@ func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
 	p.observer.Append(record)
 	p.log.Info("start", "stage", step.stage, "took", took, "err", err)
 	return err
+}
+
+// warnIfSlow warns if the step does not end for slowStep. The caller calls stop at its end.
+func (p *controlPlane) warnIfSlow(ctx context.Context, step startStep) (stop func()) {
+	if step.waitsFor == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var warning sync.WaitGroup
+	warning.Go(func() {
+		timer := time.NewTimer(slowStep)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if reason := step.waitsFor(ctx); ctx.Err() == nil {
+			p.warn(fmt.Sprintf("the start makes no progress: %s has taken %v: %s", step.stage, slowStep, reason))
+		}
+	})
+	return func() { cancel(); warning.Wait() }
 }
 
 func (p *controlPlane) reportStage(s Stage) {

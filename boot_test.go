@@ -8,8 +8,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // journal records what steps do.
@@ -65,6 +69,29 @@ func TestBackgroundStepOverlapsUntilTheNextWait(t *testing.T) {
 	if diff := cmp.Diff(want, j.entries); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// A start that hangs says why, once.
+func TestSlowStepIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var warnings []string
+		p := newControlPlane(&Server{OnWarning: func(msg string) { warnings = append(warnings, msg) }})
+		p.observer = observe.New(observe.Options{})
+		defer p.observer.Close()
+		waiting := func(took time.Duration) startStep {
+			return startStep{
+				stage:    "readiness",
+				run:      func(context.Context) error { time.Sleep(took); return nil },
+				waitsFor: func(context.Context) string { return "waiting for etcd" },
+			}
+		}
+		if err := p.runSteps(t.Context(), []startStep{waiting(slowStep - time.Second), waiting(10 * slowStep)}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"the start makes no progress: readiness has taken 15s: waiting for etcd"}; !slices.Equal(warnings, want) {
+			t.Errorf("got %q, want %q", warnings, want)
+		}
+	})
 }
 
 func TestFirstFailureEndsTheStart(t *testing.T) {

@@ -1,17 +1,24 @@
 package ctrlplane
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -26,11 +33,42 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 		WaitInformers:      []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitInformersSynced},
 		WaitSettled:        func(ctx context.Context) error { return settled.Wait(ctx, p.observer, 0, nil) },
 		Client:             p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}),
+		Changed: func(list []snapshotservice.Change) {
+			for _, c := range list {
+				p.recordRestored(c)
+			}
+		},
 		Restored: func(message string) {
 			p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: message})
 		},
 		Logger: p.log,
 	})
+}
+
+// recordRestored records what a restore has done to an object, as a call: nothing else says
+// who has made that version. Leases and Events do not enter the causes.
+func (p *controlPlane) recordRestored(c snapshotservice.Change) {
+	resource := c.Key.Resource()
+	if resource == "" || c.Key.ResourcePrefix == storekeys.Leases || c.Key.ResourcePrefix == storekeys.Events {
+		return
+	}
+	w := observe.Written{
+		Resource: resource, Namespace: c.Key.Namespace(), Name: c.Key.Name(),
+		ResourceVersion: strconv.FormatInt(c.Revision, 10), Deleted: c.Deleted,
+	}
+	call := &observe.Called{
+		Controller: "ctrlplane", Verb: observe.VerbRestore, Status: http.StatusOK, Began: c.Began, Took: time.Since(c.Began),
+		Object: observe.Object{Namespace: w.Namespace, Name: w.Name}, ResourceVersion: w.ResourceVersion, Wrote: []observe.Written{w},
+		Client: &observe.Caller{},
+	}
+	call.Object.Resource, call.Object.Group, _ = strings.Cut(resource, ".")
+	format := runtime.ContentTypeJSON
+	if bytes.HasPrefix(c.Value, []byte("k8s\x00")) {
+		format = runtime.ContentTypeProtobuf
+	}
+	stored := recording.ParseResponse(format, c.Value)
+	call.Object.Kind, call.Object.UID = stored.Kind, stored.Metadata.UID
+	p.observer.Append(call)
 }
 
 // blockWrites holds the writes of clients until release. Those that a client's pause or

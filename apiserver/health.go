@@ -24,7 +24,7 @@ func apiServerUser() user.Info {
 }
 
 func (s *Server) waitHealthy(ctx context.Context, path string) error {
-	client := &http.Client{Transport: loopback.Transport{Handler: s.aggregator.GenericAPIServer.Handler, User: apiServerUser()}}
+	client := s.healthClient()
 	ticker := time.NewTicker(healthPollInterval)
 	defer ticker.Stop()
 	bootstrapped := s.bootstrapped
@@ -49,6 +49,22 @@ func (s *Server) waitHealthy(ctx context.Context, path string) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+// DescribeReadiness says which checks of /readyz fail.
+func (s *Server) DescribeReadiness(ctx context.Context) string {
+	failing, err := pollHealth(ctx, s.healthClient(), "/readyz")
+	switch {
+	case err != nil:
+		return "the API server does not answer: " + err.Error()
+	case failing == "":
+		return "the API server has just become ready"
+	}
+	return failing
+}
+
+func (s *Server) healthClient() *http.Client {
+	return &http.Client{Transport: loopback.Transport{Handler: s.aggregator.GenericAPIServer.Handler, User: apiServerUser()}}
 }
 
 // pollHealth returns which checks fail; empty if none does.

@@ -98,10 +98,10 @@ func (w *write) namesInRelated(events []*event) (list []namespacedNames) {
 	return list
 }
 
-// candidates are the events that may be the cause of a write, oldest first: changes, what
-// the client has written itself, and what it has listed.
+// candidates are the events that may be the cause of a write: changes, what the client has
+// written itself, what it has listed, and what it has listed of that.
 type candidates struct {
-	changes, own, listed []*event
+	changes, own, listed, ownListed []*event
 
 	last  *event    // the cause of the last run of writes; nil if there was none
 	taken time.Time // when the key of that run was taken from its queue
@@ -115,8 +115,11 @@ func (w *write) candidates(events []*event, versions []string, isRelated func(*e
 		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
 			continue
 		}
+		isOwn := slices.Contains(versions, e.version)
 		switch {
-		case slices.Contains(versions, e.version):
+		case isOwn && e.change == observe.Listed:
+			c.ownListed = append(c.ownListed, e)
+		case isOwn:
 			c.own = append(c.own, e)
 		case e.change == observe.Listed:
 			c.listed = append(c.listed, e)
@@ -138,7 +141,7 @@ func (c *candidates) choose(w *write) *event {
 	if e := c.firstPrompt(w); e != nil {
 		return e
 	}
-	for _, list := range [][]*event{c.changes, c.listed, c.own} {
+	for _, list := range [][]*event{c.changes, c.listed, c.own, c.ownListed} {
 		if len(list) > 0 {
 			return slices.MaxFunc(list, byTime)
 		}

@@ -312,6 +312,22 @@ func testCausesOfWrites(t *testing.T) {
 	}
 }
 
+// A program that starts again and lists what it has written acts upon the other objects.
+func TestCauseAfterRestart(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web", "d1", "9", "u1")})
+	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	sendDeployment, endDeployments := f.watch(deployments+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "9", "u1")))
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web-2", "d2", "12", "u1")})
+	endSites()
+	endDeployments()
+	if _, events := f.records(); len(events) != 1 || events[0].Object.Name != "shop" {
+		t.Errorf("%+v", events)
+	}
+}
+
 // A write is likely caused by the event of an object that a related one names, or named.
 func TestCausesByReference(t *testing.T) { synctest.Test(t, testCausesByReference) }
 

@@ -14,10 +14,11 @@ const (
 	maxReport = 2 << 20
 	// maxReportRecords is the number of records that a report may have.
 	maxReportRecords = 4096
-	// maxEventAdds is the number of keys that an event may name as added, maxEventLater that of
-	// those it may name as added with a delay, and MaxReportWaiting that of the waiting keys
-	// that a controller may name.
-	maxEventAdds, maxEventLater, MaxReportWaiting = 256, 64, 10
+	// maxEventAdds is the number of keys that an event may name as added, and maxEventLater that
+	// of those it may name as added with a delay.
+	maxEventAdds, maxEventLater = 256, 64
+	// MaxReportWaiting is the number of waiting keys that a controller may name.
+	MaxReportWaiting = 10
 	// maxReportItems is the number of records and of such keys in a report: that is what is
 	// kept. The instrument module stays below these bounds.
 	maxReportItems = 8192

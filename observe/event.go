@@ -133,6 +133,10 @@ type DelayedKey struct {
 	Due   time.Time `json:"due"`
 }
 
+// VerbRestore is the verb of a record that says what the restore of a snapshot has done to
+// an object. Its Controller is "ctrlplane".
+const VerbRestore = "restore"
+
 // Called is an API call of a controller, or of a client outside of the process. It is
 // recorded when the answer arrives; a watch is answered when it begins.
 type Called struct {

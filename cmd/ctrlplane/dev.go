@@ -25,6 +25,7 @@ type devCommand struct {
 	up      *upCommand
 	watch   []string
 	match   []string
+	sources []string // what the command runs
 	plane   devPlane
 	program devProgram
 	output  *devOutput
@@ -48,7 +49,8 @@ variables as that of "run", first of all KUBECONFIG.
 
 Files that match --match are watched below the folders of --watch, without tests
 (*_test.go), hidden files, and the folders bin, build, dist, node_modules, testdata and
-vendor. Files of --crds and -f are watched, too: when one changes, all of them are
+vendor. So is what the command itself runs: its file or script, or the package of
+"go run". Files of --crds and -f are watched, too: when one changes, all of them are
 applied again to the state from before they were first applied. With --keep the
 objects stay, and changed files are applied on top of them.
 
@@ -149,6 +151,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 		err = newStartError(args[0], err)
 		return startExitCode(err), err
 	}
+	d.sources = devloop.Sources(args)
 	if d.watcher, err = filewatch.New(filewatch.Config{Roots: d.watchRoots()}); err != nil {
 		return exitFailure, err
 	}
@@ -205,6 +208,7 @@ func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 		Changes: d.watcher.Changes(),
 		Report:  d.report,
 	}
+	d.output.say("watching "+d.describeWatched(), false)
 	var running sync.WaitGroup
 	running.Go(func() { loop.Run(ctx) })
 	running.Go(func() {
@@ -220,7 +224,7 @@ func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 // watchRoots are the sources and the manifests.
 func (d *devCommand) watchRoots() []filewatch.Root {
 	var roots []filewatch.Root
-	for _, path := range d.watch {
+	for _, path := range slices.Concat(d.watch, d.sources) {
 		roots = append(roots, filewatch.Root{Path: path, Accept: d.isSource})
 	}
 	for _, path := range d.plane.manifestPaths() {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -182,14 +183,41 @@ func (p *devPlane) describePrepared() string {
 	return "operator stopped and state restored"
 }
 
-// nameFiles names the first of some files, as short as possible.
-func nameFiles(paths []string) string {
-	name := paths[0]
-	if wd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(rel, "..") {
-			name = rel
+const maxNamedRoots = 4
+
+// describeWatched names the folders and files whose changes restart the operator.
+func (d *devCommand) describeWatched() string {
+	var names []string
+	for _, root := range d.watchRoots() {
+		if name := shortPath(root.Path); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
+	if more := len(names) - maxNamedRoots; more > 0 {
+		names = append(names[:maxNamedRoots], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// shortPath returns a path as it is from the current folder, if it is below that.
+func shortPath(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, abs); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+// nameFiles names the first of some files, as short as possible.
+func nameFiles(paths []string) string {
+	name := shortPath(paths[0])
 	if n := len(paths) - 1; n > 0 {
 		return fmt.Sprintf("%s and %s", name, words.Count(n, "more file"))
 	}

@@ -50,7 +50,7 @@ func (p *devPlane) load() (objs []manifests.Object, err error) {
 
 // begin applies the manifests for the first time.
 func (p *devPlane) begin(ctx context.Context) (err error) {
-	if p.bare, err = p.server.SaveSnapshot(ctx); err != nil {
+	if p.bare, err = p.saveSettled(ctx); err != nil {
 		return err
 	}
 	objs, err := p.load()
@@ -66,23 +66,28 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	return p.leases.begin(ctx)
 }
 
-// devSettleTimeout is how long the first work of controllers on manifests may take to be
-// part of the state in which runs begin.
+// devSettleTimeout is how long the first work of controllers, at the start or on manifests,
+// may take to be part of the state in which runs begin.
 const devSettleTimeout = 10 * time.Second
 
-// apply applies the manifests, and notes the state as the one in which runs begin: for
-// other objects than definitions once the controllers have acted upon them.
+// apply applies the manifests, and notes the state as the one in which runs begin.
 func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err error) {
 	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
 		return err
 	}
-	if observer := p.server.Observer(); p.manifests.given() && observer != nil {
-		settling, cancel := context.WithTimeout(ctx, devSettleTimeout)
-		_ = settled.Wait(settling, observer, settleHorizon, nil) // what never settles is no obstacle
-		cancel()
-	}
-	p.base, err = p.server.SaveSnapshot(ctx)
+	p.base, err = p.saveSettled(ctx)
 	return err
+}
+
+// saveSettled saves the state once the controllers have done their work: what is not in the
+// snapshot is done again after each restore, or fails because they remember to have done it.
+func (p *devPlane) saveSettled(ctx context.Context) ([]byte, error) {
+	if observer := p.server.Observer(); observer != nil {
+		settling, cancel := context.WithTimeout(ctx, devSettleTimeout)
+		defer cancel()
+		_ = settled.Wait(settling, observer, settleHorizon, nil) // what never settles is no obstacle
+	}
+	return p.server.SaveSnapshot(ctx)
 }
 
 // prepare restores the state in which a run begins. If manifests have changed, they are

@@ -28,6 +28,9 @@ type learnCommand struct {
 	web    bool
 	dir    string
 	traces string
+	class  string
+	join   string
+	as     string
 	output *outputFlag // of the list
 }
 
@@ -44,11 +47,16 @@ the namespace and reverts interventions on controllers and nodes.
 
 LESSON is a number or a name from --list. FILE.md is a lesson that you have
 written: lessons are Markdown files. A lesson runs shell commands as you: on a
-terminal, learn asks before it runs those of a file, unless --yes or --auto is given.`,
+terminal, learn asks before it runs those of a file, unless --yes or --auto is given.
+
+In a class, the teacher runs "learn --class" with a file that all can write, or with an
+address, and sees the progress of each student who runs a lesson with --join.`,
 		Example: `  ctrlplane learn --list
   ctrlplane learn 1
   ctrlplane learn 1 --web
   ctrlplane learn --resume
+  ctrlplane learn --class /srv/class.jsonl               the teacher
+  ctrlplane learn 1 --join /srv/class.jsonl --as Ann     a student
   ctrlplane learn my-lesson.md --auto    perform all tasks automatically, and verify them`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -65,7 +73,7 @@ terminal, learn asks before it runs those of a file, unless --yes or --auto is g
 			case l.dir != "" && len(args) == 0 && !l.resume:
 				return usage.Errorf("--dir needs a lesson: name one")
 			}
-			return nil
+			return l.checkClassFlags(args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return l.run(cmd.Context(), cmd.OutOrStdout(), args) },
 	}
@@ -78,10 +86,14 @@ terminal, learn asks before it runs those of a file, unless --yes or --auto is g
 	f.BoolVar(&l.web, "web", false, "also serve a page that shows the controllers of the lesson as a moving diagram")
 	f.StringVar(&l.dir, "dir", "", "folder for the lesson's files, which is kept afterwards")
 	f.StringVar(&l.traces, "traces", "", "folder to write the lesson's traces to, as JSON")
+	l.addClassFlags(f)
 	return cmd
 }
 
 func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) error {
+	if l.class != "" {
+		return l.showClass(ctx)
+	}
 	all, err := learn.All()
 	if err != nil {
 		return err

@@ -44,14 +44,24 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
+	joined, err := l.joinClass()
+	if err != nil {
+		return err
+	}
+	defer joined.close()
 	for _, c := range list {
-		if !l.auto {
-			o.OnStep = func(step int) error { return p.SaveStep(path, c.key, step, len(c.Steps)) }
+		o.OnStep = func(step int) error {
+			joined.sendStep(c, step)
+			if l.auto {
+				return nil
+			}
+			return p.SaveStep(path, c.key, step, len(c.Steps))
 		}
 		o.SaveTrace = l.traceWriter(c.Name)
 		err := learn.Run(ctx, c.Lesson, o)
 		if left := (*learn.LeftError)(nil); errors.As(err, &left) {
 			number, _ := c.Position(left.Step)
+			joined.sendLeft(c, left.Step)
 			fmt.Printf("To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
 			return withoutLeftError(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -55,12 +54,12 @@ func changedCRDs(before, want snapshot.State, written etcd.WriteResult) (crds []
 // decodeCRD returns the CustomResourceDefinition at a key; nil if there is none, or if
 // it is encrypted.
 func decodeCRD(s snapshot.State, key string) *apiextensionsv1.CustomResourceDefinition {
-	i, ok := slices.BinarySearchFunc(s.Entries, key, func(e snapshot.Entry, key string) int { return strings.Compare(e.Key, key) })
-	if !ok {
+	entry := entryOf(s, key)
+	if entry == nil {
 		return nil
 	}
 	d := &apiextensionsv1.CustomResourceDefinition{}
-	if json.Unmarshal(s.Entries[i].Value, d) != nil {
+	if json.Unmarshal(entry.Value, d) != nil {
 		return nil
 	}
 	return d

@@ -83,11 +83,13 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
 	written, err := store.ReplaceState(ctx, target.Prefix, want)
+	s.cfg.Changed(changes(before, want, written, began))
 	if err == nil {
 		crdsReplaced = s.waitForInformers(ctx, before, want, written)
 		// Requests that were canceled after they had been sent may have written since.
 		var late etcd.WriteResult
 		if late, err = store.ReplaceState(ctx, target.Prefix, want); err == nil && late.Total() > 0 {
+			s.cfg.Changed(changes(before, want, late, began))
 			s.waitForInformers(ctx, want, want, late)
 		}
 		done.Revision = late.Revision
@@ -106,7 +108,9 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 	defer cancel()
+	began := time.Now()
 	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
+	s.cfg.Changed(changes(want, before, written, began))
 	if err != nil {
 		return s.cfg.Target.partlyRestoredError(errors.Join(cause, err))
 	}

@@ -52,6 +52,8 @@ type Config struct {
 	// Client is how to ask the API server which kinds it serves.
 	Client *rest.Config
 
+	// Changed is called with what a restore writes, once it is written.
+	Changed func([]Change)
 	// Restored is called after each restore with a sentence that says what it did.
 	Restored func(message string)
 	Logger   *slog.Logger

@@ -3,6 +3,7 @@ package snapshotservice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -172,10 +173,12 @@ func newTarget(t *testing.T) Target {
 	return Target{Dir: dir, Prefix: "/registry", ControlPlane: "test", Versions: Versions{Kubernetes: "v1.37.1"}}
 }
 
-// parts stands for the other parts of a control plane, and records their calls.
+// parts stands for the other parts of a control plane, and records their calls and what is
+// said to have changed.
 type parts struct {
-	mu    sync.Mutex
-	calls []string
+	mu      sync.Mutex
+	calls   []string
+	changed []Change
 }
 
 func (p *parts) call(name string) {
@@ -212,6 +215,7 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 		},
 		WaitSettled: func(context.Context) error { return nil },
 		Client:      &rest.Config{},
+		Changed:     func(list []Change) { p.changed = append(p.changed, list...) },
 		Restored:    func(string) { p.call("report") },
 		Logger:      slog.New(slog.DiscardHandler),
 	}
@@ -273,6 +277,13 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 	}
 	if _, err := os.Stat(target.pendingPath()); !os.IsNotExist(err) {
 		t.Errorf("pending file: %v, want that it was removed", err)
+	}
+	var changed []string
+	for _, c := range p.changed {
+		changed = append(changed, fmt.Sprintf("%s %s deleted: %v", c.Key.Object, c.Value, c.Deleted))
+	}
+	if diff := cmp.Diff([]string{`default/a {"metadata":{"uid":"/configmaps/default/a"}} deleted: false`, `default/b {"metadata":{"uid":"/configmaps/default/b"}} deleted: true`}, changed); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }
 

@@ -2,8 +2,10 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -83,7 +85,7 @@ func (p *painter) wrap(text string, width int) (lines []string) {
 		return []string{text}
 	}
 	line, used := "", 0
-	for word := range strings.SplitSeq(text, " ") {
+	for _, word := range unbrokenWords(text) {
 		n := visibleWidth(word)
 		if used > 0 && used+1+n > width {
 			lines = append(lines, line)
@@ -95,6 +97,20 @@ func (p *painter) wrap(text string, width int) (lines []string) {
 		line, used = line+word, used+n
 	}
 	return append(lines, line)
+}
+
+// unbrokenWords returns the words of a text: a number with its unit is one.
+func unbrokenWords(text string) (list []string) {
+	for word := range strings.SplitSeq(text, " ") {
+		last := len(list) - 1
+		unit := strings.TrimRight(word, ",;:.)")
+		if last >= 0 && slices.Contains([]string{"µs", "us", "ms", "s", "m"}, unit) && list[last] != "" && unicode.IsDigit(rune(list[last][len(list[last])-1])) {
+			list[last] += " " + word
+			continue
+		}
+		list = append(list, word)
+	}
+	return list
 }
 
 // visibleWidth returns the number of columns of a text with escape sequences.

@@ -23,6 +23,8 @@ func pastTense(verb string) string {
 		return verb + "d"
 	case "patch":
 		return "patched"
+	case observe.VerbRestore:
+		return "restored"
 	case "deletecollection":
 		return "deleted every"
 	case "list":
@@ -78,6 +80,12 @@ func (p phrases) describeWrite(n *Node) string {
 	if n.Kind == Outside && n.Verb != "list" {
 		return s + ", by a client"
 	}
+	switch {
+	case n.Verb == observe.VerbRestore && n.Gone:
+		return s + ": the restored snapshot does not have it"
+	case n.Verb == observe.VerbRestore:
+		return s + ", as it is in a snapshot"
+	}
 	if n.Took > 0 {
 		s += " in " + p.formatDuration(n.Took)
 	}
@@ -89,7 +97,7 @@ func (p phrases) describeWrite(n *Node) string {
 
 // writeVerb returns what a write did to its object, in the past tense.
 func (p phrases) writeVerb(n *Node) string {
-	if n.Gone && n.Verb == "delete" && n.afterMark() {
+	if n.Gone && (n.Verb == "delete" && n.afterMark() || n.Verb == observe.VerbRestore) {
 		return "removed"
 	}
 	if n.creates() {

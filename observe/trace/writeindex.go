@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strconv"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // writeIndex finds the calls that may have made versions.
@@ -90,11 +92,12 @@ func (m *writeIndex) highestBefore(t time.Time) uint64 {
 
 // writeOf returns the call that made v, if it is recorded.
 func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
-	if v.listed {
+	made := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]
+	switch {
+	case v.listed && (made == nil || made.Verb != observe.VerbRestore): // after a restore the controllers list again
 		return nil, "", ""
-	}
-	if c := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]; c != nil {
-		return c, Exact, ByStorage
+	case made != nil:
+		return made, Exact, ByStorage
 	}
 	if m.reported && !v.lastSeen {
 		return nil, "", ""

@@ -84,7 +84,7 @@ func emptyVolume(name string) corev1.Volume {
 
 func configVolume(name, item string) corev1.Volume {
 	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: "cm"}, Items: []corev1.KeyToPath{{Key: "k", Path: item}},
+		LocalObjectReference: corev1.LocalObjectReference{Name: "cm"}, DefaultMode: new(int32(0o644)), Items: []corev1.KeyToPath{{Key: "k", Path: item}},
 	}}}
 }
 

@@ -41,6 +41,17 @@ func HasTableProbe(of *corev1.Pod, c *corev1.Container) bool {
 	return false
 }
 
+// AssumesProbe reports whether a probe of a container succeeds without being made, because
+// nothing is simulated that could answer it.
+func AssumesProbe(of *corev1.Pod, c *corev1.Container) bool {
+	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if p != nil && p.Exec == nil && !asksTable(of, p) {
+			return true
+		}
+	}
+	return false
+}
+
 // probeTable makes a probe that the HTTP table of the Pod answers.
 func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) (success bool, output string) {
 	server, _ := s.http.Pod(of.UID) // without an annotation it listens on no port

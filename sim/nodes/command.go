@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
@@ -126,8 +127,9 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 // its containers have none.
 func describeSimulation(pod *corev1.Pod) string {
 	behavior, _ := podBehaviorOf(pod)
-	runs, unknown := false, []string{}
+	runs, assumes, unknown := false, false, []string{}
 	describe := func(c *corev1.Container, kind containerKind) {
+		assumes = assumes || container.AssumesProbe(pod, c)
 		switch args := behavior.commandOf(c, kind, 0); {
 		case len(args) == 0:
 		case container.CanRun(c, args) || container.MayRun(c, args):
@@ -145,6 +147,9 @@ func describeSimulation(pod *corev1.Pod) string {
 	}
 	if runs {
 		unknown = append([]string{"commands run in a simulated shell, without the image and without a network"}, unknown...)
+	}
+	if assumes && len(unknown) > 0 {
+		unknown = append(unknown, "probes with httpGet, tcpSocket or grpc succeed without a request, unless "+annotations.HTTP+" answers them")
 	}
 	return strings.Join(unknown, "; ")
 }

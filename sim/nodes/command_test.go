@@ -78,6 +78,33 @@ func TestDescribeSimulation(t *testing.T) {
 	}
 }
 
+// TestDescribeSimulatedProbes says in the same event which probes are not made.
+func TestDescribeSimulatedProbes(t *testing.T) {
+	http := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}}
+	exec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
+	for name, c := range map[string]struct {
+		command string
+		probe   *corev1.Probe
+		table   string
+		want    bool
+	}{
+		"httpGet":              {"true", http, "", true},
+		"httpGet with a table": {"true", http, "/ 200", false},
+		"exec":                 {"true", exec, "", false},
+		"no command":           {"", http, "", false},
+	} {
+		pod := testPod(func(p *corev1.Pod) {
+			p.Spec.Containers[0].Command, p.Spec.Containers[0].ReadinessProbe = strings.Fields(c.command), c.probe
+			if c.table != "" {
+				p.Annotations[annotations.HTTP] = c.table
+			}
+		})
+		if got := describeSimulation(pod); strings.Contains(got, "succeed without a request") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // TestFailedInitContainerCondition compares with upstream's
 // status.GeneratePodInitializedCondition.
 func TestFailedInitContainerCondition(t *testing.T) {

@@ -77,16 +77,22 @@ func (t *tree) MkdirAll(name string, perm fs.FileMode) error {
 }
 
 func (t *tree) mkdirAll(c *cred, name string, perm fs.FileMode) error {
+	if len(name) > maxPath {
+		return syscall.ENAMETOOLONG
+	}
 	elems := split(name)
-	for i := range elems {
-		at := "/" + strings.Join(elems[:i+1], "/")
-		if info, err := t.stat(c, at, true); err == nil {
-			if !info.IsDir() {
-				return syscall.ENOTDIR
-			}
-			continue
+	exist := len(elems) // the number of elements that exist
+	for ; exist > 0; exist-- {
+		info, err := t.stat(c, "/"+strings.Join(elems[:exist], "/"), true)
+		if err == nil && !info.IsDir() {
+			return syscall.ENOTDIR
 		}
-		if err := t.mkdir(c, at, perm); err != nil && !errors.Is(err, syscall.EEXIST) {
+		if err == nil {
+			break
+		}
+	}
+	for i := exist; i < len(elems); i++ {
+		if err := t.mkdir(c, "/"+strings.Join(elems[:i+1], "/"), perm); err != nil && !errors.Is(err, syscall.EEXIST) {
 			return err
 		}
 	}

@@ -181,3 +181,18 @@ func must(t *testing.T, err error) {
 }
 
 func errOf[T any](_ T, err error) error { return err }
+
+// A subPath may have as many elements as a path has room for.
+func TestMkdirAllOfADeepPath(t *testing.T) {
+	d := NewDir(1 << 24)
+	deep := strings.TrimSuffix(strings.Repeat("a/", maxPath/2-1), "/")
+	must(t, d.MkdirAll(deep, 0o755))
+	must(t, d.WriteFile(deep+"/f", nil, 0o600))
+	for name, want := range map[string]error{
+		deep: nil, deep + "/f": syscall.ENOTDIR, deep + "/b/c": syscall.ENAMETOOLONG, strings.Repeat("b/", 1<<20): syscall.ENAMETOOLONG,
+	} {
+		if err := d.MkdirAll(name, 0o755); !errors.Is(err, want) {
+			t.Errorf("…%s: got %v, want %v", name[len(name)-3:], err, want)
+		}
+	}
+}

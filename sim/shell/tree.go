@@ -257,7 +257,7 @@ func (at place) child(c *cred, elem string, own bool, mounts map[string]mount) (
 	if elem == "." || elem == ".." {
 		return place{}, nil
 	}
-	next := place{dir: d, parent: at.node, name: elem, path: path.Join(at.path, elem), readOnly: at.readOnly}
+	next := place{dir: d, parent: at.node, name: elem, path: strings.TrimSuffix(at.path, "/") + "/" + elem, readOnly: at.readOnly}
 	if m, ok := mounts[next.path]; ok {
 		next.dir, next.node, next.covered = m.dir, m.node, true
 		next.readOnly = m.readOnly

@@ -172,6 +172,7 @@ func processState(pid int) string {
 func TestDevRestartsTheOperator(t *testing.T) {
 	t.Parallel()
 	d := startDev(t)
+	d.requireLine(t, "[dev] watching source, operator.sh, crds, widget.yaml")
 	d.requireLine(t, "[operator] reconciled one widget.example.com/first")
 	first := d.requireChild(t)
 
@@ -185,6 +186,12 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	if state := processState(first); state != "" && state != "Z" {
 		t.Errorf("a process of the first run is left in state %s", state)
 	}
+	d.requireChild(t)
+
+	// The command itself is a source, too.
+	d.writeFile(t, "operator.sh", fakeOperator+"# changed\n")
+	d.requireLine(t, "[dev] operator.sh changed: restarting the operator")
+	d.requireLine(t, "[operator] reconciled two widget.example.com/first")
 	d.requireChild(t)
 
 	// A change of a manifest is applied to the state from before all of them.

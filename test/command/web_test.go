@@ -36,6 +36,7 @@ type page struct {
 	t      *testing.T
 	url    string
 	client *http.Client
+	key    string // of its session
 }
 
 // openPage reads the next link that a command prints, and opens it.
@@ -55,8 +56,12 @@ func openPage(t *testing.T, out *bufio.Scanner) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &page{t, url, &http.Client{Jar: jar, Timeout: program.Timeout}}
-	p.do(http.StatusNoContent, http.MethodPost, "api/session", `{"token":"`+token+`"}`)
+	p := &page{t: t, url: url, client: &http.Client{Jar: jar, Timeout: program.Timeout}}
+	var session struct{ Key string }
+	if err := json.Unmarshal([]byte(p.do(http.StatusOK, http.MethodPost, "api/session", `{"token":"`+token+`"}`)), &session); err != nil {
+		t.Fatal(err)
+	}
+	p.key = session.Key
 	return p
 }
 
@@ -66,6 +71,7 @@ func (p *page) do(want int, method, path, body string) string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
+	req.Header.Set("Ctrlplane-Page-Key", p.key)
 	response, err := p.client.Do(req)
 	if err != nil {
 		p.t.Fatal(err)

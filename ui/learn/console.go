@@ -71,6 +71,10 @@ func (c *console) Read(p []byte) (int, error) {
 	key := utf8.AppendRune(nil, ctrlCKey)
 	raw := make([]byte, max(len(p)/len(key), 1))
 	n, err := c.in.read(c.ctx, raw)
+	if i := bytes.IndexByte(raw[:n], ctrlC); i >= 0 { // what follows may be for the next prompt
+		c.in.unread = append(bytes.Clone(raw[i+1:n]), c.in.unread...)
+		n = i + 1
+	}
 	return copy(p, bytes.ReplaceAll(raw[:n], []byte{ctrlC}, key)), err
 }
 

@@ -82,32 +82,35 @@ func (g *guard) isOwnHost(req *http.Request) bool {
 	return g.certificate != nil && g.certificate.VerifyHostname(host) == nil
 }
 
-type accessKey struct{}
+// keyHeader has the key of the page's session.
+const keyHeader = "Ctrlplane-Page-Key"
 
-// accessOf returns what the session of a request may do.
-func accessOf(req *http.Request) Access {
-	a, _ := req.Context().Value(accessKey{}).(Access)
-	return a
+type visitKey struct{}
+
+// visitOf returns the session of a request.
+func visitOf(req *http.Request) visit {
+	v, _ := req.Context().Value(visitKey{}).(visit)
+	return v
 }
 
 // requireSession rejects requests without a session, and those of viewers that would
 // change something.
 func (g *guard) requireSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		var access Access
+		var v visit
 		if c, err := req.Cookie(g.cookie); err == nil {
-			access = g.sessions.check(c.Value)
+			v = g.sessions.check(c.Value, req.Header.Get(keyHeader))
 		}
 		if g.readOnly {
-			access = min(access, Viewer)
+			v.access = min(v.access, Viewer)
 		}
 		switch {
-		case access == 0:
+		case v.access == 0:
 			writeError(w, http.StatusUnauthorized, fmt.Errorf("this page has no session: open the last link that ctrlplane has printed"))
-		case access < Operator && req.Method != http.MethodGet:
-			writeError(w, http.StatusForbidden, fmt.Errorf("this page is read-only"))
+		case v.access < Operator && req.Method != http.MethodGet:
+			writeError(w, http.StatusForbidden, fmt.Errorf("this page is read-only: to intervene, open the last link for operators that ctrlplane has printed"))
 		default:
-			next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), accessKey{}, access)))
+			next.ServeHTTP(w, req.WithContext(context.WithValue(req.Context(), visitKey{}, v)))
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// beginSession exchanges a token for a cookie.
+// beginSession exchanges a token for a cookie and a key.
 func (s *Server) beginSession(w http.ResponseWriter, req *http.Request) {
 	var body struct {
 		Token string `json:"token"`
@@ -56,14 +56,15 @@ func (s *Server) beginSession(w http.ResponseWriter, req *http.Request) {
 		writeError(w, http.StatusBadRequest, errors.New("request body: not valid JSON"))
 		return
 	}
-	cookie, access, err := s.sessions.exchange(body.Token)
+	given, err := s.sessions.exchange(body.Token)
 	if err != nil {
 		writeError(w, http.StatusUnauthorized, err)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: s.guard.cookie, Value: cookie, Path: "/", HttpOnly: true, Secure: req.TLS != nil, SameSite: http.SameSiteStrictMode,
+		Name: s.guard.cookie, Value: given.cookie, Path: "/", HttpOnly: true, Secure: req.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
+	access := given.access
 	if s.guard.readOnly {
 		access = Viewer
 	}
@@ -74,7 +75,9 @@ func (s *Server) beginSession(w http.ResponseWriter, req *http.Request) {
 		}
 		s.options.Opened(Visit{from, access})
 	}
-	w.WriteHeader(http.StatusNoContent)
+	writeJSON(w, http.StatusOK, struct {
+		Key string `json:"key"`
+	}{given.key})
 }
 
 // showSession says what the page can do.
@@ -85,7 +88,7 @@ func (s *Server) showSession(w http.ResponseWriter, req *http.Request) {
 		// Speeds are those that the page can set.
 		Speeds []observe.Speed `json:"speeds,omitempty"`
 		Focus  []string        `json:"focus,omitempty"` // controllers
-	}{accessOf(req) < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds(), s.options.Focus})
+	}{visitOf(req).access < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds(), s.options.Focus})
 }
 
 func (s *Server) speeds() []observe.Speed {
@@ -153,6 +156,12 @@ func (s *Server) serveCauses(build func([]observe.Record, observe.Object, trace.
 			writeError(w, http.StatusBadRequest, err)
 			return
 		}
+		release, ok := s.limits.take(viewerLimits("trace "+visitOf(req).id, req.RemoteAddr, maxSessionTraces, maxAddressTraces)...)
+		if !ok {
+			writeError(w, http.StatusTooManyRequests, errors.New("a trace of this page is being made: wait for it"))
+			return
+		}
+		defer release()
 		select { // a trace reads all records: two at a time leave the process to its work
 		case s.traces <- struct{}{}:
 			defer func() { <-s.traces }()

@@ -58,6 +58,7 @@ type Server struct {
 
 	streams chan struct{} // has an element for each open page
 	traces  chan struct{} // has an element for each trace in progress
+	limits  *limits       // of each viewer
 
 	http     *http.Server
 	ctx      context.Context // of all requests
@@ -82,7 +83,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the page: %w: choose another --web-address", err)
 	}
-	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2)}
+	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2), limits: newLimits()}
 	port := listener.Addr().(*net.TCPAddr).Port
 	s.guard = &guard{sessions: s.sessions, readOnly: o.ReadOnly, cookie: "ctrlplane-" + strconv.Itoa(port)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -49,6 +49,21 @@ type sessions struct {
 type session struct {
 	access Access
 	used   time.Time
+	// key is a second secret, which the page keeps itself and sends in a header: browsers
+	// send a cookie to the servers on all ports of a host.
+	key secret
+}
+
+// credentials are what a page keeps of its session.
+type credentials struct {
+	cookie, key string
+	access      Access
+}
+
+// visit is what is known about the session of a request. id tells it from other sessions.
+type visit struct {
+	id     string
+	access Access
 }
 
 func newSessions() *sessions {
@@ -79,29 +94,29 @@ func (s *sessions) newClassToken() string {
 
 var errBadToken = errors.New("the link was used already, or is of another run: open the last link that ctrlplane has printed")
 
-// exchange returns the value of a new session's cookie for a token.
-func (s *sessions) exchange(token string) (cookie string, access Access, err error) {
+// exchange returns what belongs to a new session for a token.
+func (s *sessions) exchange(token string) (c credentials, err error) {
 	d := digest(token)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.once, d)
 	switch {
 	case token == "":
-		return "", 0, errBadToken
+		return c, errBadToken
 	case i >= 0:
 		s.once = slices.Delete(s.once, i, i+1)
-		access = Operator
+		c.access = Operator
 	case d == s.class:
-		access = Viewer
+		c.access = Viewer
 	default:
-		return "", 0, errBadToken
+		return c, errBadToken
 	}
 	if len(s.cookies) >= maxSessions {
 		s.endOldest()
 	}
-	cookie = rand.Text()
-	s.cookies[digest(cookie)] = &session{access, s.now()}
-	return cookie, access, nil
+	c.cookie, c.key = rand.Text(), rand.Text()
+	s.cookies[digest(c.cookie)] = &session{c.access, s.now(), digest(c.key)}
+	return c, nil
 }
 
 // endOldest ends the session that was used least recently: a viewer's, as long as there
@@ -117,14 +132,20 @@ func (s *sessions) endOldest() {
 	delete(s.cookies, oldest)
 }
 
-// check returns what the session with a cookie may do, 0 if it does not exist.
-func (s *sessions) check(cookie string) Access {
+// check returns what the session with a cookie may do; nothing if it does not exist. Without
+// its key it is that of a viewer.
+func (s *sessions) check(cookie, key string) visit {
+	d := digest(cookie)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.cookies[digest(cookie)]
+	c := s.cookies[d]
 	if c == nil {
-		return 0
+		return visit{}
 	}
 	c.used = s.now()
-	return c.access
+	v := visit{string(d[:]), c.access}
+	if digest(key) != c.key {
+		v.access = Viewer
+	}
+	return v
 }

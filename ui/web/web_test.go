@@ -107,6 +107,7 @@ type visitor struct {
 	t      *testing.T
 	base   string
 	client *http.Client
+	key    string // of its session
 }
 
 func newVisitor(t *testing.T, s *Server) *visitor {
@@ -118,7 +119,7 @@ func newVisitor(t *testing.T, s *Server) *visitor {
 	// The certificate of a test is compared by its fingerprint where that is the subject.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &visitor{t, s.url, &http.Client{Jar: jar, Transport: transport, Timeout: 20 * time.Second}}
+	return &visitor{t: t, base: s.url, client: &http.Client{Jar: jar, Transport: transport, Timeout: 20 * time.Second}}
 }
 
 // do sends a request and returns the status and the body.
@@ -127,6 +128,9 @@ func (v *visitor) do(method, path, body string, change func(*http.Request)) (int
 	req, err := http.NewRequestWithContext(v.t.Context(), method, strings.TrimSuffix(v.base, "/")+path, strings.NewReader(body))
 	if err != nil {
 		v.t.Fatal(err)
+	}
+	if v.key != "" {
+		req.Header.Set(keyHeader, v.key)
 	}
 	if change != nil {
 		change(req)
@@ -160,7 +164,12 @@ func (v *visitor) open(link string) int {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	status, _ := v.do(http.MethodPost, "/api/session", string(body), nil)
+	status, text := v.do(http.MethodPost, "/api/session", string(body), nil)
+	var answer struct{ Key string }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		v.t.Fatal(err)
+	}
+	v.key = answer.Key
 	return status
 }
 
@@ -173,7 +182,7 @@ func TestLinkOpensOnce(t *testing.T) {
 	v.expect(http.StatusUnauthorized, "GET", "/api/session", "", nil)
 	v.expect(http.StatusUnauthorized, "GET", "/api/stream", "", nil)
 	v.expect(http.StatusUnauthorized, "POST", "/ctrlplane/v1/controllers/pause", pauseBody, nil)
-	if got := v.open(link); got != http.StatusNoContent {
+	if got := v.open(link); got != http.StatusOK {
 		t.Fatalf("the first use of a link: status %d", got)
 	}
 	v.expect(http.StatusOK, "GET", "/api/session", "", nil)
@@ -192,7 +201,7 @@ func TestCookieIsRestricted(t *testing.T) {
 	for _, public := range []bool{false, true} {
 		s := startServer(t, Options{Listen: Listen{Public: public, Address: map[bool]string{true: "127.0.0.1:0"}[public]}})
 		v := newVisitor(t, s)
-		if got := v.open(s.OnceLink()); got != http.StatusNoContent {
+		if got := v.open(s.OnceLink()); got != http.StatusOK {
 			t.Fatalf("status %d", got)
 		}
 		_, token, _ := strings.Cut(s.OnceLink(), "#")
@@ -221,7 +230,7 @@ func TestClassLink(t *testing.T) {
 	link := s.ClassLink()
 	for range 3 {
 		v := newVisitor(t, s)
-		if got := v.open(link); got != http.StatusNoContent {
+		if got := v.open(link); got != http.StatusOK {
 			t.Fatalf("status %d", got)
 		}
 		if text := v.expect(http.StatusOK, "GET", "/api/session", "", nil); !strings.Contains(text, `"readOnly":true`) {
@@ -401,27 +410,27 @@ func TestSessionsAreBounded(t *testing.T) {
 	s := newSessions()
 	var clock time.Time
 	s.now = func() time.Time { clock = clock.Add(time.Second); return clock }
-	operator, _, err := s.exchange(s.newOnceToken())
+	operator, err := s.exchange(s.newOnceToken())
 	if err != nil {
 		t.Fatal(err)
 	}
 	class := s.newClassToken()
-	first, _, err := s.exchange(class)
+	first, err := s.exchange(class)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 * maxSessions {
-		if _, _, err := s.exchange(class); err != nil {
+		if _, err := s.exchange(class); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if len(s.cookies) > maxSessions {
 		t.Errorf("%d sessions", len(s.cookies))
 	}
-	if s.check(first) != 0 {
+	if s.check(first.cookie, first.key).access != 0 {
 		t.Error("the oldest session of a viewer still exists")
 	}
-	if s.check(operator) != Operator {
+	if s.check(operator.cookie, operator.key).access != Operator {
 		t.Error("viewers have ended the session of an operator")
 	}
 	for range 2 * maxTokens {
@@ -696,5 +705,71 @@ func TestFocusIsSentToThePage(t *testing.T) {
 	v.open(s.OnceLink())
 	if text := v.expect(http.StatusOK, "GET", "/api/session", "", nil); !strings.Contains(text, `"focus":["job-controller"]`) {
 		t.Errorf("session: %s", text)
+	}
+}
+
+// A browser sends the cookie of the page to the servers on all ports of 127.0.0.1. What one
+// of them does with it changes nothing: that needs the key, which only the page has.
+func TestCookieAloneChangesNothing(t *testing.T) {
+	s := startServer(t, Options{})
+	v := newVisitor(t, s)
+	v.open(s.OnceLink())
+	v.expect(http.StatusOK, "POST", "/ctrlplane/v1/controllers/pause", pauseBody, nil)
+	for name, key := range map[string]string{"no key": "", "another key": "wrong"} {
+		set := func(req *http.Request) {
+			req.Header.Del(keyHeader)
+			if key != "" {
+				req.Header.Set(keyHeader, key)
+			}
+		}
+		v.expect(http.StatusForbidden, "POST", "/ctrlplane/v1/controllers/resume", pauseBody, set)
+		if text := v.expect(http.StatusOK, "GET", "/api/session", "", set); !strings.Contains(text, `"readOnly":true`) {
+			t.Errorf("%s: session: %s", name, text)
+		}
+	}
+	other := newVisitor(t, s)
+	other.open(s.OnceLink())
+	other.key = v.key // of another session
+	other.expect(http.StatusForbidden, "POST", "/ctrlplane/v1/controllers/resume", pauseBody, nil)
+}
+
+// One viewer cannot use all streams and traces, neither with one session nor with many.
+func TestViewersAreBounded(t *testing.T) {
+	l := newLimits()
+	for _, tc := range []struct {
+		name    string
+		keys    func(i int) []limit
+		granted int
+	}{
+		{"one session", func(int) []limit { return viewerLimits("session", "192.0.2.1:1", maxSessionStreams, maxAddressStreams) }, maxSessionStreams},
+		{"many sessions", func(i int) []limit {
+			return viewerLimits(fmt.Sprint("s", i), fmt.Sprintf("192.0.2.2:%d", i), maxSessionStreams, maxAddressStreams)
+		}, maxAddressStreams},
+		{"on this machine", func(i int) []limit {
+			return viewerLimits(fmt.Sprint("l", i), fmt.Sprintf("127.0.0.1:%d", i), maxSessionStreams, maxAddressStreams)
+		}, maxStreams},
+	} {
+		granted := 0
+		var releases []func()
+		for i := range maxStreams {
+			if release, ok := l.take(tc.keys(i)...); ok {
+				granted++
+				releases = append(releases, release)
+			}
+		}
+		if granted != tc.granted {
+			t.Errorf("%s: got %d, want %d", tc.name, granted, tc.granted)
+		}
+		for _, release := range releases {
+			release()
+		}
+		if release, ok := l.take(tc.keys(0)...); !ok {
+			t.Errorf("%s: nothing was released", tc.name)
+		} else {
+			release()
+		}
+	}
+	if len(l.used) != 0 {
+		t.Errorf("left: %v", l.used)
 	}
 }

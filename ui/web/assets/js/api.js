@@ -2,10 +2,25 @@
 
 const base = "/ctrlplane/v1/";
 
-async function send(path, options) {
+// The session's key is kept by origin, so that it is not sent to the servers on other ports,
+// as the cookie is.
+const keyName = "ctrlplane-page-key";
+let key = "";
+try {
+  key = localStorage.getItem(keyName) || "";
+} catch { /* storage is off: the page can intervene until it is reloaded */ }
+
+function keepKey(value) {
+  key = value;
+  try {
+    localStorage.setItem(keyName, value);
+  } catch { /* as above */ }
+}
+
+async function send(path, options = {}) {
   let response;
   try {
-    response = await fetch(path, options);
+    response = await fetch(path, { ...options, headers: { ...options.headers, "Ctrlplane-Page-Key": key } });
   } catch {
     throw new Error("the page's server does not answer");
   }
@@ -32,7 +47,7 @@ export async function openSession() {
   if (token) {
     history.replaceState(null, "", "/");
     try {
-      await post("/api/session", { token });
+      keepKey((await post("/api/session", { token })).key);
     } catch (err) {
       if (err.status !== 401) throw err;
       return get("/api/session").catch(() => { throw err; }); // an earlier session may still be valid

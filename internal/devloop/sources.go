@@ -1,0 +1,82 @@
+package devloop
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shells are programs whose first argument is the file that they run.
+var shells = []string{"sh", "bash", "dash", "ksh", "zsh"}
+
+// Sources returns what a command runs, if it is on this machine: the file that it names, a
+// script that it gives to a shell, or the package of a command "go run".
+func Sources(args []string) []string {
+	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	switch {
+	case program == "go" && len(args) > 1 && args[1] == "run":
+		return packageOf(args[2:])
+	case slices.Contains(shells, program):
+		if script := firstOperand(args[1:], isFile); script != "" {
+			return []string{script}
+		}
+	case filepath.Base(args[0]) != args[0] && isFile(args[0]): // otherwise it is found in PATH
+		return []string{args[0]}
+	}
+	return nil
+}
+
+// packageOf returns the folder, or the files, that "go run" compiles.
+func packageOf(args []string) (paths []string) {
+	dir := ""
+	if len(args) > 0 { // -C has to be the first flag
+		flag, value, inline := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+		switch {
+		case flag == "C" && inline:
+			dir, args = value, args[1:]
+		case flag == "C" && len(args) > 1:
+			dir, args = args[1], args[2:]
+		}
+	}
+	in := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	first := firstOperand(args, func(arg string) bool { return isFolder(in(arg)) || strings.HasSuffix(arg, ".go") && isFile(in(arg)) })
+	if first == "" {
+		return nil // a package by its import path
+	}
+	if isFolder(in(first)) {
+		return []string{in(first)}
+	}
+	for _, arg := range args[slices.Index(args, first):] {
+		if !strings.HasSuffix(arg, ".go") || !isFile(in(arg)) {
+			break
+		}
+		paths = append(paths, in(arg))
+	}
+	return paths
+}
+
+// firstOperand returns the first argument that is no flag and is of that kind: the ones
+// before it may be values of flags.
+func firstOperand(args []string, is func(string) bool) string {
+	i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") && is(arg) })
+	if i < 0 {
+		return ""
+	}
+	return args[i]
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,50 @@
+package devloop
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSources(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"run.sh", "bin/operator", "cmd/main.go", "other/main.go", "other/more.go", "go"} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string][]string{
+		"./run.sh --fast":                        {"./run.sh"},
+		here + "/bin/operator":                   {here + "/bin/operator"},
+		"bin/operator":                           {"bin/operator"},
+		"run.sh":                                 nil, // of PATH
+		"make run":                               nil,
+		"sh run.sh x":                            {"run.sh"},
+		"/bin/bash -e run.sh":                    {"run.sh"},
+		"sh -c true":                             nil,
+		"go run .":                               {"."},
+		"go run ./cmd -x run.sh":                 {"cmd"},
+		"go run -C other . --a":                  {"other"},
+		"go run -C=other .":                      {"other"},
+		"go run -C other main.go more.go run.sh": {"other/main.go", "other/more.go"},
+		"go run other/main.go other/more.go":     {"other/main.go", "other/more.go"},
+		"go run example.com/x@latest":            nil,
+		"go run":                                 nil,
+		"go run -C":                              nil,
+		"./missing":                              nil,
+		"./bin":                                  nil,
+	} {
+		if got := Sources(strings.Fields(command)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+}

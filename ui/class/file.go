@@ -1,0 +1,115 @@
+package class
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+const (
+	pollInterval = 500 * time.Millisecond
+	// maxRead is what is read of the file at once. Students may write without end.
+	maxRead = 1 << 20
+)
+
+// follower reads the lines that students append to a file.
+type follower struct {
+	path   string
+	roster *Roster
+	offset int64
+	rest   []byte // of a line without an end
+	skip   bool   // the rest of a line that is too long
+}
+
+// openClassFile opens a file for messages. Only regular files are opened: a device or a
+// pipe that a student has put there could block.
+func openClassFile(path string, flag int) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil && (!errors.Is(err, fs.ErrNotExist) || flag&os.O_CREATE == 0) {
+		return nil, err
+	}
+	return os.OpenFile(path, flag, 0o666) // all students write it
+}
+
+// FollowFile applies the lines of a file to the roster until ctx ends. It creates the file.
+func FollowFile(ctx context.Context, path string, r *Roster) error {
+	f, err := openClassFile(path, os.O_RDONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	// The umask of the teacher would keep the students out.
+	if info, err := f.Stat(); err == nil && info.Size() == 0 {
+		_ = f.Chmod(0o666) // it may belong to another user, who has set its mode
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	follow := &follower{path: path, roster: r}
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		more, err := follow.read(time.Now())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be replaced just now
+			return err
+		}
+		if more && ctx.Err() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// read applies what was appended. It reports whether there is more.
+func (f *follower) read(now time.Time) (more bool, err error) {
+	file, err := openClassFile(f.path, os.O_RDONLY)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	if info.Size() < f.offset { // it was emptied
+		f.offset, f.rest, f.skip = 0, nil, false
+	}
+	data := make([]byte, min(maxRead, info.Size()-f.offset))
+	n, err := file.ReadAt(data, f.offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	f.offset += int64(n)
+	f.take(data[:n], now)
+	return f.offset < info.Size(), nil
+}
+
+// take applies the complete lines of what was read.
+func (f *follower) take(data []byte, now time.Time) {
+	for len(data) > 0 {
+		line, rest, complete := bytes.Cut(data, []byte{'\n'})
+		data = rest
+		if !f.skip {
+			f.rest = append(f.rest, line[:min(len(line), maxMessage+1)]...)
+			f.skip = len(f.rest) > maxMessage
+		}
+		if !complete {
+			return
+		}
+		if m, err := parseMessage(f.rest, now); err == nil && !f.skip {
+			f.roster.apply(m)
+		}
+		f.rest, f.skip = f.rest[:0], false
+	}
+}
