@@ -95,6 +95,7 @@ func (m model) applyPast(r pastResult) model {
 	m.past, m.frozen, m.pullError = &p, false, ""
 	m.confirming, m.askingQuit, m.held = nil, false, nil
 	m.generation++
+	m.pulling, m.pullStarted = false, time.Time{} // a pull that has begun is of the generation before
 	return m.restartStreams().pullMoment()
 }
 

@@ -307,10 +307,20 @@ func TestLatePullOfThePresent(t *testing.T) {
 	source.snapshot = list[1].snapshot
 	m = pullOnce(t, m)
 	late := m.pullCmd(m.neededPull())()
+	m.pulling, m.pullStarted = true, m.now
 	m = pullPast(t, m)
 	before := m.View().Content
 	if m = sendMsgs(t, m, late); m.View().Content != before {
 		t.Error("a late pull of the present is shown in the past")
+	}
+	waited := m
+	waited.now = m.now.Add(silenceThreshold + 2*time.Second)
+	if got := waited.View().Content; strings.Contains(got, "no response") {
+		t.Errorf("the late pull is waited for:\n%s", got)
+	}
+	pulled := m.now.Add(pullInterval)
+	if m, _ = m.handleTick(pulled); !m.pulling || !m.pullStarted.Equal(pulled) {
+		t.Errorf("what happens meanwhile is not kept: pulling %t since %s", m.pulling, m.pullStarted)
 	}
 }
 
