@@ -114,7 +114,9 @@ func TestLearnInterrupted(t *testing.T) {
 		v.pressKeys(t, "echo not me"+keyCtrlC) // clears the line
 		v.awaitScreen(t, "empty line", func(text string) bool { return !strings.Contains(text, "not me") })
 		v.pressKeys(t, `echo st""ays`+keyEnter)
-		v.awaitText(t, "stays")
+		v.awaitScreen(t, "prompt after the command", func(text string) bool {
+			return strings.Contains(text, "stays") && strings.Count(text, "Press Enter to continue. lesson-mine $") == 2
+		})
 		v.pressKeys(t, keyCtrlC) // asks
 		v.awaitText(t, "Leave the lesson, and delete what it has created? [y/N]")
 		v.pressKeys(t, "n"+keyEnter)
