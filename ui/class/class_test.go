@@ -206,6 +206,42 @@ func TestSenderDoesNotBlock(t *testing.T) {
 	}
 }
 
+// A teacher's host that accepts and never answers does not hold up the end of a lesson.
+func TestCloseIsBounded(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+		}
+	}()
+	s, err := NewSender(l.Addr().String(), "Ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range cap(s.queue) {
+		s.Send("a", 1, 2, Working)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err == nil || !strings.Contains(err.Error(), "did not answer within 3s") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close waits for each message")
+	}
+	<-s.done // what is left is dropped
+}
+
 func TestTable(t *testing.T) {
 	now := time.Now()
 	r := NewRoster()

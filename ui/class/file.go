@@ -26,30 +26,56 @@ type follower struct {
 	skip   bool   // the rest of a line that is too long
 }
 
-// openClassFile opens a file for messages. Only regular files are opened: a device or a
-// pipe that a student has put there could block.
+var errReplaced = errors.New("the file was replaced while it was opened: try again")
+
+// openClassFile opens a file for messages. Students can write its folder: a link could name
+// a file of the teacher, and a device or a pipe could block.
 func openClassFile(path string, flag int) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil && (!errors.Is(err, fs.ErrNotExist) || flag&os.O_CREATE == 0) {
+	info, err := os.Lstat(path)
+	if err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, flag, 0o666) // all students write it
+	if !info.Mode().IsRegular() {
+		return nil, notRegular(path)
+	}
+	f, err := os.OpenFile(path, flag|safeOpen, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat() // it may have been replaced meanwhile
+	if err == nil && !os.SameFile(info, opened) {
+		err = errReplaced
+	}
+	if err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return f, nil
+}
+
+func notRegular(path string) error {
+	return fmt.Errorf("%s is not a regular file: remove it, or use another path", path)
+}
+
+// createClassFile creates the file that all students write, unless it exists.
+func createClassFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL|safeOpen, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		if f, err = openClassFile(path, os.O_RDONLY); err != nil {
+			return err
+		}
+		return f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Chmod(0o666) // the umask of the teacher would keep the students out
+	return errors.Join(err, f.Close())
 }
 
 // FollowFile applies the lines of a file to the roster until ctx ends. It creates the file.
 func FollowFile(ctx context.Context, path string, r *Roster) error {
-	f, err := openClassFile(path, os.O_RDONLY|os.O_CREATE)
-	if err != nil {
-		return err
-	}
-	// The umask of the teacher would keep the students out.
-	if info, err := f.Stat(); err == nil && info.Size() == 0 {
-		_ = f.Chmod(0o666) // it may belong to another user, who has set its mode
-	}
-	if err := f.Close(); err != nil {
+	if err := createClassFile(path); err != nil {
 		return err
 	}
 	follow := &follower{path: path, roster: r}
@@ -57,7 +83,7 @@ func FollowFile(ctx context.Context, path string, r *Roster) error {
 	defer tick.Stop()
 	for {
 		more, err := follow.read(time.Now())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may be replaced just now
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errReplaced) { // it may be replaced just now
 			return err
 		}
 		if more && ctx.Err() == nil {

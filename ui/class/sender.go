@@ -13,6 +13,9 @@ import (
 // sendTimeout bounds how long a message may take. The lesson does not wait for it.
 const sendTimeout = 2 * time.Second
 
+// closeTimeout bounds how long the end of a lesson waits for all that is not sent yet.
+const closeTimeout = 3 * time.Second
+
 // Sender sends the progress of a student.
 type Sender struct {
 	target  string
@@ -20,7 +23,9 @@ type Sender struct {
 	client  *http.Client
 	queue   chan Message
 	done    chan struct{}
-	failed  error // the first one
+	failed  error // the first one; read it after done
+	ctx     context.Context
+	cancel  context.CancelFunc
 }
 
 // NewSender returns a sender to a file or to HOST:PORT.
@@ -36,9 +41,13 @@ func NewSender(target, student string) (*Sender, error) {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	go func() {
 		defer close(s.done)
 		for m := range s.queue {
+			if s.ctx.Err() != nil {
+				break // Close does not wait any more
+			}
 			if err := s.send(m); err != nil && s.failed == nil {
 				s.failed = err
 			}
@@ -58,10 +67,15 @@ func (s *Sender) Send(lesson string, step, of int, state State) {
 	}
 }
 
-// Close waits until everything was sent, and returns why something was not.
+// Close waits until everything was sent, but not for long, and returns why something was not.
 func (s *Sender) Close() error {
+	defer s.cancel()
 	close(s.queue)
-	<-s.done
+	select {
+	case <-s.done:
+	case <-time.After(closeTimeout):
+		return fmt.Errorf("the class did not get all of your progress: %s did not answer within %s", s.target, closeTimeout)
+	}
 	if s.failed != nil {
 		return fmt.Errorf("the class did not get all of your progress: %w", s.failed)
 	}
@@ -76,7 +90,7 @@ func (s *Sender) send(m Message) error {
 	if !IsAddress(s.target) {
 		return appendLine(s.target, append(data, '\n'))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, sendTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.target+progressPath, bytes.NewReader(data))
 	if err != nil {
