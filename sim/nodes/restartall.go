@@ -33,10 +33,15 @@ func restartsAll(pod *corev1.Pod, st *corev1.PodStatus) bool {
 }
 
 // restartAll removes all containers of a Pod, so that it begins with its first init
-// container. As with a kubelet, they get no time to stop, and volumes stay.
+// container. As with a kubelet, they get no time to stop, and volumes and ephemeral
+// containers stay.
 func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
 	if commands.mayStart {
-		commands.runtime.KillPod(pod.UID)
+		var names []string
+		for c := range podContainers(pod) {
+			names = append(names, c.Name)
+		}
+		commands.runtime.KillContainers(pod.UID, names)
 	}
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
 		for i := range list {
