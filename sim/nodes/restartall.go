@@ -74,6 +74,21 @@ func isRemovedForRestart(s corev1.ContainerStatus) bool {
 	return s.State.Waiting != nil && last != nil && last.Reason == reasonRestartingAll
 }
 
+// restartAllDelay is how long a Pod takes to begin again: at least the second that a
+// kubelet needs to remove and start containers, as statuses have whole seconds.
+const restartAllDelay = 2 * time.Second
+
+// startRemoved starts a container that restartAll has removed, once that is due.
+func (r *containerRun) startRemoved(s corev1.ContainerStatus) corev1.ContainerStatus {
+	if _, c := podutil.GetPodCondition(r.status, corev1.AllContainersRestarting); c != nil {
+		if at := c.LastTransitionTime.Add(restartAllDelay); r.now.Before(at) {
+			r.wakeAt(at)
+			return s
+		}
+	}
+	return r.startContainer(s)
+}
+
 // restartingAllReason reports whether all containers of a Pod are being restarted, and
 // why. Those of a Pod that has finished are not, however they ended.
 func restartingAllReason(pod *corev1.Pod, st *corev1.PodStatus) (holds bool, reason, message string) {
