@@ -70,7 +70,7 @@ func (c *Clients) forgetReports(cl *client) {
 	}
 	cl.reports.controllers = nil
 	c.sessions.Add(-int64(len(cl.reports.sessions)))
-	cl.reports.sessions = nil
+	cl.reports.sessions, cl.reports.forgotten = nil, true
 }
 
 func (rc *reportedController) recordEvent(d *observe.Delivered, at time.Time) (seq uint64) {

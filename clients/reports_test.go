@@ -460,3 +460,21 @@ func TestPauseReportedController(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A client may make room for another one while its report is taken.
+func TestForgottenClientKeepsNoSession(t *testing.T) {
+	f := newReportFixture(t)
+	req := httptest.NewRequestWithContext(f.Context(), http.MethodPost, reportsPath, nil)
+	req.Header.Set("User-Agent", operatorAgent)
+	r := &Report{Session: "s", Number: 1, Sent: time.Now(), Controllers: []QueueReport{siteQueue()}}
+	forgotten := f.clients.clientOf(req, operator)
+	f.clients.mu.Lock()
+	f.clients.evictIdle()
+	f.clients.mu.Unlock()
+	if f.clients.apply(forgotten, "shop-operator", r) || f.clients.sessions.Load() != 0 {
+		t.Errorf("the forgotten client has %d sessions", f.clients.sessions.Load())
+	}
+	if !f.clients.apply(f.clients.clientOf(req, operator), "shop-operator", r) || f.clients.sessions.Load() != 1 {
+		t.Errorf("the next report finds %d sessions, want its own", f.clients.sessions.Load())
+	}
+}

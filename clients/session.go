@@ -38,6 +38,7 @@ const (
 // reportedState is what the processes of a client report.
 type reportedState struct {
 	mu          sync.Mutex
+	forgotten   bool // the client made room for another one: a session would never be forgotten
 	sessions    map[string]*session
 	controllers map[string]*reportedController // by the name in reports
 	dropped     int64                          // records, of sessions that have ended
@@ -199,7 +200,8 @@ func (c *Clients) forgetSilent() {
 	of.reports.forgetSilent(&c.sessions)
 }
 
-// session returns the session with an ID, which may be new; nil if there are too many.
+// session returns the session with an ID, which may be new; nil if there are too many, or
+// the client is forgotten.
 func (r *reportedState) session(id string, all *atomic.Int64) *session {
 	s := r.sessions[id]
 	if s != nil {
@@ -208,7 +210,7 @@ func (r *reportedState) session(id string, all *atomic.Int64) *session {
 	if len(r.sessions) >= maxSessions {
 		r.forgetSilent(all)
 	}
-	if len(r.sessions) >= maxSessions || all.Load() >= maxAllSessions {
+	if r.forgotten || len(r.sessions) >= maxSessions || all.Load() >= maxAllSessions {
 		return nil
 	}
 	all.Add(1)

@@ -108,10 +108,16 @@ func (d *decoder) add(line []byte) error {
 	if err := json.Unmarshal(line, &head); err != nil {
 		return err
 	}
+	if err := checkElements(line, head.Kind == snapshotKind || head.Kind == stateChangedKind); err != nil {
+		return err
+	}
 	switch head.Kind {
 	case snapshotKind:
 		var s snapshotLine
 		if err := json.Unmarshal(line, &s); err != nil {
+			return err
+		}
+		if err := checkHistories(s.Queues); err != nil {
 			return err
 		}
 		d.addState(state{at: head.Time, whole: &s.Snapshot}, s.Snapshot)

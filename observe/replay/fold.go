@@ -48,7 +48,7 @@ func (c *stateChange) queues(before []observe.Queue) ([]observe.Queue, error) {
 		q.History = slices.Concat(old[len(old)-keep:], c.Queues[i].Samples)
 		queues = append(queues, q)
 	}
-	return queues, nil
+	return queues, checkHistories(queues)
 }
 
 // merge returns a list with the changed elements, in the order of the list before.

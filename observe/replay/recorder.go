@@ -15,6 +15,7 @@ const (
 	gatherInterval   = 20 * time.Millisecond  // between reads, so that each gets several records
 	snapshotInterval = 250 * time.Millisecond // between snapshots, as of the live view
 	drainTimeout     = time.Second            // for records that are still being appended
+	resourcesRetry   = 30 * time.Second       // after an error: asking delays the reading of records
 )
 
 // Source is a source that can be recorded, such as an [observe.Observer].
@@ -57,7 +58,8 @@ type Recorder struct {
 	missed       uint64
 	snapshotAt   time.Time // of the last snapshot
 	resources    []Resource
-	hasResources bool // they are known and did not change
+	hasResources bool      // they are known and did not change
+	resourcesDue time.Time // not before, after an error
 	err          error
 
 	stop  context.CancelFunc
@@ -154,7 +156,9 @@ func (r *Recorder) writeRecords() {
 		if r.config.OnRecord != nil {
 			r.config.OnRecord(rec)
 		}
-		r.hasResources = r.hasResources && !changesResources(rec.Event)
+		if changesResources(rec.Event) {
+			r.hasResources, r.resourcesDue = false, time.Time{}
+		}
 		r.after = rec.Seq
 		r.rotateIfFull()
 	}
@@ -183,10 +187,13 @@ func changesResources(e observe.Event) bool {
 
 // writeResources writes the resources that are served, if they may have changed.
 func (r *Recorder) writeResources(ctx context.Context, s observe.Snapshot) {
-	if r.config.Resources == nil || r.hasResources || s.Process.State != observe.Ready {
+	if r.config.Resources == nil || r.hasResources || s.Process.State != observe.Ready || time.Now().Before(r.resourcesDue) {
 		return
 	}
 	list, err := r.config.Resources(ctx)
+	if err != nil {
+		r.resourcesDue = time.Now().Add(resourcesRetry)
+	}
 	if len(list) == 0 {
 		return // the next time, perhaps
 	}

@@ -251,6 +251,45 @@ func TestResourcesAreWrittenWhenTheyChange(t *testing.T) {
 	}
 }
 
+// TestResourcesAfterAnError: one API server of many does not answer. Asking takes long, and
+// would be in vain each time.
+func TestResourcesAfterAnError(t *testing.T) {
+	file, err := Create(filepath.Join(t.TempDir(), "recording.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	partial := func(context.Context) ([]Resource, error) {
+		asked++
+		return []Resource{{Version: "v1", Resource: "pods", Kind: "Pod"}}, errors.New("metrics.k8s.io/v1beta1: unavailable")
+	}
+	src := &fakeSource{now: snapshots()[0]}
+	r := &Recorder{config: Config{Source: src, Resources: partial}, out: newPartWriter(file, 0)}
+	r.writeLine(r.out.header)
+	require := func(want int, when string) {
+		t.Helper()
+		for range 4 {
+			r.snapshotAt = start // it is time for one
+			r.step(t.Context())
+		}
+		if asked != want {
+			t.Errorf("%s: asked %d times, want %d", when, asked, want)
+		}
+	}
+	require(1, "after an error")
+	r.resourcesDue = r.resourcesDue.Add(-resourcesRetry)
+	require(2, "a while later")
+	src.records = []observe.Record{{Seq: 1, Time: start, Event: &observe.Called{Verb: "create", Object: observe.Object{Resource: "customresourcedefinitions", Name: "sites.shop"}}}}
+	require(3, "after another resource was added")
+	r.fail(r.out.Close())
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if got := openTest(t, file.Name()).Resources; len(got) != 1 {
+		t.Errorf("resources %+v", got)
+	}
+}
+
 // TestBufferKeepsTheNewest adds more snapshots than there is room for.
 func TestBufferKeepsTheNewest(t *testing.T) {
 	b := &Buffer{maximum: 20_000}

@@ -239,7 +239,13 @@ func TestUnreadableRecordings(t *testing.T) {
 		"wrong type":   {write(t, NewHeader(start), `{"seq":"x","kind":"synced"}`, record(3, 0)), "line 2 is damaged: json: cannot unmarshal"},
 		"no base":      {write(t, NewHeader(start), stateChange{Kind: stateChangedKind, Time: start}, record(1, 0)), "line 2 is damaged: it changes a snapshot that is missing"},
 		"unknown name": {write(t, NewHeader(start), snapshotLine{snapshotKind, observe.Snapshot{Time: start}}, stateChange{Kind: stateChangedKind, Time: start, Controllers: []observe.Controller{{Name: "x"}}}, record(1, 0)), `line 3 is damaged: controller "x" has changed, but was not there before`},
-		"huge":         {huge, "it has 1024 MiB, and at most 1024 MiB can be read"},
+		"long list":    {write(t, NewHeader(start), snapshotKindLine(`"queues":[`+elements(5000)+`]`), record(1, 0)), "line 2 is damaged: a list has more than 4096 elements"},
+		"long lists":   {write(t, NewHeader(start), snapshotKindLine(`"queues":[`+strings.Repeat(`{"waiting":[`+elements(1000)+`]},`, 200)+`{}]`), record(1, 0)), "line 2 is damaged: its lists have more than 131072 elements"},
+		"long record":  {write(t, NewHeader(start), `{"seq":1,"kind":"called","time":"2026-07-01T12:00:00Z","wrote":[`+elements(200_000)+`]}`, record(2, 0)), "line 2 is damaged: its lists have more than 131072 elements"},
+		"long history": {write(t, NewHeader(start), snapshotKindLine(`"queues":[{"history":[`+elements(300)+`]}]`), record(1, 0)), `line 2 is damaged: queue "": it has 300 samples, and at most 256 are read`},
+		"growing history": {write(t, NewHeader(start), snapshotKindLine(`"queues":[{"history":[`+elements(200)+`]}]`),
+			`{"kind":"stateChanged","time":"2026-07-01T12:00:00Z","queues":[{"keep":200,"samples":[`+elements(100)+`]}]}`, record(1, 0)), `line 3 is damaged: queue "": it has 300 samples, and at most 256 are read`},
+		"huge": {huge, "it has 1024 MiB, and at most 1024 MiB can be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Open(c.path)
@@ -248,6 +254,12 @@ func TestUnreadableRecordings(t *testing.T) {
 			}
 		})
 	}
+}
+
+func elements(n int) string { return strings.Repeat("{},", n-1) + "{}" }
+
+func snapshotKindLine(lists string) string {
+	return `{"kind":"snapshot","time":"2026-07-01T12:00:00Z",` + lists + `}`
 }
 
 func toJSONLine(t *testing.T, v any) string {
