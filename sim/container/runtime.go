@@ -138,16 +138,23 @@ func (r *Runtime) Runs(uid types.UID) bool {
 	return p != nil && p.runs()
 }
 
-// KillPod kills the commands of a Pod. Its containers can run again.
-func (r *Runtime) KillPod(uid types.UID) {
+// KillContainers kills the commands of the containers of a Pod that have these names.
+// They can run again.
+func (r *Runtime) KillContainers(uid types.UID, names []string) {
 	s := r.active()
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.pods[uid]; p != nil {
-		s.killRuns(p)
+	p := s.pods[uid]
+	if p == nil {
+		return
+	}
+	for _, c := range p.containers {
+		if slices.Contains(names, c.name) {
+			s.killCurrent(c)
+		}
 	}
 }
 
@@ -228,17 +235,17 @@ func (s *session) kill(p *pod) {
 		p.killTimer.Stop()
 	}
 	p.renewal.stop()
-	s.killRuns(p)
+	for _, c := range p.containers {
+		s.killCurrent(c)
+	}
 }
 
-// killRuns ends the commands of a Pod by force. It needs the lock.
-func (s *session) killRuns(p *pod) {
-	for _, c := range p.containers {
-		r := c.current
-		r.cancel()
-		if r.timer != nil && r.timer.Stop() { // nothing else ends a run that sleeps
-			s.wg.Go(func() { s.end(r, nil, int32(exitSIGKILL), "", "") })
-		}
+// killCurrent ends the newest run of a container by force. It needs the lock.
+func (s *session) killCurrent(c *container) {
+	r := c.current
+	r.cancel()
+	if r.timer != nil && r.timer.Stop() { // nothing else ends a run that sleeps
+		s.wg.Go(func() { s.end(r, nil, int32(exitSIGKILL), "", "") })
 	}
 }
 

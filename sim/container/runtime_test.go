@@ -449,8 +449,9 @@ func TestRemoveEndsASleep(t *testing.T) {
 	}
 }
 
-// TestKillPod ends the commands of a Pod, which runs again with the files of its volumes.
-func TestKillPod(t *testing.T) {
+// TestKillContainers ends the command of a container, which runs again with the files of
+// its volumes.
+func TestKillContainers(t *testing.T) {
 	f := newFixture(t)
 	pod := newPod("sh", "-c", "trap '' TERM; while :; do sleep 100; done")
 	pod.Spec.Volumes = []corev1.Volume{{Name: "empty", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
@@ -458,7 +459,7 @@ func TestKillPod(t *testing.T) {
 	f.start(pod)
 	f.await(pod, Running)
 	f.exec(pod, "echo stays > /empty/f")
-	f.KillPod(pod.UID)
+	f.KillContainers(pod.UID, []string{"c"})
 	if end := f.await(pod, Ended); end.ExitCode != 137 {
 		t.Errorf("got %+v", end)
 	}

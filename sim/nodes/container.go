@@ -56,7 +56,7 @@ func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerS
 	case s.State.Terminated != nil:
 		s = r.advanceTerminated(s)
 	case isRemovedForRestart(s):
-		s = r.startContainer(s)
+		s = r.startRemoved(s)
 	case s.LastTerminationState.Terminated != nil: // waits for its restart
 		s = r.restartContainer(s, s.LastTerminationState.Terminated)
 	default:

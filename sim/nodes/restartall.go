@@ -33,10 +33,15 @@ func restartsAll(pod *corev1.Pod, st *corev1.PodStatus) bool {
 }
 
 // restartAll removes all containers of a Pod, so that it begins with its first init
-// container. As with a kubelet, they get no time to stop, and volumes stay.
+// container. As with a kubelet, they get no time to stop, and volumes and ephemeral
+// containers stay.
 func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
 	if commands.mayStart {
-		commands.runtime.KillPod(pod.UID)
+		var names []string
+		for c := range podContainers(pod) {
+			names = append(names, c.Name)
+		}
+		commands.runtime.KillContainers(pod.UID, names)
 	}
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
 		for i := range list {
@@ -67,6 +72,21 @@ func removeForRestart(s *corev1.ContainerStatus) {
 func isRemovedForRestart(s corev1.ContainerStatus) bool {
 	last := s.LastTerminationState.Terminated
 	return s.State.Waiting != nil && last != nil && last.Reason == reasonRestartingAll
+}
+
+// restartAllDelay is how long a Pod takes to begin again: at least the second that a
+// kubelet needs to remove and start containers, as statuses have whole seconds.
+const restartAllDelay = 2 * time.Second
+
+// startRemoved starts a container that restartAll has removed, once that is due.
+func (r *containerRun) startRemoved(s corev1.ContainerStatus) corev1.ContainerStatus {
+	if _, c := podutil.GetPodCondition(r.status, corev1.AllContainersRestarting); c != nil {
+		if at := c.LastTransitionTime.Add(restartAllDelay); r.now.Before(at) {
+			r.wakeAt(at)
+			return s
+		}
+	}
+	return r.startContainer(s)
 }
 
 // restartingAllReason reports whether all containers of a Pod are being restarted, and

@@ -2,12 +2,14 @@ package nodes
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // TestRestartAllContainers follows a Pod whose main container ends so that all
@@ -28,8 +30,9 @@ func TestRestartAllContainers(t *testing.T) {
 		"0s Running, ready, i: exit 0, s: runs, a: runs, b: runs",
 		"5s Running, i: exit 0, s: runs, a: exit 42, b: runs",
 		"5s Pending, i: RestartingAllContainers #1, s: RestartingAllContainers #1, a: RestartingAllContainers #1, b: RestartingAllContainers #1",
-		"5s Pending, i: runs #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
-		"5s Running, ready, i: exit 0 #1, s: runs #1, a: runs #1, b: runs #1",
+		"5s Pending, i: RestartingAllContainers #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
+		"7s Pending, i: runs #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
+		"7s Running, ready, i: exit 0 #1, s: runs #1, a: runs #1, b: runs #1",
 	}
 	if diff := cmp.Diff(want, timeline(pod, testPlacement, len(want))); diff != "" {
 		t.Error(diff)
@@ -84,5 +87,23 @@ func TestRestartingAllConditionOfAFinishedPod(t *testing.T) {
 		if got == nil || got.Status != corev1.ConditionFalse || got.Reason != want || got.Message != "" {
 			t.Errorf("%s: got %+v, want False with %s", phase, got, want)
 		}
+	}
+}
+
+// TestRestartAllLeavesEphemeralContainers kills the other containers of a Pod only.
+func TestRestartAllLeavesEphemeralContainers(t *testing.T) {
+	at, changed := commandsFixture(t)
+	pod := testPod(func(p *corev1.Pod) {
+		restartsAllOnFailure(p)
+		p.Spec.Containers[0].Command = []string{"sleep", "infinity"}
+		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+			Name: "e", Command: []string{"sleep", "infinity"},
+		}}}
+	})
+	play(t, pod, at, changed, time.Now, "Running, ready, a: runs, e: runs")
+	restartAll(pod, &pod.Status, at.commands, time.Now())
+	awaitEnd(t, pod, at, changed, "a")
+	if e, _ := at.commands.runtime.State(pod.UID, "e", 0); e.Phase != container.Running {
+		t.Errorf("the ephemeral container: %+v", e)
 	}
 }

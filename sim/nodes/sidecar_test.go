@@ -130,14 +130,7 @@ func TestSidecarThatEndsBeforeItHasStarted(t *testing.T) {
 			if st, _ := podStatus(pod, at, time.Now()); seesRun {
 				pod.Status = st
 			}
-			deadline := time.After(patience)
-			for end, _ := at.commands.runtime.State(pod.UID, "s", 0); end.Phase != container.Ended; end, _ = at.commands.runtime.State(pod.UID, "s", 0) {
-				select {
-				case <-changed:
-				case <-deadline:
-					t.Fatalf("the sidecar did not end: %+v", end)
-				}
-			}
+			awaitEnd(t, pod, at, changed, "s")
 			for range 2 {
 				pod.Status, _ = podStatus(pod, at, time.Now())
 				if !strings.HasPrefix(describePod(pod), "Pending, ") || !strings.HasSuffix(describePod(pod), ", i: PodInitializing, a: PodInitializing") {

@@ -64,6 +64,23 @@ func awaitUp(pod *corev1.Pod, at placement, name string) {
 	}
 }
 
+// awaitEnd waits until the first run of a container has ended.
+func awaitEnd(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}, name string) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		state, _ := at.commands.runtime.State(pod.UID, name, 0)
+		if state.Phase == container.Ended {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("container %s did not end: %+v", name, state)
+		}
+	}
+}
+
 const traps = "trap 'exit 5' TERM; echo up; while true; do sleep 0.01; done"
 
 // TestDeadlineWaitsForCommands exceeds a deadline: the Pod fails when its commands have
