@@ -53,6 +53,9 @@ func (k *keys) add(key string, e *clients.ReportedEvent) {
 	defer k.mu.Unlock()
 	k.events++
 	e.ID = k.events
+	if len(k.lastIDs) >= maxRecords {
+		clear(k.lastIDs) // of keys that may be gone; only a rare sync needs one, soon
+	}
 	k.lastIDs[key] = e.ID
 	if _, waits := k.waiting[key]; !waits {
 		k.numbers.Adds++

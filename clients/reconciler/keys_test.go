@@ -1,9 +1,14 @@
 package reconciler
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/ctrlplane/ctrlplane/clients"
 )
@@ -101,5 +106,40 @@ func TestRecordsAreBounded(t *testing.T) {
 	_, records, dropped := f.take(2 * maxRecords)
 	if len(records) != maxRecords*3/4+1 || dropped != maxRecords/4 {
 		t.Errorf("%d records, %d dropped", len(records), dropped)
+	}
+}
+
+// The names of objects that come and go do not fill the memory.
+func TestKeysAreForgotten(t *testing.T) {
+	f := &follow{t, newKeys()}
+	for i := range 2*maxRecords + 1 {
+		key := fmt.Sprintf("a/%d", i)
+		f.event(key)
+		f.end(f.begin("site", key), nil, time.Time{})
+	}
+	if n := len(f.lastIDs) + len(f.waiting) + len(f.delayed) + len(f.running); n > maxRecords {
+		t.Errorf("%d keys are kept", n)
+	}
+}
+
+// A controller that is stopped does not begin the syncs of the keys that still wait.
+func TestNoSyncAfterTheEnd(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	var synced []string
+	c := &Controller{
+		Name: "site", limiter: workqueue.DefaultTypedControllerRateLimiter[string](), queue: workqueue.NewTypedDelayingQueue[string](),
+		keys: newKeys(), reporter: &reporter{wake: make(chan struct{}, 1)},
+		Sync: func(_ context.Context, key cache.ObjectName, _ string) error {
+			synced = append(synced, key.String())
+			stop()
+			return nil
+		},
+	}
+	for _, key := range []string{"a/a", "a/b", "a/c"} {
+		c.queue.Add(key)
+	}
+	c.work(ctx)
+	if len(synced) != 1 {
+		t.Errorf("synced %q", synced)
 	}
 }

@@ -155,7 +155,7 @@ func (c *Controller) work(ctx context.Context) {
 	defer stop()
 	for {
 		key, ended := c.queue.Get()
-		if ended {
+		if ended || ctx.Err() != nil { // a queue that is shut down still hands out its keys
 			return
 		}
 		c.syncKey(ctx, key)

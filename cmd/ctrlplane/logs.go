@@ -69,11 +69,11 @@ func (l *logsCommand) run(ctx context.Context, out io.Writer) error {
 	return printStderrFile(out, p)
 }
 
-// planeOfLog is the selected control plane, running or not; if none is named and there is
-// no default one, the only one that is running.
+// planeOfLog is the selected control plane, running or not. If none is named and the default
+// one is not running, it is the only one that is running, as for other verbs.
 func (t *target) planeOfLog() (plane, error) {
 	p, err := t.findPlane()
-	if err == nil || t.named() || os.Getenv(dataDirEnv) != "" {
+	if t.named() || os.Getenv(dataDirEnv) != "" || err == nil && p.isUp() {
 		return p, err
 	}
 	dir, runningErr := t.runningDataDir()
@@ -81,7 +81,7 @@ func (t *target) planeOfLog() (plane, error) {
 		return p, err
 	}
 	if runningErr != nil {
-		return p, runningErr
+		return plane{}, runningErr
 	}
 	return newPlane("", dir)
 }

@@ -37,6 +37,7 @@ type plane struct {
 	Error      string    `json:"error,omitempty"`  // why it is damaged
 
 	logFile string // if it is not in the data folder
+	foreign bool   // it was started with another HOME
 }
 
 // newPlane describes a data folder; without a name, by the recorded one.
@@ -44,7 +45,8 @@ func newPlane(name, path string) (plane, error) {
 	info, err := datadir.Inspect(path)
 	p := plane{
 		Name: name, State: planeStopped, DataDir: path, Ephemeral: info.Ephemeral, Private: info.Private, PID: info.PID,
-		Kubernetes: info.DescribeKubernetes(), Started: info.StartedAt, Bytes: info.Bytes, logFile: info.LogFile,
+		Kubernetes: info.DescribeKubernetes(), Started: info.StartedAt, Bytes: info.Bytes,
+		logFile: info.LogFile, foreign: info.Foreign,
 	}
 	if name == "" {
 		p.Name = info.Name
@@ -73,12 +75,13 @@ func (p plane) flags() string {
 }
 
 // allPlanes lists the control planes of this user in the platform's state folder, by name,
-// and then the ephemeral ones.
+// and then the ephemeral ones, without those of another HOME: a test of another project may
+// have started them.
 func allPlanes() ([]plane, error) {
 	var list []plane
 	add := func(name, path string) {
 		p, err := newPlane(name, path)
-		if !errors.As(err, new(*datadir.NotFoundError)) { // removed meanwhile, or just being created
+		if !errors.As(err, new(*datadir.NotFoundError)) && !p.foreign { // removed meanwhile, or just being created
 			list = append(list, p)
 		}
 	}

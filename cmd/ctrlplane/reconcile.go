@@ -133,7 +133,7 @@ func (r *reconcileCommand) resolveKind(mapper meta.RESTMapper, name string) (rec
 func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, header string) error {
 	c, err := newCommandProcess(append(r.command[:len(r.command):len(r.command)], key.Name, key.Namespace))
 	if err != nil {
-		return err
+		return r.notStarted(key, err)
 	}
 	out := &keyWriter{out: r.out, key: key.String()}
 	c.ownGroup = true
@@ -144,7 +144,7 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 		c.cmd.Env = append(c.cmd.Env, "KUBECONFIG="+own) // it may name a namespace
 	}
 	if err := c.startProcess(); err != nil {
-		return err
+		return r.notStarted(key, err)
 	}
 	select {
 	case <-c.exited:
@@ -160,6 +160,12 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 		fmt.Fprintf(r.out, "%s: failed with exit code %d, will retry\n", key, code)
 	}
 	return errors.New(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, out.last), ": "))
+}
+
+// notStarted says that the command cannot be started, for example because it has changed.
+func (r *reconcileCommand) notStarted(key cache.ObjectName, err error) error {
+	fmt.Fprintf(r.out, "%s: %v, will retry\n", key, err)
+	return err
 }
 
 // stopWithin asks a command with a group of its own to exit, and ends it by force if it

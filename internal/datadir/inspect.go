@@ -13,6 +13,7 @@ type Info struct {
 	Running   bool  // a process uses the folder
 	Crashed   bool  // the last process that used it has not closed it
 	Ephemeral bool  // the folder is removed with its control plane
+	Foreign   bool  // it is ephemeral, and was made with another HOME
 	Bytes     int64 // the size of its files
 }
 
@@ -31,6 +32,9 @@ func Inspect(path string) (Info, error) {
 		return info, &NotFoundError{path}
 	}
 	info.Ephemeral = mark.Ephemeral
+	if own, err := stateRoot(); err == nil {
+		info.Foreign = mark.Home != "" && mark.Home != own
+	}
 	if info.State, info.Running, err = Peek(path); err != nil {
 		return info, err
 	}

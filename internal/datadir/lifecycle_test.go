@@ -56,6 +56,7 @@ func TestInspect(t *testing.T) {
 }
 
 func TestInspectEphemeral(t *testing.T) {
+	setStateHome(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	path, pid, kill := startHolder(t, "temp", "")
 	if info := inspect(t, path); !info.Running || !info.Ephemeral || info.PID != pid {
@@ -67,6 +68,13 @@ func TestInspectEphemeral(t *testing.T) {
 	}
 	if dirs, err := EphemeralDirs(); err != nil || len(dirs) != 1 || dirs[0] != path {
 		t.Errorf("got %v, %v, want the folder of the killed process", dirs, err)
+	}
+	if inspect(t, path).Foreign {
+		t.Error("it is foreign to the HOME that it was made with")
+	}
+	setStateHome(t)
+	if !inspect(t, path).Foreign {
+		t.Error("it is not foreign to another HOME")
 	}
 }
 

@@ -17,6 +17,8 @@ type marker struct {
 	Format int `json:"format"`
 	// Ephemeral allows OpenTemp to remove the folder once it is not locked.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Home is the folder of the named data folders of who has made an ephemeral one.
+	Home string `json:"home,omitempty"`
 }
 
 // readMarker also reports whether the file exists, even if it cannot be read.

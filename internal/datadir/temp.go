@@ -59,7 +59,8 @@ func makeTempDir(parent string) (*Dir, error) {
 	}
 	err = writeOwner(path, lock)
 	if err == nil {
-		err = writeMarker(path, marker{Ephemeral: true})
+		home, _ := stateRoot() // without one it is of all
+		err = writeMarker(path, marker{Ephemeral: true, Home: home})
 	}
 	if err != nil {
 		_ = removeLockedDir(path, lock) // the first error matters more

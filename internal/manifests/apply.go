@@ -28,6 +28,9 @@ const fieldManager = "ctrlplane"
 // reason.
 const defaultRetryTimeout = 15 * time.Second
 
+// userAgent is the name of the client that applies manifests.
+const userAgent = "ctrlplane"
+
 // Apply applies objects by server-side apply, one after the other: first Namespaces, then
 // CustomResourceDefinitions, which it waits for until they are served, and last what
 // intercepts requests, such as webhooks. The namespace of a namespaced object that has
@@ -37,12 +40,15 @@ const defaultRetryTimeout = 15 * time.Second
 // other failure; the error names the file, the object and the server's reason. If the
 // kind of an object is unknown, it applies nothing.
 func Apply(ctx context.Context, cfg *rest.Config, objs []Object) error {
+	cfg = rest.CopyConfig(cfg)
+	if cfg.UserAgent == "" { // else it is Go's, by which observers name the client
+		cfg.UserAgent = userAgent
+	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return fmt.Errorf("manifests: %w", err)
 	}
 	defer net.CloseIdleConnectionsFor(client.Transport)
-	cfg = rest.CopyConfig(cfg)
 	cfg.WarningHandlerWithContext = rest.NoWarnings{} // else client-go would log them, without naming the file
 	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
 	if err != nil {

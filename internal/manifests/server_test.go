@@ -68,6 +68,9 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	const crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	if agent := r.UserAgent(); strings.HasPrefix(agent, "Go-http-client") {
+		s.t.Errorf("%s %s: the user agent is %q", r.Method, r.URL, agent)
+	}
 	switch {
 	case r.Method == http.MethodPatch:
 		s.servePatch(w, r)

@@ -145,7 +145,7 @@ func (n *Node) isProgress() bool {
 	if n.Kind != Call || n.failed() {
 		return false
 	}
-	return n.Verb == "create" && n.Subresource == "" || n.Verb == "delete" || n.Verb == "deletecollection" || n.Gone
+	return n.creates() || n.Verb == "delete" || n.Verb == "deletecollection" || n.Gone
 }
 
 // isBackoff reports whether n is the retry of a sync that failed.

@@ -63,7 +63,7 @@ func (e *effects) add(n *Node) {
 		e.failed++
 	case n.Gone && n.Object.Name != "":
 		e.deleted[kind]++
-	case n.Verb == "create" && n.Subresource == "":
+	case n.creates():
 		e.created[kind]++
 	}
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -86,12 +87,18 @@ func (n *Node) writeEffect(about observe.Object) What {
 		return Deleted
 	case n.Verb == "list":
 		return ""
-	case n.Verb == "create" && n.Subresource == "":
+	case n.creates():
 		return Created
 	case !wrote && n.Verb == "delete" && n.Subresource == "" && n.ResourceVersion == "":
 		return Deleted
 	}
 	return Changed
+}
+
+// creates reports whether n is a write that creates its object: with server-side apply, a
+// patch that the API server answers with 201.
+func (n *Node) creates() bool {
+	return n.Subresource == "" && (n.Verb == "create" || n.Verb == "patch" && n.Status == http.StatusCreated)
 }
 
 // wroteTo reports whether the storage reports that a call has written an object, and

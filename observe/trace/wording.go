@@ -100,6 +100,9 @@ func (p phrases) writeVerb(n *Node) string {
 	if n.Gone && (n.Verb == "delete" && n.afterMark() || n.Verb == observe.VerbRestore) {
 		return "removed"
 	}
+	if n.creates() {
+		return pastTense("create")
+	}
 	return pastTense(n.Verb)
 }
 

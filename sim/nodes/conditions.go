@@ -43,15 +43,18 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	set(corev1.PodReady, reason == "", reason, message)
 	set(corev1.ContainersReady, containersReason == "", containersReason, containersMessage)
 	if podutil.AllContainersCouldRestart(&pod.Spec) {
-		reason, message := restartingAllReason(pod, st)
-		set(corev1.AllContainersRestarting, reason != "", reason, message)
+		holds, reason, message := restartingAllReason(pod, st)
+		set(corev1.AllContainersRestarting, holds, reason, message)
 	}
 	if !slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
 		set(corev1.PodScheduled, true, "", "") // the Pod was created with a node name
 	}
 }
 
-const reasonPodCompleted = "PodCompleted"
+const (
+	reasonPodCompleted = "PodCompleted"
+	reasonPodFailed    = "PodFailed"
+)
 
 // notInitializedReason returns why a Pod is not initialized; an empty reason means
 // that it is.
@@ -103,7 +106,7 @@ func notReadyReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message stri
 	case st.Phase == corev1.PodSucceeded:
 		return reasonPodCompleted, ""
 	case st.Phase == corev1.PodFailed:
-		return "PodFailed", ""
+		return reasonPodFailed, ""
 	case len(names) > 0 || len(st.ContainerStatuses) == 0:
 		return "ContainersNotReady", "containers with unready status: [" + strings.Join(names, " ") + "]"
 	}

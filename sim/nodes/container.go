@@ -79,7 +79,7 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	s.Started = ptr.To(true)
 	s.Ready = r.isReady(since)
 	if known && command.Decides() {
-		s.Started = ptr.To(command.Started || command.Phase == container.Ended)
+		s.Started = ptr.To(command.Started || command.Phase == container.Ended && r.container.StartupProbe == nil)
 		s.Ready = s.Ready && command.Ready
 		return s
 	}

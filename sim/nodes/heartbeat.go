@@ -127,7 +127,9 @@ func (h *heartbeats) nextDue(now time.Time, first bool) time.Time {
 	if first {
 		interval = interval/3 + rand.N(interval*2/3)
 	}
-	return now.Add(interval).Truncate(min(maxRenewBatch, interval/10))
+	due := now.Add(interval)
+	// Truncate would drop the monotonic clock: with a clock that is set back nodes would die.
+	return due.Add(-time.Duration(due.UnixNano()) % min(maxRenewBatch, interval/10))
 }
 
 // renew writes a Lease. If it has changed or does not exist, it is read or created first.

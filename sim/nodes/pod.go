@@ -117,7 +117,9 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 			s = advance(c, kind, st.InitContainerStatuses)
 		}
 		inits = append(inits, s)
-		initialized = kind == sidecar && (isUp(s) || hasStartedAfter(st, i)) || hasSucceeded(s)
+		if initialized = hasSucceeded(s); kind == sidecar { // one that has ended restarts first
+			initialized = isUp(s) || hasStartedAfter(st, i)
+		}
 	}
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]

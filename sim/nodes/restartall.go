@@ -69,11 +69,16 @@ func isRemovedForRestart(s corev1.ContainerStatus) bool {
 	return s.State.Waiting != nil && last != nil && last.Reason == reasonRestartingAll
 }
 
-// restartingAllReason returns why all containers of a Pod are being restarted; an empty
-// reason means that they are not.
-func restartingAllReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
-	if restartsAll(pod, st) {
-		return "RestartAllContainersStarted", "container exited with restart policy rule"
+// restartingAllReason reports whether all containers of a Pod are being restarted, and
+// why. Those of a Pod that has finished are not, however they ended.
+func restartingAllReason(pod *corev1.Pod, st *corev1.PodStatus) (holds bool, reason, message string) {
+	switch {
+	case st.Phase == corev1.PodSucceeded:
+		return false, reasonPodCompleted, ""
+	case st.Phase == corev1.PodFailed:
+		return false, reasonPodFailed, ""
+	case restartsAll(pod, st):
+		return true, "RestartAllContainersStarted", "container exited with restart policy rule"
 	}
-	return "", ""
+	return false, "", ""
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
@@ -43,11 +44,7 @@ func TestRestartAllContainers(t *testing.T) {
 // TestRestartingAllCondition says why a Pod begins again, until it does.
 func TestRestartingAllCondition(t *testing.T) {
 	pod := testPod(func(p *corev1.Pod) {
-		p.Spec.Containers[0].RestartPolicy = &always
-		p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{
-			Action:    corev1.ContainerRestartRuleActionRestartAllContainers,
-			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpNotIn, Values: []int32{0}},
-		}}
+		restartsAllOnFailure(p)
 		p.Annotations[annotations.ExitCode], p.Annotations[annotations.Failures] = "1", "1"
 	})
 	got := []corev1.ConditionStatus{}
@@ -62,5 +59,30 @@ func TestRestartingAllCondition(t *testing.T) {
 	want := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionFalse, corev1.ConditionFalse}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// restartsAllOnFailure gives a Pod a rule that restarts all of it when its main container fails.
+func restartsAllOnFailure(p *corev1.Pod) {
+	p.Spec.Containers[0].RestartPolicy = &always
+	p.Spec.Containers[0].RestartPolicyRules = []corev1.ContainerRestartRule{{
+		Action:    corev1.ContainerRestartRuleActionRestartAllContainers,
+		ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpNotIn, Values: []int32{0}},
+	}}
+}
+
+// TestRestartingAllConditionOfAFinishedPod compares with upstream's
+// status.GenerateAllContainersRestartingCondition: the phase comes first.
+func TestRestartingAllConditionOfAFinishedPod(t *testing.T) {
+	for phase, want := range map[corev1.PodPhase]string{corev1.PodFailed: "PodFailed", corev1.PodSucceeded: "PodCompleted"} {
+		pod := testPod(restartsAllOnFailure)
+		st := corev1.PodStatus{Phase: phase, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "a", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: sigtermExitCode}},
+		}}}
+		setConditions(pod, &st, epoch)
+		_, got := podutil.GetPodCondition(&st, corev1.AllContainersRestarting)
+		if got == nil || got.Status != corev1.ConditionFalse || got.Reason != want || got.Message != "" {
+			t.Errorf("%s: got %+v, want False with %s", phase, got, want)
+		}
 	}
 }

@@ -114,3 +114,36 @@ func TestSidecarsDoNotRestartWhileThePodStops(t *testing.T) {
 		t.Errorf("got %s, before %d restarts", describePod(pod), last.RestartCount)
 	}
 }
+
+// TestSidecarThatEndsBeforeItHasStarted lets a sidecar exit with 0 while its startup probe
+// fails: what comes after it waits, also if the run has ended before it is seen.
+func TestSidecarThatEndsBeforeItHasStarted(t *testing.T) {
+	for name, seesRun := range map[string]bool{"seen while it runs": true, "seen after its end": false} {
+		t.Run(name, func(t *testing.T) {
+			at, changed := commandsFixture(t)
+			pod := testPod(withSidecar)
+			s := &pod.Spec.InitContainers[0]
+			s.Command = []string{"sh", "-c", "sleep 0.3; exit 0"}
+			s.StartupProbe = &corev1.Probe{PeriodSeconds: 1, FailureThreshold: 100, ProbeHandler: corev1.ProbeHandler{
+				Exec: &corev1.ExecAction{Command: []string{"false"}},
+			}}
+			if st, _ := podStatus(pod, at, time.Now()); seesRun {
+				pod.Status = st
+			}
+			deadline := time.After(patience)
+			for end, _ := at.commands.runtime.State(pod.UID, "s", 0); end.Phase != container.Ended; end, _ = at.commands.runtime.State(pod.UID, "s", 0) {
+				select {
+				case <-changed:
+				case <-deadline:
+					t.Fatalf("the sidecar did not end: %+v", end)
+				}
+			}
+			for range 2 {
+				pod.Status, _ = podStatus(pod, at, time.Now())
+				if !strings.HasPrefix(describePod(pod), "Pending, ") || !strings.HasSuffix(describePod(pod), ", i: PodInitializing, a: PodInitializing") {
+					t.Errorf("got %s", describePod(pod))
+				}
+			}
+		})
+	}
+}

@@ -5,6 +5,7 @@ package command_test
 import (
 	"encoding/json"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,6 +53,23 @@ func (u user) downAll() {
 	cmd := exec.Command(program.Path(), "down", "--all")
 	cmd.Env = u.env
 	_ = cmd.Run() // there is usually nothing to stop
+}
+
+// TestDownSparesOtherHomes stops all control planes beside an ephemeral one of another HOME.
+func TestDownSparesOtherHomes(t *testing.T) {
+	u := newUser(t)
+	u.upDetached(t, "--ephemeral", "--name", "mine")
+	other := u
+	other.env = append(slices.Clip(u.env), "HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir())
+	if stdout, _ := other.mustRun(t, "down", "--all"); !strings.Contains(stdout, "nothing to stop") {
+		t.Errorf("down --all of another HOME: %s", stdout)
+	}
+	if list := other.list(t); len(list) > 0 {
+		t.Errorf("another HOME lists %+v", list)
+	}
+	u.requireOnly(t, "mine", "running")
+	stdout, _ := u.mustRun(t, "down", "--all")
+	requireText(t, stdout, "mine stopped")
 }
 
 // TestDetached takes a control plane in the background through its life.

@@ -219,7 +219,7 @@ func TestLearnSaysWhatFailedToAStudent(t *testing.T) {
 	v.pressKeys(t, "touch done"+keyEnter)
 	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `type "skip" to go on without it.`) == 2 })
 	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "no such object in the recorded history")
+	v.awaitText(t, "ConfigMap lesson-mine/none: no such")
 	v.awaitTextGone(t, "line 1") // of the file
 	v.pressKeys(t, "skip"+keyEnter)
 	v.awaitText(t, "Press Enter to continue.")

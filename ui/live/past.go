@@ -95,6 +95,7 @@ func (m model) applyPast(r pastResult) model {
 	m.past, m.frozen, m.pullError = &p, false, ""
 	m.confirming, m.askingQuit, m.held = nil, false, nil
 	m.generation++
+	m.pulling, m.pullStarted = false, time.Time{} // a pull that has begun is of the generation before
 	return m.restartStreams().pullMoment()
 }
 
@@ -112,12 +113,20 @@ func (m model) backToNow() (model, tea.Cmd) {
 
 // pullMoment pulls from the past, which is in memory.
 func (m model) pullMoment() model {
-	w := pullRequest{snapshot: true, queries: m.shownQueries()}
-	result := pullFrom(m.ctx, m.shownSource(), w)
-	pulling := m.pulling
-	m = m.applyPull(pullResult{snapshot: result.snapshot, pages: result.pages, err: result.err, generation: m.generation})
+	pulling, streams := m.pulling, m.streams
+	m = m.pullShown(pullRequest{snapshot: true, queries: m.shownQueries()})
+	if m.streams != streams { // the moment is of another process, and the pages were dropped
+		m = m.pullShown(pullRequest{queries: m.shownQueries()})
+	}
 	m.pulling = pulling // of the present
 	return m
+}
+
+// pullShown pulls from what is shown, and waits for it.
+func (m model) pullShown(w pullRequest) model {
+	result := pullFrom(m.ctx, m.shownSource(), w)
+	result.generation = m.generation
+	return m.applyPull(result)
 }
 
 // showMoment shows another moment of the past.

@@ -60,7 +60,12 @@ func writeRecording(t *testing.T, list []frame) *replay.Recording {
 	}
 	line(replay.NewHeader(testNow))
 	var buffer replay.Buffer
-	for _, f := range list {
+	for i, f := range list {
+		if i > 0 && !f.snapshot.Process.Started.Equal(list[i-1].snapshot.Process.Started) {
+			b.Write(buffer.Lines())
+			buffer.Clear()
+			line(map[string]string{"kind": "restarted"})
+		}
 		for _, r := range f.records {
 			line(r)
 		}
@@ -307,10 +312,53 @@ func TestLatePullOfThePresent(t *testing.T) {
 	source.snapshot = list[1].snapshot
 	m = pullOnce(t, m)
 	late := m.pullCmd(m.neededPull())()
+	m.pulling, m.pullStarted = true, m.now
 	m = pullPast(t, m)
 	before := m.View().Content
 	if m = sendMsgs(t, m, late); m.View().Content != before {
 		t.Error("a late pull of the present is shown in the past")
+	}
+	waited := m
+	waited.now = m.now.Add(silenceThreshold + 2*time.Second)
+	if got := waited.View().Content; strings.Contains(got, "no response") {
+		t.Errorf("the late pull is waited for:\n%s", got)
+	}
+	pulled := m.now.Add(pullInterval)
+	if m, _ = m.handleTick(pulled); !m.pulling || !m.pullStarted.Equal(pulled) {
+		t.Errorf("what happens meanwhile is not kept: pulling %t since %s", m.pulling, m.pullStarted)
+	}
+}
+
+// TestReplayAcrossARestart shows the records of each process, also when paused.
+func TestReplayAcrossARestart(t *testing.T) {
+	list := frames()[:4]
+	for i := range list[2:] { // of the second process, which numbers its records from 1 again
+		f := &list[2+i]
+		f.snapshot.Process.Started = testNow.Add(1500 * time.Millisecond)
+		for n := range f.records {
+			f.records[n].Seq = uint64(3*i + n + 1)
+		}
+		f.snapshot.Journal.Last = uint64(3*i + len(f.records))
+	}
+	recording := writeRecording(t, list)
+	m := newReplayModel(t, recording, 100, 30)
+	m = pressKeys(t, m, "a")
+	for _, by := range []time.Duration{shortMove, shortMove, shortMove, -shortMove, -shortMove, shortMove} {
+		m = m.moveInTime(by)
+		shown := m.currentScreen().feed.stream
+		page, err := m.shownSource().Records(t.Context(), observe.Query{Reads: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for _, r := range page.Records {
+			if m.recordFilter(queuesScreen)(r.Event) {
+				want++
+			}
+		}
+		if got := len(shown.entries); want == 0 || got != want {
+			t.Errorf("at %s: %d entries, want %d", m.past.position.At, got, want)
+		}
 	}
 }
 

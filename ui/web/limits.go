@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net"
 	"strings"
 	"sync"
@@ -10,7 +11,7 @@ import (
 // of a class can begin many sessions.
 const (
 	maxSessionStreams, maxAddressStreams = 24, 48
-	maxSessionTraces, maxAddressTraces   = 1, 1
+	maxSessionTraces, maxAddressTraces   = 1, 4
 )
 
 // limits counts what is in use.
@@ -62,4 +63,19 @@ func (l *limits) take(list ...limit) (release func(), ok bool) {
 			}
 		}
 	}, true
+}
+
+// takeTrace takes what a trace needs, or says what it has to wait for.
+func (l *limits) takeTrace(session, address string) (release func(), err error) {
+	list := viewerLimits("trace "+session, address, maxSessionTraces, maxAddressTraces)
+	own, ok := l.take(list[:1]...)
+	if !ok {
+		return nil, errors.New("a trace of this page is being made: wait for it")
+	}
+	shared, ok := l.take(list[1:]...)
+	if !ok {
+		own()
+		return nil, errors.New("a trace for another page at your address is being made: try again")
+	}
+	return func() { shared(); own() }, nil
 }

@@ -156,9 +156,9 @@ func (s *Server) serveCauses(build func([]observe.Record, observe.Object, trace.
 			writeError(w, http.StatusBadRequest, err)
 			return
 		}
-		release, ok := s.limits.take(viewerLimits("trace "+visitOf(req).id, req.RemoteAddr, maxSessionTraces, maxAddressTraces)...)
-		if !ok {
-			writeError(w, http.StatusTooManyRequests, errors.New("a trace of this page is being made: wait for it"))
+		release, err := s.limits.takeTrace(visitOf(req).id, req.RemoteAddr)
+		if err != nil {
+			writeError(w, http.StatusTooManyRequests, err)
 			return
 		}
 		defer release()

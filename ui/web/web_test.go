@@ -773,3 +773,30 @@ func TestViewersAreBounded(t *testing.T) {
 		t.Errorf("left: %v", l.used)
 	}
 }
+
+// A class behind one address can make several traces, each page one.
+func TestTracesBehindOneAddress(t *testing.T) {
+	l := newLimits()
+	var releases []func()
+	for i := range 4 {
+		release, err := l.takeTrace(fmt.Sprint("s", i), fmt.Sprintf("192.0.2.1:%d", i))
+		if err != nil {
+			t.Fatalf("page %d: %v", i, err)
+		}
+		releases = append(releases, release)
+	}
+	for session, want := range map[string]string{
+		"s0":    "a trace of this page is being made: wait for it",
+		"other": "a trace for another page at your address is being made: try again",
+	} {
+		if _, err := l.takeTrace(session, "192.0.2.1:9"); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %q", session, err, want)
+		}
+	}
+	for _, release := range releases {
+		release()
+	}
+	if len(l.used) != 0 {
+		t.Errorf("left: %v", l.used)
+	}
+}
