@@ -22,10 +22,9 @@ const maxLine = 64 << 20
 // decoder builds a recording from lines.
 type decoder struct {
 	recording Recording
-	session   int              // first record of the current process
-	late      bool             // records of the session are not in order yet
-	last      observe.Snapshot // after the last state of the session
-	hasLast   bool
+	session   int   // first record of the current process
+	late      bool  // records of the session are not in order yet
+	last      *fold // after the last state of the session; nil if it has none
 }
 
 // lineHead is what every line has.
@@ -120,7 +119,8 @@ func (d *decoder) add(line []byte) error {
 		if err := checkHistories(s.Queues); err != nil {
 			return err
 		}
-		d.addState(state{at: head.Time, whole: &s.Snapshot}, s.Snapshot)
+		d.last = newFold(&s.Snapshot)
+		d.addState(state{at: head.Time, whole: &s.Snapshot})
 	case stateChangedKind:
 		return d.addChange(line)
 	case resourcesKind:
@@ -140,29 +140,27 @@ func (d *decoder) add(line []byte) error {
 }
 
 func (d *decoder) addChange(line []byte) error {
-	if !d.hasLast {
+	if d.last == nil {
 		return errors.New("it changes a snapshot that is missing")
 	}
 	var c stateChange
 	if err := json.Unmarshal(line, &c); err != nil {
 		return err
 	}
-	now, err := c.apply(d.last)
-	if err != nil {
+	if err := d.last.apply(&c); err != nil {
 		return err
 	}
-	d.addState(state{at: c.Time, change: &c}, now)
+	d.addState(state{at: c.Time, change: &c})
 	return nil
 }
 
-func (d *decoder) addState(s state, now observe.Snapshot) {
+func (d *decoder) addState(s state) {
 	if n := len(d.recording.states); n > 0 && s.at.Before(d.recording.states[n-1].at) {
 		s.at = d.recording.states[n-1].at // the clock was set back
 	}
 	s.first = d.session
-	d.last, d.hasLast = now, true
 	d.recording.states = append(d.recording.states, s)
-	d.recording.stopping = append(d.recording.stopping, now.Process.State == observe.Stopping)
+	d.recording.stopping = append(d.recording.stopping, d.last.last.Process.State == observe.Stopping)
 }
 
 func (d *decoder) addRecord(head lineHead, line []byte) error {
@@ -184,7 +182,7 @@ func (d *decoder) endSession() {
 	d.sortSession()
 	d.session = len(d.recording.records)
 	d.recording.sessions = append(d.recording.sessions, d.session)
-	d.hasLast = false
+	d.last = nil
 }
 
 // sortSession puts the records in order, each once: a file of a recording whose older

@@ -7,41 +7,65 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// apply returns the snapshot after a change. It does not modify s, nor what s refers to.
-func (c *stateChange) apply(s observe.Snapshot) (observe.Snapshot, error) {
-	s.Time, s.Process, s.Journal = c.Time, c.Process, c.Journal
-	var err error
-	if s.Controllers, err = merge(s.Controllers, c.Controllers, c.isWhole(controllersList), controllerID); err != nil {
-		return s, fmt.Errorf("controller %w", err)
+// fold is a snapshot that changes are applied to. It modifies its own lists, but not what
+// their elements refer to.
+type fold struct {
+	last        observe.Snapshot // without the lists that follow
+	controllers foldedList[observe.Controller]
+	queues      foldedList[observe.Queue]
+	clients     foldedList[observe.Client]
+}
+
+// newFold begins with a snapshot, which it does not modify.
+func newFold(s *observe.Snapshot) *fold {
+	f := &fold{last: *s}
+	f.controllers.replace(s.Controllers)
+	f.queues.replace(s.Queues)
+	f.clients.replace(s.Clients)
+	return f
+}
+
+// snapshot returns a copy of the snapshot.
+func (f *fold) snapshot() observe.Snapshot {
+	s := f.last
+	s.Controllers, s.Queues, s.Clients = slices.Clone(f.controllers.all), slices.Clone(f.queues.all), slices.Clone(f.clients.all)
+	return s
+}
+
+// apply applies a change. After an error, the snapshot is of no use.
+func (f *fold) apply(c *stateChange) error {
+	f.last.Time, f.last.Process, f.last.Journal = c.Time, c.Process, c.Journal
+	if err := f.controllers.merge(c.Controllers, c.isWhole(controllersList), controllerID); err != nil {
+		return fmt.Errorf("controller %w", err)
 	}
-	if s.Clients, err = merge(s.Clients, c.Clients, c.isWhole(clientsList), clientID); err != nil {
-		return s, fmt.Errorf("client %w", err)
+	if err := f.clients.merge(c.Clients, c.isWhole(clientsList), clientID); err != nil {
+		return fmt.Errorf("client %w", err)
 	}
-	queues, err := c.queues(s.Queues)
+	queues, err := f.queuesOf(c)
 	if err != nil {
-		return s, err
+		return err
 	}
-	if s.Queues, err = merge(s.Queues, queues, c.isWhole(queuesList), queueID); err != nil {
-		return s, fmt.Errorf("queue %w", err)
+	if err := f.queues.merge(queues, c.isWhole(queuesList), queueID); err != nil {
+		return fmt.Errorf("queue %w", err)
 	}
 	if c.isWhole(timersList) {
-		s.Timers = c.Timers
+		f.last.Timers = c.Timers
 	}
-	return s, nil
+	return nil
 }
 
 func (c *stateChange) isWhole(list string) bool { return slices.Contains(c.Whole, list) }
 
-// queues returns the queues of a change, with their histories.
-func (c *stateChange) queues(before []observe.Queue) ([]observe.Queue, error) {
-	histories := make(map[string][]observe.Sample, len(before))
-	for i := range before {
-		histories[queueID(&before[i])] = before[i].History
-	}
+// queuesOf returns the queues of a change, with their histories.
+func (f *fold) queuesOf(c *stateChange) ([]observe.Queue, error) {
 	var queues []observe.Queue
 	for i := range c.Queues {
 		q := c.Queues[i].Queue
-		old, keep := histories[queueID(&q)], c.Queues[i].Keep
+		var old []observe.Sample
+		if before := f.queues.find(queueID(&q), queueID); before != nil {
+			old = before.History
+		}
+		keep := c.Queues[i].Keep
 		if keep < 0 || keep > len(old) {
 			return nil, fmt.Errorf("queue %q: it keeps %d samples of %d", q.Name, keep, len(old))
 		}
@@ -51,22 +75,40 @@ func (c *stateChange) queues(before []observe.Queue) ([]observe.Queue, error) {
 	return queues, checkHistories(queues)
 }
 
-// merge returns a list with the changed elements, in the order of the list before.
-func merge[T any](before, changed []T, whole bool, id func(*T) string) ([]T, error) {
+// foldedList is a list and where its elements are.
+type foldedList[T any] struct {
+	all []T
+	at  map[string]int // by ID; nil until it is needed
+}
+
+func (l *foldedList[T]) replace(all []T) { l.all, l.at = slices.Clone(all), nil }
+
+func (l *foldedList[T]) find(name string, id func(*T) string) *T {
+	if l.at == nil {
+		l.at = make(map[string]int, len(l.all))
+		for i := range l.all {
+			l.at[id(&l.all[i])] = i
+		}
+	}
+	if i, ok := l.at[name]; ok {
+		return &l.all[i]
+	}
+	return nil
+}
+
+// merge puts changed elements in the place of those before.
+func (l *foldedList[T]) merge(changed []T, whole bool, id func(*T) string) error {
 	if whole {
-		return changed, nil
+		l.replace(changed)
+		return nil
 	}
-	if len(changed) == 0 {
-		return before, nil
-	}
-	now := slices.Clone(before)
 	for i := range changed {
 		name := id(&changed[i])
-		at := slices.IndexFunc(now, func(one T) bool { return id(&one) == name })
-		if at < 0 {
-			return nil, fmt.Errorf("%q has changed, but was not there before", name)
+		before := l.find(name, id)
+		if before == nil {
+			return fmt.Errorf("%q has changed, but was not there before", name)
 		}
-		now[at] = changed[i]
+		*before = changed[i]
 	}
-	return now, nil
+	return nil
 }

@@ -24,23 +24,11 @@ func (m *Moment) Time() time.Time { return m.position.At }
 // Snapshot implements observe.Source. Of a time from which no snapshot was recorded, it
 // has what the records say.
 func (m *Moment) Snapshot(context.Context) (observe.Snapshot, error) {
-	states := m.recording.states
 	last := m.recording.stateAt(m.position.At)
 	if last < 0 {
 		return m.fromRecords(), nil
 	}
-	first := last
-	for states[first].whole == nil {
-		first--
-	}
-	s := *states[first].whole
-	for _, next := range states[first+1 : last+1] {
-		var err error
-		if s, err = next.change.apply(s); err != nil {
-			return s, err // Open has applied all changes already
-		}
-	}
-	return s, nil
+	return m.recording.stateOf(last)
 }
 
 // Records implements observe.Source. Missed counts the records that the recording lacks.

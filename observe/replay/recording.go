@@ -2,12 +2,13 @@ package replay
 
 import (
 	"sort"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Recording is what was recorded of a source. It does not change, and its methods are safe
+// Recording is what was recorded of a source. What it shows does not change, and its methods are safe
 // for concurrent use.
 type Recording struct {
 	records  []observe.Record // of one session after the other, each in order of Seq
@@ -21,6 +22,10 @@ type Recording struct {
 	Cut string
 
 	begin, end time.Time
+
+	mu     sync.Mutex // guards what follows
+	folded *fold      // after the state that was asked for last, since most who ask move forward
+	at     int        // its index
 }
 
 // state is a snapshot, or what has changed since the state before.
@@ -112,6 +117,27 @@ func (r *Recording) firstRecord(p Position) int {
 // stateAt returns the index of the last state up to a time; -1 if there is none.
 func (r *Recording) stateAt(at time.Time) int {
 	return sort.Search(len(r.states), func(i int) bool { return r.states[i].at.After(at) }) - 1
+}
+
+// stateOf returns the snapshot of a state.
+func (r *Recording) stateOf(last int) (observe.Snapshot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := last
+	for r.states[first].whole == nil && (r.folded == nil || first != r.at) {
+		first--
+	}
+	if r.folded == nil || first != r.at {
+		r.folded = newFold(r.states[first].whole)
+	}
+	r.at = last
+	for _, next := range r.states[first+1 : last+1] {
+		if err := r.folded.apply(next.change); err != nil { // Open has applied all changes already
+			r.folded = nil
+			return observe.Snapshot{}, err
+		}
+	}
+	return r.folded.snapshot(), nil
 }
 
 // At returns the source at a position.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -269,6 +271,81 @@ func toJSONLine(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(data) + "\n"
+}
+
+// TestManyChangesOfALongList counts what reading and showing allocate: the list is not to be
+// cloned for each change.
+func TestManyChangesOfALongList(t *testing.T) {
+	const clients, changes, most = 2000, 1000, 128 << 20 // one clone takes more than 0.5 MB
+	whole := observe.Snapshot{Time: start}
+	for i := range clients {
+		whole.Clients = append(whole.Clients, observe.Client{Name: fmt.Sprint("c", i)})
+	}
+	lines := []any{NewHeader(start), snapshotLine{snapshotKind, whole}}
+	for i := range changes {
+		lines = append(lines, stateChange{Kind: stateChangedKind, Time: at(time.Duration(i) * time.Second), Clients: []observe.Client{{Name: "c7", Requests: int64(i + 1)}}})
+	}
+	path := write(t, lines...)
+	var r *Recording
+	if n := allocated(func() { r = openTest(t, path) }); n > most {
+		t.Errorf("reading allocates %d MiB", n>>20)
+	}
+	requests := func(after time.Duration) int64 {
+		s, err := r.At(r.Seek(at(after))).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Clients[7].Requests
+	}
+	if n := allocated(func() { requests((changes - 2) * time.Second) }); n > most {
+		t.Errorf("showing a moment allocates %d MiB", n>>20)
+	}
+	for _, second := range []int64{changes - 2, changes - 1, 0, 1, 500} { // forward, and back
+		if got := requests(time.Duration(second) * time.Second); got != second+1 {
+			t.Errorf("after %d s: %d requests, want %d", second, got, second+1)
+		}
+	}
+}
+
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestSnapshotsDoNotChange: those of earlier moments, when later ones are shown.
+func TestSnapshotsDoNotChange(t *testing.T) {
+	list := snapshots()
+	lines := []any{NewHeader(start)}
+	var e encoder
+	for _, s := range list {
+		if line := e.encode(s); line != nil {
+			lines = append(lines, line)
+		}
+	}
+	r := openTest(t, write(t, lines...))
+	var all sync.WaitGroup
+	for range 2 { // that of the view and that of a search, say
+		all.Go(func() {
+			var shown []observe.Snapshot
+			var first []string
+			for i := range list {
+				s, err := r.At(r.Seek(list[i].Time)).Snapshot(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				shown, first = append(shown, s), append(first, toJSON(t, s))
+			}
+			for i := range shown {
+				if now := toJSON(t, shown[i]); now != first[i] {
+					t.Errorf("snapshot %d was %s, and is %s", i, first[i], now)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestCutRecording ends in the middle of a line, because the process was killed.
