@@ -60,18 +60,23 @@ func (r row) peak() int64 {
 }
 
 // loadLevel returns a coarse load, so that rows do not swap places for a single key.
-func (r row) loadLevel() int {
-	load := r.peak() + max(0, r.inFlight())
-	if r.queue != nil && load == 0 {
-		load = int64(max(0, r.queue.DoneRate))
+func (r row) loadLevel() int { return bits.Len64(uint64(r.peak() + max(0, r.inFlight()))) }
+
+// pastLevel returns the same for keys that are done.
+func (r row) pastLevel() int {
+	if r.queue == nil {
+		return 0
 	}
-	return bits.Len64(uint64(load))
+	return bits.Len64(uint64(max(0, r.queue.DoneRate)))
 }
 
 // isBusy reports whether the row belongs to the top of the table. A single key of a
 // controller that few people know does not count.
 func (r row) isBusy() bool {
 	level := r.loadLevel()
+	if level == 0 {
+		level = r.pastLevel()
+	}
 	return level > 1 || level == 1 && (r.familiarity() < unfamiliar || r.state == "")
 }
 
@@ -102,7 +107,7 @@ func (r row) groupRank() int {
 
 func compareActivity(a, b row) int {
 	return cmp.Or(cmp.Compare(a.groupRank(), b.groupRank()), -cmp.Compare(a.loadLevel(), b.loadLevel()),
-		cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
+		-cmp.Compare(a.pastLevel(), b.pastLevel()), cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
 }
 
 func compareName(a, b row) int {
