@@ -244,7 +244,7 @@ func TestHostileReports(t *testing.T) {
 		if _, err := json.Marshal(r); err != nil {
 			t.Fatal(err)
 		}
-		if s := r.Event.(*observe.Synced); len(s.Key) > maxKey || len(s.Error) > maxError || s.CauseSync == s.ID || s.Took > maxAge || s.Waited < 0 || r.Time.After(time.Now()) {
+		if s := r.Event.(*observe.Synced); len(s.Key) > maxKey || len(s.Error) > maxRefusal || s.CauseSync == s.ID || s.Took > maxAge || s.Waited < 0 || r.Time.After(time.Now()) {
 			t.Fatalf("%+v", s)
 		}
 	}
