@@ -157,7 +157,7 @@ func (i *feedItem) setLog(e *observe.Logged) {
 	}
 	var b strings.Builder
 	b.WriteString(words.OneLine(e.Message))
-	for _, a := range e.Attrs {
+	for _, a := range ui.ShownAttrs(e) {
 		b.WriteString(" " + words.OneLine(a.Key) + "=" + words.OneLine(a.Value))
 	}
 	i.subject = b.String()
