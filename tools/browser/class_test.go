@@ -20,6 +20,7 @@ type class struct {
 	adds     map[string]uint64 // to queues
 	depth    map[string]int64  // of queues, by controller
 	states   map[string]string
+	broken   map[string][]observe.FailingKey // by controller
 	speed    observe.Speed
 	failing  error
 	started  time.Time
@@ -28,7 +29,7 @@ type class struct {
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
 }
 
 // actor is a controller of the class.
@@ -62,7 +63,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 		if state == "" {
 			state = "running"
 		}
-		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes})
+		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name]})
 		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Workers: a.workers})
 	}
 	return s, c.failing

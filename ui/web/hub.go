@@ -39,6 +39,7 @@ type hub struct {
 	version  uint64             // of status
 	run      uint64             // counts how often the source was followed: its lines do not continue those before
 	playback uint64             // counts the changes of the playback
+	stepped  bool               // the last one was a step
 }
 
 // chunk is some whole lines.
@@ -113,12 +114,13 @@ func (h *hub) follows() {
 	}
 }
 
-// playbackChanged tells all pages. If it jumps, what was read does not lead to what is
+// playbackChanged announces a change to all pages. If it jumps, what was read does not lead to what is
 // shown now, and the source is followed again.
-func (h *hub) playbackChanged(jumps bool) {
+func (h *hub) playbackChanged(jumps, stepped bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.playback++
+	h.stepped = stepped
 	if jumps && h.stop != nil {
 		h.stop()
 		h.stop = nil
@@ -275,7 +277,7 @@ func (h *hub) read(p *position) (update, <-chan struct{}) {
 
 // playbackMessage is nil if it cannot be expressed as JSON, which it can.
 func (h *hub) playbackMessage() []byte {
-	data, err := playbackOf(h.player)
+	data, err := playbackOf(h.player, h.stepped)
 	if err != nil {
 		return nil
 	}

@@ -21,13 +21,15 @@ type playbackMessage struct {
 	Speed   string    `json:"speed"`
 	Factor  float64   `json:"factor"`
 	Speeds  []string  `json:"speeds"`
+	// Stepped is set after a step: it is shown, whereas a pause stops the picture.
+	Stepped bool `json:"stepped,omitempty"`
 }
 
-func playbackOf(p *replay.Player) ([]byte, error) {
+func playbackOf(p *replay.Player, stepped bool) ([]byte, error) {
 	shown := p.Playback()
 	r := shown.Recording
 	return json.Marshal(playbackMessage{
-		r.Begin().At, r.End().At, shown.Position.At, shown.Playing, shown.Speed(), shown.Factor(), replay.Speeds(),
+		r.Begin().At, r.End().At, shown.Position.At, shown.Playing, shown.Speed(), shown.Factor(), replay.Speeds(), stepped,
 	})
 }
 
@@ -127,6 +129,6 @@ func (s *Server) changePlayback(w http.ResponseWriter, req *http.Request) {
 		writeError(w, http.StatusConflict, err)
 		return
 	}
-	s.hub.playbackChanged(jumps)
+	s.hub.playbackChanged(jumps, change.Step != 0)
 	writeJSON(w, http.StatusOK, struct{}{})
 }

@@ -61,7 +61,7 @@ func TestPlaybackIsControlled(t *testing.T) {
 	expect(`"speeds":`, `"at":"2026-03-01T12:00:00Z","playing":false,"speed":"1"`)
 	st.next("pod-0.")
 	change(`{"step": 1}`) // the heartbeat of the node is left out
-	expect(`"speeds":`, `"at":"2026-03-01T12:00:01Z"`)
+	expect(`"speeds":`, `"at":"2026-03-01T12:00:01Z"`, `"stepped":true`)
 	st.next("pod-1.")
 	change(`{"at": "end"}`)
 	st.nextEvent("jumped")

@@ -81,7 +81,8 @@ export class Diagram {
       mouseenter: () => this.highlight(id), mouseleave: () => this.highlight(null), focus: () => this.highlight(id), blur: () => this.highlight(null),
     } }, el("b", {}, type === "kind" ? kindName(name) : shortName(name)));
     if (type === "kind") {
-      node.classList.toggle("long", kindName(name).length > 11);
+      node.classList.toggle("long", kindName(name).length > 10);
+      node.classList.toggle("longer", kindName(name).length > 13);
       node.append(el("small", {}));
     }
     if (type === "client") node.append(el("small", {}));
@@ -125,9 +126,10 @@ export class Diagram {
     for (const [key, node] of this.nodes) node.classList.toggle("near", near.has(key));
   }
 
-  // refresh shows the last status in the nodes, and which controller is busiest.
-  refresh(busiest = this.busiest) {
-    this.busiest = busiest;
+  // refresh shows the last status in the nodes, which controller is busiest, and which clients
+  // fail.
+  refresh(busiest = this.busiest, failing = this.failing || []) {
+    Object.assign(this, { busiest, failing });
     const deepest = Math.max(10, ...this.chosen.controllers.map((name) => this.model.depth(name)));
     for (const name of this.chosen.controllers) this.refreshController(name, deepest);
     for (const name of this.chosen.clients) this.refreshClient(name);
@@ -160,6 +162,7 @@ export class Diagram {
     const c = this.model.clients.get(name);
     if (!node || !c) return;
     node.dataset.state = c.state;
+    node.classList.toggle("failing", this.failing.includes(name));
     show(node.querySelector("small"), c.state === "paused" ? count(c.held || 0, "held write") : c.reason || c.user || "");
     node.title = name;
   }

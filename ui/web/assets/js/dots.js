@@ -219,12 +219,12 @@ export class Dots {
   }
 
   // drawLabels writes the numbers of merged dots and, if there are few dots, names. A label
-  // that would cover another one is left out.
+  // that would cover another one or an element is left out.
   drawLabels(alive) {
     const { context: c, scene } = this;
     const size = 14 * Math.max(scene.scale, 0.9);
     const names = alive.length <= labelled;
-    const boxes = [];
+    const boxes = [...scene.nodes.values()].map(({ x, y, width, height }) => ({ x, y, half: width / 2, tall: height / 2 }));
     c.font = `600 ${size}px system-ui, sans-serif`;
     c.textAlign = "center";
     c.lineWidth = 4;
@@ -235,8 +235,9 @@ export class Dots {
       const text = m.count > 1 ? "×" + m.count : shorten(m.record.object?.name || "");
       const half = (m.count > 1 ? size * 1.2 : m.labelWidth ??= c.measureText(text).width) / 2;
       const x = Math.min(Math.max(m.x, half), scene.width - half), y = Math.max(m.y - m.size - 7 * scene.scale, size);
-      if (boxes.some((b) => Math.abs(b.x - x) < b.half + half + 4 && Math.abs(b.y - y) < size * 1.1)) continue;
-      boxes.push({ x, y, half });
+      const middle = y - size * 0.35;
+      if (boxes.some((b) => Math.abs(b.x - x) < b.half + half + 4 && Math.abs(b.y - middle) < b.tall + size * 0.6)) continue;
+      boxes.push({ x, y: middle, half, tall: size * 0.6 });
       c.strokeText(text, x, y);
       c.fillText(text, x, y);
     }
@@ -264,7 +265,7 @@ export class Dots {
     for (const [actor, lane] of lanes) {
       const node = scene.nodes.get("actor:" + actor);
       if (node?.type !== "controller") continue;
-      const y = node.y + node.height * 0.24;
+      const y = node.y - node.height / 2 + border + 0.74 * (node.height - 2 * border); // as in page.css
       const left = node.x - node.width / 2 + 14 * scene.scale, right = node.x + node.width / 2 - 14 * scene.scale - border;
       for (let i = 0; i < Math.min(lane.keys, laneKeys); i++) keys.roundRect(left + i * size * 1.22, y - size / 2, size, size, size * 0.25);
       for (let i = 0; i < Math.min(lane.working, scene.slots(actor)); i++) addCircle(workers, right - i * 15 * scene.scale, y, 5.6 * scene.scale);

@@ -1,5 +1,6 @@
 // The sentence at the top: what is wrong, or which controller is busiest and why.
 
+import { failed } from "./model.js";
 import { count, kindKey, kindName, shortName } from "./names.js";
 import { noisy } from "./plan.js";
 
@@ -11,7 +12,10 @@ export const failures = (c) => (c.failing || []).filter((f) => !isConflict(f));
 
 const isConflict = (f) => /the object has been modified/.test(f.error || "");
 
-const failureText = ([f, ...more]) => `${f.key || "a key"}` + (more.length ? ` and ${more.length} more` : "") + `: ${f.error || "requeued"}`;
+const failureText = ([f, ...more]) => `${reasonOf(f.error) || "requeued"} (${f.key || "a key"}${more.length ? ` and ${more.length} more` : ""})`;
+
+// reasonOf leaves out what an error begins with before it says the reason.
+const reasonOf = (error = "") => error.replace(/^.* is forbidden: (?=exceeded|User)/, "");
 
 const clearly = 1.3; // by how much another controller has to be busier
 
@@ -23,11 +27,13 @@ export class Headline {
 
   reset() {
     this.events = []; // that queued a key
+    this.rejected = []; // calls of clients
     this.busiest = "";
   }
 
   // add notes a record.
   add(r, now) {
+    if (r.client && failed(r) && !r.conflict && !(r.verb === "get" && r.status === 404)) this.rejected = [...this.rejected.slice(-most / 100), { at: now, actor: r.controller, error: r.error }];
     if (r.kind !== "delivered" || !r.queues?.some((q) => !noisy.has(q))) return;
     this.events.push({ at: now, actor: r.controller, kind: kindKey(r.object) });
     if (this.events.length > most) this.events.splice(0, most / 2);
@@ -37,15 +43,26 @@ export class Headline {
   text(names, now) {
     const { model } = this;
     this.events = this.events.filter((e) => now - e.at < lately);
+    this.rejected = this.rejected.filter((e) => now - e.at < 2 * lately);
     this.busiest = this.findBusiest(names);
     const all = names.map((name) => model.controllers.get(name)).filter(Boolean);
     const broken = all.find((c) => c.state === "failed");
     if (broken) return ["bad", `${shortName(broken.name)} has failed: ${broken.reason}`];
     const failing = all.find((c) => failures(c).some((f) => f.times > 1));
     if (failing) return ["bad", `${shortName(failing.name)} fails: ` + failureText(failures(failing))];
+    for (const name of this.failingClients()) {
+      const { error } = this.rejected.findLast((e) => e.actor === name);
+      return ["bad", `${shortName(name)} fails: ${reasonOf(error) || "no response"}`];
+    }
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
     return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest)}`] : ["", ""];
+  }
+
+  // failingClients are the clients of which several calls have failed lately.
+  failingClients() {
+    const by = Map.groupBy(this.rejected, (e) => e.actor);
+    return [...by].filter(([, list]) => list.length > 2).map(([name]) => name);
   }
 
   waits(c) {

@@ -46,8 +46,8 @@ function receiveLines(lines) {
     case "restarted": restart(); break;
     default:
       if (!model.add(line, now)) break;
-      headline.add(line, now);
       const isPast = session.frozen || session.fresh;
+      if (!isPast) headline.add(line, now);
       plan.index(line, isPast);
       (isPast ? history : records).push(line);
     }
@@ -104,7 +104,7 @@ function receivePlayback(state) {
   const wasPlaying = playback.playing;
   playback.receive(state);
   if (before && before.factor !== state.factor) plan.rebase();
-  holdPicture(wasPlaying && !playback.playing); // a step is shown, so the picture moves then
+  holdPicture(wasPlaying && !playback.playing && !state.stepped);
   showState();
 }
 
@@ -161,7 +161,7 @@ function showState() {
   showBadges();
   filter.refresh(diagram.showInternals);
   diagram.update();
-  diagram.refresh(p.settled ? "" : headline.busiest);
+  diagram.refresh(p.settled ? "" : headline.busiest, headline.failingClients());
   panel.refresh();
   showNotes();
 }
@@ -199,7 +199,7 @@ function showNotes() {
   const largest = dots.level > 0 ? dots.largest() : 1;
   if (dots.level > 0) notes.push(`busy: one dot stands for up to ${Math.max(largest, 2)} keys`);
   const behind = plan.end - clock.now();
-  if (behind > 1500) notes.push(`slowed for the eye: ${duration(behind * 1e6)} behind`);
+  if (behind > 1500) notes.push((notes.length ? "" : "slowed for the eye: ") + duration(behind * 1e6) + " behind");
   if (filter.isOn) notes.push("only " + filter.describe());
   if (session.missed) notes.push(`${count(session.missed, "record")} missed`);
   if (crowded > 0) notes.push(`${count(crowded, "active controller")} do not fit`.replace("controller do", "controller does"));

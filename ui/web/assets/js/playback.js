@@ -33,7 +33,7 @@ export class Playback {
   offer(plays) {
     this.plays = plays;
     const act = (text, title, f) => button(text, f, { title, "aria-label": title });
-    this.play = act("▶", "Play or pause (Space)", () => this.toggle());
+    this.play = button("Play", () => this.toggle(), { class: "primary play", title: "Play or pause (Space)" });
     this.bar = el("input", { type: "range", min: 0, step: 1, "aria-label": "Time in the recording", disabled: !plays, on: {
       input: () => { this.dragging = true; this.draw(); },
       change: () => { this.dragging = false; this.change({ at: this.bar.value + "ms" }); },
@@ -44,10 +44,10 @@ export class Playback {
     this.clock = el("b", { class: "clock" });
     this.span = el("span", { class: "faint" });
     this.speed = el("b", { class: "speed" });
-    const start = [act("⏮", "Beginning (Home)", keys.Home.bind(null, this)), act("◁ step", "The line before (Shift+S)", keys.S.bind(null, this)), this.play,
-      act("step ▷", "The next line (S)", keys.s.bind(null, this)), act("⏭", "End (End)", keys.End.bind(null, this))];
+    const start = [act("|◁", "Beginning (Home)", keys.Home.bind(null, this)), act("◁ step", "The line before (Shift+S)", keys.S.bind(null, this)), this.play,
+      act("step ▷", "The next line (S)", keys.s.bind(null, this)), act("▷|", "End (End)", keys.End.bind(null, this))];
     const end = [act("−", "Slower ([)", () => this.faster(-1)), this.speed, act("+", "Faster (])", () => this.faster(1)), this.input];
-    this.box.replaceChildren(...(plays ? start : []), this.bar, this.clock, this.span, ...(plays ? end : [this.speed]));
+    this.box.replaceChildren(this.bar, ...(plays ? start : []), this.clock, this.span, ...(plays ? end : [this.speed]));
     this.box.hidden = false;
     setInterval(() => this.draw(), 200);
   }
@@ -81,8 +81,7 @@ export class Playback {
     show(this.clock, timeOfDay(at));
     show(this.span, `${minutes(at - begin)} of ${minutes(end - begin)}`);
     show(this.speed, this.state.speed + "×");
-    show(this.play, this.playing ? "⏸" : "▶");
-    this.play.setAttribute("aria-pressed", this.playing);
+    show(this.play, this.playing ? "Pause" : "Play");
   }
 
   toggle() {
