@@ -219,7 +219,7 @@ func (o *objects) TrustBundle(ctx context.Context, p *corev1.ClusterTrustBundleP
 }
 
 // File implements podconfig.Source.
-func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string, max int64) ([]byte, error) {
+func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string, limit int64) ([]byte, error) {
 	s := o.s
 	s.mu.Lock()
 	p := s.pods[of.UID]
@@ -234,8 +234,8 @@ func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string,
 	if err != nil {
 		return nil, err
 	}
-	if info, err := dir.Stat(path); err == nil && info.Size() > max {
-		return nil, fmt.Errorf("%s is longer than %d bytes", path, max)
+	if info, err := dir.Stat(path); err == nil && info.Size() > limit {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return dir.ReadFile(path)
 }
