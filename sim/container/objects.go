@@ -101,11 +101,10 @@ func (o *objects) depend(ctx context.Context, uid types.UID, on podconfig.Refere
 	return o.feeds.configMaps.await(ctx, o.s)
 }
 
-// forget ends what depend and use began for a Pod.
+// forget ends what depend began for a Pod.
 func (o *objects) forget(p *pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.release(p.namespace)
 	for on, pods := range o.dependents {
 		delete(pods, p.uid)
 		if len(pods) == 0 {
