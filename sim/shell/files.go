@@ -1,10 +1,12 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -81,19 +83,48 @@ func (t *tree) mkdirAll(c *cred, name string, perm fs.FileMode) error {
 		return syscall.ENAMETOOLONG
 	}
 	elems := split(name)
-	exist := len(elems) // the number of elements that exist
-	for ; exist > 0; exist-- {
-		info, err := t.stat(c, "/"+strings.Join(elems[:exist], "/"), true)
-		if err == nil && !info.IsDir() {
-			return syscall.ENOTDIR
-		}
-		if err == nil {
-			break
-		}
+	until := func(n int) string { return "/" + strings.Join(elems[:n], "/") }
+	exist := sort.Search(len(elems), func(n int) bool { // the number of elements that exist
+		_, err := t.stat(c, until(n+1), true)
+		return err != nil
+	})
+	if info, err := t.stat(c, until(exist), true); err != nil || !info.IsDir() {
+		return cmp.Or(err, error(syscall.ENOTDIR))
 	}
 	for i := exist; i < len(elems); i++ {
-		if err := t.mkdir(c, "/"+strings.Join(elems[:i+1], "/"), perm); err != nil && !errors.Is(err, syscall.EEXIST) {
+		n, err := t.create(c, until(i+1), fs.ModeDir|perm&fs.ModePerm, "")
+		if err != nil && !errors.Is(err, syscall.EEXIST) {
 			return err
+		}
+		if rest := elems[i+1:]; err == nil && !slices.Contains(rest, ".") && !slices.Contains(rest, "..") {
+			return n.addDirs(c, rest)
+		}
+	}
+	return nil
+}
+
+// addDirs makes directories, one in the other, in a new directory: to walk to each of many
+// would take long.
+func (n *node) addDirs(c *cred, names []string) error {
+	d := n.owner
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range names {
+		if len(name) > maxName {
+			return syscall.ENAMETOOLONG
+		}
+		if err := c.may(n, mayWrite|mayExec); err != nil {
+			return err
+		}
+		next := n.children[name]
+		if next == nil {
+			var err error
+			if next, err = d.add(n, name, n.mode, c); err != nil {
+				return err
+			}
+		}
+		if n = next; !n.isDir() { // another process was faster
+			return syscall.ENOTDIR
 		}
 	}
 	return nil
