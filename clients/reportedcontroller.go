@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -91,15 +92,18 @@ func (rc *reportedController) setDisconnected(reason string) {
 // client's reportedState.
 func (rc *reportedController) publishState() { rc.queue.Recorder().SetState(rc.state()) }
 
+// state describes the process and the interventions, which apply to its next process, too.
 func (rc *reportedController) state() (state, reason string) {
 	reason, paused := rc.gate.Describe()
-	switch {
-	case paused:
-		return "paused", reason
-	case rc.disconnected != "":
-		return "off", cmp.Or(reason, rc.disconnected)
+	state = "running"
+	if rc.disconnected != "" {
+		state = "off"
+		reason = strings.Join(slices.DeleteFunc([]string{reason, rc.disconnected}, func(s string) bool { return s == "" }), ", ")
 	}
-	return "running", reason
+	if paused {
+		state = "paused"
+	}
+	return state, reason
 }
 
 // changed records the state after an intervention.

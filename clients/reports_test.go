@@ -244,7 +244,7 @@ func TestHostileReports(t *testing.T) {
 		if _, err := json.Marshal(r); err != nil {
 			t.Fatal(err)
 		}
-		if s := r.Event.(*observe.Synced); len(s.Key) > maxKey || len(s.Error) > maxError || s.CauseSync == s.ID || s.Took > maxAge || s.Waited < 0 || r.Time.After(time.Now()) {
+		if s := r.Event.(*observe.Synced); len(s.Key) > maxKey || len(s.Error) > maxRefusal || s.CauseSync == s.ID || s.Took > maxAge || s.Waited < 0 || r.Time.After(time.Now()) {
 			t.Fatalf("%+v", s)
 		}
 	}
@@ -388,14 +388,17 @@ func TestSilentProcess(t *testing.T) {
 // The writes of a paused controller are held though its process has not reported for long,
 // or has ended.
 func TestPauseOfSilentProcess(t *testing.T) {
-	for name, lose := range map[string]func(*nestedFixture){
-		"silent": func(f *nestedFixture) { f.silence() },
-		"ended":  func(f *nestedFixture) { f.report(Report{Session: "s", Number: 2, Ended: true}) },
+	for reason, lose := range map[string]func(*nestedFixture){
+		"its process does not report any more": func(f *nestedFixture) { f.silence() },
+		"its process has ended":                func(f *nestedFixture) { f.report(Report{Session: "s", Number: 2, Ended: true}) },
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(reason, func(t *testing.T) {
 			f := newNestedFixture(t)
 			f.pause(f.controller, nestedController)
 			lose(f)
+			if c := f.clients.Controllers()[0]; c.State != "paused" || c.Reason != "its writes are held, "+reason {
+				t.Errorf("%+v", c)
+			}
 			done := f.write()
 			f.awaitHeld(f.controller, nestedController)
 			if _, err := f.controller.Resume(t.Context(), []string{nestedController}); err != nil {

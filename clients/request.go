@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"fmt"
 	"net"
 	"net/http"
 	"path"
@@ -25,12 +24,8 @@ import (
 // whose names and versions precede what may be long.
 const maxParsedBody = 256 << 10
 
-const (
-	// maxName is the longest name of an object that upstream accepts.
-	maxName = 253
-	// maxError is enough of an error, which may quote the path of the request.
-	maxError = 4 << 10
-)
+// maxName is the longest name of an object that upstream accepts.
+const maxName = 253
 
 // request records one request. It is the ResponseWriter of the request, too.
 type request struct {
@@ -43,6 +38,7 @@ type request struct {
 	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
 	lasts    bool          // it is a stream: it is recorded when it begins
+	sent     *sentBody     // the object of a write; nil if it has none
 
 	status   int
 	body     *bytes.Buffer // the beginning of the response to a write, or of an error
@@ -82,6 +78,7 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	case isStream(c.Subresource):
 		r.lasts = true
 	}
+	r.keepSentBody()
 	cl.countRequest(c.Began)
 	cl.inFlight.Add(1)
 	if r.isUnfinishedWork() {
@@ -206,6 +203,7 @@ func (r *request) finish(wrote []observe.Written) {
 		bodies.Put(r.body)
 		r.body = nil
 	}
+	r.sent.drop()
 }
 
 // record records the request, once. Others read the record from then on: it must not be
@@ -234,7 +232,6 @@ func (r *request) record(wrote []observe.Written) {
 		}
 	}
 	r.complete(object)
-	c.Error = cutText(c.Error, maxError)
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {
 		if r.sync == nil {
@@ -255,19 +252,16 @@ func (r *request) record(wrote []observe.Written) {
 	}
 }
 
-// complete adds what a controller's call does not need: the kind of a custom resource,
-// and an error without what may be secret.
+// complete adds what a controller's call does not need: the kind of a custom resource, and
+// of what was refused, which object that was and why.
 func (r *request) complete(object recording.ResponseSummary) {
 	c := r.call
 	if c.Object.Kind == "" && (c.Subresource == "" || c.Subresource == "status") && object.Kind != "Status" && c.Verb != "deletecollection" {
 		c.Object.Kind = object.Kind
 	}
-	if !c.Failed() || c.Status == 0 {
-		return
-	}
-	// A message may quote what was sent.
-	if c.Object.Group == "" && c.Object.Resource == "secrets" || c.Error == "" {
-		c.Error = fmt.Sprintf("%d %s", c.Status, cmp.Or(object.Reason, http.StatusText(c.Status)))
+	if c.Failed() && c.Status != 0 {
+		r.nameRefused()
+		c.Error = refusal(c, object)
 	}
 }
 

@@ -93,7 +93,7 @@ func (r *reporter) addController(c *controller) {
 	r.controllers = append(r.controllers, c)
 }
 
-// append keeps a record until it is sent. If there is no room it drops the oldest quarter.
+// append keeps a record until it is sent. A full buffer drops its oldest quarter.
 func (r *reporter) append(rec record) { r.appendEntry(&entry{record: rec}) }
 
 // appendEnd keeps the record of a sync that has ended. next is the add that repeats it.

@@ -55,7 +55,7 @@ func describeDropped(c observe.Client) string {
 	if c.ReportsDropped == 0 {
 		return ""
 	}
-	return "dropped " + CountNoun(int(c.ReportsDropped), "report") + " of its controllers: causes may be missing"
+	return "dropped " + CountNoun(int(c.ReportsDropped), "record") + " of its controllers: causes may be missing"
 }
 
 func isEmpty(s string) bool { return s == "" }

@@ -25,7 +25,7 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 		if err := WriteStatus(&out, s, format); err != nil {
 			t.Fatal(err)
 		}
-		if got := out.String(); !strings.Contains(got, "dropped 2,048 reports of its controllers: causes may be missing") {
+		if got := out.String(); !strings.Contains(got, "dropped 2,048 records of its controllers: causes may be missing") {
 			t.Errorf("%q: got\n%s", format, got)
 		}
 	}

@@ -119,7 +119,7 @@ func (k *keys) end(id uint64, err error, due time.Time) {
 	k.record(clients.ReportedRecord{Ended: e})
 }
 
-// record keeps a record. If there is no room the oldest quarter is dropped.
+// record keeps a record. A full buffer drops its oldest quarter.
 func (k *keys) record(r clients.ReportedRecord) {
 	if len(k.records) >= maxRecords {
 		k.records = append(k.records[:0], k.records[maxRecords/4:]...)

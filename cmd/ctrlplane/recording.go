@@ -20,18 +20,30 @@ import (
 
 // recordingFlags select a moment of a recording instead of a running control plane.
 type recordingFlags struct {
-	from, at string
+	name     string // of the flag for the path
+	path, at string
 	flags    *pflag.FlagSet
 }
 
 func (r *recordingFlags) add(f *pflag.FlagSet) {
-	r.flags = f
-	f.StringVar(&r.from, "from", "", "recording to read instead of a running control plane: a folder of \"run --report\", or a file")
-	f.StringVar(&r.at, "at", "", "time in the recording: RFC 3339, 15:04:05, or since its beginning, such as 1m30s (default: before it ended)")
+	r.addFlags(f, "from", "recording to read instead of a running control plane: a folder of \"run --report\", or a file",
+		"time in the recording: RFC 3339, 15:04:05, or since its beginning, such as 1m30s (default: before it ended)")
+}
+
+// addReplay adds the flags of a verb that plays the recording.
+func (r *recordingFlags) addReplay(f *pflag.FlagSet) {
+	r.addFlags(f, "replay", "recording to play: a folder of \"run --report\", or a file",
+		"time in the recording to begin at, as for \"status --from\" (default: its beginning)")
+}
+
+func (r *recordingFlags) addFlags(f *pflag.FlagSet, name, path, at string) {
+	r.name, r.flags = name, f
+	f.StringVar(&r.path, name, "", path)
+	f.StringVar(&r.at, "at", "", at)
 }
 
 // given reports whether a recording is to be read.
-func (r *recordingFlags) given() bool { return r.flags.Changed("from") || r.flags.Changed("at") }
+func (r *recordingFlags) given() bool { return r.flags.Changed(r.name) || r.flags.Changed("at") }
 
 // openOr opens the recording or, without one, what connect returns.
 func (r *recordingFlags) openOr(connect func() (observe.Source, error)) (observe.Source, error) {
@@ -41,14 +53,22 @@ func (r *recordingFlags) openOr(connect func() (observe.Source, error)) (observe
 	return connect()
 }
 
+// check returns an error if the path is missing.
+func (r *recordingFlags) check() error {
+	if r.path == "" {
+		return usage.Errorf("--at needs --%s: name a recording, or leave it out", r.name)
+	}
+	return nil
+}
+
 func (r *recordingFlags) open() (*recordedSource, error) {
-	switch {
-	case r.from == "":
-		return nil, usage.Errorf("--at needs --from: name a recording, or leave it out")
-	case r.flags.Changed("name") || r.flags.Changed("data-dir"):
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if r.flags.Changed("name") || r.flags.Changed("data-dir") {
 		return nil, usage.Errorf("--from excludes --name and --data-dir: a recording needs no control plane")
 	}
-	recording, err := openRecording(r.from)
+	recording, err := openRecording(r.path)
 	if err != nil {
 		return nil, err
 	}

@@ -89,9 +89,9 @@ printed on stderr, and is in the report.
 
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, output.log, events.jsonl,
-junit.xml, objects.yaml and ctrlplane.log. stdout and stderr of the command are pipes
-then. On GitHub Actions and GitLab it also adds a short
-summary to the job.
+junit.xml, objects.yaml and ctrlplane.log. The page and junit.xml also have the last
+log lines of containers that failed or are not ready. stdout and stderr of the command
+are pipes then. On GitHub Actions and GitLab it also adds a short summary to the job.
 
 --kubernetes with several versions runs the command once for each, up to --jobs at
 a time. Each run has its own control plane, its output lines begin with the version,

@@ -21,7 +21,7 @@ type topCommand struct {
 	theme   string
 	metrics scrape.Options
 	web     webFlags
-	replay  replayFlags
+	replay  recordingFlags
 }
 
 func newTopCommand(t *target) *cobra.Command {
@@ -77,7 +77,7 @@ step by record, go to any time, at any speed.`,
 	f.StringVar(&m.CertFile, "cert-file", "", "file with a client certificate for --metrics")
 	f.StringVar(&m.KeyFile, "key-file", "", "file with the key of the client certificate")
 	o.web.add(f)
-	o.replay.add(f)
+	o.replay.addReplay(f)
 	f.BoolVar(&m.Insecure, "insecure-skip-tls-verify", false, "do not verify the server certificate of --metrics")
 	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
@@ -14,26 +13,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui/web"
 )
 
-// replayFlags select a recording to play.
-type replayFlags struct {
-	file, at string
-	flags    *pflag.FlagSet
-}
-
-func (r *replayFlags) add(f *pflag.FlagSet) {
-	r.flags = f
-	f.StringVar(&r.file, "replay", "", "recording to play: a folder of \"run --report\", or a file")
-	f.StringVar(&r.at, "at", "", "time in the recording to begin at, as for \"status --from\" (default: its beginning)")
-}
-
-func (r *replayFlags) given() bool { return r.flags.Changed("replay") || r.flags.Changed("at") }
-
 // replayRecording plays a recording in the live view or on a page.
 func (o *topCommand) replayRecording(cmd *cobra.Command) error {
-	switch {
-	case o.replay.file == "":
-		return usage.Errorf("--at needs --replay: name a recording, or leave it out")
-	case o.target.named(), o.metrics != (scrape.Options{}):
+	if err := o.replay.check(); err != nil {
+		return err
+	}
+	if o.target.named() || o.metrics != (scrape.Options{}) {
 		return usage.Errorf("--replay excludes --name, --data-dir and --metrics: a recording needs no control plane")
 	}
 	l, err := parseViewMode(o.ui)
@@ -46,7 +31,7 @@ func (o *topCommand) replayRecording(cmd *cobra.Command) error {
 	if !o.web.on && l != viewLive {
 		return usage.Errorf("--replay needs a terminal, or --web: \"status\", \"trace\" and \"why\" read a recording with --from without one")
 	}
-	recording, err := openRecording(o.replay.file)
+	recording, err := openRecording(o.replay.path)
 	if err != nil {
 		return err
 	}

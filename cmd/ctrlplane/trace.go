@@ -219,7 +219,7 @@ func (s liveSource) explainMissing(ctx context.Context, about observe.Object, er
 	return err
 }
 
-// explainNoRecords says why there is no trace of an object.
+// explainNoRecords says why no record is about an object.
 func explainNoRecords(ctx context.Context, src explainable, about observe.Object, err error) error {
 	if !errors.Is(err, trace.ErrNoRecords) {
 		return err

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -45,9 +47,23 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.options.WhyDeleted = o.deletionCommand(args)
 	chain, err := trace.Why(page.Records, about, o.options)
 	if err != nil {
 		return explainNoRecords(cmd.Context(), src, about, err)
 	}
 	return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
+}
+
+// deletionCommand returns the command that explains the deletion of the object that the
+// arguments name.
+func (o *traceCommand) deletionCommand(args []string) string {
+	s := "why " + strings.Join(args, "/") + " --deleted"
+	if o.namespace != "default" {
+		s += " -n " + o.namespace
+	}
+	if o.past.given() {
+		s += " --from " + o.past.path
+	}
+	return o.target.commandLine(s)
 }

@@ -105,7 +105,7 @@ func TestCallsAreRecorded(t *testing.T) {
 		{"PUT", collection + "/web-1", 200, rs, observe.Called{Verb: "update", Object: withUID, ResourceVersion: "9"}},
 		{"PATCH", collection + "/web-1/status", 200, rs, observe.Called{Verb: "patch", Subresource: "status", Object: web, ResourceVersion: "9"}},
 		{"PUT", collection + "/web-1", 409, &conflict, observe.Called{Verb: "update", Object: web, Conflict: true, Error: conflict.Message}},
-		{"POST", collection, 409, &exists, observe.Called{Verb: "create", Object: noName, Error: exists.Message}},
+		{"POST", collection, 409, &exists, observe.Called{Verb: "create", Object: web, Error: exists.Message}},
 		{"DELETE", collection + "/web-1", 200, &metav1.Status{Status: "Success"}, observe.Called{Verb: "delete", Object: web}},
 		{"DELETE", collection + "/web-1", 200, &metav1.Status{Status: "Success", Details: &metav1.StatusDetails{Name: "web-1", UID: "u"}}, observe.Called{Verb: "delete", Object: withUID}},
 		{"DELETE", collection, 200, &metav1.Status{Status: "Success"}, observe.Called{Verb: "deletecollection", Object: noName}},

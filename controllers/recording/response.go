@@ -39,7 +39,9 @@ type ResponseSummary struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Details struct {
-		UID string `json:"uid"`
+		Name string `json:"name"`
+		Kind string `json:"kind"` // or the resource
+		UID  string `json:"uid"`
 	} `json:"details"`
 	// InitialEventsEnd is set for the bookmark after the initial events of a watch.
 	InitialEventsEnd bool `json:"-"`
@@ -58,6 +60,7 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 		if c.Failed() {
 			c.Error = s.Message
 			c.Conflict = s.Reason == string(metav1.StatusReasonConflict)
+			s.addName(c)
 		} else if c.Verb == "delete" && c.Subresource == "" {
 			c.Object.UID = s.Details.UID
 		}
@@ -67,6 +70,16 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 		c.Object.Name, c.Object.UID = s.Metadata.Name, s.Metadata.UID
 	}
 	c.ResourceVersion = s.Metadata.ResourceVersion
+}
+
+// addName sets the name of an object that was not created: the request's path lacks it. The
+// error may be about another object, such as a namespace that does not exist, or know only
+// how a generated name begins.
+func (s ResponseSummary) addName(c *observe.Called) {
+	d := &s.Details
+	if c.Verb == "create" && c.Object.Name == "" && !strings.HasSuffix(d.Name, "-") && (d.Kind == c.Object.Resource || d.Kind == c.Object.Kind || s.Reason == string(metav1.StatusReasonInvalid)) {
+		c.Object.Name = d.Name
+	}
 }
 
 // PeekResponse parses the beginning of a response. Its body still reads from the start.
@@ -93,6 +106,15 @@ func ParseResponse(contentType string, body []byte) (s ResponseSummary) {
 		s = ResponseSummary{}
 		s.readJSON(body)
 	}
+	return s
+}
+
+// ParseObject parses an object that may be truncated: its kind and its metadata.
+func ParseObject(contentType string, body []byte) (s ResponseSummary) {
+	if strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
+		return parseProto(body)
+	}
+	s.readJSON(body)
 	return s
 }
 
@@ -161,9 +183,14 @@ func parseProto(data []byte) (s ResponseSummary) {
 				s.Message = string(v)
 			case 4:
 				s.Reason = string(v)
-			case 5: // of which 6 is the UID
+			case 5: // of which 1 is the name, 3 the kind, 6 the UID
 				eachField(v, func(n protowire.Number, v []byte) {
-					if n == 6 {
+					switch n {
+					case 1:
+						s.Details.Name = string(v)
+					case 3:
+						s.Details.Kind = string(v)
+					case 6:
 						s.Details.UID = string(v)
 					}
 				})

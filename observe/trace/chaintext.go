@@ -12,6 +12,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
 	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n", p.strong(words.OneLine(c.About.String())), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
+	c.writeSince(p)
 	p.b.WriteString("\n")
 	from, to, attempts := c.repetition()
 	for i, n := range c.Links {
@@ -45,6 +46,19 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	p.writeLegend(p.pickGlyph("⇡", "~"))
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// writeSince says what has happened to the object since.
+func (c *Chain) writeSince(p *painter) {
+	for _, n := range c.Since {
+		s := "Later, at " + p.formatClock(n.Time) + ", " + p.actor(n) + " " + p.outcome(n)
+		if n.isRefused() {
+			s = p.bad(s)
+		} else if !n.creates() && c.whyDeleted != "" {
+			s += ": \"" + c.whyDeleted + "\" shows why"
+		}
+		p.writeSentence(s + ".")
+	}
 }
 
 // repetition returns the range of links to leave out, and how many creations it has. A

@@ -42,7 +42,7 @@ func (p *painter) color(code, s string) string {
 	if !p.Color || s == "" {
 		return s
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return "\x1b[" + code + "m" + s + endColor
 }
 
 func (p *painter) faint(s string) string          { return p.color("2", s) }
@@ -66,6 +66,7 @@ func (p *painter) writeLine(after *time.Duration, branch, rest, text string) {
 		when = "+" + p.formatDuration(*after)
 	}
 	pad := strings.Repeat(" ", max(10-len([]rune(when)), 0))
+	branch, rest = p.cutLead(branch), p.cutLead(rest)
 	lines := p.wrap(text, p.Width-12-max(len([]rune(branch)), len([]rune(rest))+len(continued)))
 	p.b.WriteString(p.truncate(pad+p.faint(when)+"  "+p.faint(branch)+lines[0]) + "\n")
 	for _, line := range lines[1:] {
@@ -73,17 +74,29 @@ func (p *painter) writeLine(after *time.Duration, branch, rest, text string) {
 	}
 }
 
+// cutLead cuts what precedes the text of a line such that minTextWidth columns are left for
+// the text: of a branch far from the root, the part near the root.
+func (p *painter) cutLead(lead string) string {
+	runes := []rune(lead)
+	most := max(p.Width-12-len(continued)-minTextWidth, 0)
+	if p.Width < 1 || len(runes) <= most {
+		return lead
+	}
+	return p.pickGlyph("…", "~") + string(runes[min(len(runes)-most+1, len(runes)):])
+}
+
 // continued indents the rest of a long text.
 const continued = "  "
 
-// minTextWidth is the width below which text is not wrapped but cut.
+// minTextWidth is how much of a line its text has at least, unless the lines are shorter.
 const minTextWidth = 24
 
 // wrap breaks a text at spaces into lines of a width.
 func (p *painter) wrap(text string, width int) (lines []string) {
-	if p.Width < 1 || width < minTextWidth {
+	if p.Width < 1 {
 		return []string{text}
 	}
+	width = max(width, minTextWidth)
 	line, used := "", 0
 	for _, word := range unbrokenWords(text) {
 		n := visibleWidth(word)
@@ -94,9 +107,55 @@ func (p *painter) wrap(text string, width int) (lines []string) {
 		if used > 0 {
 			line, used = line+" ", used+1
 		}
+		for n > width { // such as a long name: its end may be what matters
+			var begin string
+			begin, word = cutColumns(word, width)
+			lines, n = append(lines, begin), n-width
+		}
 		line, used = line+word, used+n
 	}
-	return append(lines, line)
+	return carryColors(append(lines, line))
+}
+
+// cutColumns cuts a text after some columns.
+func cutColumns(s string, columns int) (before, after string) {
+	escape := false
+	for i, r := range s {
+		switch {
+		case r == '\x1b':
+			escape = true
+		case escape:
+			escape = r != 'm'
+		case columns == 0:
+			return s[:i], s[i:]
+		default:
+			columns--
+		}
+	}
+	return s, ""
+}
+
+// endColor ends a color.
+const endColor = "\x1b[0m"
+
+// carryColors ends the color of a text at the end of each of its lines, and begins it again
+// on the next one: what precedes that has another.
+func carryColors(lines []string) []string {
+	color := ""
+	for i, line := range lines {
+		line = color + line
+		if at := strings.LastIndex(line, "\x1b["); at >= 0 {
+			color = line[at : at+strings.Index(line[at:], "m")+1]
+		}
+		if color == endColor {
+			color = ""
+		}
+		if color != "" {
+			line += endColor
+		}
+		lines[i] = line
+	}
+	return lines
 }
 
 // unbrokenWords returns the words of a text: a number with its unit is one.
@@ -160,7 +219,7 @@ func (p *painter) truncate(line string) string {
 	}
 	line = line[:last] + p.pickGlyph("…", "~")
 	if p.Color {
-		line += "\x1b[0m"
+		line += endColor
 	}
 	return line
 }

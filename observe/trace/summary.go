@@ -25,14 +25,32 @@ func (t *Tree) summarize(p phrases) string {
 			e.add(n)
 		}
 	}
-	s := p.actor(t.Roots[0]) + " " + p.shortWrite(t.Roots[0])
-	if more := len(t.Roots) - 1; more > 0 {
-		s += ", followed by " + words.Count(more, "more change")
-	}
+	s := p.actor(t.Roots[0]) + " " + p.outcome(t.Roots[0]) + followedBy(t.Roots[1:])
 	if e.writes > 0 {
 		s += fmt.Sprintf("; %s answered with %s", words.Count(len(e.controllers), "controller"), words.Count(e.writes, "write"))
 	}
 	return capitalize(s+e.list()) + "."
+}
+
+// followedBy counts the roots after the first one.
+func followedBy(roots []*Node) string {
+	var parts []string
+	refused := 0
+	for _, n := range roots {
+		if n.isRefused() {
+			refused++
+		}
+	}
+	if changes := len(roots) - refused; changes > 0 {
+		parts = append(parts, words.Count(changes, "more change"))
+	}
+	if refused > 0 {
+		parts = append(parts, words.Count(refused, "refused write"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", followed by " + strings.Join(parts, " and ")
 }
 
 // effects counts what controllers did.
@@ -113,7 +131,7 @@ func (c *Chain) summarize(p phrases) string {
 			break
 		}
 	}
-	s := p.actor(decisive) + " " + p.shortWrite(decisive)
+	s := p.actor(decisive) + " " + p.outcome(decisive)
 	if why := decisive.news(); why != nil {
 		s += " because " + p.objectName(why.Object) + " was " + string(why.Change)
 	}
@@ -150,6 +168,29 @@ func (p phrases) shortWrite(n *Node) string {
 		return "bound " + p.objectName(n.Object) + " to a node"
 	}
 	return p.writeVerb(n) + " " + p.targetName(n)
+}
+
+// maxReason is how much of why a write was refused is said in a sentence.
+const maxReason = 160
+
+// outcome describes a write without its version and duration, and why it was refused.
+func (p phrases) outcome(n *Node) string {
+	s := p.shortWrite(n)
+	if !n.isRefused() {
+		return s
+	}
+	why := []rune(describeFailure(n))
+	if len(why) > maxReason {
+		why = append(why[:maxReason-1], []rune(p.ellipsis())...)
+	}
+	return s + ": " + strings.TrimSuffix(string(why), ".")
+}
+
+func (p phrases) ellipsis() string {
+	if p.ascii {
+		return "..."
+	}
+	return "…"
 }
 
 // capitalize begins a sentence, unless it begins with a name.

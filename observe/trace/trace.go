@@ -25,6 +25,8 @@ type Options struct {
 	What What
 	// Missed is the number of records dropped before the first: Page.Missed.
 	Missed uint64
+	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
+	WhyDeleted string
 }
 
 // Tree has the writes to an object and everything that they set off.

@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -12,11 +14,13 @@ import (
 // What is the change of an object to explain.
 type What string
 
-// The changes. The zero value stands for Created or, if that is not recorded, Changed.
+// The changes. The zero value stands for the first of them that is recorded. Refused is the
+// last write that the API server has refused, except for a conflict.
 const (
 	Created What = "created"
 	Changed What = "changed"
 	Deleted What = "deleted"
+	Refused What = "refused"
 )
 
 // Chain is the chain of causes of a change.
@@ -29,10 +33,14 @@ type Chain struct {
 	Links []*Node `json:"links"`
 	// Complete is set if the last link has no cause in the control plane: a write from
 	// outside, or an object that existed before.
-	Complete bool   `json:"complete"`
-	Missed   uint64 `json:"missed,omitempty"`
+	Complete bool `json:"complete"`
+	// Since has what has happened to the object after the change and may matter more: its
+	// deletion, its creation after a deletion, and a write of a client that was refused.
+	Since  []*Node `json:"since,omitempty"`
+	Missed uint64  `json:"missed,omitempty"`
 
-	all bool // the text leaves nothing out
+	all        bool   // the text leaves nothing out
+	whyDeleted string // as Options.WhyDeleted
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -54,18 +62,44 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	if !touched {
 		return nil, noRecordsError(about, o)
 	}
-	what := o.What
-	if what == "" {
-		what = Created
-		if last[what] == nil {
-			what = Changed
-		}
-	}
+	what := cmp.Or(o.What, firstRecorded(last))
 	n := last[what]
 	if n == nil {
 		return nil, fmt.Errorf("%s: no record that it was %s since the last start of the control plane%s", about, what, missedNote(o.Missed))
 	}
-	return newChain(about, what, n, o), nil
+	c := newChain(about, what, n, o)
+	c.addSince(last)
+	return c, nil
+}
+
+// firstRecorded returns the change that is explained if none is asked for.
+func firstRecorded(last map[What]*Node) What {
+	for _, w := range []What{Created, Changed, Deleted, Refused} {
+		if last[w] != nil {
+			return w
+		}
+	}
+	return Changed
+}
+
+// addSince adds the last changes of other kinds that are later than the explained one.
+func (c *Chain) addSince(last map[What]*Node) {
+	shown := c.Links[0]
+	for _, w := range []What{Created, Deleted, Refused} {
+		n := last[w]
+		switch {
+		case n == nil || w == c.What || !n.Time.After(shown.Time):
+		case w == Created && c.What != Deleted: // the creation is before what was changed then
+		case w == Deleted && last[Created] != nil && last[Created].Time.After(n.Time): // it exists again
+		case w == Refused && !n.client: // controllers try again
+		default:
+			c.Since = append(c.Since, n)
+		}
+	}
+	slices.SortStableFunc(c.Since, compareTime)
+	for _, n := range c.Since {
+		n.After = n.Time.Sub(c.Start)
+	}
 }
 
 func missedNote(missed uint64) string {
@@ -75,10 +109,13 @@ func missedNote(missed uint64) string {
 	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
-// writeEffect returns what a write did to an object, "" for a failed one and for other
-// nodes.
+// writeEffect returns what a write did to an object, "" for one without effect and for
+// other nodes.
 func (n *Node) writeEffect(about observe.Object) What {
-	if !n.isWrite() || n.failed() {
+	switch {
+	case n.isRefused():
+		return Refused
+	case !n.isWrite() || n.failed():
 		return ""
 	}
 	deleted, wrote := n.wroteTo(about)
@@ -93,6 +130,12 @@ func (n *Node) writeEffect(about observe.Object) What {
 		return Deleted
 	}
 	return Changed
+}
+
+// isRefused reports whether the API server has refused a write, other than for a conflict
+// or because the object does not exist.
+func (n *Node) isRefused() bool {
+	return n.isWrite() && n.Status >= http.StatusBadRequest && !n.Conflict && (n.Status != http.StatusNotFound || n.Verb == "create")
 }
 
 // creates reports whether n is a write that creates its object: with server-side apply, a
@@ -113,7 +156,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)

@@ -136,6 +136,8 @@ func describeFailure(n *Node) string {
 		return "no answer: " + why
 	case why == "":
 		return fmt.Sprintf("status %d", n.Status)
+	case strings.HasPrefix(why, fmt.Sprintf("%d ", n.Status)):
+		return why
 	}
 	return fmt.Sprintf("%d: %s", n.Status, why)
 }

@@ -2,7 +2,9 @@ package trace
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // A number and its unit stay on one line.
@@ -12,5 +14,55 @@ func TestUnitsStayWithTheirNumbers(t *testing.T) {
 	want := []string{"updated ReplicaSet web status in", "4.5 ms (queued 12 µs); found 3 s", "lines"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What is longer than a line, such as a name, goes on in the next one.
+func TestLongWordsAreNotCut(t *testing.T) {
+	p := newPainter(Style{Width: 60}, "")
+	name := strings.Repeat("abcdefghij", 6)
+	got := p.wrap("created Pod "+name+" in 4.5 ms", 48)
+	want := []string{"created Pod", name[:48], name[48:] + " in 4.5 ms"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// The lines of a colored text have its color, and what precedes them does not.
+func TestColorsGoOnInTheNextLine(t *testing.T) {
+	p := newPainter(Style{Width: 60, Color: true}, "")
+	p.writeLine(nil, "", "|  ", "synced "+p.warn(strings.Repeat("conflict ", 12))+"at last")
+	lines := strings.Split(strings.TrimSpace(p.b.String()), "\n")
+	if len(lines) < 3 {
+		t.Fatalf("%q", lines)
+	}
+	for i, line := range lines {
+		if strings.Count(line, "\x1b[33mconflict") != 1 || strings.Count(line, endColor) != strings.Count(line, "\x1b[")/2 || visibleWidth(line) > 60 {
+			t.Errorf("line %d: %q", i, line)
+		}
+	}
+	if !strings.HasSuffix(lines[len(lines)-1], "at last") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// A branch far from the root leaves room for its text.
+func TestDeepBranchesAreNotCut(t *testing.T) {
+	for _, style := range []Style{{Width: 100}, {Width: 60, ASCII: true}} {
+		p := newPainter(style, "")
+		lead := strings.Repeat(p.pickGlyph("│  ", "|  "), 40)
+		after := time.Second
+		p.writeLine(&after, lead+p.pickGlyph("└─ ", "`- "), lead+"   ", "replicaset-controller saw it updated, updated ReplicaSet web-5fc9f4bf66 status (version 243) in 8.8 ms")
+		text := strings.TrimSuffix(p.b.String(), "\n")
+		var words []string
+		for line := range strings.SplitSeq(text, "\n") {
+			if visibleWidth(line) > style.Width {
+				t.Errorf("%d columns: %s", visibleWidth(line), line)
+			}
+			words = append(words, strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("│└─|`- ~…", r) })...)
+		}
+		if got := strings.Join(words, " "); !strings.Contains(got, "updated ReplicaSet web") || !strings.HasSuffix(got, "in 8.8 ms") {
+			t.Errorf("%s\n%s", got, text)
+		}
 	}
 }

@@ -218,6 +218,28 @@ func (o *objects) TrustBundle(ctx context.Context, p *corev1.ClusterTrustBundleP
 	return all.Bytes(), nil
 }
 
+// File implements podconfig.Source.
+func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string, max int64) ([]byte, error) {
+	s := o.s
+	s.mu.Lock()
+	p := s.pods[of.UID]
+	if p != nil && p.volumes == nil {
+		p.volumes = &volumes{dirs: map[string]*shell.Dir{}}
+	}
+	s.mu.Unlock()
+	if p == nil {
+		return nil, errors.New("the pod was removed")
+	}
+	dir, err := s.dir(ctx, of, p, volume)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := dir.Stat(path); err == nil && info.Size() > max {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, max)
+	}
+	return dir.ReadFile(path)
+}
+
 // Allocatable implements podconfig.Source.
 func (o *objects) Allocatable(_ context.Context, node string) (corev1.ResourceList, error) {
 	return o.s.cfg.Allocatable(node), nil

@@ -74,9 +74,15 @@ func watchFromList(client *fake.Clientset) {
 // await waits until the first run of container c is in a phase.
 func (f *fixture) await(pod *corev1.Pod, phase Phase) State {
 	f.t.Helper()
+	return f.awaitContainer(pod, "c", phase)
+}
+
+// awaitContainer waits until the first run of a container is in a phase.
+func (f *fixture) awaitContainer(pod *corev1.Pod, name string, phase Phase) State {
+	f.t.Helper()
 	deadline := time.After(patience)
 	for {
-		state, _ := f.State(pod.UID, "c", 0)
+		state, _ := f.State(pod.UID, name, 0)
 		if state.Phase == phase {
 			return state
 		}

@@ -16,21 +16,23 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 )
 
-// leaseSeconds is the default of a kubelet.
-const leaseSeconds = 40
-
-// maxRenewInterval is three times the default of a kubelet, and less than leaseSeconds. In
-// the same process a renewal is hardly ever late, and renewing is most of what idle nodes
-// cost.
-const maxRenewInterval = 30 * time.Second
+// minLeaseDuration is the default of a kubelet.
+const minLeaseDuration = 40 * time.Second
 
 // defaultMonitorGracePeriod is that of upstream's node-lifecycle-controller.
 const defaultMonitorGracePeriod = 50 * time.Second
 
 // renewInterval returns how often Leases are renewed: so that a renewal that fails can be
-// tried again several times before a node is no longer Ready.
+// tried again several times before a node is no longer Ready. By default it is three times
+// that of a kubelet: in the same process a renewal is hardly ever late, and renewing is most
+// of what idle nodes cost.
 func renewInterval(monitorGracePeriod time.Duration) time.Duration {
-	return min(cmp.Or(monitorGracePeriod, defaultMonitorGracePeriod)*3/5, maxRenewInterval)
+	return cmp.Or(monitorGracePeriod, defaultMonitorGracePeriod) * 3 / 5
+}
+
+// leaseDuration returns the duration in a Lease that is renewed that often.
+func leaseDuration(interval time.Duration) time.Duration {
+	return max(interval*4/3, minLeaseDuration).Round(time.Second)
 }
 
 const (
@@ -160,7 +162,7 @@ func (h *heartbeats) create(ctx context.Context, node string, l *nodeLease) (err
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: node, Namespace: corev1.NamespaceNodeLease},
 		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: new(node), LeaseDurationSeconds: new(int32(leaseSeconds)), RenewTime: new(metav1.NowMicro()),
+			HolderIdentity: new(node), LeaseDurationSeconds: new(int32(leaseDuration(h.interval) / time.Second)), RenewTime: new(metav1.NowMicro()),
 		},
 	}
 	l.own(lease)

@@ -26,7 +26,7 @@ func TestRenewInterval(t *testing.T) {
 		10 * time.Second: 6 * time.Second,
 		40 * time.Second: 24 * time.Second,
 		50 * time.Second: 30 * time.Second,
-		5 * time.Minute:  30 * time.Second,
+		5 * time.Minute:  3 * time.Minute,
 	} {
 		got := renewInterval(grace)
 		if got != want {
@@ -35,7 +35,7 @@ func TestRenewInterval(t *testing.T) {
 		if left := grace - got; grace > 0 && left <= 3*minRenewDelay {
 			t.Errorf("%v: %v are left for two more attempts", grace, left)
 		}
-		if got >= leaseSeconds*time.Second {
+		if lease := leaseDuration(got); got >= lease || lease < minLeaseDuration {
 			t.Errorf("%v: a lease expires between renewals", grace)
 		}
 	}

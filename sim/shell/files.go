@@ -1,10 +1,13 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -81,19 +84,48 @@ func (t *tree) mkdirAll(c *cred, name string, perm fs.FileMode) error {
 		return syscall.ENAMETOOLONG
 	}
 	elems := split(name)
-	exist := len(elems) // the number of elements that exist
-	for ; exist > 0; exist-- {
-		info, err := t.stat(c, "/"+strings.Join(elems[:exist], "/"), true)
-		if err == nil && !info.IsDir() {
-			return syscall.ENOTDIR
-		}
-		if err == nil {
-			break
-		}
+	until := func(n int) string { return "/" + strings.Join(elems[:n], "/") }
+	exist := sort.Search(len(elems), func(n int) bool { // the number of elements that exist
+		_, err := t.stat(c, until(n+1), true)
+		return err != nil
+	})
+	if info, err := t.stat(c, until(exist), true); err != nil || !info.IsDir() {
+		return cmp.Or(err, error(syscall.ENOTDIR))
 	}
 	for i := exist; i < len(elems); i++ {
-		if err := t.mkdir(c, "/"+strings.Join(elems[:i+1], "/"), perm); err != nil && !errors.Is(err, syscall.EEXIST) {
+		n, err := t.create(c, until(i+1), fs.ModeDir|perm&fs.ModePerm, "")
+		if err != nil && !errors.Is(err, syscall.EEXIST) {
 			return err
+		}
+		if rest := elems[i+1:]; err == nil && !slices.Contains(rest, ".") && !slices.Contains(rest, "..") {
+			return n.addDirs(c, rest)
+		}
+	}
+	return nil
+}
+
+// addDirs makes directories, one in the other, in a new directory: to walk to each of many
+// would take long.
+func (n *node) addDirs(c *cred, names []string) error {
+	d := n.owner
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range names {
+		if len(name) > maxName {
+			return syscall.ENAMETOOLONG
+		}
+		if err := c.may(n, mayWrite|mayExec); err != nil {
+			return err
+		}
+		next := n.children[name]
+		if next == nil {
+			var err error
+			if next, err = d.add(n, name, n.mode, c); err != nil {
+				return err
+			}
+		}
+		if n = next; !n.isDir() { // another process was faster
+			return syscall.ENOTDIR
 		}
 	}
 	return nil
@@ -289,6 +321,28 @@ func (t *tree) readDir(c *cred, name string) ([]fileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	infos, err := at.entries(c)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.RLock()
+	mounts := t.mounts
+	t.mu.RUnlock()
+	if len(mounts) == 0 {
+		return infos, nil
+	}
+	for i, info := range infos {
+		if m, ok := mounts[path.Join(at.path, info.name)]; ok {
+			m.dir.mu.RLock()
+			infos[i] = m.node.info(info.name)
+			m.dir.mu.RUnlock()
+		}
+	}
+	return infos, nil
+}
+
+// entries returns what a directory contains, without what is mounted in it.
+func (at place) entries(c *cred) ([]fileInfo, error) {
 	at.dir.mu.RLock()
 	defer at.dir.mu.RUnlock()
 	if !at.node.isDir() {

@@ -92,6 +92,7 @@ var hostile = []string{
 	`x=$(yes '(' | head -50000); [ $x ]; expr $x; find . $x`,
 	`set -- $(yes env | head -5000); "$@"`,
 	`set -- $(yes command | head -5000); "$@" true`,
+	`while :; do mkdir -p $(yes a/ | head -2040 | tr -d '\n'); rm -r a; done`,
 	`cd /; for i in $(seq 20000); do mkdir d; cd d; done`,
 	`cd /; i=0; while mkdir d$i; do i=$((i+1)); done`,
 	`cd /tmp; i=0; while :; do echo x >f$i; i=$((i+1)); done`,

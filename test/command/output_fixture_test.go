@@ -23,11 +23,16 @@ func (l *lineBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// wholeLines returns the complete lines.
-func (l *lineBuffer) wholeLines() []string {
+// String returns everything, also of a line that has not ended.
+func (l *lineBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	whole, _, found := cutLastLine(l.b.String())
+	return l.b.String()
+}
+
+// wholeLines returns the complete lines.
+func (l *lineBuffer) wholeLines() []string {
+	whole, _, found := cutLastLine(l.String())
 	if !found {
 		return nil
 	}

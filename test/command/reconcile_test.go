@@ -1,12 +1,10 @@
 package command_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -15,24 +13,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
-
-// lockedBuffer is written by a process while a test reads it.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // reconcilerScript copies a ConfigMap once a file exists.
 const reconcilerScript = `[ "$1" = note ] || exit 0
@@ -49,7 +29,7 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := program.Command(t, "--data-dir", p.Dir, "reconcile", "cm", "-n", "default", "--", "sh", script)
-	var out lockedBuffer
+	var out lineBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -123,5 +123,38 @@ func TestStory(t *testing.T) {
 		if got := output("why", "pod/big", "--deleted"); !strings.Contains(got, " deleted Pod big.") {
 			t.Errorf("a delete by a client:\n%s", got)
 		}
+		flat := strings.Join(strings.Fields(output("why", "pod/big")), " ")
+		if !strings.Contains(flat, "Why Pod default/big was created") || !strings.Contains(flat, "deleted Pod big: ") || !strings.Contains(flat, ` why pod/big --deleted" shows why.`) {
+			t.Errorf("a deleted Pod:\n%s", flat)
+		}
+	})
+
+	t.Run("why a request was refused", func(t *testing.T) {
+		quotas, services := client.CoreV1().ResourceQuotas("default"), client.CoreV1().Services("default")
+		few := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/services": resource.MustParse("0")}}}
+		if _, err := quotas.Create(t.Context(), few, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.Await(t, "counting the services", func() bool {
+			q, err := quotas.Get(t.Context(), "few", metav1.GetOptions{})
+			return err == nil && len(q.Status.Hard) > 0
+		})
+		front := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "front"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+		if _, err := services.Create(t.Context(), front, metav1.CreateOptions{}); err == nil {
+			t.Fatal("the quota allows a Service")
+		}
+		for _, verb := range []string{"trace", "why"} {
+			want := `failed to create Service front: 403: services "front" is forbidden: exceeded quota: few`
+			if got := strings.Join(strings.Fields(output(verb, "service/front")), " "); !strings.Contains(got, want) {
+				t.Errorf("no %q in:\n%s", want, got)
+			}
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "key"}, Type: corev1.SecretTypeDockerConfigJson, StringData: map[string]string{corev1.DockerConfigJsonKey: "hunter2"}}
+		if _, err := client.CoreV1().Secrets("default").Create(t.Context(), secret, metav1.CreateOptions{}); err == nil {
+			t.Fatal("the Secret is valid")
+		}
+		if got := output("why", "secret/key"); !strings.Contains(got, "failed to create Secret key: 422 Invalid") || strings.Contains(got, "hunter2") {
+			t.Errorf("a Secret:\n%s", got)
+		}
 	})
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/ctrlplane/ctrlplane/tools/internal/chromium"
 )
 
 // pagesDir is where writePages writes. TestMain sets it before any test runs.
@@ -58,25 +60,11 @@ type browser struct {
 	expected string   // a message that is no problem
 }
 
-// browsers are the names that Chromium has.
-var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
-
-func findBrowser(t *testing.T) string {
-	t.Helper()
-	for _, name := range browsers {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	t.Skipf("no browser in PATH (%s): the page is not tested", strings.Join(browsers, ", "))
-	return ""
-}
-
 // openPage opens one of the pages in a window of the given size. The test fails if
 // the page requests anything else or reports a problem.
 func openPage(t *testing.T, name string, width, height int) *browser {
 	t.Helper()
-	findBrowser(t)
+	chromium.Find(t)
 	if err := writePages(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,20 +85,9 @@ func openPage(t *testing.T, name string, width, height int) *browser {
 // reports a problem.
 func openBrowser(t *testing.T, width, height int) *browser {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(findBrowser(t)), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.WindowSize(width, height),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // starts the browser, which ends with this context
-		t.Fatal(err)
-	}
 	b := &browser{t: t}
-	b.Context, cancel = context.WithTimeout(ctx, time.Minute)
+	var cancel context.CancelFunc
+	b.Context, cancel = context.WithTimeout(chromium.Start(t, width, height), time.Minute)
 	t.Cleanup(cancel)
 	b.do(runCommand(network.Enable, network.EnableParams{}), runCommand(log.Enable, struct{}{}), chromedp.EmulateViewport(int64(width), int64(height)))
 	if err := chromedp.Listen(b, b.recordEvent); err != nil {

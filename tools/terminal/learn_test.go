@@ -169,6 +169,34 @@ func TestLearnInterrupted(t *testing.T) {
 	})
 }
 
+// TestLearnNamespaceDeleted deletes the lesson's namespace in the middle of the lesson.
+func TestLearnNamespaceDeleted(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
+	startOver := func(n int) {
+		v.awaitScreen(t, "question", func(text string) bool { return strings.Count(text, "Press Enter to create it again") == n })
+		v.pressKeys(t, keyEnter)
+	}
+	v.awaitText(t, "lesson-mine $")
+	v.pressKeys(t, "kubectl delete namespace lesson-mine"+keyEnter)
+	startOver(1)
+	v.awaitScreen(t, "the first step again", func(text string) bool { return strings.Count(text, "Your turn: Create a ConfigMap") == 2 })
+	v.pressKeys(t, "skip"+keyEnter)
+	v.awaitText(t, "How many notes are there?")
+	v.pressKeys(t, "1"+keyEnter)
+	v.awaitText(t, "Your turn: Pause the job controller.")
+	v.pressKeys(t, "kubectl delete namespace lesson-mine --wait=false"+keyEnter)
+	startOver(2)
+	v.awaitText(t, "Repeating the earlier steps")
+	v.awaitScreen(t, "the second step again", func(text string) bool { return strings.Count(text, "Your turn: Pause the job") == 2 })
+	v.pressKeys(t, "kubectl get configmap note"+keyEnter)
+	v.awaitText(t, "note   1 ")
+	v.pressKeys(t, "exit"+keyEnter)
+	v.awaitText(t, "To continue at step 2: ")
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
 // TestLearnAsksBeforeRunningFile takes a lesson from a file without --yes.
 func TestLearnAsksBeforeRunningFile(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
@@ -217,7 +245,7 @@ func TestLearnSaysWhatFailedToAStudent(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	file := program.WriteLesson(t, "## One\n```run\nrun: test -e done\n```\n```show\ntrace: configmap/none\n```\n")
 	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", file)
-	v.awaitText(t, `This part of the lesson did not work: "test -e done" failed with exit code 1`)
+	v.awaitText(t, `This part of the lesson did not work: "test -e done" failed with exit code 1.`)
 	v.pressKeys(t, "touch done"+keyEnter)
 	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `type "skip" to go on without it.`) == 2 })
 	v.pressKeys(t, keyEnter)

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/tools/internal/chromium"
 )
 
 // mermaidPackage is Mermaid with its parser of sequence diagrams, in one file.
@@ -67,16 +68,7 @@ func fetchMermaid(t *testing.T) []byte {
 // openMermaid returns a browser with a page that has Mermaid.
 func openMermaid(t *testing.T) context.Context {
 	t.Helper()
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no browser in PATH: Mermaid's parser is not asked")
-	}
+	chromium.Find(t)
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{
 		"mermaid.js": fetchMermaid(t),
@@ -86,16 +78,7 @@ func openMermaid(t *testing.T) context.Context {
 			t.Fatal(err)
 		}
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun)
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil { // starts the browser, which ends with this context
-		t.Fatal(err)
-	}
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(chromium.Start(t, 1280, 720), 2*time.Minute)
 	t.Cleanup(cancel)
 	page := (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "page.html"))}).String()
 	if err := chromedp.Do(ctx, chromedp.Navigate(page)); err != nil {

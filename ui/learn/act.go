@@ -41,7 +41,7 @@ func (r *runner) runCommands(ctx context.Context, lines Commands, at int) error 
 		case err != nil:
 			return r.failPart(at, "%q: %w", l, err)
 		case code != 0:
-			return r.failPart(at, "%q failed with exit code %d: %s", l, code, lastLine(failed.String()))
+			return r.failPart(at, "%w", failedCommand(l, code, failed.String()))
 		}
 	}
 	if len(lines) > 0 && !r.replaying {
@@ -143,6 +143,15 @@ func (i *indentWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// failedCommand says that a command line failed, and the last line that it has printed.
+func failedCommand(line string, code int, output string) error {
+	err := fmt.Errorf("%q failed with exit code %d", line, code)
+	if last := lastLine(output); last != "" {
+		return fmt.Errorf("%w: %s", err, last)
+	}
+	return err
 }
 
 func lastLine(text string) string {

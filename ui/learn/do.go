@@ -123,7 +123,7 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 		}
 		return errTaskSkipped
 	}
-	if done, err := t.handleGeneral(ctx, line); done {
+	if done, err := t.handleGeneral(ctx, line); done || err != nil {
 		return err
 	}
 	if len(t.Until) == 0 {
@@ -148,6 +148,9 @@ func (t *task) checkNow(ctx context.Context) error {
 	}
 	if len(out) == 0 {
 		return errTaskDone
+	}
+	if err := t.requireNamespace(ctx); err != nil {
+		return err
 	}
 	for _, m := range out {
 		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Not yet: "+t.renderInline(m.plain(t.substituteNamespace))))

@@ -21,7 +21,7 @@ const helpText = `What you can type:
 - ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
 - ` + "`stop`" + `: stops background commands
 - ` + "`shell`" + `: shows how to continue in another shell
-- ` + "`quit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
+- ` + "`quit`" + ` or ` + "`exit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
 
 Tab completes commands. Ctrl-C clears the line; at an empty prompt it asks whether to leave.
 `
@@ -58,7 +58,10 @@ func (r *runner) runForeground(ctx context.Context, line string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return r.requireNamespace(ctx)
 }
 
 // waitForEnd waits until the reader at a terminal wants the lesson's objects to be deleted.
@@ -68,7 +71,7 @@ func (r *runner) waitForEnd(ctx context.Context) error {
 	}
 	r.printf("\n%s", r.renderMarkdown("Its namespace `"+r.shell.namespace+"` is still there: look around as long as you like."))
 	err := r.waitWithPrompt(ctx, "Press Enter to delete it. ")
-	if errors.Is(err, errReaderLeft) { // it is complete
+	if errors.Is(err, errReaderLeft) || errors.Is(err, errNamespaceDeleted) { // it is complete
 		return nil
 	}
 	return err

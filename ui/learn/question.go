@@ -35,7 +35,7 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 			}
 			continue
 		}
-		if command, ok := strings.CutPrefix(line, "!"); ok || line == "quit" || line == "help" || line == "view" {
+		if command, ok := strings.CutPrefix(line, "!"); ok || line == "quit" || line == "exit" || line == "view" {
 			if _, err := r.handleGeneral(ctx, strings.TrimSpace(command)); err != nil {
 				return err
 			}
@@ -56,6 +56,24 @@ func (r *runner) formatQuestion(a *Ask) string {
 		text += r.wrap("  "+r.bold(choiceLetter(i))+"  ", "     ", r.renderInline(c.Text))
 	}
 	return text + "\n"
+}
+
+// helpText says what can be typed at a question.
+func (a *Ask) helpText() string {
+	answer := "an answer: a word or a name"
+	switch {
+	case len(a.Choices) > 0:
+		answer = "the letter of an answer"
+	case a.Number != nil || a.Measure != nil:
+		answer = "an answer: a number"
+	}
+	return "What you can type:\n\n- " + answer + `
+- ` + "`hint`" + `: shows a hint
+- ` + "`skip`" + `: shows the answer and goes on
+- ` + "`! COMMAND`" + `: runs a command in a shell, such as ` + "`! kubectl get pods`" + `
+- ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
+- ` + "`quit`" + ` or ` + "`exit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
+`
 }
 
 // rightNumber is the right number; 0 if the answer is not a number.
@@ -85,7 +103,9 @@ func (r *runner) rightNumber(ctx context.Context, a *Ask) (float64, error) {
 func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool {
 	switch line {
 	case "":
-		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command.`))
+		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command; "help" lists all.`))
+	case "help", "?":
+		r.printf("%s\n", r.renderMarkdown(a.helpText()))
 	case "hint":
 		if len(a.Hints) == 0 {
 			r.printf("There is no hint; \"skip\" shows the answer.\n")

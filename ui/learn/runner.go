@@ -95,7 +95,7 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 // runSteps runs the lesson, beginning with the first step.
 func (r *runner) runSteps(ctx context.Context) error {
 	r.printTitle()
-	if err := r.replaySteps(ctx); err != nil {
+	if err := r.replaySteps(ctx, r.FirstStep); err != nil {
 		return err
 	}
 	for r.step = r.FirstStep; r.step < len(r.lesson.Steps); r.step++ {
@@ -108,7 +108,7 @@ func (r *runner) runSteps(ctx context.Context) error {
 		if !s.isPossible() {
 			continue
 		}
-		if err := r.runStep(ctx, s); err != nil {
+		if err := r.runStepToItsEnd(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -124,15 +124,15 @@ func (r *runner) runSteps(ctx context.Context) error {
 	return r.waitForEnd(ctx)
 }
 
-// replaySteps performs the steps before the first one, without output.
-func (r *runner) replaySteps(ctx context.Context) error {
-	if r.FirstStep == 0 {
+// replaySteps performs the steps before one, without output.
+func (r *runner) replaySteps(ctx context.Context, before int) error {
+	if before == 0 {
 		return nil
 	}
 	r.printf("%s\n", r.faint("Repeating the earlier steps …"))
 	r.replaying = true
 	defer func() { r.replaying = false }()
-	for r.step = 0; r.step < min(r.FirstStep, len(r.lesson.Steps)); r.step++ {
+	for r.step = 0; r.step < min(before, len(r.lesson.Steps)); r.step++ {
 		s := r.lesson.Steps[r.step]
 		if !s.isPossible() {
 			continue

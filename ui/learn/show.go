@@ -96,7 +96,7 @@ func (r *runner) runShownCommand(ctx context.Context, line string) (string, erro
 	shell.in = nil // it is not interactive
 	code, err := shell.run(ctx, line, &out)
 	if err == nil && code != 0 {
-		err = fmt.Errorf("%q failed with exit code %d: %s", line, code, lastLine(out.String()))
+		err = failedCommand(line, code, out.String())
 	}
 	return out.String(), err
 }

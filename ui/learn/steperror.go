@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // stepError says that a part of a lesson failed. Only --auto, which authors use, names the
@@ -31,11 +32,17 @@ func (r *runner) failPart(line int, format string, args ...any) error {
 // runPartForReader runs a part of a step. If it fails the reader can repeat it or go on.
 func (r *runner) runPartForReader(ctx context.Context, p Part) error {
 	for {
+		if err := r.requireNamespace(ctx); err != nil {
+			return err
+		}
 		err := r.runPart(ctx, p)
 		if failed := (*stepError)(nil); r.Auto || !errors.As(err, &failed) {
 			return err
 		}
-		r.printf("%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", "This part of the lesson did not work: "+err.Error()+"."))
+		if err := r.requireNamespace(ctx); err != nil {
+			return err
+		}
+		r.printf("%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", "This part of the lesson did not work: "+strings.TrimSuffix(err.Error(), ".")+"."))
 		again, err := r.askRepeat(ctx)
 		if err != nil || !again {
 			return err

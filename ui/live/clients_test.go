@@ -81,3 +81,20 @@ func TestKeysInterveneInClients(t *testing.T) {
 		t.Error("esc does not go back")
 	}
 }
+
+// TestActivityBesideLists is what is notable, as on the first screen.
+func TestActivityBesideLists(t *testing.T) {
+	source := newBrowsableSource()
+	source.snapshot = clientsSnapshot()
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 40)
+	count := func(m model) int { return len(m.currentScreen().feed.entries) }
+	want := count(m)
+	for name, list := range map[string]model{"clients": pullOnce(t, m.openClients()), "pods": pullOnce(t, openPods(t, m))} {
+		if got := count(list); want == 0 || got != want {
+			t.Errorf("%s: %d entries, want %d:\n%s", name, got, want, list.View().Content)
+		}
+		if all := pullOnce(t, pressKeys(t, list, "a")); count(all) <= want {
+			t.Errorf("%s: a shows %d entries only", name, count(all))
+		}
+	}
+}

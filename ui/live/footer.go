@@ -28,7 +28,21 @@ func (m model) noticeLine() line {
 	case len(m.activeInterventions()) > 0:
 		return m.interventionsLine()
 	}
-	return nil
+	return m.failureLine()
+}
+
+// failureLine says why a key of the selected row fails: its column has little room.
+func (m model) failureLine() line {
+	s := m.currentScreen()
+	if s.kind != queuesScreen || s.view.cursor >= len(m.rows) || m.rows[s.view.cursor].info == nil {
+		return nil
+	}
+	r := m.rows[s.view.cursor]
+	f, ok := r.failingKey()
+	if !ok || f.Error == "" || isConflict(f.Error) {
+		return nil
+	}
+	return line{{" " + ui.ShortName(r.controller) + ": ", bad}, {formatKey(f.Key, f.KeyBasis) + " fails: " + essence(words.OneLine(f.Error)), plain}}
 }
 
 // interventionsLine lists the controllers with an intervention.

@@ -17,3 +17,22 @@ func TestUptimeFits(t *testing.T) {
 		}
 	}
 }
+
+// TestSettledIsNotBusy has the header and the table agree when work is over.
+func TestSettledIsNotBusy(t *testing.T) {
+	source := &fixedSource{snapshot: idleSnapshot()}
+	for i := range source.snapshot.Queues {
+		switch q := &source.snapshot.Queues[i]; q.Name {
+		case "deployment", "replicaset":
+			q.AddRate, q.DoneRate = 2, 2
+		case "job":
+			q.Depth, q.Peak, q.Parked = 3, 3, true
+		}
+	}
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
+	for _, want := range []string{"● settled", "0 of 23 busy, 2 a moment ago"} {
+		if got := m.View().Content; !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

@@ -70,7 +70,7 @@ const (
 type binding struct {
 	action      action
 	keys        []string // bubbletea's names
-	description string   // shown in the help
+	description string   // shown in the help; empty = not listed there
 	hint        string   // shown in the footer; empty = none
 	enabled     func(m model) bool
 }
@@ -138,9 +138,9 @@ func presentSections() []keySection {
 			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", hasObject},
 		}},
 		{"Speed of everything", []binding{
-			{slower, []string{"["}, "slower: 1/2, 1/5, 1/10, step by step", "slower", canGoSlower},
+			{slower, []string{"["}, "slower: 1/2, 1/5, 1/10, step by step (s)", "slower", canGoSlower},
 			{faster, []string{"]"}, "faster", "faster", canGoFaster},
-			{stepOnce, []string{"s"}, "step by step: release the next key", "next key", canStepKey},
+			{stepOnce, []string{"s"}, "", "next key", canStepKey}, // described below
 		}},
 		{"Time", []binding{
 			{timeBack, []string{","}, "go back in time, to what was kept", "past", canLookBack},
@@ -155,7 +155,7 @@ func presentSections() []keySection {
 		}},
 		{"Controllers and clients", []binding{
 			{pauseResume, []string{"p"}, "pause (hold its writes), or resume", "pause", canIntervene},
-			{stepOnce, []string{"s"}, "step: release the next held write", "step", canStep},
+			{stepOnce, []string{"s"}, "release one held write or waiting key", "step", canStep},
 			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
 			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
 		}},

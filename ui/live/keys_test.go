@@ -1,6 +1,7 @@
 package live
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,11 @@ func TestHelpDescribesEveryKey(t *testing.T) {
 		for _, b := range s.bindings {
 			if !strings.Contains(all.String(), b.description) {
 				t.Errorf("the help lacks %q", b.description)
+			}
+			for _, k := range b.keys {
+				if n := len(regexp.MustCompile(`(?m)^   (\S+ )*`+regexp.QuoteMeta(keyName(k))+` `).FindAllString(all.String(), -1)); n != 1 {
+					t.Errorf("the help lists %s %d times", k, n)
+				}
 			}
 		}
 	}
@@ -214,6 +220,31 @@ func TestBackStack(t *testing.T) {
 	}
 	if got := len(m.screens); got != maxScreens || m.screens[0].kind != queuesScreen {
 		t.Errorf("%d screens in the history, want %d", got, maxScreens)
+	}
+}
+
+// TestCursor stays on the first row until it is moved or used; then it follows its row.
+func TestCursor(t *testing.T) {
+	source := &fixedSource{snapshot: idleSnapshot()}
+	start := newTestModel(t, Options{Source: source}, 100, 30)
+	if got := start.selectedController(); got != "deployment-controller" {
+		t.Fatalf("the cursor is on %s", got)
+	}
+	for name, c := range map[string]struct {
+		keys []string
+		want string
+	}{
+		"not moved":       {nil, "replicaset-controller"},
+		"moved":           {[]string{"j", "k"}, "deployment-controller"},
+		"to the top":      {[]string{"j", "g"}, "replicaset-controller"},
+		"a page was open": {[]string{"enter", "esc"}, "deployment-controller"},
+	} {
+		source.snapshot = idleSnapshot()
+		m := pressKeys(t, start, c.keys...)
+		source.snapshot = burstSnapshot()
+		if got := pullOnce(t, m).selectedController(); got != c.want {
+			t.Errorf("%s: the cursor is on %s, want %s", name, got, c.want)
+		}
 	}
 }
 

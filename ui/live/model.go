@@ -121,6 +121,10 @@ const (
 	browserScreen
 )
 
+// isPage reports whether a screen is about one controller, client or object. Its activity is
+// shown in detail; that beside a list is what is notable.
+func (k screenKind) isPage() bool { return k == controllerScreen || k == objectScreen }
+
 // screen is the content of the terminal: in the upper pane the queues, the clients, a
 // controller or client, or an object, and in the lower pane the related activity.
 type screen struct {

@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -77,8 +78,15 @@ func (m model) failingText(f observe.FailingKey) (string, style) {
 	if isConflict(f.Error) {
 		return key + " conflicts, tries again", caution
 	}
-	return joinReason(key+" fails", words.OneLine(f.Error)), bad
+	return joinReason(key+" fails", essence(words.OneLine(f.Error))), bad
 }
+
+// aboutObject is how errors of the API server begin: deployments.apps "shop" is …
+var aboutObject = regexp.MustCompile(`^[a-z0-9.-]+ "[^"]*" (is )?`)
+
+// essence returns an error without the object that it is about, so that little room is
+// enough to say what is wrong: "forbidden: …".
+func essence(err string) string { return strings.TrimPrefix(err, aboutObject.FindString(err)) }
 
 // isConflict reports whether an error is upstream's for an object that had been modified.
 func isConflict(err string) bool { return strings.Contains(err, "the object has been modified") }

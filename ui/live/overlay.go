@@ -113,8 +113,8 @@ func (m model) keyLines() []line {
 		}
 		lines = append(lines, styledLine(" "+s.title, strong))
 		for _, b := range s.bindings {
-			if b.action == toggleOutput && m.output.source == nil {
-				continue // of "ctrlplane dev" only
+			if b.description == "" || b.action == toggleOutput && m.output.source == nil { // of "ctrlplane dev" only
+				continue
 			}
 			names := make([]string, len(b.keys))
 			for i, k := range b.keys {
@@ -158,6 +158,8 @@ func (m model) markLines() []line {
 		styledLine(" Order", strong),
 		explain("", "Busiest first, until you sort by a column."),
 		explain("", "Rows keep their places for 2 s."),
+		explain("", "The cursor stays on the first row; once you"),
+		explain("", "move or use it, it follows its controller."),
 		nil,
 		styledLine(" Mouse", strong),
 		explain("", "Scroll with the wheel. Click a heading to"),

@@ -129,6 +129,22 @@ func (m model) pullShown(w pullRequest) model {
 	return m.applyPull(result)
 }
 
+// fillPast pulls the records of screens that are shown since before: while the past is
+// paused, no tick does.
+func (m model) fillPast(before model) model {
+	ids := func(m model) (first, current int) {
+		return m.screens[0].feed.stream.id, m.currentScreen().feed.stream.id
+	}
+	first, current := ids(m)
+	if wasFirst, was := ids(before); m.past == nil || first == wasFirst && current == was {
+		return m
+	}
+	pulling := m.pulling // of the present
+	m = m.pullShown(pullRequest{queries: m.shownQueries()})
+	m.pulling = pulling
+	return m
+}
+
 // showMoment shows another moment of the past.
 func (m model) showMoment(to replay.Position, playing bool) model {
 	p := *m.past

@@ -387,3 +387,23 @@ func TestFailedRecords(t *testing.T) {
 		t.Errorf("past %v, message %q", m.past, m.message)
 	}
 }
+
+// TestScreensOpenedWhilePaused have their records without a move in time.
+func TestScreensOpenedWhilePaused(t *testing.T) {
+	recording := writeRecording(t, frames())
+	entries := func(m model) int { return len(m.currentScreen().feed.entries) }
+	m := pressKeys(t, newReplayModel(t, recording, 100, 30), "end")
+	notable := entries(m)
+	all := pressKeys(t, m, "a")
+	if entries(all) <= notable {
+		t.Errorf("a: %d entries, want more than %d", entries(all), notable)
+	}
+	page := pressKeys(t, m, "enter") // of deployment-controller
+	if entries(page) == 0 {
+		t.Error("the page of a controller has no entries")
+	}
+	above := pressKeys(t, page.openController("job-controller"), ",", ",", ",", ",", ",")
+	if back := pressKeys(t, above, "esc"); entries(back) == 0 || entries(back) >= entries(page) {
+		t.Errorf("back at an earlier moment: %d entries, want some of %d", entries(back), entries(page))
+	}
+}

@@ -75,6 +75,14 @@ func (r row) isBusy() bool {
 	return level > 1 || level == 1 && (r.familiarity() < unfamiliar || r.state == "")
 }
 
+// isWorking reports whether the row is busy now, not only lately.
+func (r row) isWorking() bool {
+	return r.isBusy() && (r.inFlight() > 0 || r.queue != nil && r.queue.Depth > 0 && !r.queue.Parked)
+}
+
+// isParked reports whether the keys of the row wait for a change elsewhere.
+func (r row) isParked() bool { return r.queue != nil && r.queue.Parked && r.queue.Depth > 0 }
+
 func (r row) familiarity() int { return ui.Familiarity(r.controller) }
 
 var unfamiliar = ui.Familiarity("")
@@ -160,6 +168,7 @@ func (r row) label() string {
 // rowTotals aggregates all rows.
 type rowTotals struct {
 	shown, busy, failed int // of the rows that are not internal
+	working, lately     int // of the busy ones: with a key now, and without one
 	internal            int
 	labelWidth          int // of the widest name
 	queueWidth          int
@@ -188,6 +197,12 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 		}
 		if r.isBusy() {
 			t.busy++
+		}
+		switch {
+		case r.isWorking():
+			t.working++
+		case r.isBusy() && !r.isParked():
+			t.lately++
 		}
 		if r.state == stateFailed {
 			t.failed++

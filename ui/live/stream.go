@@ -35,7 +35,7 @@ func (m model) newStream(s screen) (stream, model) {
 	st := stream{id: m.streams, query: observe.Query{
 		Kinds: []observe.Kind{observe.KindBootStep, observe.KindControllerChanged,
 			observe.KindCalled, observe.KindSynced, observe.KindLogged},
-		Notable: s.kind == queuesScreen && !m.showAll,
+		Notable: !s.kind.isPage() && !m.showAll,
 		Reads:   m.showAll, Limit: feedLimit, Controller: s.controller,
 	}}
 	if s.kind != queuesScreen {
@@ -44,7 +44,7 @@ func (m model) newStream(s screen) (stream, model) {
 	if s.kind == objectScreen {
 		st.query.Object = &s.object
 	}
-	if s.kind != queuesScreen || m.showAll {
+	if s.kind.isPage() || m.showAll {
 		st.query.Kinds = append(st.query.Kinds, observe.KindDelivered)
 	}
 	return st, m
@@ -101,7 +101,7 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 
 // recordFilter returns a function that selects the records a screen shows.
 func (m model) recordFilter(k screenKind) func(observe.Event) bool {
-	page, all := k != queuesScreen, m.showAll
+	page, all := k.isPage(), m.showAll
 	return func(e observe.Event) bool {
 		if _, ok := e.(*observe.QueueChanged); ok || e == nil {
 			return false

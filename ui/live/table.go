@@ -41,6 +41,12 @@ func (m model) tableState() string {
 		return ""
 	}
 	state := fmt.Sprintf("%d of %d busy", m.totals.busy, m.totals.shown)
+	if m.snapshot.Process.Settled {
+		state = fmt.Sprintf("%d of %d busy", m.totals.working, m.totals.shown)
+		if m.totals.lately > 0 {
+			state += fmt.Sprintf(", %d a moment ago", m.totals.lately)
+		}
+	}
 	if m.totals.failed > 0 {
 		state += fmt.Sprintf(", %d failed", m.totals.failed)
 	}

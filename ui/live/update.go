@@ -10,6 +10,11 @@ import (
 
 // Update handles a message.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	next, cmd := m.handle(msg)
+	return next.fillPast(m), cmd
+}
+
+func (m model) handle(msg tea.Msg) (model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height

@@ -1,0 +1,91 @@
+package clients
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// refused is a request that the API server refuses.
+type refused struct {
+	method, path, sent string
+	status             int
+	answer             string // a Status in JSON without its kind
+}
+
+func (f *fixture) refuse(c refused) {
+	req := httptest.NewRequestWithContext(f.Context(), c.method, c.path, strings.NewReader(c.sent))
+	req.Header.Set("User-Agent", kubectlAgent)
+	req.Header.Set("Content-Type", "application/json")
+	f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, err := io.ReadAll(req.Body); err != nil {
+			f.Error(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(c.status)
+		io.WriteString(w, `{"kind":"Status","status":"Failure",`+c.answer+`}`)
+	}))
+}
+
+// What was refused is known by its name, and why by the server's words, except where these
+// may quote the value of a Secret.
+func TestRefusals(t *testing.T) {
+	f := newFixture(t)
+	const secrets, webhook = "/api/v1/namespaces/ns/secrets", `admission webhook \"guard\" denied the request: `
+	applied := strings.Repeat("x", 8<<10)
+	for _, c := range []refused{
+		{"POST", deployments, `{"kind":"Deployment","metadata":{"annotations":{"last-applied":"` + applied + `"},"name":"web"},"spec":{}}`, 400, `"message":"` + webhook + `no web"`},
+		{"POST", deployments, "", 403, `"message":"exceeded quota: few","reason":"Forbidden","details":{"name":"shop","kind":"deployments"}`},
+		{"POST", sites, "", 422, `"message":"Site is invalid","reason":"Invalid","details":{"name":"web","kind":"Site"}`},
+		{"POST", sites, "", 404, `"message":"namespaces not found","reason":"NotFound","details":{"name":"ns","kind":"namespaces"}`},
+		{"POST", "/api/v1/namespaces/ns/pods", "", 403, `"message":"quota","reason":"Forbidden","details":{"name":"web-","kind":"pods"}`},
+		{"PUT", "/api/v1/namespaces/ns/pods/web", "", 422, `"message":"spec: Forbidden: may not change\n core.PodSpec{Env: hunter2}","reason":"Invalid"`},
+		{"POST", secrets, `{"metadata":{"name":"key"},"stringData":{"key":"hunter2"}}`, 400, `"message":"` + webhook + `hunter2 is short"`},
+		{"PATCH", secrets + "/key", `{"data":{"key":"hunter2"}}`, 422, `"message":"data: Invalid value: hunter2","reason":"Invalid"`},
+		{"GET", secrets + "/key", "", 403, `"message":"admin cannot get it","reason":"Forbidden"`},
+		{"PUT", sites + "/web", "", 400, `"message":"` + strings.Repeat("long ", 1000) + `"`},
+	} {
+		f.refuse(c)
+	}
+	calls, _ := f.records()
+	var got []string
+	for _, c := range calls {
+		if len(c.Error) > maxRefusal || strings.Contains(c.Error, "hunter2") {
+			t.Errorf("%d bytes: %s", len(c.Error), c.Error)
+		}
+		got = append(got, c.Object.String()+": "+c.Error[:min(len(c.Error), 60)])
+	}
+	want := []string{
+		`Deployment ns/web: admission webhook "guard" denied the request: no web`,
+		"Deployment ns/shop: exceeded quota: few",
+		"sites ns/web: Site is invalid",
+		"sites in ns: namespaces not found",
+		"Pod in ns: quota",
+		"Pod ns/web: spec: Forbidden: may not change",
+		"Secret ns/key: 400 Bad Request",
+		"Secret ns/key: 422 Invalid",
+		"Secret ns/key: admin cannot get it",
+		"sites ns/web: " + strings.Repeat("long ", 12),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// What a server still reads after it has answered is not kept.
+func TestBodyIsReadAfterTheAnswer(t *testing.T) {
+	f := newFixture(t)
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, deployments, strings.NewReader(`{"kind":"Deployment"}`))
+	var body io.Reader
+	f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body = req.Body
+		w.WriteHeader(http.StatusGatewayTimeout)
+	}))
+	if data, err := io.ReadAll(body); err != nil || len(data) != 21 || body.(*sentBody).kept != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+}

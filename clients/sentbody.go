@@ -1,0 +1,81 @@
+package clients
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+)
+
+// maxSentBody is how much of a sent object is searched for its name and version. In JSON,
+// what "kubectl apply" notes of the object precedes them.
+const maxSentBody = 64 << 10
+
+// sentBody keeps the beginning of what is read of a request's body.
+type sentBody struct {
+	io.ReadCloser
+	mu   sync.Mutex    // the server may still read when the request has ended
+	kept *bytes.Buffer // nil after drop
+}
+
+// keepSentBody keeps the body of a request with an object until the request has ended.
+func (r *request) keepSentBody() {
+	c := r.call
+	if (c.Verb == "create" || c.Verb == "update") && !r.lasts && !strings.HasPrefix(c.Object.Resource, "/") && r.req.Body != nil {
+		r.sent = &sentBody{ReadCloser: r.req.Body, kept: bodies.Get().(*bytes.Buffer)}
+		r.req.Body = r.sent
+	}
+}
+
+// Read implements io.Reader.
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept != nil {
+		b.kept.Write(p[:min(n, max(maxSentBody-b.kept.Len(), 0))])
+	}
+	return n, err
+}
+
+// drop forgets the body. b may be nil.
+func (b *sentBody) drop() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept != nil {
+		b.kept.Reset()
+		bodies.Put(b.kept)
+		b.kept = nil
+	}
+}
+
+// sentObject returns what identifies the object that was sent.
+func (r *request) sentObject() (s recording.ResponseSummary) {
+	if r.sent == nil {
+		return s
+	}
+	r.sent.mu.Lock()
+	defer r.sent.mu.Unlock()
+	if r.sent.kept != nil {
+		s = recording.ParseObject(r.req.Header.Get("Content-Type"), r.sent.kept.Bytes())
+	}
+	return s
+}
+
+// mentions returns the names in the object that was sent. b may be nil.
+func (b *sentBody) mentions() recording.Mentions {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept == nil {
+		return nil
+	}
+	return recording.MentionsIn(b.kept.Bytes()[:min(b.kept.Len(), maxSearchedBody)], maxMentions)
+}

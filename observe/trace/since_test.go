@@ -1,0 +1,97 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// clientCalls are records of calls of kubectl to a Deployment, one a second.
+func clientCalls(calls ...observe.Called) (list []observe.Record) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for i := range calls {
+		c := &calls[i]
+		c.Controller, c.Client, c.Object = "kubectl (admin)", &observe.Caller{User: "admin"}, deployment("web")
+		c.Began, c.Took = at, time.Millisecond
+		if c.Status == 0 {
+			c.Status = 200
+		}
+		at = at.Add(time.Second)
+		list = append(list, observe.Record{Seq: uint64(i + 1), Time: at, Event: c})
+	}
+	return list
+}
+
+func TestWhySaysWhatHappenedSince(t *testing.T) {
+	written := func(version string, deleted bool) []observe.Written {
+		return []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: version, Deleted: deleted}}
+	}
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: written("7", false)}
+	deleted := observe.Called{Verb: "delete", Wrote: written("8", true)}
+	refused := observe.Called{Verb: "patch", Status: 422, Error: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: -1`}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}
+	absent := observe.Called{Verb: "delete", Status: 404, Error: "not found"}
+	later := "Later, at 12:00:01.000, kubectl (admin) "
+	for name, tc := range map[string]struct {
+		calls    []observe.Called
+		what     What
+		says     []string
+		saysNone string
+	}{
+		"created only":       {[]observe.Called{created}, "", []string{"Why Deployment default/web was created"}, "Later"},
+		"deleted since":      {[]observe.Called{created, deleted}, "", []string{"was created", later + `deleted Deployment web: "why web --deleted" shows why.`}, ""},
+		"deletion":           {[]observe.Called{created, deleted}, Deleted, []string{"Why Deployment default/web was deleted"}, "Later"},
+		"created again":      {[]observe.Called{deleted, created}, "", []string{"was created"}, "Later"},
+		"created since":      {[]observe.Called{deleted, created}, Deleted, []string{later + "created Deployment web."}, "--deleted"},
+		"deleted only":       {[]observe.Called{deleted}, "", []string{"Why Deployment default/web was deleted"}, "Later"},
+		"refused only":       {[]observe.Called{refused}, "", []string{"Why Deployment default/web was refused", "kubectl (admin) failed to patch Deployment web: 422: " + refused.Error}, "Later"},
+		"refused since":      {[]observe.Called{created, refused}, "", []string{"was created", later + "failed to patch Deployment web: 422: " + refused.Error}, ""},
+		"refused before":     {[]observe.Called{refused, created}, "", []string{"was created"}, "Later"},
+		"what changed none":  {[]observe.Called{created, conflict, absent}, "", []string{"was created"}, "Later"},
+		"refused, then gone": {[]observe.Called{created, refused, deleted}, "", []string{later + "failed to patch", "Later, at 12:00:02.000, kubectl (admin) deleted"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chain, err := Why(clientCalls(tc.calls...), deployment("web"), Options{What: tc.what, WhyDeleted: "why web --deleted"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := writeString(t, chain, Text, Style{})
+			for _, want := range tc.says {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in:\n%s", want, text)
+				}
+			}
+			if tc.saysNone != "" && strings.Contains(text, tc.saysNone) {
+				t.Errorf("%q in:\n%s", tc.saysNone, text)
+			}
+		})
+	}
+}
+
+// The sentence of a trace says why a write was refused, and counts it as no change.
+func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
+	refused := observe.Called{Verb: "create", Status: 403, Error: "exceeded quota: " + strings.Repeat("very ", 100) + "few"}
+	for _, tc := range []struct {
+		calls []observe.Called
+		says  string
+	}{
+		{[]observe.Called{refused}, "kubectl (admin) failed to create Deployment web: 403: exceeded quota: very "},
+		{[]observe.Called{refused, refused}, "…, followed by 1 refused write."},
+		{[]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7"}, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
+	} {
+		tree, err := Build(clientCalls(tc.calls...), deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := writeString(t, tree, Text, Style{})
+		sentence := strings.Split(text, "\n")[1]
+		if !strings.Contains(sentence, tc.says) || len(sentence) > 400 {
+			t.Errorf("no %q in:\n%s", tc.says, text)
+		}
+		if !strings.Contains(text, "403: "+refused.Error) {
+			t.Errorf("the line of the write cuts the reason:\n%s", text)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package learn
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// asked returns what a reader sees who types these lines at a question.
+func asked(t *testing.T, a *Ask, typed string) (shown string, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	r := &runner{lesson: &Lesson{}, shell: &shell{namespace: "lesson-1"}}
+	r.console = &console{style: style{ui.Mode{}}, out: &out, in: newInput(strings.NewReader(typed)), rows: func() int { return 0 }}
+	defer r.in.close()
+	err = r.askQuestion(t.Context(), a)
+	return out.String(), err
+}
+
+func TestWhatCanBeTypedAtAQuestion(t *testing.T) {
+	four := 4.0
+	number := &Ask{Question: "How many?", Number: &four}
+	choices := &Ask{Question: "Which?", Choices: []Choice{{Text: "this", Right: true}, {Text: "that", Why: "no"}}}
+	for _, leave := range []string{"quit", "exit"} {
+		if shown, err := asked(t, number, leave+"\n"); !errors.Is(err, errReaderLeft) || strings.Contains(shown, "Type a number") {
+			t.Errorf("%s: %v\n%s", leave, err, shown)
+		}
+	}
+	for _, help := range []string{"help", "?"} {
+		for want, a := range map[string]*Ask{"an answer: a number": number, "the letter of an answer": choices} {
+			shown, err := asked(t, a, help+"\nskip\n")
+			if err != nil || strings.Contains(shown, "Type") || !strings.Contains(shown, want) || !strings.Contains(shown, "! COMMAND") {
+				t.Errorf("%s: %v\n%s", help, err, shown)
+			}
+		}
+	}
+}
+
+// A command that fails without a word is not described by its last line.
+func TestFailedCommand(t *testing.T) {
+	for output, want := range map[string]string{
+		"":            `"test -e done" failed with exit code 1`,
+		"\n":          `"test -e done" failed with exit code 1`,
+		"one\ntwo.\n": `"test -e done" failed with exit code 1: two.`,
+	} {
+		if got := failedCommand("test -e done", 1, output).Error(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
