@@ -76,7 +76,7 @@ func TestManyWatchesAreShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(string(metrics), fmt.Sprintf("apiserver_watch_cache_capacity{group=%q,resource=%q}", of.group, resource)) {
+		if !strings.Contains(string(metrics), fmt.Sprintf("apiserver_watch_cache_initializations_total{group=%q,resource=%q}", of.group, resource)) {
 			t.Errorf("%s: the watches have no cache", resource)
 		}
 	}
