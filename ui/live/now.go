@@ -118,7 +118,7 @@ func (m model) runningText(running []observe.RunningSync, inFlight int64) (strin
 		text = fmt.Sprintf("%s +%d", text, more)
 	}
 	if running[0].Waits {
-		return m.theme.pickGlyph("⏸ ", "waits ") + text, caution
+		return m.theme.pickGlyph("‖ ", "waits ") + text, caution
 	}
 	return text, accent
 }
