@@ -26,7 +26,7 @@ func (*plainWriter) recordQuery() observe.Query {
 }
 
 func (p *plainWriter) writeRecord(r observe.Record) error {
-	if !isNotable(r.Event) {
+	if !IsNotable(r.Event) {
 		return nil
 	}
 	p.settledShown = false
@@ -34,9 +34,9 @@ func (p *plainWriter) writeRecord(r observe.Record) error {
 	return p.writeLine(FormatRecord(r))
 }
 
-// isNotable reports whether an event is worth a line. It leaves out reads,
+// IsNotable reports whether an event is worth a line. It leaves out reads,
 // constant background writes, and logged errors that the failed sync repeats.
-func isNotable(e observe.Event) bool {
+func IsNotable(e observe.Event) bool {
 	switch e := e.(type) {
 	case *observe.ControllerChanged:
 		return true

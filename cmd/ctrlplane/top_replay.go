@@ -53,13 +53,14 @@ func (o *topCommand) replayRecording(cmd *cobra.Command) error {
 	return err
 }
 
-// servePlayer plays a recording on a page until interrupted.
+// servePlayer plays a recording on a page until interrupted. With a position it is paused
+// there, as in the live view.
 func (o *topCommand) servePlayer(cmd *cobra.Command, recording *replay.Recording, at *replay.Position) error {
-	from := recording.Begin()
+	player := recording.Play(recording.Begin())
 	if at != nil {
-		from = *at
+		player = recording.PausedAt(*at)
 	}
-	p, err := startPage(cmd.OutOrStdout(), o.web, web.Options{Source: recording.Play(from)})
+	p, err := startPage(cmd.OutOrStdout(), o.web, web.Options{Player: player})
 	if err != nil {
 		return err
 	}

@@ -8,21 +8,47 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Player is a source that plays a recording from a position, as fast as it was, and stays
-// at its end.
+// Player is a source that plays a recording. It is safe for concurrent use.
 type Player struct {
-	recording *Recording
-	from      Position
-	begin     func() time.Time
+	mu       sync.Mutex
+	playback Playback
 }
 
-// Play returns a Player that begins when it is first read.
-func (r *Recording) Play(from Position) *Player { return &Player{r, from, sync.OnceValue(time.Now)} }
+// Play returns a Player that begins to play when it is first read, at normal speed.
+func (r *Recording) Play(from Position) *Player {
+	return &Player{playback: Playback{Recording: r, Position: from, Playing: true}}
+}
+
+// PausedAt returns a Player that shows a position.
+func (r *Recording) PausedAt(position Position) *Player {
+	return &Player{playback: Playback{Recording: r, Position: position}}
+}
 
 var _ observe.Source = (*Player)(nil)
 
+// Playback returns what is shown now.
+func (p *Player) Playback() Playback {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.playback = p.playback.On(time.Now())
+	return p.playback
+}
+
+// Change replaces what is shown now by what change makes of it, unless it fails.
+func (p *Player) Change(change func(now time.Time, shown Playback) (Playback, error)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	changed, err := change(now, p.playback.On(now))
+	if err == nil {
+		p.playback = changed
+	}
+	return err
+}
+
 func (p *Player) moment() *Moment {
-	return p.recording.At(p.recording.Seek(p.from.At.Add(time.Since(p.begin()))))
+	shown := p.Playback()
+	return shown.Recording.At(shown.Position)
 }
 
 // Snapshot implements observe.Source.

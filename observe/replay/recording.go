@@ -89,11 +89,16 @@ func (r *Recording) Next(p Position, match func(*observe.Record) bool) (Position
 	return p, false
 }
 
-// Previous returns the position right after the previous record for which match returns
-// true.
+// Previous returns the position right after the record before the newest one, of those for
+// which match returns true.
 func (r *Recording) Previous(p Position, match func(*observe.Record) bool) (Position, bool) {
-	for i := p.records - 2; i >= 0; i-- {
-		if match(&r.records[i]) {
+	newest := false
+	for i := p.records - 1; i >= 0; i-- {
+		switch {
+		case !match(&r.records[i]):
+		case !newest:
+			newest = true
+		default:
 			return Position{r.times[i], i + 1}, true
 		}
 	}

@@ -20,14 +20,16 @@ type class struct {
 	adds     map[string]uint64 // to queues
 	depth    map[string]int64  // of queues, by controller
 	states   map[string]string
+	broken   map[string][]observe.FailingKey // by controller
 	speed    observe.Speed
 	failing  error
 	started  time.Time
 	rollouts int
+	now      func() time.Time
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, speed: observe.SpeedFull, started: time.Now()}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
 }
 
 // actor is a controller of the class.
@@ -51,7 +53,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := observe.Snapshot{
-		Time:    time.Now(),
+		Time:    c.now(),
 		Process: observe.Process{Name: "class", State: observe.Ready, Settled: len(c.depth) == 0, Started: c.started, Speed: c.speed},
 		Clients: []observe.Client{{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl <b>bold</b>"}, State: "running"}},
 		Journal: observe.JournalStats{Last: uint64(len(c.records))},
@@ -61,7 +63,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 		if state == "" {
 			state = "running"
 		}
-		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes})
+		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name]})
 		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Workers: a.workers})
 	}
 	return s, c.failing
@@ -88,7 +90,7 @@ func (c *class) change(f func()) {
 // append adds records. c.mu is held.
 func (c *class) append(events ...observe.Event) uint64 {
 	for _, e := range events {
-		c.records = append(c.records, observe.Record{Seq: uint64(len(c.records) + 1), Time: time.Now(), Event: e})
+		c.records = append(c.records, observe.Record{Seq: uint64(len(c.records) + 1), Time: c.now(), Event: e})
 	}
 	return uint64(len(c.records))
 }
@@ -108,13 +110,15 @@ func (c *class) deliver(a actor, about observe.Object, write observe.Called) {
 }
 
 // rollOut adds the records of a Deployment with one Pod: four keys.
-func (c *class) rollOut(name string) {
+func (c *class) rollOut(name string) { c.rollOutIn("default", name) }
+
+func (c *class) rollOutIn(namespace, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rollouts++
-	deployment := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: name}
-	replicaSet := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: name + "-5fc9f4bf66"}
-	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: name + "-5fc9f4bf66-x2x9k"}
+	deployment := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: namespace, Name: name}
+	replicaSet := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: namespace, Name: name + "-5fc9f4bf66"}
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: namespace, Name: name + "-5fc9f4bf66-x2x9k"}
 	c.version++
 	c.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{User: "kubernetes-admin"}, Verb: "create", Object: deployment, Status: 201, ResourceVersion: fmt.Sprint(c.version)})
 	c.deliver(actors[0], deployment, observe.Called{Verb: "create", Object: replicaSet})

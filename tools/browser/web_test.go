@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -129,7 +128,7 @@ func TestWebPage(t *testing.T) {
 	p.picture("rest")
 
 	p.do(runScript(`globalThis.most = 0; globalThis.look = setInterval(() => { most = Math.max(most, picture.dots.drawn); }, 10)`))
-	p.await(`performance.now() > 1500`) // the first moment is history, in which nothing moves
+	p.await(`!picture.session.fresh`)
 	p.class.rollOut("web")
 	p.await(feedText + `.includes("binds")`)
 	p.picture("rollout")
@@ -225,88 +224,14 @@ func TestWebPageFindsTheControlPlaneAgain(t *testing.T) {
 	p.await(feedText + `.includes("default/again")`)
 }
 
-// frames measures for three seconds how many frames a page draws, the share that came
-// late, and how long drawing takes.
-const frames = `new Promise((done) => {
-	const times = [], costs = [], draw = picture.dots.frame;
-	picture.dots.frame = function (...args) {
-		const began = performance.now();
-		draw.apply(this, args);
-		costs.push(performance.now() - began);
-	};
-	const look = (t) => {
-		times.push(t);
-		if (t - times[0] < 3000) return requestAnimationFrame(look);
-		picture.dots.frame = draw;
-		const gaps = times.slice(1).map((t, i) => t - times[i]);
-		done({ rate: 1000 * gaps.length / (t - times[0]), late: gaps.filter((g) => g > 34).length / gaps.length,
-			cost: costs.reduce((sum, c) => sum + c, 0) / costs.length, drawn: picture.dots.drawn, level: picture.dots.level });
-	};
-	requestAnimationFrame(look);
-})`
-
-type frameRate struct {
-	Rate  float64 `json:"rate"`
-	Late  float64 `json:"late"`
-	Cost  float64 `json:"cost"` // ms
-	Drawn int     `json:"drawn"`
-	Level int     `json:"level"`
-}
-
-// load rolls out at a rate while f runs.
-func (p *classPage) load(keysPerSecond int, f func()) {
-	ctx, cancel := context.WithCancel(p.t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.class.roll(ctx, keysPerSecond)
-	}()
-	f()
-	cancel()
-	<-done
-}
-
-func (p *classPage) measure() frameRate {
-	p.t.Helper()
-	r, err := chromedp.Run(p, chromedp.Evaluate[frameRate](frames, chromedp.EvalAwaitPromise))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Logf("%.1f frames/s, %.1f %% late, %.1f ms to draw one, %d dots, merged at level %d", r.Rate, 100*r.Late, r.Cost, r.Drawn, r.Level)
-	return r
-}
-
-// TestWebPageFrames has the load that the page is made for, 50 keys a second, and then more
-// than can be seen.
-func TestWebPageFrames(t *testing.T) {
-	p := openClass(t, 1280, 720, nil)
-	p.await(`performance.now() > 1500`)
-	p.load(50, func() {
-		p.await(`picture.dots.drawn > 20`)
-		r := p.measure()
-		p.picture("busy")
-		// A test shares its machine, which has no GPU: only the cost of a frame is the page's own.
-		if r.Cost > 1000.0/60 || r.Rate < 15 {
-			t.Errorf("%.1f frames/s, %.1f ms to draw one", r.Rate, r.Cost)
-		}
-		if r.Level > 0 {
-			t.Errorf("50 keys/s are merged at level %d", r.Level)
-		}
-	})
-	p.load(1000, func() {
-		p.await(`document.getElementById("notes").innerText.includes("one dot stands for")`)
-		if r := p.measure(); r.Drawn > 600 {
-			t.Errorf("%d dots are drawn", r.Drawn)
-		}
-	})
-	p.await(`!document.getElementById("notes").innerText.includes("one dot stands for")`)
-}
-
 // TestWebPageOfALesson shows the controllers of the lesson, and others when asked.
 func TestWebPageOfALesson(t *testing.T) {
 	p := openClass(t, 1280, 720, func(o *web.Options) { o.Focus = []string{"job-controller"} })
 	shown := `[...document.querySelectorAll(".node.controller")].map((n) => n.dataset.id).join()`
 	p.await(shown + ` === "actor:job-controller"`)
+	if kinds := evaluate[string](p.browser, `[...document.querySelectorAll(".node.kind")].map((n) => n.dataset.id).join()`); kinds != "kind:pods" {
+		t.Errorf("kinds %s, want those that the controller watches or writes", kinds)
+	}
 	p.press("Lesson")
 	p.await(shown + `.includes("actor:replicaset-controller")`)
 }

@@ -144,7 +144,7 @@ func (m model) isTimely(a action) bool {
 // hintFor returns the hint of a key for the selected controller.
 func (m model) hintFor(b binding) string {
 	switch state := m.stateOf(m.selectedController()); {
-	case b.action == timePlay && m.past.playing:
+	case b.action == timePlay && m.past.Playing:
 		return "pause"
 	case b.action == timeNow && m.source == nil:
 		return "last"

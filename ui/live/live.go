@@ -164,9 +164,9 @@ func newModel(ctx context.Context, o Options) model {
 		pulling: o.Source != nil, // Init starts the first pull
 	}
 	if o.Replay != nil {
-		m.past = &past{recording: o.Replay, position: o.Replay.Begin(), playing: o.At == nil, speed: normalSpeed}
+		m.past = &replay.Playback{Recording: o.Replay, Position: o.Replay.Begin(), Playing: o.At == nil}
 		if o.At != nil {
-			m.past.position = *o.At
+			m.past.Position = *o.At
 		}
 	} else {
 		m.kept = &replay.Buffer{}

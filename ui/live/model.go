@@ -40,8 +40,8 @@ type model struct {
 	now          time.Time // time of the latest tick
 	snapshot     observe.Snapshot
 	hasSnapshot  bool
-	past         *past // nil = the present is shown
-	generation   int   // of what is shown: pulls of an earlier one are late
+	past         *replay.Playback // nil = the present is shown
+	generation   int              // of what is shown: pulls of an earlier one are late
 	pulling      bool
 	inspecting   bool
 	browsing     bool

@@ -15,25 +15,9 @@ import (
 // The past is shown by the same functions as the present: a moment of a recording is a
 // source, from which the view pulls. The recording is a file, or what the view has kept.
 
-// past is the moment that the view shows instead of the present. It is a value.
-type past struct {
-	recording *replay.Recording
-	position  replay.Position
-	playing   bool
-	speed     int       // index in playSpeeds
-	playedAt  time.Time // tick at which the position was reached
-}
-
-// playSpeeds are the speeds of playing.
-var playSpeeds = []struct {
-	factor float64
-	name   string
-}{{0.1, "1/10"}, {0.2, "1/5"}, {0.5, "1/2"}, {1, "1"}, {2, "2"}, {5, "5"}, {10, "10"}, {60, "60"}}
-
 const (
-	normalSpeed = 3 // index in playSpeeds
-	shortMove   = time.Second
-	longMove    = 10 * time.Second
+	shortMove = time.Second
+	longMove  = 10 * time.Second
 )
 
 func canLookBack(m model) bool { return m.past == nil && m.kept != nil && m.hasSnapshot }
@@ -41,7 +25,7 @@ func canLookBack(m model) bool { return m.past == nil && m.kept != nil && m.hasS
 // shownSource returns what the view shows: the source, or a moment of the past.
 func (m model) shownSource() observe.Source {
 	if m.past != nil {
-		return m.past.recording.At(m.past.position)
+		return m.past.Recording.At(m.past.Position)
 	}
 	return m.source
 }
@@ -90,9 +74,8 @@ func (m model) applyPast(r pastResult) model {
 	if m.past != nil {
 		return m
 	}
-	p := past{recording: r.recording, speed: normalSpeed, playedAt: m.now}
-	p.position = p.recording.Seek(m.snapshot.Time.Add(-shortMove))
-	m.past, m.frozen, m.pullError = &p, false, ""
+	m.past = &replay.Playback{Recording: r.recording, Position: r.recording.Seek(m.snapshot.Time.Add(-shortMove))}
+	m.frozen, m.pullError = false, ""
 	m.confirming, m.askingQuit, m.held = nil, false, nil
 	m.generation++
 	m.pulling, m.pullStarted = false, time.Time{} // a pull that has begun is of the generation before
@@ -102,7 +85,7 @@ func (m model) applyPast(r pastResult) model {
 // backToNow leaves the past.
 func (m model) backToNow() (model, tea.Cmd) {
 	if m.source == nil {
-		return m.showMoment(m.past.recording.End(), false), nil
+		return m.showMoment(m.past.Recording.End()), nil
 	}
 	m.past = nil
 	m.generation++
@@ -145,11 +128,12 @@ func (m model) fillPast(before model) model {
 	return m
 }
 
-// showMoment shows another moment of the past.
-func (m model) showMoment(to replay.Position, playing bool) model {
-	p := *m.past
-	back := to.Before(p.position)
-	p.position, p.playing, p.playedAt = to, playing, m.now
+// showMoment shows another moment of the past, paused.
+func (m model) showMoment(to replay.Position) model { return m.showPlayback(m.past.To(to)) }
+
+// showPlayback shows what is played now.
+func (m model) showPlayback(p replay.Playback) model {
+	back := p.Position.Before(m.past.Position)
 	m.past = &p
 	if back { // later records have not happened
 		m = m.restartStreams()
@@ -163,24 +147,15 @@ func (m model) showMoment(to replay.Position, playing bool) model {
 
 // playOn shows the moment that playing has reached.
 func (m model) playOn() model {
-	p := m.past
-	if !p.playing {
+	if !m.past.Playing {
 		return m
 	}
-	if p.playedAt.IsZero() { // it begins now
-		begun := *p
-		begun.playedAt, m.past = m.now, &begun
-		return m
-	}
-	passed := time.Duration(float64(m.now.Sub(p.playedAt)) * playSpeeds[p.speed].factor)
-	to := p.recording.Seek(p.position.At.Add(passed))
-	return m.showMoment(to, to.At.Before(p.recording.End().At))
+	return m.showPlayback(m.past.On(m.now))
 }
 
 // performInPast applies the action of a key that means something else in the past, or
 // nothing.
 func (m model) performInPast(a action) (model, tea.Cmd, bool) {
-	p := m.past
 	switch a {
 	case timeBack:
 		m = m.moveInTime(-shortMove)
@@ -191,7 +166,7 @@ func (m model) performInPast(a action) (model, tea.Cmd, bool) {
 	case timeForwardLong:
 		m = m.moveInTime(longMove)
 	case timeStart:
-		m = m.showMoment(p.recording.Begin(), false)
+		m = m.showMoment(m.past.Recording.Begin())
 	case timeNow:
 		next, cmd := m.backToNow()
 		return next, cmd, true
@@ -228,45 +203,42 @@ func (m model) pastReason(what string) string {
 // moveInTime moves by a duration, and pauses.
 func (m model) moveInTime(by time.Duration) model {
 	p := m.past
-	switch at := p.position.At.Add(by); {
-	case by > 0 && !p.position.At.Before(p.recording.End().At):
+	switch at := p.Position.At.Add(by); {
+	case by > 0 && p.AtEnd():
 		m.message = "this is the end of the recording"
 		if m.source != nil {
 			m.message = "nothing later was read: End goes to now"
 		}
-	case by < 0 && !p.position.At.After(p.recording.Begin().At):
+	case by < 0 && !p.Position.At.After(p.Recording.Begin().At):
 		m.message = "nothing earlier was kept"
 	default:
-		return m.showMoment(p.recording.Seek(at), false)
+		return m.showMoment(p.Recording.Seek(at))
 	}
 	return m
 }
 
 func (m model) togglePlay() model {
-	p := *m.past
-	p.playing, p.playedAt = !p.playing, m.now
-	if p.playing && !p.position.At.Before(p.recording.End().At) {
+	p := m.past.On(m.now)
+	if !m.past.Playing && p.AtEnd() {
 		m.message = "this is the end of the recording: Home goes to its beginning"
 		return m
 	}
+	p.Playing = !m.past.Playing
 	m.past = &p
 	return m
 }
 
 func (m model) changePlaySpeed(a action) model {
-	m = m.playOn() // up to here at the speed before
-	p := *m.past
+	steps := 1
 	if a == timeSlower {
-		p.speed--
-	} else {
-		p.speed++
+		steps = -1
 	}
-	if p.speed < 0 || p.speed >= len(playSpeeds) {
-		m.message = "the speed is " + playSpeeds[m.past.speed].name + " already"
+	p, ok := m.past.Faster(steps, m.now)
+	if !ok {
+		m.message = "the speed is " + p.Speed() + " already"
 		return m
 	}
-	m.past = &p
-	return m
+	return m.showPlayback(p)
 }
 
 // stepRecord goes to the next or the previous record that the lower pane shows.
@@ -276,16 +248,16 @@ func (m model) stepRecord(a action) model {
 	shown := func(r *observe.Record) bool {
 		return query.Match(r) && keep(r.Event) && (s.feed.filter == "" || containsWords(describeRecord(*r).filterText(), s.feed.filter))
 	}
-	find, none := m.past.recording.Next, "no later record"
+	find, none := m.past.Recording.Next, "no later record"
 	if a == previousRecord {
-		find, none = m.past.recording.Previous, "no earlier record"
+		find, none = m.past.Recording.Previous, "no earlier record"
 	}
-	to, ok := find(m.past.position, shown)
+	to, ok := find(m.past.Position, shown)
 	if !ok {
 		m.message = none
 		return m
 	}
-	return m.showMoment(to, false)
+	return m.showMoment(to)
 }
 
 // editTime handles a key pressed while a time is typed.
@@ -293,12 +265,12 @@ func (m model) editTime(msg tea.KeyPressMsg) model {
 	switch msg.String() {
 	case "enter":
 		m.typingTime = false
-		to, err := m.past.recording.Find(m.timeInput, m.zone)
+		to, err := m.past.Recording.Find(m.timeInput, m.zone)
 		if err != nil {
 			m.message = words.OneLine(err.Error())
 			return m
 		}
-		return m.showMoment(to, false)
+		return m.showMoment(to)
 	case "esc":
 		m.typingTime = false
 	case "ctrl+u":
@@ -318,20 +290,20 @@ func (m model) editTime(msg tea.KeyPressMsg) model {
 // pastLine says in the header that this is the past, and when.
 func (m model) pastLine() line {
 	p := m.past
-	mark := m.theme.pickGlyph("⏸", "paused")
-	if p.playing {
-		mark = m.theme.pickGlyph("▶", "playing") + " " + m.theme.pickGlyph(playSpeeds[p.speed].name+"×", playSpeeds[p.speed].name+"x")
+	mark := m.theme.pickGlyph("‖", "paused")
+	if p.Playing {
+		mark = m.theme.pickGlyph("▶", "playing") + " " + p.Speed() + m.theme.pickGlyph("×", "x")
 	}
-	stamp := p.position.At.In(m.zone).Format("15:04:05.0")
+	stamp := p.Position.At.In(m.zone).Format("15:04:05.0")
 	if m.source == nil {
-		began := p.recording.Begin().At
+		began := p.Recording.Begin().At
 		return line{
 			{"REPLAY " + mark, highlight}, {" " + stamp, caution},
-			{fmt.Sprintf(" %s of %s  ", formatClock(p.position.At.Sub(began)), formatClock(p.recording.Took())), faint},
+			{fmt.Sprintf(" %s of %s  ", formatClock(p.Position.At.Sub(began)), formatClock(p.Recording.Took())), faint},
 		}
 	}
 	return line{
-		{"PAST " + mark, highlight}, {" " + stamp, caution}, {" " + formatClock(m.now.Sub(p.position.At)) + " ago  ", faint},
+		{"PAST " + mark, highlight}, {" " + stamp, caution}, {" " + formatClock(m.now.Sub(p.Position.At)) + " ago  ", faint},
 	}
 }
 

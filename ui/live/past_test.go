@@ -121,7 +121,7 @@ func TestReplayShowsWhatWasShown(t *testing.T) {
 					live = append(live, withoutPast(pullOnce(t, m)))
 				}
 				m := open(newReplayModel(t, recording, size[0], size[1]))
-				m = m.showMoment(recording.Begin(), false)
+				m = m.showMoment(recording.Begin())
 				for i := range list { // forward, then back
 					if i > 0 {
 						m = pressKeys(t, m, ".")
@@ -165,7 +165,7 @@ func tick(t *testing.T, m model, after time.Duration) model {
 func TestPlaying(t *testing.T) {
 	recording := writeRecording(t, frames())
 	m := newReplayModel(t, recording, 100, 30)
-	at := func() time.Duration { return m.past.position.At.Sub(recording.Begin().At) }
+	at := func() time.Duration { return m.past.Position.At.Sub(recording.Begin().At) }
 	steps := []struct {
 		key  string
 		pass time.Duration
@@ -183,8 +183,8 @@ func TestPlaying(t *testing.T) {
 		}
 	}
 	m = tick(t, pressKeys(t, m, "home", "space"), time.Hour)
-	if at() != 6*time.Second || m.past.playing {
-		t.Errorf("at %s, playing %t; want to stop at the end", at(), m.past.playing)
+	if at() != 6*time.Second || m.past.Playing {
+		t.Errorf("at %s, playing %t; want to stop at the end", at(), m.past.Playing)
 	}
 	if m = pressKeys(t, m, "space"); !strings.Contains(m.message, "Home goes to its beginning") {
 		t.Errorf("message %q", m.message)
@@ -217,11 +217,11 @@ func TestGoToTime(t *testing.T) {
 		m = pressKeys(t, m, strings.Split(text, "")...)
 		m = pressKeys(t, m, "enter")
 	}
-	if typed("2s"); !m.past.position.At.Equal(testNow.Add(2 * time.Second)) {
-		t.Errorf("at %s: %s", m.past.position.At, m.message)
+	if typed("2s"); !m.past.Position.At.Equal(testNow.Add(2 * time.Second)) {
+		t.Errorf("at %s: %s", m.past.Position.At, m.message)
 	}
-	if typed("12:00:09"); !m.past.position.At.Equal(testNow.Add(4 * time.Second)) {
-		t.Errorf("at %s: %s", m.past.position.At, m.message)
+	if typed("12:00:09"); !m.past.Position.At.Equal(testNow.Add(4 * time.Second)) {
+		t.Errorf("at %s: %s", m.past.Position.At, m.message)
 	}
 	if typed("noon"); !strings.Contains(m.message, `"noon" is not a time`) {
 		t.Errorf("message %q", m.message)
@@ -274,7 +274,7 @@ func TestLookBack(t *testing.T) {
 		if diff := cmp.Diff(live[len(list)-1-back], withoutPast(m)); diff != "" {
 			t.Fatalf("%d s ago (-live +past):\n%s", back, diff)
 		}
-		if got := m.View().Content; !strings.Contains(got, fmt.Sprintf("PAST ⏸ 12:00:%02d.0 0:%02d ago", 11-back, back)) {
+		if got := m.View().Content; !strings.Contains(got, fmt.Sprintf("PAST ‖ 12:00:%02d.0 0:%02d ago", 11-back, back)) {
 			t.Errorf("the header does not say that this is %d s ago:\n%s", back, got)
 		}
 	}
@@ -299,8 +299,8 @@ func TestLookBack(t *testing.T) {
 		t.Errorf("the present is not shown: %s", m.snapshot.Time)
 	}
 	m = pullPast(t, m)
-	if !m.past.position.At.Equal(meanwhile.Time.Add(-time.Second)) || !m.past.recording.End().At.Equal(meanwhile.Time) {
-		t.Errorf("at %s, kept until %s", m.past.position.At, m.past.recording.End().At)
+	if !m.past.Position.At.Equal(meanwhile.Time.Add(-time.Second)) || !m.past.Recording.End().At.Equal(meanwhile.Time) {
+		t.Errorf("at %s, kept until %s", m.past.Position.At, m.past.Recording.End().At)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestReplayAcrossARestart(t *testing.T) {
 			}
 		}
 		if got := len(shown.entries); want == 0 || got != want {
-			t.Errorf("at %s: %d entries, want %d", m.past.position.At, got, want)
+			t.Errorf("at %s: %d entries, want %d", m.past.Position.At, got, want)
 		}
 	}
 }
@@ -370,7 +370,7 @@ func TestStoryOfThePast(t *testing.T) {
 		at   replay.Position
 		want bool
 	}{{recording.Begin(), false}, {recording.End(), true}} {
-		m = m.showMoment(c.at, false)
+		m = m.showMoment(c.at)
 		result := m.storyCmd(showTrace, webPod)().(storyResult)
 		if got := result.err == nil; got != c.want {
 			t.Errorf("at %s: %v", c.at.At, result.err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -22,7 +23,8 @@ const (
 // no state of a page, so any number of pages, and any speed of theirs, costs it the same.
 type hub struct {
 	source observe.Source
-	wake   chan struct{} // has an element if the first page was opened
+	player *replay.Player // that is the source; nil = another one is
+	wake   chan struct{}  // has an element if the source has to be followed, or followed again
 
 	mu       sync.Mutex
 	changed  chan struct{} // is closed and replaced on each change
@@ -35,6 +37,9 @@ type hub struct {
 	snapshot []byte             // the last line with a snapshot
 	status   []byte             // the last status
 	version  uint64             // of status
+	run      uint64             // counts how often the source was followed: its lines do not continue those before
+	playback uint64             // counts the changes of the playback
+	stepped  bool               // the last one was a step
 }
 
 // chunk is some whole lines.
@@ -44,12 +49,12 @@ type chunk struct {
 	begin uint64 // the number of lines before it
 }
 
-func newHub(src observe.Source) *hub {
-	return &hub{source: src, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+func newHub(src observe.Source, p *replay.Player) *hub {
+	return &hub{source: src, player: p, wake: make(chan struct{}, 1), changed: make(chan struct{}), playback: 1}
 }
 
-// run follows the source whenever pages are open, until ctx ends.
-func (h *hub) run(ctx context.Context) {
+// keepFollowing follows the source whenever pages are open, until ctx ends.
+func (h *hub) keepFollowing(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -72,6 +77,7 @@ func (h *hub) follow(ctx context.Context) {
 	h.stop = cancel
 	h.first += uint64(len(h.chunks)) // the lines of an earlier time are not continued
 	h.chunks, h.size, h.snapshot, h.status = nil, 0, nil, nil
+	h.run++
 	h.mu.Unlock()
 	after := uint64(0) // all, if the source does not answer now
 	if s, err := h.source.Snapshot(ctx); err == nil && s.Journal.Last > backlog {
@@ -87,10 +93,7 @@ func (h *hub) open() (end func()) {
 	defer h.mu.Unlock()
 	h.pages++
 	if h.pages == 1 {
-		select {
-		case h.wake <- struct{}{}:
-		default:
-		}
+		h.follows()
 	}
 	return sync.OnceFunc(func() {
 		h.mu.Lock()
@@ -101,6 +104,30 @@ func (h *hub) open() (end func()) {
 			h.stop = nil
 		}
 	})
+}
+
+// follows lets the source be followed. h.mu is held.
+func (h *hub) follows() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// playbackChanged announces a change to all pages. If it jumps, what was read does not lead to what is
+// shown now, and the source is followed again.
+func (h *hub) playbackChanged(jumps, stepped bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.playback++
+	h.stepped = stepped
+	if jumps && h.stop != nil {
+		h.stop()
+		h.stop = nil
+		h.follows()
+		return
+	}
+	h.announce()
 }
 
 // Write keeps whole lines.
@@ -186,17 +213,23 @@ func (t tappedSource) Snapshot(ctx context.Context) (observe.Snapshot, error) {
 
 // position is how far a page has read.
 type position struct {
-	begun   bool
-	next    uint64 // of chunks
-	lines   uint64 // the number of lines before that chunk
-	version uint64 // of the status
+	begun    bool
+	live     bool // has read what was there before it
+	run      uint64
+	next     uint64 // of chunks
+	lines    uint64 // the number of lines before that chunk
+	version  uint64 // of the status
+	playback uint64
 }
 
 // update is what a page has not read yet.
 type update struct {
-	lines  [][]byte // each is one or more lines
-	status []byte   // nil = unchanged
-	missed uint64   // lines that were dropped before they were read
+	jumped   bool     // what was read before is not continued
+	lines    [][]byte // each is one or more lines
+	status   []byte   // nil = unchanged
+	playback []byte   // nil = unchanged
+	missed   uint64   // lines that were dropped before they were read
+	live     bool     // what follows happens from now on
 }
 
 // read returns what a page has not read, at most about newPageBytes of it, and a channel
@@ -206,6 +239,10 @@ func (h *hub) read(p *position) (update, <-chan struct{}) {
 	defer h.mu.Unlock()
 	var u update
 	end := h.first + uint64(len(h.chunks))
+	if p.run != h.run {
+		u.jumped = p.begun
+		*p = position{run: h.run}
+	}
 	if !p.begun {
 		p.begun, p.next = true, h.startOfNewPage()
 		p.lines = h.linesBefore(p.next)
@@ -221,14 +258,30 @@ func (h *hub) read(p *position) (update, <-chan struct{}) {
 		u.lines, size = append(u.lines, c.data), size+len(c.data)
 	}
 	p.lines = h.linesBefore(p.next)
+	if !p.live && p.next == end && len(h.chunks) > 0 { // the first poll has all that was there
+		p.live, u.live = true, true
+	}
 	if p.version != h.version {
 		p.version, u.status = h.version, h.status
+	}
+	if h.player != nil && p.playback != h.playback {
+		p.playback = h.playback
+		u.playback = h.playbackMessage()
 	}
 	var wait <-chan struct{} = h.changed
 	if p.next < end {
 		wait = closedChannel
 	}
 	return u, wait
+}
+
+// playbackMessage is nil if it cannot be expressed as JSON, which it can.
+func (h *hub) playbackMessage() []byte {
+	data, err := playbackOf(h.player, h.stepped)
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 var closedChannel = func() <-chan struct{} {

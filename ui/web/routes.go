@@ -31,6 +31,7 @@ func (s *Server) routes() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("GET /api/session", s.showSession)
 	api.HandleFunc("GET /api/stream", s.serveStream)
+	api.HandleFunc("POST /api/playback", s.changePlayback)
 	api.HandleFunc("GET /api/explain", s.serveExplain)
 	api.HandleFunc("GET /api/object", s.serveObject)
 	api.HandleFunc("GET /api/trace", s.serveCauses(func(records []observe.Record, about observe.Object, o trace.Options) (any, error) {
@@ -88,7 +89,13 @@ func (s *Server) showSession(w http.ResponseWriter, req *http.Request) {
 		// Speeds are those that the page can set.
 		Speeds []observe.Speed `json:"speeds,omitempty"`
 		Focus  []string        `json:"focus,omitempty"` // controllers
-	}{visitOf(req).access < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds(), s.options.Focus})
+		// Replay is set if the page shows a recording, Plays if it can also control it.
+		Replay bool `json:"replay,omitempty"`
+		Plays  bool `json:"plays,omitempty"`
+	}{
+		visitOf(req).access < Operator || s.options.Interventions == nil, s.inspector() != nil, s.speeds(), s.options.Focus,
+		s.options.Player != nil, s.options.Player != nil && visitOf(req).access == Operator,
+	})
 }
 
 func (s *Server) speeds() []observe.Speed {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
@@ -23,6 +24,8 @@ import (
 type Options struct {
 	// Source provides the data. If it implements observe.Inspector, the page shows objects.
 	Source observe.Source
+	// Player is the source instead: the page plays a recording, which operators control.
+	Player *replay.Player
 	// Interventions in controllers and in clients; nil = the page offers none.
 	Interventions, ClientInterventions control.Interventions
 	// Speed sets the speed of the control plane; nil = the page cannot.
@@ -71,6 +74,9 @@ type Server struct {
 
 // Start listens and serves in the background.
 func Start(o Options) (*Server, error) {
+	if o.Player != nil {
+		o.Source = o.Player
+	}
 	address, err := o.Listen.resolve()
 	if err != nil {
 		return nil, err
@@ -83,7 +89,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the page: %w: choose another --web-address", err)
 	}
-	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2), limits: newLimits()}
+	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source, o.Player), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2), limits: newLimits()}
 	port := listener.Addr().(*net.TCPAddr).Port
 	s.guard = &guard{sessions: s.sessions, readOnly: o.ReadOnly, cookie: "ctrlplane-" + strconv.Itoa(port)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -102,7 +108,7 @@ func Start(o Options) (*Server, error) {
 		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12}
 	}
 	s.url = scheme + "://" + net.JoinHostPort(linkHost(listener.Addr().(*net.TCPAddr).IP), strconv.Itoa(port)) + "/"
-	s.running.Go(func() { s.hub.run(s.ctx) })
+	s.running.Go(func() { s.hub.keepFollowing(s.ctx) })
 	s.running.Go(func() {
 		serve := func() error { return s.http.Serve(listener) }
 		if cert != nil {

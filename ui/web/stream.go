@@ -73,6 +73,12 @@ func (e *eventStream) send(u update) error {
 		e.begun = true
 		e.buffer.WriteString("retry: 1000\n\n")
 	}
+	if u.jumped {
+		e.event("jumped", []byte("{}"))
+	}
+	if u.playback != nil {
+		e.event("playback", u.playback)
+	}
 	if u.missed > 0 {
 		notice, err := json.Marshal(ui.Notice{Kind: "missed", Time: time.Now(), Missed: u.missed})
 		if err != nil {
@@ -85,6 +91,9 @@ func (e *eventStream) send(u update) error {
 	}
 	for _, lines := range u.lines {
 		e.event("", lines)
+	}
+	if u.live {
+		e.event("live", []byte("{}"))
 	}
 	return e.flush()
 }

@@ -481,6 +481,39 @@ func (s *stream) next(text string) string {
 	return ""
 }
 
+// nextEvent reads up to the next event of a type.
+func (s *stream) nextEvent(name string) {
+	s.t.Helper()
+	for s.scan.Scan() {
+		if s.scan.Text() == "event: "+name {
+			return
+		}
+	}
+	s.t.Fatalf("the stream ended before the event %q: %v", name, s.scan.Err())
+}
+
+// TestStreamSaysWhatIsHistory has records from before a page, also from before a second one.
+func TestStreamSaysWhatIsHistory(t *testing.T) {
+	src := &fakeSource{}
+	message := func(text string) { src.add(&observe.Logged{Controller: "c", Level: 8, Message: text}) }
+	message("before")
+	s := startServer(t, Options{Source: src})
+	open := func() *stream {
+		v := newVisitor(t, s)
+		v.open(s.OnceLink())
+		return v.stream()
+	}
+	first := open()
+	first.next("before")
+	first.nextEvent("live")
+	message("between")
+	first.next("between")
+	second := open()
+	second.next("before")
+	second.next("between")
+	second.nextEvent("live")
+}
+
 func TestStreamHasTheLinesOfTop(t *testing.T) {
 	src := &fakeSource{}
 	hostile := "<img src=x onerror=alert(1)>\n\ndata: {}"
@@ -551,7 +584,7 @@ func await(t *testing.T, what string, done func() bool) {
 }
 
 func TestSlowPageMissesLinesAndIsToldSo(t *testing.T) {
-	h := newHub(&fakeSource{})
+	h := newHub(&fakeSource{}, nil)
 	var slow position
 	h.read(&slow)
 	line := []byte(`{"kind":"logged","message":"` + strings.Repeat("x", 1000) + `"}` + "\n")

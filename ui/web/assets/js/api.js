@@ -60,6 +60,7 @@ export async function openSession() {
 export const intervene = (who, verb, body) => post(base + who + "/" + verb, body);
 export const heldWrites = (who, name) => get(base + who + "/held", { name, limit: 20 });
 export const setSpeed = (speed) => put(base + "speed", { speed });
+export const changePlayback = (what) => post("/api/playback", what);
 export const stepKey = () => post(base + "speed/step", {});
 export const explain = (name) => get("/api/explain", { name });
 

@@ -12,8 +12,8 @@ const rates = [["every call", 1], ["30 % of calls", 0.3]];
 export const interventionNote = (actor) => (actor.state && actor.state !== "running" ? actor.state : "running") + (actor.reason ? ": " + actor.reason : "");
 
 // controlsView returns the buttons, and what the last one did.
-export function controlsView({ name, who, readOnly, state }) {
-  if (readOnly) return { element: el("p", { class: "note" }, "This page is read-only."), refresh() {} };
+export function controlsView({ name, who, readOnly, why, state, time }) {
+  if (readOnly) return { element: el("p", { class: "note" }, why || "This page is read-only."), refresh() {} };
   const result = el("div", { class: "result", role: "status" });
   const held = el("div", {});
   const act = async (verb, body = {}) => {
@@ -35,7 +35,7 @@ export function controlsView({ name, who, readOnly, state }) {
     if (s?.state !== "paused") return held.replaceChildren();
     try {
       const list = await api.heldWrites(who, name);
-      held.replaceChildren(...heldView(list));
+      held.replaceChildren(...heldView(list, time()));
     } catch (err) {
       held.replaceChildren(el("p", { class: "problem" }, err.message));
     }
@@ -65,10 +65,10 @@ function select(title, options, choose) {
 
 const target = (w) => `${w.verb} ${kindName(kindKey(w.object))} ${w.object.name || ""}` + (w.subresource ? ` (${w.subresource})` : "");
 
-function heldView(list) {
+function heldView(list, now) {
   if (!list.items?.length) return [el("p", { class: "faint" }, "No write is held: the next one will wait here.")];
   return [el("h3", {}, `Held writes: ${list.total}`), el("ol", { class: "held" }, list.items.map((w) =>
-    el("li", {}, target(w), el("span", { class: "faint" }, " for " + duration((Date.now() - Date.parse(w.since)) * 1e6)))))];
+    el("li", {}, target(w), el("span", { class: "faint" }, " for " + duration(Math.max(0, now - Date.parse(w.since)) * 1e6)))))];
 }
 
 function stepped(write) {

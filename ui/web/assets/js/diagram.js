@@ -1,33 +1,40 @@
 // The nodes and edges of the diagram.
 
+import { clock } from "./clock.js";
 import { choose } from "./graph.js";
 import { pathText, paths, place, roomFor } from "./layout.js";
 import { byId, el, show, svg, unit } from "./dom.js";
+import { failures } from "./headline.js";
 import { count, kindName, shortName } from "./names.js";
 
 const mostSlots = 5; // workers that are drawn
 const rest = 350; // ms between two layouts
 
 export class Diagram {
-  constructor(model, dots, select) {
-    Object.assign(this, { model, dots, select });
+  constructor(model, dots, filter, select) {
+    Object.assign(this, { model, dots, filter, select });
     this.nodes = new Map(); // elements by id
     this.pinned = new Set();
     this.showInternals = false;
     this.focus = []; // controllers
     this.chosen = { clients: [], kinds: [], controllers: [], edges: [], hidden: 0, crowded: 0 };
-    new ResizeObserver(() => this.update(true)).observe(byId("stage"));
+    this.stage = { width: 0, height: 0 };
+    new ResizeObserver(([{ contentRect }]) => {
+      this.stage = { width: contentRect.width, height: contentRect.height };
+      this.unit = unit();
+      this.update(true);
+    }).observe(byId("stage"));
   }
 
   // update lays the diagram out again if its nodes or edges have changed.
   update(force) {
-    const stage = byId("stage").getBoundingClientRect();
+    const { stage, unit: u } = this;
     if (stage.width < 50 || this.model.controllers.size === 0) return;
-    const u = unit();
-    const chosen = choose(this.model, { now: performance.now(), showInternals: this.showInternals, pinned: this.pinned, focus: this.focus, room: roomFor(stage.height, u) });
+    const chosen = choose(this.model, { now: clock.now(), showInternals: this.showInternals, pinned: this.pinned, focus: this.focus, filter: this.filter, room: roomFor(stage.height, u) });
     const signature = JSON.stringify([chosen.clients, chosen.kinds.toSorted(), chosen.controllers.toSorted(), chosen.edges.map((e) => [e.type, e.actor, e.kind]).sort()]);
     this.chosen.hidden = chosen.hidden;
     this.chosen.crowded = chosen.crowded;
+    this.wanted = { actors: new Set([...chosen.clients, ...chosen.controllers]), kinds: new Set(chosen.kinds) };
     if (!force && (signature === this.signature || performance.now() - this.laidOut < rest)) return;
     this.signature = signature;
     this.laidOut = performance.now();
@@ -38,6 +45,11 @@ export class Diagram {
     this.drawNodes(nodes, scale);
     this.drawEdges(chosen, nodes, stage, scale);
     this.refresh();
+  }
+
+  // shows reports whether an actor and a kind are in the diagram, now or after the next layout.
+  shows(actor, kind) {
+    return !!this.wanted?.actors.has(actor) && (!kind || this.wanted.kinds.has(kind));
   }
 
   drawNodes(nodes, scale) {
@@ -69,12 +81,13 @@ export class Diagram {
       mouseenter: () => this.highlight(id), mouseleave: () => this.highlight(null), focus: () => this.highlight(id), blur: () => this.highlight(null),
     } }, el("b", {}, type === "kind" ? kindName(name) : shortName(name)));
     if (type === "kind") {
-      node.classList.toggle("long", kindName(name).length > 11);
+      node.classList.toggle("long", kindName(name).length > 10);
+      node.classList.toggle("longer", kindName(name).length > 13);
       node.append(el("small", {}));
     }
     if (type === "client") node.append(el("small", {}));
     if (type === "controller") {
-      node.append(el("span", { class: "mark" }), el("span", { class: "lane" }, el("span", { class: "fill" }), el("span", { class: "depth" })),
+      node.replaceChildren(el("span", { class: "top" }, node.firstChild, el("span", { class: "mark" })), el("span", { class: "lane" }, el("span", { class: "fill" }), el("span", { class: "depth" })),
         el("span", { class: "workers" }, ...Array.from({ length: mostSlots }, () => el("i"))));
     }
     return node;
@@ -113,8 +126,10 @@ export class Diagram {
     for (const [key, node] of this.nodes) node.classList.toggle("near", near.has(key));
   }
 
-  // refresh shows the last status in the nodes.
-  refresh() {
+  // refresh shows the last status in the nodes, which controller is busiest, and which clients
+  // fail.
+  refresh(busiest = this.busiest, failing = this.failing || []) {
+    Object.assign(this, { busiest, failing });
     const deepest = Math.max(10, ...this.chosen.controllers.map((name) => this.model.depth(name)));
     for (const name of this.chosen.controllers) this.refreshController(name, deepest);
     for (const name of this.chosen.clients) this.refreshClient(name);
@@ -127,11 +142,13 @@ export class Diagram {
     const depth = this.model.depth(name), inFlight = this.model.inFlight(name), delayed = this.model.delayed(name);
     node.dataset.state = c.state;
     node.classList.toggle("changed", !!c.reason && c.state === "running");
-    node.classList.toggle("failing", (c.failing?.length || 0) > 0);
+    node.classList.toggle("failing", failures(c).length > 0);
+    node.classList.toggle("busiest", name === this.busiest);
     show(node.querySelector(".mark"), markOf(c));
     node.querySelector(".fill").style.transform = `scaleX(${Math.min(1, depth / deepest)})`;
     node.querySelector(".depth").classList.toggle("later", depth <= 0);
-    show(node.querySelector(".depth"), depth > 0 ? String(depth) : delayed > 0 ? delayed + " later" : "");
+    const drawn = this.dots.keysOf(name); // while the picture is behind, these are not the keys of now
+    show(node.querySelector(".depth"), depth > drawn ? String(depth) : depth <= 0 && delayed > 0 && !drawn ? delayed + " later" : "");
     node.querySelectorAll(".workers i").forEach((slot, i, all) => {
       slot.hidden = all.length - i > this.slotsOf(name);
       slot.classList.toggle("busy", all.length - i <= inFlight);
@@ -145,6 +162,7 @@ export class Diagram {
     const c = this.model.clients.get(name);
     if (!node || !c) return;
     node.dataset.state = c.state;
+    node.classList.toggle("failing", this.failing.includes(name));
     show(node.querySelector("small"), c.state === "paused" ? count(c.held || 0, "held write") : c.reason || c.user || "");
     node.title = name;
   }
@@ -159,7 +177,8 @@ export class Diagram {
 function markOf(c) {
   if (c.state === "paused") return "paused";
   if (c.state && c.state !== "running") return c.state;
-  return c.reason || (c.failing?.length ? count(c.failing.length, "failing key") : "");
+  const failing = failures(c).length;
+  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.failing?.length ? "conflict" : "");
 }
 
 function colors() {

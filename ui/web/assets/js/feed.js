@@ -6,24 +6,30 @@ import { count, kindKey, kindName, objectKey, shortName, verbs } from "./names.j
 
 const kept = 150; // lines
 const atOnce = 12; // new lines in a moment; the rest is counted
+const byHand = 1000; // ms after a touch of a mouse or a key, in which it is what scrolls
 const merged = 4000; // ms within which equal lines become one with a number
 
 
 export class Feed {
-  constructor(open) {
+  constructor(open, filter) {
     this.open = open;
+    this.filter = filter;
     this.list = byId("lines");
     this.pending = [];
     this.last = null;
+    this.movedAt = -Infinity;
     this.list.addEventListener("scroll", () => this.noteScroll());
+    for (const by of ["wheel", "touchmove", "keydown", "pointerdown"]) this.list.addEventListener(by, () => { this.movedAt = performance.now(); }, { passive: true });
+    new ResizeObserver(() => this.held || this.follow()).observe(this.list);
     byId("newest").addEventListener("click", () => this.follow());
   }
 
-  // held reports whether the reader has scrolled up.
+  // noteScroll holds the list if the reader has scrolled up. New lines scroll it, too.
   noteScroll() {
-    const held = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight > 40;
-    byId("newest").hidden = !held;
-    this.held = held;
+    const above = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight > 40;
+    if (above && !this.held && performance.now() - this.movedAt > byHand) return;
+    byId("newest").hidden = !above;
+    this.held = above;
   }
 
   follow() {
@@ -43,6 +49,12 @@ export class Feed {
     if (line) this.put(line);
   }
 
+  // refilter hides the lines that the filter does not match.
+  refilter() {
+    for (const item of this.list.children) item.hidden = !this.filter.matches(item.record);
+    if (!this.held) this.list.scrollTop = this.list.scrollHeight;
+  }
+
   put(line) {
     this.pending.push({ ...line, at: performance.now() });
     this.timer ||= setTimeout(() => this.draw(), 120);
@@ -50,22 +62,38 @@ export class Feed {
 
   draw() {
     this.timer = 0;
-    const lines = this.pending.filter((line) => !this.merge(line));
-    const left = lines.length - atOnce;
-    if (left > 0) lines.splice(0, left + 1, { class: "more", who: count(left + 1, "more line"), what: "", at: performance.now() });
+    const [shown, others] = [true, false].map((on) => this.pending.filter((line) => this.filter.matches(line.record) === on));
+    const lines = [...this.summarize(others), ...this.summarize(shown)];
     for (const line of lines) if (!this.merge(line)) this.append(line);
     this.pending = [];
     while (this.list.childElementCount > kept) this.list.firstElementChild.remove();
     if (!this.held) this.list.scrollTop = this.list.scrollHeight;
   }
 
+  // summarize makes few lines of many: those that say the same become one with a number, and
+  // if that is not enough, the older ones are counted.
+  summarize(lines) {
+    if (lines.length <= atOnce) return lines;
+    const byKey = new Map();
+    for (const line of lines) {
+      const key = keyOf(line);
+      const same = byKey.get(key);
+      byKey.delete(key); // the newest is last
+      byKey.set(key, { ...line, count: (same?.count || 0) + 1 });
+    }
+    const some = [...byKey.values()];
+    const left = some.length - atOnce;
+    if (left > 0) some.splice(0, left + 1, { class: "more", who: count(some.slice(0, left + 1).reduce((sum, l) => sum + l.count, 0), "more line"), what: "", at: performance.now() });
+    return some;
+  }
+
   // merge counts a line on the last one if they say the same.
   merge(line) {
     const last = this.last;
     if (last?.key !== keyOf(line) || line.at - last.at > merged) return false;
-    last.count++;
+    last.count += line.count || 1;
     last.at = line.at;
-    last.record = line.record;
+    last.record = last.item.record = line.record;
     show(last.times, "×" + last.count);
     show(last.which, line.which || "");
     return true;
@@ -73,18 +101,22 @@ export class Feed {
 
   append(line) {
     const times = el("span", { class: "times" }), which = el("span", { class: "which" }, line.which || "");
-    const entry = { key: keyOf(line), at: line.at, count: 1, times, which, record: line.record };
+    const entry = { key: keyOf(line), at: line.at, count: line.count || 1, times, which, record: line.record };
+    if (entry.count > 1) show(times, "×" + entry.count);
     const item = el("li", { class: line.class },
       el("button", { type: "button", on: { click: () => this.open(entry.record) } },
         el("span", { class: "said" }, el("b", {}, line.who), " " + line.what + " ", line.kind ? el("span", { class: "kindname" }, line.kind) : null, times),
         which, line.why ? el("span", { class: "why" }, line.why) : null));
     if (!line.record) item.firstElementChild.disabled = true;
+    entry.item = item;
+    item.record = line.record;
+    item.hidden = !this.filter.matches(line.record);
     this.list.append(item);
     this.last = entry;
   }
 }
 
-const keyOf = (line) => [line.class, line.who, line.what, line.kind, line.why].join("|");
+const keyOf = (line) => [line.class, line.who, line.what, line.kind, line.why, line.record?.object?.namespace].join("|");
 
 // lineOf returns the line of a record, null if it is not worth one.
 export function lineOf(r, internals) {

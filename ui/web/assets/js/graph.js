@@ -16,28 +16,37 @@ const familiarWrites = {
 
 const internal = new Set(["kube-apiserver", "shared-informers"]);
 
+export const isInternal = (name) => internal.has(name);
+
 const keepFor = 60e3; // ms since the last write
 const watchesAlmostAll = 20; // kinds: the edges of such a controller would hide all others
 
 // choose returns the nodes and edges to show: {clients, kinds, controllers, edges, hidden}.
-// With a focus they are about the controllers that it names.
-export function choose(model, { now, showInternals, pinned, room, focus }) {
+// With a focus they are about the controllers that it names, with a filter about what it
+// limits the picture to.
+export function choose(model, { now, showInternals, pinned, room, focus, filter }) {
   const familiar = focus.length ? focus : familiarControllers;
   const about = (c) => !focus.length || focus.includes(c.name) || pinned.has(c.name) || c.state === "paused" || !!c.reason;
   const recent = (at) => now - at < keepFor;
   const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
     model.depth(c.name) > 0 || c.failing?.length > 0;
   const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiar.includes(c.name) ? 1e14 : 0);
-  const candidates = [...model.controllers.values()].filter((c) => showInternals
+  const isCandidate = (c) => showInternals
     ? c.state !== "off" && (active(c) || familiar.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))
-    : !internal.has(c.name) && about(c) && (active(c) || familiar.includes(c.name)));
+    : !internal.has(c.name) && about(c) && (active(c) || familiar.includes(c.name));
+  const isChosen = (c) => (filter.controller ? c.name === filter.controller : filter.kind ? filter.isLinked(c.name) && (isCandidate(c) || c.state !== "off" && !internal.has(c.name)) : isCandidate(c));
+  const candidates = [...model.controllers.values()].filter(isChosen);
   candidates.sort((a, b) => rank(b) - rank(a));
   const controllers = candidates.slice(0, room).map((c) => c.name);
-  const clients = [...model.clients.values()].filter((c) => model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name))
+  const clients = [...model.clients.values()].filter((c) => (model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name)) && (!filter.kind || filter.isLinked(c.name)))
     .sort((a, b) => Math.max(model.lastWrite(b.name), 0) - Math.max(model.lastWrite(a.name), 0)).slice(0, 5).map((c) => c.name);
   const actors = new Set([...controllers, ...clients]);
-  const kinds = chooseKinds(model, actors, recent, pinned, room);
-  return { clients, kinds, controllers, edges: edgesOf(model, actors, kinds), hidden: model.controllers.size - controllers.length, crowded: candidates.length - controllers.length };
+  let kinds = filter.kind ? [filter.kind] : filter.controller ? kindsOf(model, filter.controller, room) : chooseKinds(model, actors, recent, pinned, room);
+  const edges = edgesOf(model, actors, kinds);
+  const linked = kinds.filter((kind) => edges.some((e) => e.kind === kind) || pinned.has("kind:" + kind));
+  if (focus.length && linked.length) kinds = linked;
+  if (filter.controller) clients.splice(0, Infinity, ...clients.filter((name) => edges.some((e) => e.actor === name)));
+  return { clients, kinds, controllers, edges: edges.filter((e) => controllers.includes(e.actor) || clients.includes(e.actor)), hidden: model.controllers.size - controllers.length, crowded: candidates.length - controllers.length };
 }
 
 const recentlyDone = (model, name) => (model.queues.get(name) || []).some((q) => q.doneRate > 0);
@@ -55,6 +64,15 @@ function chooseKinds(model, actors, recent, pinned, room) {
     if (model.touched.has(kind)) last.set(kind, 1e15);
   }
   return [...last].sort((a, b) => b[1] - a[1]).slice(0, room).map(([kind]) => kind);
+}
+
+// kindsOf returns the kinds that a controller writes or watches, most recently written first.
+function kindsOf(model, name, room) {
+  const actor = model.actor(name);
+  const written = [...(model.wrote.get(name)?.keys() || []), ...(familiarWrites[name] || []).map(([kind]) => kind), ...(actor?.writes || []).map((w) => w.resource.split("/")[0])];
+  const all = [...new Set([...written, ...(actor?.watches || []).map((w) => w.resource || w)])];
+  const last = (kind) => (written.includes(kind) ? 1e15 : 0) + (model.touched.get(kind) || 0);
+  return all.sort((a, b) => last(b) - last(a)).slice(0, room);
 }
 
 function edgesOf(model, actors, kinds) {

@@ -1,75 +1,134 @@
 // The page: it puts the stream, the diagram, the feed and the panel together.
 
 import * as api from "./api.js";
+import { clock } from "./clock.js";
 import { button, byId, el, show } from "./dom.js";
 import { Diagram } from "./diagram.js";
 import { Dots } from "./dots.js";
 import { Feed, lineOf } from "./feed.js";
+import { Filter } from "./filter.js";
+import { Headline } from "./headline.js";
 import { Model } from "./model.js";
 import { Panel } from "./panel.js";
 import { Plan } from "./plan.js";
+import { Playback } from "./playback.js";
 import { Speed } from "./speed.js";
 import { count, duration, shortName } from "./names.js";
 
-const hold = 250; // ms for which records wait, so that the effects of a write are known when it is shown
+const patience = 700; // ms for which records wait until their causes are known
 
 const model = new Model();
 const plan = new Plan();
 const dots = new Dots(byId("dots"), () => showNotes());
-const page = { readOnly: true, objects: false, pin: (subject) => { diagram.pinned = new Set(subject ? [subject] : []); diagram.update(); } };
+const page = { readOnly: true, objects: false, replay: false, plays: false, pin: (subject) => { diagram.pinned = new Set(subject ? [subject] : []); diagram.update(); } };
+const headline = new Headline(model);
 const panel = new Panel(model, page);
-const diagram = new Diagram(model, dots, (type, name) => panel.show(type, name));
-const feed = new Feed((record) => record && panel.showRecord(record));
+const filter = new Filter(model, () => filtered());
+const diagram = new Diagram(model, dots, filter, (type, name) => panel.show(type, name));
+const feed = new Feed((record) => record && panel.showRecord(record), filter);
 const speed = new Speed(model, (err) => feed.put({ class: "bad", who: "This page", what: "cannot set the speed", why: err.message }));
-const session = { fresh: true, missed: 0, frozen: false, started: null };
+const playback = new Playback((err) => feed.put({ class: "state", who: "The recording", what: "stays", why: err.message }));
+const session = { fresh: true, missed: 0, frozen: false, started: null, pending: [] };
 
 function receiveLines(lines) {
-  const now = performance.now();
-  const records = [];
+  const now = clock.now();
+  const records = [], history = [];
   for (const line of lines) {
     switch (line.kind) {
     case "ctrlplane": break;
     case "snapshot": receiveSnapshot(line); break;
     case "missed": session.missed += line.missed; break;
     case "disconnected": curtain(`The control plane does not answer: ${line.error || "it has ended"}. This page continues when it runs again.`); break;
-    case "connected": curtain(""); break;
+    case "connected":
+      curtain("");
+      if (model.lastSeq === 0) begin(); // nothing was read so far
+      break;
     case "restarted": restart(); break;
     default:
       if (!model.add(line, now)) break;
-      plan.index(line);
-      records.push(line);
+      const isPast = session.frozen || session.fresh;
+      if (!isPast) headline.add(line, now);
+      plan.index(line, isPast);
+      (isPast ? history : records).push(line);
     }
   }
-  if (records.length === 0) return;
-  // The first records are history: they are listed, but nothing moves.
-  if (session.fresh) list(records);
-  else setTimeout(() => play(records), hold);
-  diagram.update();
+  if (!session.frozen) list(history);
+  if (records.length + history.length > 0) diagram.update();
+  if (records.length > 0) session.pending.push({ records, until: performance.now() + patience });
+  playPending();
 }
 
 function list(records) {
   for (const r of records) if (!plan.isTold(r)) feed.add(r, diagram.showInternals);
 }
 
+// playPending shows the records whose causes are known, and those that have waited for long.
+function playPending() {
+  clearTimeout(session.playing);
+  const { pending } = session;
+  while (pending.length > 0 && (pending[0].until <= performance.now() || pending[0].records.every((r) => plan.isComplete(r)))) play(pending.shift().records);
+  if (pending.length > 0) session.playing = setTimeout(playPending, 50);
+}
+
 // play shows records at the distances in time at which they happened.
 function play(records) {
-  if (session.frozen) return;
-  const now = performance.now();
-  const first = Date.parse(records[0].time);
-  const played = (r) => now + Math.min(1000, Math.max(0, Date.parse(r.time) - first));
-  const visible = (m) => diagram.nodes.has("actor:" + m.actor) && (!m.kind || diagram.nodes.has("kind:" + m.kind));
-  const moves = plan.moves(records, played, now);
+  const now = clock.now();
+  const visible = (m) => diagram.shows(m.actor, m.kind) && filter.matches(m.record);
+  if (plan.end < now) plan.rebase();
+  const moves = plan.moves(records, now, playback.factor);
   dots.add(moves.filter(visible));
   const moving = new Set(moves.filter((m) => m.type === "write" || m.type === "failed").filter(visible).map((m) => m.record));
   list(records.filter((r) => !moving.has(r)));
   showNotes();
 }
 
-dots.each((when, m) => {
+dots.each((when, m, records) => {
   if (m.type !== "write" && m.type !== "failed") return;
-  if (when === "begin") feed.add(m.record, diagram.showInternals);
+  if (when === "begin") list(records);
   else diagram.touch(m.kind, m.record.object);
 });
+
+// forget forgets what is shown and what waits to be.
+function forget() {
+  model.reset();
+  headline.reset();
+  plan.reset();
+  dots.clear();
+  feed.clear();
+  session.pending = [];
+  session.missed = 0;
+}
+
+function receivePlayback(state) {
+  const before = playback.state;
+  const wasPlaying = playback.playing;
+  playback.receive(state);
+  if (before && before.factor !== state.factor) plan.rebase();
+  holdPicture(wasPlaying && !playback.playing && !state.stepped);
+  showState();
+}
+
+// jump shows another moment of the recording.
+function jump() {
+  forget();
+  session.started = null;
+  clearTimeout(session.timer);
+  session.fresh = true;
+}
+
+// holdPicture stops the picture, or lets it go on.
+function holdPicture(on) {
+  if (on) clock.hold();
+  else clock.release();
+  document.body.classList.toggle("frozen", on);
+  dots.start();
+}
+
+function filtered() {
+  feed.refilter();
+  diagram.update(true);
+  showNotes();
+}
 
 function receiveSnapshot(snapshot) {
   const started = snapshot.process.started;
@@ -90,14 +149,19 @@ function showState() {
   const p = model.process;
   show(byId("name"), p.name || "ctrlplane");
   document.title = (p.name || "ctrlplane") + " · ctrlplane";
-  const busy = (p.busy || []).filter((name) => diagram.chosen.controllers.includes(name)).map(shortName);
-  const state = byId("state");
-  const behind = plan.end - performance.now();
+  const behind = plan.end - clock.now();
+  const [kind, text] = headline.text(diagram.chosen.controllers, clock.now());
+  const state = byId("state"), sentence = byId("headline");
   state.dataset.state = p.state !== "ready" ? "other" : p.settled && behind < 1000 ? "settled" : "busy";
-  show(state, p.state && p.state !== "ready" ? p.state : p.settled && behind >= 1000 ? "settled, still showing how" : p.settled ? "settled" : "working" + (busy.length ? ": " + busy.slice(0, 3).join(", ") + (busy.length > 3 ? ` and ${busy.length - 3} more` : "") : ""));
+  show(state, p.state && p.state !== "ready" ? p.state : p.settled ? "settled" : "working");
+  const calm = !kind || p.settled && kind === "busy";
+  sentence.dataset.kind = calm ? "" : kind;
+  show(sentence, !calm ? text : p.settled && behind >= 1000 ? "Settled. The picture still shows how." : p.settled ? "Settled: no controller has work." : p.state === "ready" ? "Working." : "");
+  sentence.title = sentence.textContent;
   showBadges();
+  filter.refresh(diagram.showInternals);
   diagram.update();
-  diagram.refresh();
+  diagram.refresh(p.settled ? "" : headline.busiest, headline.failingClients());
   panel.refresh();
   showNotes();
 }
@@ -110,7 +174,7 @@ function showBadges() {
   const key = JSON.stringify([page.readOnly, model.speed, all.map(({ c }) => [c.name, c.state, c.reason])]);
   if (key === session.badges) return;
   session.badges = key;
-  byId("badges").replaceChildren(...(page.readOnly ? [el("span", { class: "badge" }, "read-only")] : []), ...slow,
+  byId("badges").replaceChildren(...(page.replay ? [el("span", { class: "badge" }, "recording")] : page.readOnly ? [el("span", { class: "badge" }, "read-only")] : []), ...slow,
     ...all.slice(0, 3).map(({ c }) => button(`${shortName(c.name)}: ${c.state === "paused" ? "paused" : c.reason}`, () => panel.show("actor", c.name), { class: "badge changed" })),
     ...(all.length > 3 ? [el("span", { class: "badge changed" }, `and ${all.length - 3} more`)] : []),
     ...(all.length && !page.readOnly ? [button("End all", () => endAll(all), { class: "badge", title: "Resume, and remove delays and faults" })] : []));
@@ -132,27 +196,25 @@ async function endAll(all) {
 function showNotes() {
   const notes = [];
   const { hidden, crowded } = diagram.chosen;
-  if (crowded > 0) notes.push(`${count(crowded, "active controller")} do not fit`.replace("controller do", "controller does"));
-  else if (hidden > 0) notes.push(`${count(hidden, "quiet controller")} hidden`);
   const largest = dots.level > 0 ? dots.largest() : 1;
   if (dots.level > 0) notes.push(`busy: one dot stands for up to ${Math.max(largest, 2)} keys`);
-  const behind = plan.end - performance.now();
-  if (behind > 1500) notes.push(`slowed for the eye: ${duration(behind * 1e6)} behind`);
+  const behind = plan.end - clock.now();
+  if (behind > 1500) notes.push((notes.length ? "" : "slowed for the eye: ") + duration(behind * 1e6) + " behind");
+  if (filter.isOn) notes.push("only " + filter.describe());
   if (session.missed) notes.push(`${count(session.missed, "record")} missed`);
+  if (crowded > 0) notes.push(`${count(crowded, "active controller")} do not fit`.replace("controller do", "controller does"));
+  else if (hidden > 0 && !filter.isOn) notes.push(`${count(hidden, "quiet controller")} hidden`);
   show(byId("notes"), notes.join(" · "));
 }
 
 function restart() {
-  model.reset();
-  plan.reset();
-  dots.clear();
-  feed.clear();
+  forget();
   feed.put({ class: "state", who: "The control plane", what: "was started again" });
-  session.missed = 0;
   begin();
 }
 
-// begin treats the records of the next moment as history.
+// begin treats the records of the next moment as history: they are listed, but nothing
+// moves.
 function begin() {
   session.fresh = true;
   clearTimeout(session.timer);
@@ -195,8 +257,9 @@ function prepareButtons() {
   });
   toggle("freeze", (on) => {
     session.frozen = on;
-    document.body.classList.toggle("frozen", on);
-    dots.freeze(on);
+    session.pending = []; // what happens meanwhile is not shown later
+    if (!on) dots.clear();
+    holdPicture(on);
   });
   byId("theme").addEventListener("click", () => {
     const root = document.documentElement;
@@ -211,10 +274,15 @@ function prepareButtons() {
   const keys = { i: "internals", t: "theme", " ": "freeze" };
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-    if (e.key === "Escape" && panel.isOpen) return panel.close();
+    if (e.key === "Escape") return panel.isOpen ? panel.close() : filter.clear();
+    if (page.replay && !(e.key === " " && e.target.tagName === "BUTTON") && playback.key(e)) return e.preventDefault();
     if (e.key === "[") return speed.move(1);
     if (e.key === "]") return speed.move(-1);
     if (e.key === "n") return speed.step();
+    if (e.key === "/") {
+      e.preventDefault();
+      return byId("filter-controller").focus();
+    }
     const id = keys[e.key.toLowerCase()];
     if (!id || (e.key === " " && e.target.tagName === "BUTTON")) return;
     e.preventDefault();
@@ -231,17 +299,22 @@ async function main() {
   try {
     Object.assign(page, await api.openSession());
     if (!page.readOnly) speed.offer(page.speeds);
+    if (page.replay) {
+      model.playback = playback;
+      playback.offer(page.plays);
+      byId("freeze").hidden = true;
+    }
     if (page.focus) byId("focus").click();
     byId("focus").hidden = !page.focus;
   } catch (err) {
     return curtain(err.message);
   }
   const { Stream } = await import("./stream.js");
-  new Stream({ lines: receiveLines, status: receiveStatus, lost, open: () => { curtain(""); begin(); } }).connect();
+  new Stream({ lines: receiveLines, status: receiveStatus, playback: receivePlayback, jumped: jump, lost, live: () => { session.fresh = false; }, open: () => { curtain(""); session.fresh = true; } }).connect();
   setInterval(() => { diagram.update(); showState(); }, 1000);
 }
 
 main();
 
 // For tests: what is drawn at the moment.
-globalThis.picture = { dots, diagram, plan, model, lineOf };
+globalThis.picture = { dots, diagram, plan, model, clock, playback, session, lineOf };

@@ -32,12 +32,15 @@ export class Bounded extends Map {
   }
 }
 
+const mostNamespaces = 200;
+
 export class Model {
   constructor() {
     this.controllers = new Map();
     this.clients = new Map();
     this.queues = new Map(); // by controller
     this.process = {};
+    this.playback = null; // of a recording
     this.reset();
   }
 
@@ -47,6 +50,8 @@ export class Model {
     this.touched = new Map(); // when a kind was written last, by key
     this.wrote = new Map(); // by controller or client: by kind: {last, creates}
     this.latest = 0; // the newest time of the control plane's clock
+    this.latestAt = 0; // when that was
+    this.namespaces = new Bounded(mostNamespaces);
     this.recent = new Map(); // by kind: the objects that were written last
   }
 
@@ -57,7 +62,7 @@ export class Model {
   }
 
   setSnapshot({ process, queues, time }) {
-    this.latest = Math.max(this.latest, Date.parse(time) || 0);
+    this.notice(Date.parse(time) || 0);
     this.process = process;
     this.queues = Map.groupBy(queues, (q) => q.controller || "");
   }
@@ -67,6 +72,7 @@ export class Model {
     if (r.seq <= this.lastSeq) return false;
     this.lastSeq = r.seq;
     learnKind(r.object);
+    if (r.object?.namespace) this.namespaces.set(r.object.namespace, true);
     if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, now - this.age(r));
     return true;
   }
@@ -74,8 +80,17 @@ export class Model {
   // age is how long ago a record was made, by the clock of the control plane.
   age(r) {
     const at = Date.parse(r.time) || 0;
-    this.latest = Math.max(this.latest, at);
+    this.notice(at);
     return this.latest - at;
+  }
+
+  notice(time) {
+    if (time > this.latest) Object.assign(this, { latest: time, latestAt: performance.now() });
+  }
+
+  // time is that of what is shown, in ms: of the recording, or of the control plane.
+  time() {
+    return this.playback ? this.playback.now() : this.latest + performance.now() - this.latestAt;
   }
 
   addWrite(r, now) {

@@ -104,7 +104,7 @@ export class Panel {
   now(name, isClient) {
     const facts = el("div", {});
     const who = isClient ? "clients" : "controllers";
-    const controls = controlsView({ name, who, readOnly: this.page.readOnly, state: () => this.model.actor(name) });
+    const controls = controlsView({ name, who, readOnly: this.page.readOnly, why: this.page.replay && "This is a recording.", state: () => this.model.actor(name), time: () => this.model.time() });
     const draw = () => {
       const actor = this.model.actor(name);
       controls.refresh();
@@ -124,7 +124,7 @@ export class Panel {
       queues.length ? el("table", {}, el("thead", {}, el("tr", {}, ["", "waiting", "in work", "delayed", "retries"].map((t) => el("th", {}, t)))),
         el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.retries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
       ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link" }))),
-      ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration((Date.now() - Date.parse(r.since)) * 1e6))))),
+      ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration(Math.max(0, this.model.time() - Date.parse(r.since)) * 1e6))))),
       ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times})`))),
       el("h3", {}, "So far"),
       el("p", {}, [count(Math.max(c.syncs, 0), "sync"), count(Math.max(c.changes, 0), "write"), count(Math.max(c.errors, 0), "error"), count(Math.max(c.conflicts, 0), "conflict")].join(" · ")),

@@ -2,8 +2,8 @@
 // few connections to a host, and tabs in the background need none.
 
 export class Stream {
-  constructor({ lines, status, open, lost }) {
-    Object.assign(this, { lines, status, opened: open, lost });
+  constructor({ lines, status, playback, jumped, live, open, lost }) {
+    Object.assign(this, { lines, status, playback, jumped, live, opened: open, lost });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.connect()));
     addEventListener("pagehide", () => this.close());
     addEventListener("pageshow", () => this.connect());
@@ -16,6 +16,9 @@ export class Stream {
     source.onopen = () => this.opened();
     source.onmessage = (e) => this.lines(e.data.split("\n").map((line) => JSON.parse(line)));
     source.addEventListener("status", (e) => this.status(JSON.parse(e.data)));
+    source.addEventListener("playback", (e) => this.playback(JSON.parse(e.data)));
+    source.addEventListener("jumped", () => this.jumped());
+    source.addEventListener("live", () => this.live());
     source.onerror = () => {
       this.lost();
       if (source.readyState === EventSource.CLOSED) { // the server answers, but not with a stream

@@ -1,0 +1,82 @@
+package browser_test
+
+import (
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// TestWebPageSaysWhichControllerIsBusiest checks the sentence above the diagram.
+func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	says := func(text string) {
+		t.Helper()
+		p.await(`document.getElementById("headline").innerText.includes(` + quote(text) + `)`)
+	}
+	says("Settled: no controller has work.")
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-1"}
+	p.class.change(func() {
+		p.class.depth["deployment-controller"], p.class.depth["replicaset-controller"] = 2, 37
+		for range 3 {
+			p.class.append(&observe.Delivered{Controller: "replicaset-controller", Change: observe.Updated, Object: pod, Queues: []string{"replicaset"}, Adds: []uint64{1}})
+		}
+	})
+	says("replicaset is busiest: 37 keys wait, after Pod events")
+	p.await(`document.querySelector(".node.busiest").dataset.id === "actor:replicaset-controller"`)
+
+	p.class.change(func() { p.class.states["deployment-controller"] = "paused" })
+	says("deployment is paused: 2 keys wait")
+
+	fails := func(err string) {
+		p.class.change(func() {
+			p.class.broken["replicaset-controller"] = []observe.FailingKey{{Queue: "replicaset", Key: "default/web", Error: err, Times: 4}, {Queue: "replicaset", Key: "default/b", Error: err, Times: 2}}
+		})
+	}
+	fails("Operation cannot be fulfilled: the object has been modified") // the controller tries again
+	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "conflict"`)
+	says("deployment is paused")
+	fails(`pods "web-5fc9f4bf66-x2x9k" is forbidden: exceeded quota: small`)
+	says("replicaset fails: exceeded quota: small (default/web and 1 more)")
+	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "2 fail"`)
+	p.picture("failing")
+
+	p.class.change(func() {
+		delete(p.class.broken, "replicaset-controller")
+		for range 3 {
+			p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: "create", Object: pod, Status: 403, Error: "no permission"})
+		}
+	})
+	says("kubectl fails: no permission")
+	p.await(`document.querySelector(".node.client").classList.contains("failing")`)
+}
+
+// TestWebPageNamesAreReadable checks that no name in the diagram is covered or cut, also
+// with what is marked on controllers.
+func TestWebPageNamesAreReadable(t *testing.T) {
+	for _, size := range [][2]int{{1280, 720}, {1024, 768}, {1920, 1080}} {
+		p := openClass(t, size[0], size[1], nil)
+		p.class.change(func() {
+			p.class.broken["deployment-controller"] = []observe.FailingKey{{Queue: "deployment", Key: "default/web", Error: "no", Times: 4}}
+			p.class.states["replicaset-controller"] = "paused"
+			p.class.depth["kube-scheduler"] = 123
+			for _, kind := range []string{"ServiceAccount", "EndpointSlice", "ResourceQuota"} {
+				p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: "create", Status: 201,
+					Object: observe.Object{Resource: kind, Kind: kind, Namespace: "default", Name: "a-name-that-is-rather-long-5fc9f4bf66-x2x9k"}})
+			}
+		})
+		p.await(`document.querySelectorAll(".node.kind").length >= 6`)
+		p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText.includes("paused")`)
+		if cut := evaluate[string](p.browser, `[...document.querySelectorAll(".node b, .node .mark, .node .depth")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText).join(", ")`); cut != "" {
+			t.Errorf("%v: cut: %s", size, cut)
+		}
+		const covered = `[...document.querySelectorAll(".node.controller")].filter((n) => {
+			const [name, mark] = [n.querySelector("b"), n.querySelector(".mark")].map((e) => e.getBoundingClientRect());
+			return mark.width && mark.left < name.right;
+		}).map((n) => n.innerText).join(", ")`
+		if names := evaluate[string](p.browser, covered); names != "" {
+			t.Errorf("%v: covered: %s", size, names)
+		}
+		p.picture("names")
+	}
+}

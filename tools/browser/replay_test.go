@@ -1,0 +1,111 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/replay"
+	"github.com/ctrlplane/ctrlplane/ui/web"
+)
+
+// recordClass returns a recording of 20 s in which a Deployment is rolled out each second,
+// and a Deployment is in work all the time.
+func recordClass(t *testing.T) *replay.Recording {
+	t.Helper()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	c := newClass()
+	c.started, c.now = at, func() time.Time { return at }
+	var kept replay.Buffer
+	for i := range 20 {
+		s, err := c.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j := range s.Controllers {
+			if s.Controllers[j].Name == "deployment-controller" {
+				s.Controllers[j].Running = []observe.RunningSync{{Queue: "deployment", ID: 999, Key: "default/slow", Since: c.started}}
+			}
+		}
+		if err := kept.Add(s); err != nil {
+			t.Fatal(err)
+		}
+		c.rollOut(fmt.Sprintf("web-%d.", i))
+		at = at.Add(time.Second)
+	}
+	r, err := kept.Recording(c.records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestWebPageReplays controls a recording on the page as in the terminal.
+func TestWebPageReplays(t *testing.T) {
+	r := recordClass(t)
+	p := openClass(t, 1280, 720, func(o *web.Options) {
+		*o = web.Options{Player: r.PausedAt(r.Seek(r.Begin().At.Add(5 * time.Second)))}
+	})
+	shows := func(last, next int) {
+		t.Helper()
+		p.await(fmt.Sprintf(`%[1]s.includes("web-%[2]d.") && !%[1]s.includes("web-%[3]d.")`, feedText, last, next))
+	}
+	at := func(text string) {
+		t.Helper()
+		p.await(fmt.Sprintf(`document.getElementById("playback").innerText.includes(%q)`, text))
+	}
+	shows(5, 6)
+	at("0:05 of 0:19")
+	p.picture("replay")
+	p.click("actor:deployment-controller")
+	p.await(`document.getElementById("panel").innerText.includes("default/slow for 5 s")`)
+	p.await(`document.getElementById("panel").innerText.includes("This is a recording.")`)
+	p.do(chromedp.KeyEvent(kb.Escape))
+
+	p.do(runScript(watchDots))
+	p.do(chromedp.KeyEvent("s"))
+	shows(6, 7)
+	p.await(`seen.length > 0`) // a step moves
+	at("0:06 of 0:19")
+	p.do(chromedp.KeyEvent("S"))
+	p.do(chromedp.KeyEvent(","))
+	shows(4, 5)
+	p.do(chromedp.KeyEvent(kb.End))
+	shows(19, 20)
+	p.do(chromedp.KeyEvent(kb.Home))
+	shows(0, 1)
+	p.do(runScript(`(() => { const bar = document.querySelector("#playback input[type=range]"); bar.value = 10500; bar.dispatchEvent(new Event("change")); })()`))
+	shows(10, 11)
+	p.do(chromedp.KeyEvent("@12s\r"))
+	shows(12, 13)
+
+	p.do(chromedp.KeyEvent("]"), chromedp.KeyEvent(" "))
+	p.await(`picture.playback.state.speed === "2" && picture.playback.playing`)
+	p.await(feedText + `.includes("web-14.")`)
+	p.do(chromedp.KeyEvent(" "))
+	p.await(`!picture.playback.playing && picture.clock.held`)
+	p.do(chromedp.KeyEvent(" "))
+	p.await(`!picture.clock.held`)
+	at("0:19 of 0:19")
+	p.await(`!picture.playback.playing`)
+	shows(19, 20)
+	p.mu.Lock()
+	p.expected = "409" // there is nothing left to play
+	p.mu.Unlock()
+	p.do(chromedp.KeyEvent(" "))
+	p.await(feedText + `.includes("this is the end of the recording")`)
+}
+
+// TestWebPageReplaysForViewers has a page that cannot control the recording.
+func TestWebPageReplaysForViewers(t *testing.T) {
+	r := recordClass(t)
+	p := openClass(t, 1280, 720, func(o *web.Options) { *o = web.Options{Player: r.Play(r.Begin()), ReadOnly: true} })
+	p.await(`document.getElementById("playback").innerText.includes("of 0:19")`)
+	if n := evaluate[int](p.browser, `document.querySelectorAll("#playback button, #playback input:enabled").length`); n > 0 {
+		t.Errorf("%d controls are shown to a viewer", n)
+	}
+}

@@ -1,0 +1,80 @@
+// What the picture and the list are limited to.
+
+import { byId, el } from "./dom.js";
+import { isInternal } from "./graph.js";
+import { kindKey, kindName, shortName } from "./names.js";
+
+const titles = { controller: "all controllers", kind: "all kinds", namespace: "all namespaces" };
+
+export class Filter {
+  constructor(model, changed) {
+    Object.assign(this, { model, changed, controller: "", kind: "", namespace: "" });
+    this.menus = Object.keys(titles).map((field) => {
+      const menu = byId("filter-" + field);
+      menu.addEventListener("change", () => this.set(field, menu.value));
+      return [field, menu];
+    });
+  }
+
+  get isOn() {
+    return !!(this.controller || this.kind || this.namespace);
+  }
+
+  set(field, value) {
+    this[field] = value;
+    this.refresh();
+    this.changed();
+  }
+
+  clear() {
+    Object.assign(this, { controller: "", kind: "", namespace: "" });
+    this.refresh();
+    this.changed();
+  }
+
+  // refresh offers what there is to choose from.
+  refresh(internals) {
+    this.internals = internals ?? this.internals;
+    const { model } = this;
+    const controllers = [...model.controllers.values()].filter((c) => this.internals || !isInternal(c.name) && c.state !== "off").map((c) => c.name);
+    const kinds = new Set(model.touched.keys());
+    for (const c of [...model.controllers.values(), ...model.clients.values()]) for (const w of c.writes || []) kinds.add(w.resource.split("/")[0]);
+    const choices = { controller: [controllers, shortName], kind: [[...kinds], kindName], namespace: [[...model.namespaces.keys()], (name) => name] };
+    for (const [field, menu] of this.menus) this.fill(menu, field, ...choices[field]);
+  }
+
+  fill(menu, field, values, nameOf) {
+    const chosen = this[field];
+    menu.classList.toggle("on", !!chosen);
+    if (document.activeElement === menu && menu.value === chosen) return; // it may be open
+    const list = [...new Set(chosen ? [chosen, ...values] : values)].map((v) => [v, nameOf(v)]).sort((a, b) => a[1].localeCompare(b[1]));
+    const key = JSON.stringify(list);
+    if (menu.dataset.key !== key) {
+      menu.dataset.key = key;
+      menu.replaceChildren(el("option", { value: "" }, titles[field]), ...list.map(([value, name]) => el("option", { value }, name)));
+    }
+    if (menu.value !== chosen) menu.value = chosen;
+  }
+
+  // isLinked reports whether a controller or client watches or writes the kind.
+  isLinked(name) {
+    const actor = this.model.actor(name);
+    return !!actor?.watches?.some((w) => (w.resource || w) === this.kind) || !!this.model.wrote.get(name)?.has(this.kind) ||
+      !!actor?.writes?.some((w) => w.resource.split("/")[0] === this.kind);
+  }
+
+  // matches reports whether a record is shown. What has no object and no key, such as a
+  // controller that is paused, is in no namespace.
+  matches(r) {
+    if (!r) return true;
+    if (this.controller && r.controller !== this.controller) return false;
+    if (this.kind && (r.object?.resource ? kindKey(r.object) !== this.kind : !this.isLinked(r.controller))) return false;
+    if (!this.namespace || r.kind === "controllerChanged") return true;
+    return r.object ? r.object.namespace === this.namespace || r.object.resource === "namespaces" && r.object.name === this.namespace
+      : r.kind === "logged" || (r.key || "").startsWith(this.namespace + "/");
+  }
+
+  describe() {
+    return [this.controller && shortName(this.controller), this.kind && kindName(this.kind), this.namespace && "namespace " + this.namespace].filter(Boolean).join(", ");
+  }
+}

@@ -1,0 +1,96 @@
+// The sentence at the top: what is wrong, or which controller is busiest and why.
+
+import { failed } from "./model.js";
+import { count, kindKey, kindName, shortName } from "./names.js";
+import { noisy } from "./plan.js";
+
+const lately = 5000; // ms
+const most = 4000; // events that are kept
+// failures are the keys of a controller that fail. After a conflict it tries again, which is
+// normal.
+export const failures = (c) => (c.failing || []).filter((f) => !isConflict(f));
+
+const isConflict = (f) => /the object has been modified/.test(f.error || "");
+
+const failureText = ([f, ...more]) => `${reasonOf(f.error) || "requeued"} (${f.key || "a key"}${more.length ? ` and ${more.length} more` : ""})`;
+
+// reasonOf leaves out what an error begins with before it says the reason.
+const reasonOf = (error = "") => error.replace(/^.* is forbidden: (?=exceeded|User)/, "");
+
+const clearly = 1.3; // by how much another controller has to be busier
+
+export class Headline {
+  constructor(model) {
+    this.model = model;
+    this.reset();
+  }
+
+  reset() {
+    this.events = []; // that queued a key
+    this.rejected = []; // calls of clients
+    this.busiest = "";
+  }
+
+  // add notes a record.
+  add(r, now) {
+    if (r.client && failed(r) && !r.conflict && !(r.verb === "get" && r.status === 404)) this.rejected = [...this.rejected.slice(-most / 100), { at: now, actor: r.controller, error: r.error }];
+    if (r.kind !== "delivered" || !r.queues?.some((q) => !noisy.has(q))) return;
+    this.events.push({ at: now, actor: r.controller, kind: kindKey(r.object) });
+    if (this.events.length > most) this.events.splice(0, most / 2);
+  }
+
+  // text returns the sentence about some controllers, and what it is: bad, paused, busy or "".
+  text(names, now) {
+    const { model } = this;
+    this.events = this.events.filter((e) => now - e.at < lately);
+    this.rejected = this.rejected.filter((e) => now - e.at < 2 * lately);
+    this.busiest = this.findBusiest(names);
+    const all = names.map((name) => model.controllers.get(name)).filter(Boolean);
+    const broken = all.find((c) => c.state === "failed");
+    if (broken) return ["bad", `${shortName(broken.name)} has failed: ${broken.reason}`];
+    const failing = all.find((c) => failures(c).some((f) => f.times > 1));
+    if (failing) return ["bad", `${shortName(failing.name)} fails: ` + failureText(failures(failing))];
+    for (const name of this.failingClients()) {
+      const { error } = this.rejected.findLast((e) => e.actor === name);
+      return ["bad", `${shortName(name)} fails: ${reasonOf(error) || "no response"}`];
+    }
+    const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
+    if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
+    return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest)}`] : ["", ""];
+  }
+
+  // failingClients are the clients of which several calls have failed lately.
+  failingClients() {
+    const by = Map.groupBy(this.rejected, (e) => e.actor);
+    return [...by].filter(([, list]) => list.length > 2).map(([name]) => name);
+  }
+
+  waits(c) {
+    const waiting = this.model.depth(c.name) + this.model.inFlight(c.name);
+    return waiting > 0 ? `${count(waiting, "key")} wait` + (waiting === 1 ? "s" : "") : c.held > 0 ? count(c.held, "held write") : "its next write will wait";
+  }
+
+  // why says what a controller has to do, and which events led to it.
+  why(name) {
+    const { model } = this;
+    const depth = model.depth(name), rate = this.doneRate(name);
+    const what = depth > 0 ? `${count(depth, "key")} wait` + (depth === 1 ? "s" : "") : rate >= 1 ? `${Math.round(rate)} keys/s` : `works on ${model.controllers.get(name)?.running?.[0]?.key || "a key"}`;
+    const kinds = new Map();
+    for (const e of this.events) if (e.actor === name) kinds.set(e.kind, (kinds.get(e.kind) || 0) + 1);
+    const [kind] = [...kinds].sort((a, b) => b[1] - a[1])[0] || [];
+    return kind ? `${what}, after ${kindName(kind)} events` : what;
+  }
+
+  doneRate(name) {
+    return (this.model.queues.get(name) || []).filter((q) => !noisy.has(q.name)).reduce((sum, q) => sum + Math.max(q.doneRate || 0, 0), 0);
+  }
+
+  // findBusiest returns the controller with the most keys waiting, or else with the most
+  // keys done. The one before stays as long as it is about as busy.
+  findBusiest(names) {
+    const load = (name) => this.model.depth(name) * 1000 + this.model.inFlight(name) * 10 + this.doneRate(name);
+    let [best, most] = ["", 0.9];
+    for (const name of names) if (load(name) > most) [best, most] = [name, load(name)];
+    return names.includes(this.busiest) && load(this.busiest) > 0.9 && load(this.busiest) * clearly >= most ? this.busiest : best;
+  }
+}
