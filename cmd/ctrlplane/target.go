@@ -141,10 +141,13 @@ func (t *target) candidates() ([]candidate, error) {
 }
 
 // peekEach returns the running control planes of a list of folders for which keep
-// returns true.
+// returns true, without those of another HOME unless KUBECONFIG is theirs.
 func peekEach(list func() ([]string, error), keep func(candidate) bool) (found []candidate, err error) {
 	paths, err := list()
 	for _, path := range paths {
+		if datadir.IsForeign(path) && !inKubeconfig(path) {
+			continue
+		}
 		state, running, err := datadir.Peek(path)
 		if c := (candidate{path, state}); err == nil && running && keep(c) {
 			found = append(found, c)

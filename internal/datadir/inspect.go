@@ -31,10 +31,7 @@ func Inspect(path string) (Info, error) {
 	if !marked {
 		return info, &NotFoundError{path}
 	}
-	info.Ephemeral = mark.Ephemeral
-	if own, err := stateRoot(); err == nil {
-		info.Foreign = mark.Home != "" && mark.Home != own
-	}
+	info.Ephemeral, info.Foreign = mark.Ephemeral, mark.isForeign()
 	if info.State, info.Running, err = Peek(path); err != nil {
 		return info, err
 	}
@@ -47,6 +44,13 @@ func Inspect(path string) (Info, error) {
 	}
 	info.Bytes, err = sizeOf(path)
 	return info, err
+}
+
+// IsForeign reports whether a data folder is ephemeral and was made with another HOME: a test
+// of another project may have done so.
+func IsForeign(path string) bool {
+	mark, _, err := readMarker(path)
+	return err == nil && mark.isForeign()
 }
 
 // NotFoundError says that there is no data folder at a path.

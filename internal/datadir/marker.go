@@ -21,6 +21,12 @@ type marker struct {
 	Home string `json:"home,omitempty"`
 }
 
+// isForeign reports whether the folder is ephemeral and was made with another HOME.
+func (m marker) isForeign() bool {
+	own, err := stateRoot()
+	return err == nil && m.Home != "" && m.Home != own
+}
+
 // readMarker also reports whether the file exists, even if it cannot be read.
 func readMarker(path string) (marker, bool, error) {
 	data, err := os.ReadFile(filepath.Join(path, markerFile))

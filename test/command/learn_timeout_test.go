@@ -38,7 +38,7 @@ func TestLearnTerminatedTwice(t *testing.T) {
 	dir := t.TempDir()
 	lesson := program.WriteLesson(t, `## One
 `+"```run"+`
-run: sh -c 'trap "" TERM; while sleep 0.1; do :; done' &
+run: sh -c 'trap "" TERM; echo $$ > `+filepath.Join(dir, "pid")+`; while sleep 0.1; do :; done' &
 `+"```"+`
 `+"```run"+`
 run: touch `+filepath.Join(dir, "begun")+` && sleep 60
@@ -72,6 +72,15 @@ run: touch `+filepath.Join(dir, "begun")+` && sleep 60
 	}
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit code %d:\n%s", code, &out)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := strings.TrimSpace(string(text))
+	// What the system has not reaped yet is a zombie, or has no state.
+	if state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output(); len(state) > 0 && state[0] != 'Z' {
+		t.Errorf("process %s of the lesson is left, in state %s", pid, state)
 	}
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {

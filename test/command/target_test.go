@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -26,6 +27,10 @@ func TestVerbsWithoutAName(t *testing.T) {
 	if _, stderr = u.mustRun(t, "--name", "ephemeral", "status"); stderr != "" {
 		t.Errorf("named: stderr %q", stderr)
 	}
+	stranger := u
+	stranger.env = append(slices.Clone(u.env), "HOME="+t.TempDir(), "XDG_STATE_HOME=")
+	program.RequireFailure(t, stranger.command(t, "status"), 1, `control plane "default" is not running`)
+	program.RequireFailure(t, stranger.command(t, "--name", "ephemeral", "down"), 2, `"ephemeral"`)
 	u.up(t, "demo", "--name", "demo")
 	program.RequireFailure(t, u.command(t, "status"), 1, "several control planes are running", "--name demo", "--name ephemeral")
 

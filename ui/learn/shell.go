@@ -126,18 +126,24 @@ func (s *shell) startJob(line string) (*job, error) {
 	return j, nil
 }
 
-// stopJobs stops all background commands.
+// stopJobs stops all background commands, with what they have started.
 func (s *shell) stopJobs() {
 	for _, j := range s.jobs {
 		terminateGroup(j.cmd)
 	}
+	grace, cancel := context.WithTimeout(context.Background(), terminateGrace)
+	defer cancel()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
 	for _, j := range s.jobs {
-		select {
-		case <-j.ended:
-		case <-time.After(terminateGrace):
-			killGroup(j.cmd)
-			<-j.ended
+		for groupExists(j.cmd) && grace.Err() == nil {
+			select {
+			case <-grace.Done():
+			case <-poll.C:
+			}
 		}
+		killGroup(j.cmd)
+		<-j.ended
 	}
 	s.jobs = nil
 }

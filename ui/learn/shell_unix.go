@@ -54,5 +54,8 @@ func setProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Set
 func terminateGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 func killGroup(cmd *exec.Cmd)      { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
+// groupExists reports whether a process of the group exists: the first one may have ended.
+func groupExists(cmd *exec.Cmd) bool { return syscall.Kill(-cmd.Process.Pid, 0) != syscall.ESRCH }
+
 // processExists reports whether a process exists.
 func processExists(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH }
