@@ -9,8 +9,8 @@ import (
 )
 
 // maxQueuedEvents is how many events a shared watch takes from the cache that its client
-// has not accepted. Other watches hold the same objects.
-const maxQueuedEvents = 1000
+// has not accepted: it bounds what a client that does not read keeps in memory.
+const maxQueuedEvents = 100
 
 // sharedWatch is a watch that a cache serves. The cache ends a watch that does not accept
 // events at once, and refuses one that asks for more than the cache knows. A client notices
