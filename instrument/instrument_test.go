@@ -158,9 +158,11 @@ func TestOtherServer(t *testing.T) {
 			if p.asked != 1 || p.syncs["/api/v1/namespaces/ns/configmaps"] != "" {
 				t.Errorf("asked %d times, the write is of %q", p.asked, p.syncs)
 			}
-			if len(r.records) != 0 {
-				t.Errorf("%d records are kept", len(r.records))
-			}
+			awaitTrue(t, func() bool { // they are dropped right after it is off
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				return len(r.records) == 0
+			})
 		})
 	}
 }
