@@ -45,7 +45,7 @@ function receiveLines(lines) {
       break;
     case "restarted": restart(); break;
     default:
-      if (!model.add(line, now)) break;
+      if (!model.add(line)) break;
       const isPast = session.frozen || session.fresh;
       if (!isPast) headline.add(line, now);
       plan.index(line, isPast);
@@ -156,7 +156,7 @@ function showState() {
   show(state, p.state && p.state !== "ready" ? p.state : p.settled ? "settled" : "working");
   const calm = !kind || p.settled && kind === "busy";
   sentence.dataset.kind = calm ? "" : kind;
-  show(sentence, !calm ? text : p.settled && behind >= 1000 ? "Settled. The picture still shows how." : p.settled ? "Settled: no controller has work." : p.state === "ready" ? "Working." : "");
+  show(sentence, !calm ? text : p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : p.state === "ready" ? "Working." : "");
   sentence.title = sentence.textContent;
   showBadges();
   filter.refresh(diagram.showInternals);
