@@ -19,6 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
+	"github.com/ctrlplane/ctrlplane/sim/nodes"
 	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
 
@@ -75,7 +76,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
-	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, Logger: p.log.With("component", kubeletName)})
+	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, ExplainLog: nodes.ExplainLog, Logger: p.log.With("component", kubeletName)})
 	if err != nil {
 		return err
 	}

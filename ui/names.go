@@ -51,8 +51,11 @@ var familiar = []string{
 }
 
 // Familiarity returns a controller's place in the order in which tables show idle
-// controllers: those first that most people know.
+// controllers: first those of the user's operators, then those that most people know.
 func Familiarity(controller string) int {
+	if strings.Contains(controller, "/") {
+		return -1
+	}
 	for i, name := range familiar {
 		if name == controller {
 			return i

@@ -2,6 +2,15 @@ package ui
 
 import "testing"
 
+func TestFamiliarity(t *testing.T) {
+	order := []string{"operator/site", "deployment-controller", "node-lifecycle-controller", "ttl-controller"}
+	for i := range order[1:] {
+		if Familiarity(order[i]) >= Familiarity(order[i+1]) {
+			t.Errorf("%s is not before %s", order[i], order[i+1])
+		}
+	}
+}
+
 func TestShortNames(t *testing.T) {
 	for _, c := range []struct{ controller, queue, name, adds string }{
 		{"deployment-controller", "deployment", "deployment", ""},

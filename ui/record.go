@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ func FormatRecord(r observe.Record) string {
 	case *observe.Synced:
 		fields = []string{e.Controller, "sync", formatSyncKey(e), syncOutcome(e), compactDuration(e.Took), e.Error}
 	case *observe.Logged:
-		fields = []string{e.Controller, levelName(e.Level), e.Message, formatAttrs(e.Attrs)}
+		fields = []string{e.Controller, levelName(e.Level), e.Message, formatAttrs(ShownAttrs(e))}
 	}
 	return joinFields(append([]string{formatTime(r.Time)}, fields...))
 }
@@ -116,6 +117,12 @@ func levelName(n int) string {
 		return "info"
 	}
 	return "debug"
+}
+
+// ShownAttrs returns the attributes of a log line, without the one that its message begins
+// with: "speed: ½×".
+func ShownAttrs(e *observe.Logged) []observe.Attr {
+	return slices.DeleteFunc(slices.Clone(e.Attrs), func(a observe.Attr) bool { return strings.HasPrefix(e.Message, a.Key+": ") })
 }
 
 func formatAttrs(list []observe.Attr) string {

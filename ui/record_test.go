@@ -43,6 +43,8 @@ func TestFormatRecord(t *testing.T) {
 		{"failed sync without retry", &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Took: time.Millisecond, Error: "gone"},
 			"deployment-controller  sync  deployment: unknown key  failed  1ms  gone"},
 		{"retry", &observe.Synced{Queue: "job", Key: "default/pi", Took: time.Millisecond, Retried: true}, "sync  job: default/pi  will retry  1ms"},
+		{"speed", &observe.Logged{Controller: "ctrlplane", Level: 4, Message: "speed: ½×, was 1×", Attrs: []observe.Attr{{Key: "speed", Value: "1/2"}}},
+			"ctrlplane  warning  speed: ½×, was 1×"},
 		{"log", &observe.Logged{Controller: "replicaset-controller", Level: -2, Message: "Too few replicas", Attrs: []observe.Attr{{Key: "replicaSet", Value: "default/web-7d4b"}, {Key: "need", Value: "3"}, {Key: "why", Value: `new "one"`}}},
 			`replicaset-controller  debug  Too few replicas  replicaSet=default/web-7d4b need=3 why="new \"one\""`},
 		{"info", &observe.Logged{Controller: "c", Message: "Starting"}, "c  info  Starting"},

@@ -89,6 +89,13 @@ func TestInterventions(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	stopping := intervenedSnapshot()
+	stopping.Process.State = observe.Stopping
+	for _, i := range Interventions(stopping) {
+		if i.State == "stopped" {
+			t.Errorf("the end of the control plane is taken for an intervention: %s", i)
+		}
+	}
 	if got := Interventions(busySnapshot()); got != nil {
 		t.Errorf("interventions without any in the snapshot: %v", got)
 	}

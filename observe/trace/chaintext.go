@@ -57,7 +57,7 @@ func (c *Chain) writeSince(p *painter) {
 		} else if !n.creates() && c.whyDeleted != "" {
 			s += ": \"" + c.whyDeleted + "\" shows why"
 		}
-		p.writeSentence(s + ".")
+		p.writeSentence(p.sentence(s))
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"sort"
 	"strconv"
 	"time"
-
-	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // writeIndex finds the calls that may have made versions.
@@ -94,10 +92,10 @@ func (m *writeIndex) highestBefore(t time.Time) uint64 {
 func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
 	made := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]
 	switch {
-	case v.listed && (made == nil || made.Verb != observe.VerbRestore): // after a restore the controllers list again
-		return nil, "", ""
 	case made != nil:
 		return made, Exact, ByStorage
+	case v.listed: // it may be older than the records
+		return nil, "", ""
 	}
 	if m.reported && !v.lastSeen {
 		return nil, "", ""

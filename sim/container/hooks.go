@@ -139,6 +139,18 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	}
 }
 
+// replace implements Runtime.Replace.
+func (s *session) replace(of *corev1.Pod, name string, number int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(of.UID, name, number)
+	if r == nil || r.state.Phase == Ended || r.state.Replaced || r.pod.stopping || s.ctx.Err() != nil {
+		return
+	}
+	r.state.Replaced = true
+	s.wg.Go(func() { s.stopRun(r, of, containerOf(of, name), time.Now().Add(gracePeriod(of, nil))) })
+}
+
 // minimumGracePeriod is how long a command has for SIGTERM after its preStop hook, as
 // with a kubelet.
 const minimumGracePeriod = 2 * time.Second

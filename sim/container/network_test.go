@@ -120,6 +120,35 @@ func TestProbesAskTheTable(t *testing.T) {
 	}
 }
 
+// TestGRPCProbesAskTheTable has a port that listens, and lines that say that it is not
+// serving.
+func TestGRPCProbesAskTheTable(t *testing.T) {
+	const unhealthy = `service unhealthy (responded with "NOT_SERVING")`
+	refused := `error: failed to connect service at "10.1.0.1:9090": ` + podhttp.ErrRefused.Error()
+	for table, want := range map[string]string{
+		":9090":  "",
+		"/ 200":  "",
+		"/ 503":  "",
+		":8080":  refused,
+		"/* 503": unhealthy,
+		"/* 503\n:9090/grpc.health.v1.Health/* 200": "",
+		":9090\n/grpc.health.v1.Health/Check 503":   unhealthy,
+	} {
+		parsed, err := podhttp.Parse(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		success, output := probeGRPC(parsed, "10.1.0.1", 9090)
+		if success != (want == "") || output != want {
+			t.Errorf("%q: got %v, %q; want %q", table, success, output, want)
+		}
+	}
+	of := servedPod("/ 200")
+	if probe := (&corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9090}}}); !asksTable(of, probe) {
+		t.Error("the probe is not made")
+	}
+}
+
 // awaitEvent waits for an event; others may come before it.
 func (f *fixture) awaitEvent(t *testing.T, want string) {
 	t.Helper()

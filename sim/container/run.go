@@ -93,6 +93,9 @@ func NeedsPreparation(pod *corev1.Pod, c *corev1.Container) bool {
 	for range podconfig.References(pod, c) {
 		return true
 	}
+	if podconfig.NeedsFiles(c) {
+		return true
+	}
 	for i := range pod.Spec.Volumes {
 		if podconfig.HasTrustBundle(&pod.Spec.Volumes[i]) {
 			return true

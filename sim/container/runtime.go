@@ -119,6 +119,14 @@ func (r *Runtime) Update(pod *corev1.Pod) {
 	}
 }
 
+// Replace stops a run of a container, so that the next can start. It does not wait: the
+// state of the run tells when it has ended.
+func (r *Runtime) Replace(pod *corev1.Pod, container string, number int32) {
+	if s := r.active(); s != nil {
+		s.replace(pod, container, number)
+	}
+}
+
 // StopPod stops the containers of a Pod, those that still run at the deadline by
 // force. It does not wait; it reports whether all have ended.
 func (r *Runtime) StopPod(pod *corev1.Pod, deadline time.Time) (ended bool) {
@@ -317,4 +325,5 @@ func (s *session) remove(uid types.UID) {
 	s.kill(p)
 	delete(s.pods, uid)
 	s.forget(p)
+	s.release(p.namespace)
 }

@@ -74,9 +74,15 @@ func watchFromList(client *fake.Clientset) {
 // await waits until the first run of container c is in a phase.
 func (f *fixture) await(pod *corev1.Pod, phase Phase) State {
 	f.t.Helper()
+	return f.awaitContainer(pod, "c", phase)
+}
+
+// awaitContainer waits until the first run of a container is in a phase.
+func (f *fixture) awaitContainer(pod *corev1.Pod, name string, phase Phase) State {
+	f.t.Helper()
 	deadline := time.After(patience)
 	for {
-		state, _ := f.State(pod.UID, "c", 0)
+		state, _ := f.State(pod.UID, name, 0)
 		if state.Phase == phase {
 			return state
 		}
@@ -686,6 +692,24 @@ func TestNoPreparationIfTheRootCAIsKnown(t *testing.T) {
 	if state := f.start(second); state.Phase != Running {
 		t.Errorf("the second: %+v", state)
 	}
+}
+
+// TestRootCAIsKnownAfterAPodHasFinished starts a Pod of a namespace whose other Pods have
+// finished, like those of Jobs.
+func TestRootCAIsKnownAfterAPodHasFinished(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	f.start(pod)
+	f.await(pod, Ended)
+	for range 2 { // it is called at each update of a Pod that has finished
+		f.StopPod(pod, time.Now())
+	}
+	second := pod.DeepCopy()
+	second.UID = "second"
+	if state := f.start(second); state.Phase != Running {
+		t.Errorf("got %+v", state)
+	}
+	f.await(second, Ended)
 }
 
 // TestRootCAIsForgottenWithTheLastPod starts a Pod of a namespace that has been created

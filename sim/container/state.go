@@ -20,6 +20,8 @@ type State struct {
 	Command bool
 	// Probed says that the run has no command, but probes that decide about it.
 	Probed bool
+	// Replaced says that Runtime.Replace has stopped the run.
+	Replaced bool
 	// Reason and Message say why a run is blocked, or how it ended.
 	Reason, Message string
 	StartedAt       time.Time

@@ -3,10 +3,12 @@ package container
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/kubernetes/pkg/probe"
 	httpprobe "k8s.io/kubernetes/pkg/probe/http"
@@ -17,7 +19,7 @@ import (
 
 // asksTable reports whether the HTTP table of a Pod answers a probe.
 func asksTable(of *corev1.Pod, p *corev1.Probe) bool {
-	if p.HTTPGet == nil && p.TCPSocket == nil {
+	if p.HTTPGet == nil && p.TCPSocket == nil && p.GRPC == nil {
 		return false
 	}
 	_, text, ok := annotations.Lookup(of.Annotations, annotations.HTTP)
@@ -55,7 +57,10 @@ func AssumesProbe(of *corev1.Pod, c *corev1.Container) bool {
 // probeTable makes a probe that the HTTP table of the Pod answers.
 func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) (success bool, output string) {
 	server, _ := s.http.Pod(of.UID) // without an annotation it listens on no port
-	if p.TCPSocket != nil {
+	switch {
+	case p.GRPC != nil:
+		return probeGRPC(server.Table, of.Status.PodIP, int(p.GRPC.Port))
+	case p.TCPSocket != nil:
 		port, err := probe.ResolveContainerPort(p.TCPSocket.Port, c)
 		if err != nil {
 			return false, err.Error()
@@ -74,6 +79,21 @@ func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Prob
 		return false, err.Error()
 	}
 	return result != probe.Failure, output
+}
+
+// grpcHealthPath is the path of a health check on HTTP/2.
+const grpcHealthPath = grpc_health_v1.Health_Check_FullMethodName
+
+// probeGRPC makes a gRPC probe. A port of the table serves, unless its line for the health
+// check has another status than 200.
+func probeGRPC(table podhttp.Table, ip string, port int) (success bool, output string) {
+	if !table.Listens(port) {
+		return false, fmt.Sprintf("error: failed to connect service at %q: %v", net.JoinHostPort(ip, strconv.Itoa(port)), podhttp.ErrRefused)
+	}
+	if status, known := table.Status(port, grpcHealthPath); known && status != http.StatusOK {
+		return false, fmt.Sprintf("service unhealthy (responded with %q)", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	}
+	return true, ""
 }
 
 // tableClient answers requests from a table.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -14,8 +15,9 @@ import (
 // kubeletAPI serves the API of kubelets. It authorizes nothing: only the API server
 // can reach it, and that has authorized the request.
 type kubeletAPI struct {
-	client   kubernetes.Interface
-	commands *container.Runtime
+	client     kubernetes.Interface
+	commands   *container.Runtime
+	explainLog func(pod *corev1.Pod, container string, run int32) string
 }
 
 func (a *kubeletAPI) routes() http.Handler {

@@ -85,7 +85,7 @@ type logLine struct {
 
 // logLines returns the log of a run: the annotation of the Pod, or else lines that
 // explain why the log is empty.
-func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
+func (r containerRun) logLines(pod *corev1.Pod, container string, explain func(*corev1.Pod, string, int32) string) []logLine {
 	if _, text, ok := annotations.Lookup(pod.Annotations, annotations.Log); ok {
 		var lines []logLine
 		for text := range strings.Lines(text) {
@@ -93,10 +93,7 @@ func (r containerRun) logLines(pod *corev1.Pod, container string) []logLine {
 		}
 		return lines
 	}
-	status, _ := containerStatus(pod, container)
-	lines := []logLine{{at: r.started.Time, text: fmt.Sprintf(
-		"This is a simulated container: image %s, started at %s. Nothing runs in it, so it has no output. To give it output, set the annotation %s of its Pod.\n",
-		status.Image, formatTime(r.started), annotations.Log)}}
+	lines := []logLine{{at: r.started.Time, text: explain(pod, container, r.number()) + "\n"}}
 	if r.end != nil {
 		lines = append(lines, r.lastLine())
 	}

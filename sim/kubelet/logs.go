@@ -54,7 +54,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	if log := a.commands.Log(pod.UID, name, run.number()); log != nil && !annotated {
 		return copyLog(r.Context(), log, format, write)
 	}
-	if err := write(format.selectLines(run.logLines(pod, name))); err != nil {
+	if err := write(format.selectLines(run.logLines(pod, name, a.explainLog))); err != nil {
 		return err
 	}
 	if !options.Follow || run.end != nil || format.limitReached() {

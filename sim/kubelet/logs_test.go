@@ -20,7 +20,11 @@ import (
 
 var startTime = metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-const noOutputLine = "This is a simulated container: image nginx, started at 2026-01-02T03:04:05Z. Nothing runs in it, so it has no output. To give it output, set the annotation ctrlplane.local/log of its Pod.\n"
+const noOutputLine = "This run of c has no output.\n"
+
+func explainLog(_ *corev1.Pod, container string, _ int32) string {
+	return "This run of " + container + " has no output."
+}
 
 func runningState() corev1.ContainerState {
 	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: startTime}}
@@ -185,7 +189,7 @@ func TestCloseAbortsFollowedLogs(t *testing.T) {
 	closed := make(chan error)
 	go func() { <-begun; closed <- s.Close() }()
 	body, err := io.ReadAll(resp.Body)
-	if !strings.HasPrefix(string(body), "This is") || err == nil {
+	if !strings.HasPrefix(string(body), "This run") || err == nil {
 		t.Errorf("got %q, %v", body, err)
 	}
 	if err := <-closed; err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
@@ -27,6 +28,8 @@ type Config struct {
 	CACert, CAKey string
 	// Commands runs the commands of containers; nil runs none.
 	Commands *container.Runtime
+	// ExplainLog says in one line why a run of a container has no output.
+	ExplainLog func(pod *corev1.Pod, container string, run int32) string
 	// Logger receives the errors of connections; nil discards them.
 	Logger *slog.Logger
 }
@@ -36,6 +39,7 @@ type Config struct {
 type Server struct {
 	tls      *tls.Config
 	commands *container.Runtime
+	explain  func(pod *corev1.Pod, container string, run int32) string
 	log      *slog.Logger
 	listener *pipeListener
 	// nodeLister is the one that Dialer was given, until Close. client-go's
@@ -68,6 +72,7 @@ func New(cfg Config) (*Server, error) {
 		// unprompted, would deadlock with the client that writes its request.
 		tls:       &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.issueCertificate},
 		commands:  commands,
+		explain:   cfg.ExplainLog,
 		log:       log,
 		listener:  newPipeListener(),
 		serveDone: make(chan struct{}),
@@ -79,7 +84,7 @@ func (s *Server) Start(client kubernetes.Interface) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.server = &http.Server{
-		Handler:  s.connections.trackHijacked((&kubeletAPI{client: client, commands: s.commands}).routes()),
+		Handler:  s.connections.trackHijacked((&kubeletAPI{client: client, commands: s.commands, explainLog: s.explain}).routes()),
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return contextWithConn(ctx, c.(*tls.Conn))

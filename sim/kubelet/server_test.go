@@ -67,7 +67,7 @@ func newServer(t *testing.T) (*Server, *pki.Bundle) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{CACert: certs.CACert, CAKey: certs.CAKey})
+	s, err := New(Config{CACert: certs.CACert, CAKey: certs.CAKey, ExplainLog: explainLog})
 	if err != nil {
 		t.Fatal(err)
 	}

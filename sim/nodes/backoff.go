@@ -17,16 +17,22 @@ const (
 // began again. Like a kubelet's, it is lost when the process ends. nil knows nothing.
 type restartBackoffs struct{ from map[string]int32 }
 
+// reset makes the next restart of a container, after that many, one without a delay.
+func (b *restartBackoffs) reset(container string, restarts int32) {
+	if b == nil {
+		return
+	}
+	if b.from == nil {
+		b.from = map[string]int32{}
+	}
+	b.from[container] = restarts
+}
+
 // delay returns how long a container waits between its last exit and its next start,
 // after that many restarts.
 func (b *restartBackoffs) delay(container string, restarts int32, last *corev1.ContainerStateTerminated) time.Duration {
 	if last.FinishedAt.Sub(last.StartedAt.Time) > backOffReset {
-		if b != nil {
-			if b.from == nil {
-				b.from = map[string]int32{}
-			}
-			b.from[container] = restarts
-		}
+		b.reset(container, restarts)
 		return 0
 	}
 	if b != nil {

@@ -135,7 +135,7 @@ func describeSimulation(pod *corev1.Pod) string {
 		case container.CanRun(c, args) || container.MayRun(c, args):
 			runs = true
 		default:
-			unknown = append(unknown, fmt.Sprintf("container %s needs %s, which is not simulated: it does what a Pod without a command does",
+			unknown = append(unknown, fmt.Sprintf("container %s needs %s, which is not simulated: it does what a container without a command does",
 				c.Name, strings.Join(container.UnknownPrograms(c, args), ", ")))
 		}
 	}
@@ -144,6 +144,9 @@ func describeSimulation(pod *corev1.Pod) string {
 	}
 	for i := range pod.Spec.Containers {
 		describe(&pod.Spec.Containers[i], mainContainer)
+	}
+	if len(unknown) > 0 {
+		unknown = append(unknown, "the annotation "+annotations.Run+" names a script to run instead")
 	}
 	if runs {
 		unknown = append([]string{"commands run in a simulated shell, without the image and without a network"}, unknown...)

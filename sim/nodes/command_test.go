@@ -62,9 +62,9 @@ func failsOnce(p *corev1.Pod, c *corev1.Container) {
 func TestDescribeSimulation(t *testing.T) {
 	for want, commands := range map[string][]string{
 		"": {""},
-		"commands run in a simulated shell, without the image and without a network":                                                                                              {"", "true"},
-		"container c0 needs nginx, which is not simulated: it does what a Pod without a command does":                                                                             {"nginx"},
-		"commands run in a simulated shell, without the image and without a network; container c1 needs nginx, which is not simulated: it does what a Pod without a command does": {"true", "nginx"},
+		"commands run in a simulated shell, without the image and without a network":                                                                                                                                                                      {"", "true"},
+		"container c0 needs nginx, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead":                                                                             {"nginx"},
+		"commands run in a simulated shell, without the image and without a network; container c1 needs nginx, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead": {"true", "nginx"},
 	} {
 		pod := testPod(func(p *corev1.Pod) {
 			p.Spec.Containers = nil

@@ -42,7 +42,8 @@ type containerRun struct {
 	commands  commandRunner
 	status    *corev1.PodStatus // of the Pod, with its addresses
 	backoffs  *restartBackoffs  // of the Pod
-	resized   bool              // it has the resources that its spec asks for
+	resized   bool              // its node has the resources that its spec asks for
+	resizing  bool              // result: it stops, to restart with other resources
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }
@@ -105,7 +106,12 @@ func (r *containerRun) isReady(since time.Time) bool {
 
 func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.ContainerStatus {
 	since := s.State.Running.StartedAt
-	if command, known := r.observe(s.RestartCount); known && (command.Decides() || command.Phase < container.Running) {
+	command, known := r.observe(s.RestartCount)
+	decides := known && command.Decides()
+	if restartsToResize(r.container, s) && r.resized && (!decides || command.Phase < container.Ended || command.Replaced) {
+		return r.restartToResize(s, command, decides)
+	}
+	if decides || known && command.Phase < container.Running {
 		return r.followCommand(s, command)
 	}
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
@@ -189,6 +195,8 @@ func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerSt
 	s.Name, s.Image, s.ImageID = r.container.Name, r.container.Image, r.container.Image
 	if s.State.Running != nil && r.resized {
 		s.AllocatedResources = r.container.Resources.Requests
+	}
+	if s.State.Running != nil && r.resized && !r.resizing {
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}
 	return s

@@ -129,17 +129,22 @@ func (f *nodeFeed) Replace(list []any, _ string) error {
 
 func (f *nodeFeed) Resync() error { return nil }
 
+// podEvent is an Event about a Pod, or about one of its containers.
+type podEvent struct {
+	warning                    bool
+	container, reason, message string
+}
+
 // podFeed is to bound Pods what nodeFeed is to Nodes.
 type podFeed struct {
-	ctx           context.Context
-	registry      *podRegistry
-	stages        *stageSet
-	warnings      *deprecationLog
-	events        chan informer.Event[*corev1.Pod]
-	getNode       func(ctx context.Context, name string) (*corev1.Node, error) // from the server
-	recordWarning func(pod *corev1.Pod, reason, message string)                // as an Event
-	recordNormal  func(pod *corev1.Pod, reason, message string)
-	schedule      func(uid string, at time.Time) // has what is due done
+	ctx      context.Context
+	registry *podRegistry
+	stages   *stageSet
+	warnings *deprecationLog
+	events   chan informer.Event[*corev1.Pod]
+	getNode  func(ctx context.Context, name string) (*corev1.Node, error) // from the server
+	record   func(pod *corev1.Pod, event podEvent)
+	schedule func(uid string, at time.Time) // has what is due done
 
 	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
 	sends int        // of Pods from lists
@@ -170,18 +175,21 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	}
 	f.warnings.warnOnce("Pod", &pod.ObjectMeta)
 	if seen.annotationError != nil {
-		f.recordWarning(pod, "InvalidAnnotation", seen.annotationError.Error())
+		f.record(pod, podEvent{warning: true, reason: "InvalidAnnotation", message: seen.annotationError.Error()})
 	}
 	if seen.rejected != nil {
 		if seen = f.registry.updatePod(pod, true, f.freshNode(pod)); !seen.accepted {
 			return
 		}
 		if why := f.registry.podRejection(pod.UID); why != nil {
-			f.recordWarning(pod, why.reason, why.message)
+			f.record(pod, podEvent{warning: true, reason: why.reason, message: why.message})
 		}
 	}
 	if seen.simulated != "" {
-		f.recordNormal(pod, "Simulated", seen.simulated)
+		f.record(pod, podEvent{reason: "Simulated", message: seen.simulated})
+	}
+	for _, event := range seen.resize {
+		f.record(pod, event)
 	}
 	what := seen.next
 	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {

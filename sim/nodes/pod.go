@@ -65,11 +65,13 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 		restartAll(pod, &st, at.commands, now)
 		return st, time.Time{}
 	}
-	wake := advanceContainers(pod, &st, at, now)
+	wake, resizing := advanceContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
-	if setResizeCondition(pod, &st, at.resizeRejected, now); at.resizeRejected != nil {
+	setResizeConditions(pod, &st, at.resizeRejected, resizing, now)
+	switch {
+	case at.resizeRejected != nil:
 		wake = earlierTime(wake, now.Add(resizeRetryInterval))
-	} else {
+	case !resizing:
 		setPodResources(pod, &st)
 	}
 	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
@@ -94,12 +96,13 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 }
 
 // advanceContainers computes the status of each container and the phase that follows.
-func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time) {
+// resizing means that a container stops, to restart with other resources.
+func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time, resizing bool) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
 		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
-		wake = earlierTime(wake, r.wake)
+		wake, resizing = earlierTime(wake, r.wake), resizing || r.resizing
 		return s
 	}
 	over := isOver(pod, st)
@@ -140,11 +143,11 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		if at.commands.isStopping(pod, stopDeadline(pod, now)) {
 			st.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
-			return wake
+			return wake, false
 		}
 		terminateAll(pod, st, at.commands, now, 0) // sidecars stop after the main containers
 	}
-	return wake
+	return wake, resizing
 }
 
 // isOver reports whether no container of a Pod is to run any more.
@@ -160,6 +163,8 @@ func isOver(pod *corev1.Pod, st *corev1.PodStatus) bool {
 func isUp(s corev1.ContainerStatus) bool {
 	return s.State.Running != nil && ptr.Deref(s.Started, false)
 }
+
+func isRunning(s corev1.ContainerStatus) bool { return s.State.Running != nil }
 
 // hasStartedAfter reports whether a container has started that comes after an init
 // container: as with a kubelet, the restart of a sidecar does not stop what follows.
@@ -193,14 +198,19 @@ func hasSucceeded(s corev1.ContainerStatus) bool {
 // podPhase returns the phase that follows from the statuses of the containers.
 func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	for i, s := range st.InitContainerStatuses {
-		kind := initContainerKind(&pod.Spec.InitContainers[i])
-		switch {
-		case kind == sidecar && (s.State.Running != nil || s.State.Terminated != nil), hasSucceeded(s):
-		case kind == sidecar && s.LastTerminationState.Terminated != nil: // restarts; it has been started before
-		case s.State.Terminated != nil && !shouldRestart(pod, &pod.Spec.InitContainers[i], kind, s.State.Terminated.ExitCode):
-			return corev1.PodFailed
-		default:
+		c := &pod.Spec.InitContainers[i]
+		end := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
+		switch kind := initContainerKind(c); {
+		case s.State.Running != nil && kind == sidecar:
+			if !isUp(s) && !slices.ContainsFunc(st.ContainerStatuses, isRunning) {
+				return corev1.PodPending
+			}
+		case s.State.Running != nil, end == nil:
 			return corev1.PodPending
+		case kind == sidecar, end.ExitCode == 0, end.Reason == reasonRestartingAll, shouldRestart(pod, c, kind, end.ExitCode):
+			// The main containers decide: they wait, unless they ran before all of the Pod restarted.
+		default:
+			return corev1.PodFailed
 		}
 	}
 	result := corev1.PodSucceeded

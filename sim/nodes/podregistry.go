@@ -23,7 +23,8 @@ type podEntry struct {
 	pending         bool        // a write of its status is due now or on its way
 	reportedError   string      // what was last reported to be wrong with its annotations
 	backoffs        restartBackoffs
-	described       bool // what is simulated about it has been reported
+	described       bool          // what is simulated about it has been reported
+	resize          *resizeReport // nil if no resize is on its way
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -33,6 +34,7 @@ type podUpdate struct {
 	annotationError error      // what is wrong with its annotations, if not reported before
 	rejected        *rejection // by its node as the watch knows it: check the current Node
 	simulated       string     // what is simulated about it, if not reported before
+	resize          []podEvent // about a resize, if not reported before
 }
 
 // updatePod stores the state of a Pod. With listed, the Pod comes from a list and may be
@@ -72,6 +74,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		r.updateTable(pod, at)
 		s.simulated = r.commandsOf(pod, e)
 	}
+	s.resize = e.takeResizeEvents()
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}
@@ -275,6 +278,7 @@ func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 		return at
 	}
 	at.resizeRejected = r.resizePod(pod, e)
+	e.reportResize(pod, at.resizeRejected)
 	if pod.Spec.HostNetwork {
 		at.podIPs = at.hostIPs
 		return at

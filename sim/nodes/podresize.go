@@ -42,20 +42,31 @@ func setPodResources(pod *corev1.Pod, st *corev1.PodStatus) {
 	st.Resources = &corev1.ResourceRequirements{Requests: st.AllocatedResources, Limits: resource.PodLimits(pod, resource.PodResourcesOptions{})}
 }
 
-// setResizeCondition sets or removes the condition that says that a resize is
-// pending. Upstream's kubelet defers every resize that its admission rejects.
-func setResizeCondition(pod *corev1.Pod, st *corev1.PodStatus, why *rejection, now time.Time) {
-	i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodResizePending })
+// setResizeConditions sets or removes the conditions that say that a resize is pending, or
+// that containers restart for it. Upstream's kubelet defers every resize that its admission
+// rejects.
+func setResizeConditions(pod *corev1.Pod, st *corev1.PodStatus, why *rejection, inProgress bool, now time.Time) {
+	reason, message := "", ""
+	if why != nil {
+		reason, message = corev1.PodReasonDeferred, why.message
+	}
+	setResizeCondition(pod, st, corev1.PodResizePending, why != nil, reason, message, now)
+	setResizeCondition(pod, st, corev1.PodResizeInProgress, inProgress, "", "", now)
+}
+
+// setResizeCondition sets or removes a condition.
+func setResizeCondition(pod *corev1.Pod, st *corev1.PodStatus, kind corev1.PodConditionType, holds bool, reason, message string, now time.Time) {
+	i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind })
 	switch {
-	case why == nil && i >= 0:
+	case !holds && i >= 0:
 		st.Conditions = slices.Delete(st.Conditions, i, i+1)
-	case why == nil:
+	case !holds:
 	case i < 0:
 		st.Conditions = append(st.Conditions, corev1.PodCondition{
-			Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred, Message: why.message,
+			Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message,
 			ObservedGeneration: pod.Generation, LastTransitionTime: metav1.NewTime(now),
 		})
 	default:
-		st.Conditions[i].Message, st.Conditions[i].ObservedGeneration = why.message, pod.Generation
+		st.Conditions[i].Message, st.Conditions[i].ObservedGeneration = message, pod.Generation
 	}
 }

@@ -48,10 +48,7 @@ func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, n
 			removeForRestart(&list[i])
 		}
 	}
-	st.Phase = corev1.PodPending
-	if len(pod.Spec.InitContainers) == 0 {
-		st.Phase = corev1.PodRunning
-	}
+	st.Phase = podPhase(pod, st)
 	setConditions(pod, st, now)
 }
 

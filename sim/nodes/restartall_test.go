@@ -29,8 +29,8 @@ func TestRestartAllContainers(t *testing.T) {
 		"0s Pending, i: runs, s: PodInitializing, a: PodInitializing, b: PodInitializing",
 		"0s Running, ready, i: exit 0, s: runs, a: runs, b: runs",
 		"5s Running, i: exit 0, s: runs, a: exit 42, b: runs",
-		"5s Pending, i: RestartingAllContainers #1, s: RestartingAllContainers #1, a: RestartingAllContainers #1, b: RestartingAllContainers #1",
-		"5s Pending, i: RestartingAllContainers #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
+		"5s Running, i: RestartingAllContainers #1, s: RestartingAllContainers #1, a: RestartingAllContainers #1, b: RestartingAllContainers #1",
+		"5s Running, i: RestartingAllContainers #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
 		"7s Pending, i: runs #1, s: PodInitializing #1, a: PodInitializing #1, b: PodInitializing #1",
 		"7s Running, ready, i: exit 0 #1, s: runs #1, a: runs #1, b: runs #1",
 	}

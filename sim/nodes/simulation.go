@@ -74,12 +74,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 		getNode: func(ctx context.Context, name string) (*corev1.Node, error) {
 			return client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		},
-		recordWarning: func(pod *corev1.Pod, reason, message string) {
-			s.recorder.Event(pod, corev1.EventTypeWarning, reason, message)
-		},
-		recordNormal: func(pod *corev1.Pod, reason, message string) {
-			s.recorder.Event(pod, corev1.EventTypeNormal, reason, message)
-		},
+		record: s.recordPodEvent,
 	}
 	s.startCommands()
 	if err := s.startKwok(); err != nil {
@@ -123,6 +118,14 @@ func (s *simulation) stop() {
 			return
 		}
 	}
+}
+
+func (s *simulation) recordPodEvent(pod *corev1.Pod, event podEvent) {
+	kind := corev1.EventTypeNormal
+	if event.warning {
+		kind = corev1.EventTypeWarning
+	}
+	s.recorder.Event(eventObject(pod, event.container), kind, event.reason, event.message)
 }
 
 // startKwok starts the controllers that play stages.

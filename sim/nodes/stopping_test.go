@@ -57,10 +57,22 @@ func play(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}, no
 }
 
 // awaitUp waits until a command has set its trap.
-func awaitUp(pod *corev1.Pod, at placement, name string) {
-	log := at.commands.runtime.Log(pod.UID, name, 0)
+func awaitUp(pod *corev1.Pod, at placement, name string) { awaitLog(pod, at, name, 0) }
+
+// awaitLog waits until a run has written something.
+func awaitLog(pod *corev1.Pod, at placement, name string, run int32) {
+	log := at.commands.runtime.Log(pod.UID, name, run)
 	for lines, _, changed := log.Read(0); len(lines) == 0; lines, _, changed = log.Read(0) {
 		<-changed
+	}
+}
+
+// touch creates a file in the newest run of a Pod's first container.
+func touch(t *testing.T, pod *corev1.Pod, at placement, file string) {
+	t.Helper()
+	s := pod.Status.ContainerStatuses[0]
+	if err := at.commands.runtime.Exec(t.Context(), pod, s.Name, s.RestartCount, []string{"touch", file}, container.Streams{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,7 +1,8 @@
 // Package podconfig computes what a kubelet makes of the spec of a Pod before it
 // starts a container: the environment, the command, and the files of volumes. It
 // imports upstream's own functions wherever the kubelet exports them, and reads
-// objects through a Source. It starts nothing and writes nothing.
+// objects through a Source. It starts nothing, and writes nothing but a temporary file for
+// an upstream function that can only read one.
 package podconfig
 
 import (
@@ -21,6 +22,8 @@ type Source interface {
 	Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error)
 	// TrustBundle returns the certificates of a ClusterTrustBundle projection.
 	TrustBundle(ctx context.Context, projection *corev1.ClusterTrustBundleProjection) ([]byte, error)
+	// File returns the content of a file in a volume of a Pod, unless it is longer than limit.
+	File(ctx context.Context, pod *corev1.Pod, volume, path string, limit int64) ([]byte, error)
 	// Allocatable returns the allocatable resources of a node.
 	Allocatable(ctx context.Context, node string) (corev1.ResourceList, error)
 }

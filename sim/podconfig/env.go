@@ -175,7 +175,7 @@ func (e *environment) resolve(ctx context.Context, source *corev1.EnvVarSource) 
 		}
 		return string(value), ok, nil
 	case source.FileKeyRef != nil:
-		return "", false, fmt.Errorf("cannot read variable %q from volume %q: fileKeyRef is not simulated", source.FileKeyRef.Key, source.FileKeyRef.VolumeName)
+		return e.fileValue(ctx, source.FileKeyRef)
 	}
 	return "", true, nil
 }

@@ -2,6 +2,8 @@ package podconfig
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +52,18 @@ func (fakeSource) Token(_ context.Context, namespace, account string, r *authent
 
 func (fakeSource) TrustBundle(context.Context, *corev1.ClusterTrustBundleProjection) ([]byte, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("clustertrustbundles"), "t")
+}
+
+func (fakeSource) File(_ context.Context, _ *corev1.Pod, volume, path string, _ int64) ([]byte, error) {
+	data, ok := map[string]string{
+		"v/good": "# comment\nA='1'\n B='two\nlines' # and a comment\nEMPTY=''\n",
+		"v/bad":  "A=1\n",
+		"v/long": "A='" + strings.Repeat("x", 70<<10) + "'\n",
+	}[volume+"/"+path]
+	if !ok {
+		return nil, fmt.Errorf("open %s: %w", path, fs.ErrNotExist)
+	}
+	return []byte(data), nil
 }
 
 func (fakeSource) Allocatable(context.Context, string) (corev1.ResourceList, error) {

@@ -129,6 +129,12 @@ func (t Table) Get(port int, path string) (status int, body string) {
 	return http.StatusNotFound, "404 page not found\n"
 }
 
+// Status returns the status for a path; false if the table lacks it.
+func (t Table) Status(port int, path string) (int, bool) {
+	r, ok := t.find(port, path)
+	return r.status, ok
+}
+
 // Handler serves a port. The table is read for each request.
 func Handler(port int, table func() Table) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -320,6 +321,28 @@ func (t *tree) readDir(c *cred, name string) ([]fileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	infos, err := at.entries(c)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.RLock()
+	mounts := t.mounts
+	t.mu.RUnlock()
+	if len(mounts) == 0 {
+		return infos, nil
+	}
+	for i, info := range infos {
+		if m, ok := mounts[path.Join(at.path, info.name)]; ok {
+			m.dir.mu.RLock()
+			infos[i] = m.node.info(info.name)
+			m.dir.mu.RUnlock()
+		}
+	}
+	return infos, nil
+}
+
+// entries returns what a directory contains, without what is mounted in it.
+func (at place) entries(c *cred) ([]fileInfo, error) {
 	at.dir.mu.RLock()
 	defer at.dir.mu.RUnlock()
 	if !at.node.isDir() {

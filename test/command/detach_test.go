@@ -4,7 +4,11 @@ package command_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,6 +20,7 @@ import (
 // listedPlane is the part of "list -o json" that the tests check.
 type listedPlane struct {
 	Name, State, URL string
+	DataDir          string
 	PID              int
 	Bytes            int64
 }
@@ -105,7 +110,14 @@ func TestDetached(t *testing.T) {
 	stdout, _ = u.mustRun(t, "down", "demo")
 	requireText(t, stdout, "demo was not running")
 
+	removeDefault := u.addStopped(t, p.DataDir, "default")
+	stdout, _ = u.mustRun(t, "logs")
+	requireText(t, stdout, "the last line of default")
 	u.upDetached(t, "--name", "demo")
+	if stdout, _ = u.mustRun(t, "logs"); strings.Contains(stdout, "the last line of default") { // of the only one that is running
+		t.Errorf("logs prints that of the stopped default one:\n%s", stdout)
+	}
+	removeDefault()
 	p = u.requireOnly(t, "demo", "running")
 	if err := syscall.Kill(p.PID, syscall.SIGQUIT); err != nil { // the Go runtime crashes
 		t.Fatal(err)
@@ -127,6 +139,28 @@ func TestDetached(t *testing.T) {
 	u.mustRun(t, "delete", "demo", "--force")
 	if list := u.list(t); len(list) > 0 {
 		t.Errorf("after delete: %+v", list)
+	}
+}
+
+// addStopped adds a stopped control plane, a copy of another one.
+func (u user) addStopped(t *testing.T, dir, name string) (remove func()) {
+	t.Helper()
+	added := filepath.Join(filepath.Dir(dir), name)
+	if err := os.CopyFS(added, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.OpenFile(filepath.Join(added, "ctrlplane.log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintln(log, "the last line of "+name)
+	if err := errors.Join(err, log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.RemoveAll(added); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

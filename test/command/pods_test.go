@@ -177,6 +177,14 @@ func TestKubectlPods(t *testing.T) {
 			t.Errorf("copied back: %q, %v", got, err)
 		}
 	})
+	t.Run("hostile archives", func(t *testing.T) { testHostileCopy(t, dir) })
+	t.Run("programs that are not known", func(t *testing.T) {
+		expect(t, "nothing runs in it: the program of its image nginx is not simulated. To run a shell script instead, set the annotation ctrlplane.local/run of its Pod", "logs server")
+		kubectl(t, "run", "app", "--image=python", "--command", "--", "python3", "app.py")
+		expect(t, "condition met", "wait pod/app --for=condition=Ready --timeout=60s")
+		expect(t, "nothing runs in it: its program python3 is not simulated.", "logs app")
+		expect(t, "container app needs python3, which is not simulated", "describe pod app")
+	})
 	t.Run("a token", func(t *testing.T) {
 		token := kubectl(t, "exec", "server", "--", "cat", "/var/run/secrets/kubernetes.io/serviceaccount/token")
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}

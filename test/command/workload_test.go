@@ -45,7 +45,7 @@ func TestKubectlRollout(t *testing.T) {
 		{"wait deployment/web --for=jsonpath={.status.readyReplicas}=6 --timeout=60s", "condition met"},
 		{"create job once --image=registry.invalid/job", "created"},
 		{"wait job/once --for=condition=Complete --timeout=60s", "condition met"},
-		{"logs job/once", "Nothing runs in it"},
+		{"logs job/once", "the program of its image registry.invalid/job is not simulated"},
 		{"top pods -l app=web", "web-"},
 		{"delete deployment web --cascade=foreground --timeout=60s", "deleted"},
 		{"wait pod -l app=web --for=delete --timeout=60s", ""},

@@ -40,6 +40,7 @@ func workloadParts() []workloadPart {
 		idle(0), idle(1), idle(10), idle(100), idle(manyNodes),
 		{"burst", 100, measureBurstOnNodes},
 		{"many", manyNodes, measureManyPods},
+		{"informers", 0, measureInformers},
 	}
 }
 
@@ -67,6 +68,11 @@ func workloadRows() []workloadRow {
 				workloadRow{"many/rss", "– idle memory after that, RSS", "MiB"},
 				workloadRow{"many/cpuIdle", "– idle CPU after that", "% of a core"},
 				workloadRow{"many/deleted", fmt.Sprintf("%d Pods deleted", manyPods), "s"})
+		case "informers":
+			rows = append(rows,
+				workloadRow{"informers/seen", fmt.Sprintf("%d updates of Pods, seen by %d informers with a label selector", informerUpdates, informerCount), "s"},
+				workloadRow{"informers/cpu", "– CPU until then", "s"},
+				workloadRow{"informers/rss", "– RSS then", "MiB"})
 		default:
 			rows = append(rows,
 				workloadRow{p.name + "/cpuIdle", fmt.Sprintf("idle CPU with %s", countNodes(p.nodes)), "% of a core"},
@@ -223,8 +229,12 @@ func (o options) checkWorkloadSelection() error {
 }
 
 func describeWorkload(part string, got map[string]float64) string {
+	return describeRows(workloadRows(), part, got)
+}
+
+func describeRows(rows []workloadRow, part string, got map[string]float64) string {
 	var list []string
-	for _, row := range workloadRows() {
+	for _, row := range rows {
 		if key, ok := strings.CutPrefix(row.key, part+"/"); ok {
 			if value, ok := got[key]; ok {
 				list = append(list, fmt.Sprintf("%s %s %s", row.label, formatFigure(value), row.unit))
@@ -257,17 +267,20 @@ func formatWorkloads(o options, contestants []workloadContestant, values workloa
 			rows = append(rows, text)
 		}
 	}
-	noun := "runs"
-	if o.runs == 1 {
-		noun = "run"
-	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nMedian (min–max) of %d %s, in turn, none discarded; ratios run by run. %d clients create the nodes and the Pods by the API, the scheduler places the Pods, and a watch counts what is Ready. Idle is the second half of %v after that.\n\n%s",
-		describeMachine(), o.runs, noun, parallelClients, o.idle.Round(time.Second), markdownTable(header, rows))
+	fmt.Fprintf(&b, "%s\n\nMedian (min–max) of %s, in turn, none discarded; ratios run by run. %d clients create the nodes and the Pods by the API, the scheduler places the Pods, and a watch counts what is Ready. Idle is the second half of %v after that.\n\n%s",
+		describeMachine(), countRuns(o.runs), parallelClients, o.idle.Round(time.Second), markdownTable(header, rows))
 	for _, c := range contestants {
 		fmt.Fprintf(&b, "- %s: %s\n", c.name, c.description)
 	}
 	return b.String() + "- " + kwokTargets + "\n"
+}
+
+func countRuns(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
 }
 
 // describeMachine says how busy the machine is: figures of a busy one are not comparable.

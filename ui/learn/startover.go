@@ -50,7 +50,7 @@ func (r *runner) confirmStartOver(ctx context.Context) error {
 	r.printf("\n%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", r.renderInline("The namespace `"+r.shell.namespace+
 		"` was deleted, and with it everything that you and the lesson have created there.")))
 	for {
-		line, err := r.readLine(ctx, r.faint(`Press Enter to create it again and to go back to the beginning of this step, or type "quit" to leave: `))
+		line, err := r.readLine(ctx, r.faint(`Press Enter to create it again and repeat this step, or type "quit" to leave: `))
 		switch {
 		case err != nil:
 			return err

@@ -196,8 +196,16 @@ func TestSortsByWhatPeopleKnow(t *testing.T) {
 	s := idleSnapshot()
 	s.Queues = append(s.Queues, observe.Queue{Controller: "kube-apiserver", Name: "crdEstablishing", AddRate: 1, DoneRate: 1})
 	s.Controllers = append(s.Controllers, observe.Controller{Name: "kube-apiserver"})
+	for i := range s.Queues { // at the heartbeat of a node
+		switch q := &s.Queues[i]; q.Name {
+		case "ttl-after-finished", "resourcequota", "garbage_collector_graph_changes":
+			q.Peak, q.AddRate, q.DoneRate = 1, 0.2, 0.2
+		}
+	}
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "operator/site", State: stateRunning})
+	s.Queues = append(s.Queues, observe.Queue{Controller: "operator/site", Name: "site"})
 	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 80, 24)
-	if got := firstRows(m, 3); got[0] != "deployment" || got[1] != "replicaset" || got[2] != "statefulset" {
+	if got := firstRows(m, 4); got[0] != "site" || got[1] != "deployment" || got[2] != "replicaset" || got[3] != "statefulset" {
 		t.Errorf("idle: %v", got)
 	}
 	if slices.Contains(firstRows(m, len(m.rows)), "crdEstablishing") {

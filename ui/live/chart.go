@@ -32,8 +32,8 @@ func (t *theme) depthBar(depth, peak, scale int64, w int) line {
 	}
 	full, marked := cells(depth), cells(max(peak, depth))
 	return line{
-		{strings.Repeat(t.pickGlyph("█", "#"), full), accent},
-		{strings.Repeat(t.pickGlyph("░", "-"), marked-full), caution},
+		{strings.Repeat(t.pickGlyph("█", "#"), full), barFill},
+		{strings.Repeat(t.pickGlyph("░", "-"), marked-full), barPeak},
 		{spaces(w - marked), plain},
 	}
 }

@@ -57,14 +57,10 @@ func (m model) moveCursor(a action) model {
 
 // openSelected opens the controller or object of the line under the cursor.
 func (m model) openSelected() model {
-	a := m.screenAreas()
+	s, a := m.currentScreen(), m.screenAreas()
 	if a.tooSmall {
 		return m
 	}
-	if m.currentScreen().focus == upperPane {
-		m = m.pickRow()
-	}
-	s := m.currentScreen()
 	if s.focus == feedPane && m.showsOutput() {
 		return m // a line of the output does not name an object
 	}

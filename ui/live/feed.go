@@ -152,12 +152,13 @@ func (m model) entryLine(e feedEntry, w int) line {
 
 // itemLine draws time, mark, controller, verb, subject, status, duration and note.
 func (m model) itemLine(i feedItem, w int) line {
+	i.note = essence(i.note) // the object is in the subject
 	tail := m.theme.ellipsis()
 	stamp := "15:04:05.000"
 	if w < 72 {
 		stamp = "15:04:05"
 	}
-	who := min(max(w/6, 13), 24)
+	who := min(max(w/5-2, 13), 23)
 	l := line{
 		{i.at.In(m.zone).Format(stamp) + " ", faint},
 		{alignLeft(i.mark, 1, tail) + " ", i.textStyle()},
@@ -167,7 +168,10 @@ func (m model) itemLine(i feedItem, w int) line {
 	}
 	l = append(l, span{alignLeft(i.verb, 6, tail) + "  ", i.verbStyle})
 	room := w - l.width()
-	ending := alignRight(i.status, 5, tail) + " " + alignRight(m.formatTook(i.took), 6, tail)
+	ending := alignRight(i.status, 5, tail)
+	if w >= 90 { // in less, what matters is cut for it
+		ending += " " + alignRight(m.formatTook(i.took), 6, tail)
+	}
 	if i.status == "" && i.took == 0 { // no columns to align
 		return append(l, span{i.subject, i.textStyle()}).withNote(i.note)
 	}

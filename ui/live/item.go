@@ -124,11 +124,13 @@ func (i *feedItem) setKubernetesEvent(e *observe.KubernetesEvent) {
 func (i *feedItem) setSync(e *observe.Synced) {
 	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "sync", accent
 	i.subject, i.took = formatKey(e.Key, e.KeyBasis), e.Took
-	if q := words.OneLine(e.Queue); q != i.controller {
+	if q := ui.ShortQueue(i.controller, words.OneLine(e.Queue)); q != "" {
 		i.subject = q + ": " + i.subject
 	}
 	i.note = words.OneLine(e.Error)
 	switch {
+	case isConflict(e.Error) && e.Retried:
+		i.mark, i.status = markConflict, "retry"
 	case e.Error != "":
 		i.mark, i.status = markBad, "fail"
 	case e.Failed():
@@ -155,7 +157,7 @@ func (i *feedItem) setLog(e *observe.Logged) {
 	}
 	var b strings.Builder
 	b.WriteString(words.OneLine(e.Message))
-	for _, a := range e.Attrs {
+	for _, a := range ui.ShownAttrs(e) {
 		b.WriteString(" " + words.OneLine(a.Key) + "=" + words.OneLine(a.Value))
 	}
 	i.subject = b.String()

@@ -226,7 +226,7 @@ func TestBackStack(t *testing.T) {
 // TestCursor stays on the first row until it is moved or used; then it follows its row.
 func TestCursor(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
-	start := newTestModel(t, Options{Source: source}, 100, 30)
+	start := newTestModel(t, Options{Source: &intervenableSource{fixedSource: source}}, 100, 30)
 	if got := start.selectedController(); got != "deployment-controller" {
 		t.Fatalf("the cursor is on %s", got)
 	}
@@ -234,10 +234,10 @@ func TestCursor(t *testing.T) {
 		keys []string
 		want string
 	}{
-		"not moved":       {nil, "replicaset-controller"},
-		"moved":           {[]string{"j", "k"}, "deployment-controller"},
-		"to the top":      {[]string{"j", "g"}, "replicaset-controller"},
-		"a page was open": {[]string{"enter", "esc"}, "deployment-controller"},
+		"not moved":  {nil, "replicaset-controller"},
+		"moved":      {[]string{"j", "k"}, "deployment-controller"},
+		"to the top": {[]string{"j", "g"}, "replicaset-controller"},
+		"paused":     {[]string{"p"}, "deployment-controller"},
 	} {
 		source.snapshot = idleSnapshot()
 		m := pressKeys(t, start, c.keys...)
@@ -245,6 +245,19 @@ func TestCursor(t *testing.T) {
 		if got := pullOnce(t, m).selectedController(); got != c.want {
 			t.Errorf("%s: the cursor is on %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestRowsAboveAreCounted has the title say that the cursor, which follows its row, has
+// moved others off the screen.
+func TestRowsAboveAreCounted(t *testing.T) {
+	source := &fixedSource{snapshot: idleSnapshot()}
+	m := pressKeys(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 30), "G")
+	if got := m.View().Content; !strings.Contains(got, "0 of 23 busy, 9 above") {
+		t.Errorf("the rows above are not counted:\n%s", got)
+	}
+	if got := pressKeys(t, m, "g").View().Content; strings.Contains(got, "above") {
+		t.Errorf("g does not go to the top:\n%s", got)
 	}
 }
 

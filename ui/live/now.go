@@ -27,8 +27,9 @@ func (m model) nowText(r row) (string, style) {
 	case stateOff:
 		return cmp.Or(reason, "off"), caution
 	}
-	if f, ok := r.failingKey(); ok {
-		return m.failingText(f)
+	failing, fails := r.failingKey()
+	if fails && !isConflict(failing.Error) {
+		return failingText(failing), bad
 	}
 	running := r.runningSyncs()
 	if q := r.queue; q != nil && q.Parked && q.Depth > 0 {
@@ -37,6 +38,8 @@ func (m model) nowText(r row) (string, style) {
 	switch {
 	case len(running) > 0:
 		return m.runningText(running, r.inFlight())
+	case fails:
+		return "conflict, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
 	case reason != "":
 		return reason, caution
 	case c.State != stateRunning && c.State != "":
@@ -62,33 +65,41 @@ func (m model) pausedText(controller, reason string) string {
 	return "paused"
 }
 
-// failingKey returns the newest failing key of the row's queue.
-func (r row) failingKey() (observe.FailingKey, bool) {
+// failingKey returns the newest failing key of the row's queue: of one that does not only
+// conflict, if there is any.
+func (r row) failingKey() (found observe.FailingKey, ok bool) {
 	for _, f := range r.info.Failing {
-		if r.queue == nil || f.Queue == r.queue.Name {
+		if r.queue != nil && f.Queue != r.queue.Name {
+			continue
+		}
+		if !isConflict(f.Error) {
 			return f, true
 		}
+		if !ok {
+			found, ok = f, true
+		}
 	}
-	return observe.FailingKey{}, false
+	return found, ok
 }
 
-// failingText describes a failing key. A conflict is normal: the controller tries again.
-func (m model) failingText(f observe.FailingKey) (string, style) {
+// failingText says first what is wrong: the key may be long.
+func failingText(f observe.FailingKey) string {
 	key := formatKey(f.Key, f.KeyBasis)
-	if isConflict(f.Error) {
-		return key + " conflicts, tries again", caution
+	if f.Error == "" {
+		return "fails: " + key
 	}
-	return joinReason(key+" fails", essence(words.OneLine(f.Error))), bad
+	return "fails: " + essence(words.OneLine(f.Error)) + " (" + key + ")"
 }
 
 // aboutObject is how errors of the API server begin: deployments.apps "shop" is …
-var aboutObject = regexp.MustCompile(`^[a-z0-9.-]+ "[^"]*" (is )?`)
+var aboutObject = regexp.MustCompile(`^(Operation cannot be fulfilled on )?[a-z0-9.-]+ "[^"]*":? (is )?`)
 
 // essence returns an error without the object that it is about, so that little room is
 // enough to say what is wrong: "forbidden: …".
 func essence(err string) string { return strings.TrimPrefix(err, aboutObject.FindString(err)) }
 
 // isConflict reports whether an error is upstream's for an object that had been modified.
+// That is normal: the controller tries again.
 func isConflict(err string) bool { return strings.Contains(err, "the object has been modified") }
 
 // runningSyncs returns the syncs in flight of the row's queue.
@@ -107,7 +118,7 @@ func (m model) runningText(running []observe.RunningSync, inFlight int64) (strin
 		text = fmt.Sprintf("%s +%d", text, more)
 	}
 	if running[0].Waits {
-		return m.theme.pickGlyph("⏸ ", "waits ") + text, caution
+		return m.theme.pickGlyph("‖ ", "waits ") + text, caution
 	}
 	return text, accent
 }

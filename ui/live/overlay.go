@@ -159,7 +159,7 @@ func (m model) markLines() []line {
 		explain("", "Busiest first, until you sort by a column."),
 		explain("", "Rows keep their places for 2 s."),
 		explain("", "The cursor stays on the first row; once you"),
-		explain("", "move or use it, it follows its controller."),
+		explain("", "move it, it follows its row, until g."),
 		nil,
 		styledLine(" Mouse", strong),
 		explain("", "Scroll with the wheel. Click a heading to"),

@@ -290,7 +290,7 @@ func (m model) editTime(msg tea.KeyPressMsg) model {
 // pastLine says in the header that this is the past, and when.
 func (m model) pastLine() line {
 	p := m.past
-	mark := m.theme.pickGlyph("⏸", "paused")
+	mark := m.theme.pickGlyph("‖", "paused")
 	if p.Playing {
 		mark = m.theme.pickGlyph("▶", "playing") + " " + p.Speed() + m.theme.pickGlyph("×", "x")
 	}

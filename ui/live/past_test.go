@@ -274,7 +274,7 @@ func TestLookBack(t *testing.T) {
 		if diff := cmp.Diff(live[len(list)-1-back], withoutPast(m)); diff != "" {
 			t.Fatalf("%d s ago (-live +past):\n%s", back, diff)
 		}
-		if got := m.View().Content; !strings.Contains(got, fmt.Sprintf("PAST ⏸ 12:00:%02d.0 0:%02d ago", 11-back, back)) {
+		if got := m.View().Content; !strings.Contains(got, fmt.Sprintf("PAST ‖ 12:00:%02d.0 0:%02d ago", 11-back, back)) {
 			t.Errorf("the header does not say that this is %d s ago:\n%s", back, got)
 		}
 	}

@@ -60,19 +60,24 @@ func (r row) peak() int64 {
 }
 
 // loadLevel returns a coarse load, so that rows do not swap places for a single key.
-func (r row) loadLevel() int {
-	load := r.peak() + max(0, r.inFlight())
-	if r.queue != nil && load == 0 {
-		load = int64(max(0, r.queue.DoneRate))
+func (r row) loadLevel() int { return bits.Len64(uint64(r.peak() + max(0, r.inFlight()))) }
+
+// pastLevel returns the same for keys that are done.
+func (r row) pastLevel() int {
+	if r.queue == nil {
+		return 0
 	}
-	return bits.Len64(uint64(load))
+	return bits.Len64(uint64(max(0, r.queue.DoneRate)))
 }
 
-// isBusy reports whether the row belongs to the top of the table. A single key of a
-// controller that few people know does not count.
+// isBusy reports whether the row belongs to the top of the table. A single key counts only
+// for controllers of what users create: others have one at each heartbeat of a node.
 func (r row) isBusy() bool {
 	level := r.loadLevel()
-	return level > 1 || level == 1 && (r.familiarity() < unfamiliar || r.state == "")
+	if level == 0 {
+		level = r.pastLevel()
+	}
+	return level > 1 || level == 1 && (r.familiarity() < housekeeping || r.state == "")
 }
 
 // isWorking reports whether the row is busy now, not only lately.
@@ -85,7 +90,8 @@ func (r row) isParked() bool { return r.queue != nil && r.queue.Parked && r.queu
 
 func (r row) familiarity() int { return ui.Familiarity(r.controller) }
 
-var unfamiliar = ui.Familiarity("")
+// housekeeping is the first of the controllers for which a single key says nothing.
+var housekeeping = ui.Familiarity("service-lb-controller")
 
 // groupRank returns the position of the row's group in the default order.
 func (r row) groupRank() int {
@@ -101,8 +107,10 @@ func (r row) groupRank() int {
 }
 
 func compareActivity(a, b row) int {
-	return cmp.Or(cmp.Compare(a.groupRank(), b.groupRank()), -cmp.Compare(a.loadLevel(), b.loadLevel()),
-		cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
+	if rank := cmp.Compare(a.groupRank(), b.groupRank()); rank != 0 || !a.isBusy() {
+		return cmp.Or(rank, cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
+	}
+	return cmp.Or(-cmp.Compare(a.loadLevel(), b.loadLevel()), -cmp.Compare(a.pastLevel(), b.pastLevel()), cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
 }
 
 func compareName(a, b row) int {

@@ -20,14 +20,14 @@ func (m model) tableLines(w, h int) []string {
 	s := m.currentScreen()
 	focused := s.focus == upperPane
 	shown := m.placedColumns()
+	l := s.view.clampToList(len(m.rows), h-2)
 	lines := []string{
-		m.titleLine("Controllers", m.tableState(), focused, w),
+		m.titleLine("Controllers", m.tableState(l.top), focused, w),
 		m.theme.renderLine(m.headingLine(shown), w, false),
 	}
 	if len(m.rows) == 0 {
 		return append(lines, m.theme.renderLine(styledLine("  "+m.emptyTableText(), faint), w, false))
 	}
-	l := s.view.clampToList(len(m.rows), h-2)
 	for i := l.top; i < len(m.rows) && i < l.top+h-2; i++ {
 		selected := focused && i == l.cursor
 		lines = append(lines, m.theme.renderLine(m.rowLine(m.rows[i], shown, selected), w, selected))
@@ -35,8 +35,9 @@ func (m model) tableLines(w, h int) []string {
 	return lines
 }
 
-// tableState returns the status text in the title of the table.
-func (m model) tableState() string {
+// tableState returns the status text in the title of the table, of which some rows are above
+// those that are shown.
+func (m model) tableState(above int) string {
 	if !m.hasSnapshot {
 		return ""
 	}
@@ -49,6 +50,9 @@ func (m model) tableState() string {
 	}
 	if m.totals.failed > 0 {
 		state += fmt.Sprintf(", %d failed", m.totals.failed)
+	}
+	if above > 0 {
+		state += fmt.Sprintf(", %d above", above)
 	}
 	f := m.screens[0].filter
 	switch {

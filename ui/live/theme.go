@@ -23,6 +23,8 @@ const (
 	accent           // activity
 	deletion         // deletions
 	highlight        // focus, keys
+	barFill          // the depth of a queue, as a bar
+	barPeak          // its peak
 	styleCount       // number of styles
 )
 
@@ -62,6 +64,9 @@ func (o themeOptions) build() *theme {
 			look = lipgloss.NewStyle()
 		}
 		t.selOn[i], t.selOff[i] = splitStyle(selection(look))
+		if t.isSolid(style(i)) {
+			t.selOn[i], t.selOff[i] = t.on[i], t.off[i]
+		}
 	}
 	return t
 }
@@ -75,6 +80,7 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 		return [styleCount]lipgloss.Style{
 			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base, bad: base.Bold(true).Underline(true),
 			caution: base.Underline(true), accent: base, deletion: base, highlight: base.Bold(true),
+			barFill: base, barPeak: base,
 		}, reversed
 	case o.basic:
 		blue := lipgloss.Cyan
@@ -85,6 +91,7 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base.Foreground(lipgloss.Green),
 			bad: base.Foreground(lipgloss.Red).Bold(true), caution: base.Foreground(lipgloss.Yellow), accent: base.Foreground(blue),
 			deletion: base.Foreground(lipgloss.Magenta), highlight: base.Foreground(blue).Bold(true),
+			barFill: base.Foreground(blue), barPeak: base.Foreground(lipgloss.Yellow),
 		}, reversed
 	}
 	pick := lipgloss.LightDark(o.dark)
@@ -99,12 +106,20 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 			accent:    base.Foreground(shade("25", "80")),
 			deletion:  base.Foreground(shade("90", "176")),
 			highlight: base.Foreground(shade("25", "80")).Bold(true),
+			barFill:   base.Foreground(shade("25", "80")),
+			barPeak:   base.Foreground(shade("130", "221")),
 		}, func(look lipgloss.Style) lipgloss.Style {
 			return look.Background(shade("254", "237"))
 		}
 }
 
 type colour = color.Color
+
+// isSolid reports whether a style keeps its look in a selected line: in reversed video a bar
+// would be a hole. Without colours it has to be one.
+func (o themeOptions) isSolid(st style) bool {
+	return o.basic && !o.mono && (st == barFill || st == barPeak)
+}
 
 // splitStyle returns the escapes that a style writes before and after text.
 func splitStyle(s lipgloss.Style) (on, off string) {
@@ -123,7 +138,8 @@ func (t *theme) renderLine(l line, w int, selected bool) string {
 	var b, run strings.Builder
 	for i := 0; i < len(l); {
 		st := l[i].style
-		for ; i < len(l) && (l[i].style == st || isBlank(l[i].text)); i++ { // blanks look the same in all styles
+		mixes := !selected || !t.isSolid(st) // blanks look the same in all other styles
+		for ; i < len(l) && (l[i].style == st || mixes && isBlank(l[i].text)); i++ {
 			run.WriteString(l[i].text)
 		}
 		s := run.String()

@@ -1,0 +1,47 @@
+package nodes
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
+)
+
+// restartsToResize reports whether a running container has to restart to get the resources
+// that its spec asks for now. The kubelet's function needs its runtime.
+func restartsToResize(c *corev1.Container, s corev1.ContainerStatus) bool {
+	if s.State.Running == nil || s.Resources == nil {
+		return false
+	}
+	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
+		return p.RestartPolicy == corev1.RestartContainer &&
+			(differs(c.Resources.Requests, s.Resources.Requests, p.ResourceName) || differs(c.Resources.Limits, s.Resources.Limits, p.ResourceName))
+	})
+}
+
+func differs(a, b corev1.ResourceList, name corev1.ResourceName) bool {
+	return a.Name(name, "").Cmp(*b.Name(name, "")) != 0
+}
+
+// restartToResize stops a running container, and starts it again once it has ended. As with
+// a kubelet, neither its restart policy nor a backoff matters.
+func (r *containerRun) restartToResize(s corev1.ContainerStatus, command container.State, decides bool) corev1.ContainerStatus {
+	if r.commands.mayStart {
+		r.commands.runtime.Replace(r.pod, r.container.Name, s.RestartCount)
+	}
+	end := container.State{ExitCode: sigtermExitCode, FinishedAt: r.now}
+	switch {
+	case !decides:
+	case command.Phase < container.Ended:
+		r.resizing = true
+		return s
+	default:
+		end = command
+	}
+	s = terminatedStatus(s, end)
+	last := s.State.Terminated
+	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
+	r.backoffs.reset(r.container.Name, s.RestartCount)
+	return r.restartContainer(s, last)
+}

@@ -1,0 +1,193 @@
+package nodes
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+)
+
+// resizable gives the main container of a Pod resources. A resize of memory restarts it.
+func resizable(p *corev1.Pod) {
+	c := &p.Spec.Containers[0]
+	c.Resources = resources("100m", "64Mi")
+	c.ResizePolicy = []corev1.ContainerResizePolicy{
+		{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired},
+		{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer},
+	}
+}
+
+func resources(cpu, memory string) corev1.ResourceRequirements {
+	limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	return corev1.ResourceRequirements{Requests: limits, Limits: limits}
+}
+
+// resize changes the resources of the main container of a Pod, as a client does.
+func resize(p *corev1.Pod, cpu, memory string) {
+	p.Generation++
+	p.Spec.Containers[0].Resources = resources(cpu, memory)
+}
+
+// TestResizeRestartsContainer resizes a container whose resizePolicy asks for a restart
+// when its memory changes.
+func TestResizeRestartsContainer(t *testing.T) {
+	for name, c := range map[string]struct {
+		cpu, memory string
+		want        []string
+	}{
+		"cpu":         {"200m", "64Mi", []string{"0s Running, ready, a: runs", "rests"}},
+		"memory":      {"100m", "128Mi", []string{"0s Running, ready, a: runs #1", "rests"}},
+		"both":        {"200m", "32Mi", []string{"0s Running, ready, a: runs #1", "rests"}},
+		"same amount": {"0.1", "65536Ki", []string{"0s Running, ready, a: runs", "rests"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := testPod(resizable)
+			timeline(pod, testPlacement, 9)
+			resize(pod, c.cpu, c.memory)
+			if diff := cmp.Diff(c.want, timeline(pod, testPlacement, 9)); diff != "" {
+				t.Error(diff)
+			}
+			s := pod.Status.ContainerStatuses[0]
+			if got := s.Resources.Limits; got.Cpu().String() != resourceString(c.cpu) || got.Memory().Cmp(resource.MustParse(c.memory)) != 0 {
+				t.Errorf("resources after the resize: %v", got)
+			}
+			if end := s.LastTerminationState.Terminated; (end != nil) != (s.RestartCount > 0) || end != nil && end.ExitCode != sigtermExitCode {
+				t.Errorf("last state after %d restarts: %+v", s.RestartCount, end)
+			}
+		})
+	}
+}
+
+func resourceString(q string) string {
+	parsed := resource.MustParse(q)
+	return parsed.String()
+}
+
+// TestResizeRestartsACommand stops a command with SIGTERM and starts it again without a
+// delay, whatever its exit code: its restart policy would end the Pod.
+func TestResizeRestartsACommand(t *testing.T) {
+	at, changed := commandsFixture(t)
+	at.backoffs = &restartBackoffs{}
+	pod := testPod(func(p *corev1.Pod) {
+		resizable(p)
+		p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "trap 'until [ -e /tmp/go ]; do sleep 0.01; done; exit 0' TERM; echo up; while :; do sleep 0.01; done"}
+	})
+	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+	awaitUp(pod, at, "a")
+	resize(pod, "100m", "128Mi")
+	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+	if s := pod.Status.ContainerStatuses[0]; s.Resources.Limits.Memory().String() != "64Mi" || s.AllocatedResources.Memory().String() != "128Mi" {
+		t.Errorf("while it stops: %+v", s)
+	}
+	if _, c := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress); c == nil || c.Status != corev1.ConditionTrue || c.ObservedGeneration != 2 {
+		t.Errorf("condition while it stops: %+v", c)
+	}
+	touch(t, pod, at, "/tmp/go")
+	for restarts := 1; restarts <= 3; restarts++ { // none waits for a backoff
+		want := "Running, ready, a: runs #" + string(rune('0'+restarts))
+		got := play(t, pod, at, changed, time.Now, want)
+		for _, line := range got {
+			if strings.Contains(line, "exit") || strings.Contains(line, "BackOff") {
+				t.Errorf("got %q", got)
+			}
+		}
+		s := pod.Status.ContainerStatuses[0]
+		if end := s.LastTerminationState.Terminated; end == nil || end.ExitCode != 0 {
+			t.Errorf("last state: %+v", end)
+		}
+		if i, _ := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress); i >= 0 {
+			t.Errorf("conditions after the resize: %+v", pod.Status.Conditions)
+		}
+		awaitLog(pod, at, "a", s.RestartCount)
+		touch(t, pod, at, "/tmp/go")
+		resize(pod, "100m", []string{"128Mi", "64Mi"}[restarts%2])
+	}
+}
+
+// TestOrdinaryExitDuringResize ends by itself before the resize could stop it: the restart
+// policy decides.
+func TestOrdinaryExitDuringResize(t *testing.T) {
+	at, changed := commandsFixture(t)
+	pod := testPod(func(p *corev1.Pod) {
+		resizable(p)
+		p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "until [ -e /tmp/go ]; do sleep 0.01; done"}
+	})
+	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+	touch(t, pod, at, "/tmp/go")
+	awaitEnd(t, pod, at, changed, "a")
+	resize(pod, "100m", "128Mi")
+	play(t, pod, at, changed, time.Now, "Succeeded, a: exit 0")
+}
+
+// TestResizeEvents compares with the events of upstream's kubelet.
+func TestResizeEvents(t *testing.T) {
+	node := smallNode()
+	l := newTestRegistry(t, node)
+	pod := testPod(resizable)
+	var got []string
+	update := func() {
+		t.Helper()
+		for range 2 { // a second update reports nothing again
+			for _, e := range l.updatePod(pod, false, node).resize {
+				reason, _, _ := strings.Cut(e.message, ":")
+				got = append(got, strings.TrimSpace(e.container+" "+e.reason+": "+reason))
+			}
+		}
+	}
+	write := func() {
+		t.Helper()
+		due, at, err := l.duePod(pod.UID)
+		if err != nil || due == nil {
+			t.Fatalf("due: %v, %v", due, err)
+		}
+		pod.Status, _ = podStatus(due, at, epoch)
+		update()
+	}
+	check := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+		got = nil
+	}
+	update()
+	write()
+	check("start")
+	resize(pod, "200m", "64Mi")
+	update()
+	check("more CPU", "ResizeStarted: Pod resize started")
+	write()
+	check("more CPU, done", "ResizeCompleted: Pod resize completed")
+	resize(pod, "200m", "128Mi")
+	update()
+	check("more memory", "ResizeStarted: Pod resize started", "a Killing: Container a resize requires restart")
+	write()
+	check("more memory, done", "ResizeCompleted: Pod resize completed")
+
+	other := testPod(withRequest(corev1.ResourceCPU, "1"))
+	other.UID = "other"
+	l.updatePod(other, false, node)
+	resize(pod, "1500m", "256Mi")
+	update()
+	write()
+	check("more than is free", "ResizeDeferred: Pod resize Deferred")
+	l.deletePod("other")
+	write()
+	check("once it is free", "ResizeStarted: Pod resize started", "a Killing: Container a resize requires restart", "ResizeCompleted: Pod resize completed")
+
+	resize(pod, "9", "256Mi")
+	update()
+	check("more than the node has", "ResizeDeferred: Pod resize Deferred")
+	resize(pod, "1500m", "256Mi")
+	update()
+	check("taken back")
+	pod.Generation++ // of another change
+	update()
+	check("another change")
+}
