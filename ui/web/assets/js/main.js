@@ -82,10 +82,16 @@ function play(records) {
   showNotes();
 }
 
+const arrived = new Map(); // by kind: the object that was written last, in this frame
+
 dots.each((when, m, records) => {
-  if (m.type !== "write" && m.type !== "failed") return;
-  if (when === "begin") list(records);
-  else diagram.touch(m.kind, m.record.object);
+  if (when === "drawn") {
+    for (const [kind, object] of arrived) diagram.touch(kind, object);
+    arrived.clear();
+  } else if (m.type === "write" || m.type === "failed") {
+    if (when === "begin") list(records);
+    else arrived.set(m.kind, m.record.object);
+  }
 });
 
 // forget forgets what is shown and what waits to be.
