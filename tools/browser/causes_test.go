@@ -28,6 +28,7 @@ func (p *classPage) beginAndEnd(kind string, count int) (times [][2]float64) {
 // TestWebPageEventFollowsItsWrite has a write that is recorded after the event that it
 // causes, as the real ones are, and is read later than the event.
 func TestWebPageEventFollowsItsWrite(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.await(`!picture.session.fresh`)
 	p.do(runScript(watchDots))
@@ -49,6 +50,7 @@ func TestWebPageEventFollowsItsWrite(t *testing.T) {
 // TestWebPageWriteFollowsItsEvent has a write of a sync that has not ended, as with a
 // control plane that is slowed down.
 func TestWebPageWriteFollowsItsEvent(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.await(`!picture.session.fresh`)
 	p.do(runScript(watchDots))
@@ -112,6 +114,7 @@ const planChains = `((chains, interval, seconds) => {
 // TestWebPagePlanKeepsOrder plans more than can be shown: effects come after their causes
 // nevertheless, and the picture is not behind without bounds.
 func TestWebPagePlanKeepsOrder(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	for _, load := range []struct{ chains, interval, seconds int }{{1, 2000, 10}, {4, 100, 30}, {10, 5, 20}} {
 		got := evaluate[struct {

@@ -1,7 +1,12 @@
 package browser_test
 
 import (
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/web"
 )
 
 // choose chooses an entry of a menu.
@@ -20,6 +25,7 @@ const shownLines = `[...document.querySelectorAll("#lines li")].filter((l) => l.
 
 // TestWebPageFilters limits the page to a controller, to a kind and to a namespace.
 func TestWebPageFilters(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.await(`!picture.session.fresh`)
 	p.class.rollOutIn("default", "web")
@@ -61,4 +67,24 @@ func TestWebPageFilters(t *testing.T) {
 	p.choose("kind", "")
 	expect(shownNodes, all)
 	p.await(`(` + shownLines + `).includes("default/other")`)
+}
+
+// TestWebPageLeavesOutOldActivity has a controller that wrote two minutes before the page was
+// opened.
+func TestWebPageLeavesOutOldActivity(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, func(o *web.Options) {
+		c := o.Source.(*class)
+		c.now = func() time.Time { return time.Now().Add(-2 * time.Minute) }
+		c.append(&observe.Called{Controller: "job-controller", Verb: "create", Status: 201, Object: observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "old"}})
+		c.now = time.Now
+	})
+	p.await(`!picture.session.fresh && ` + feedText + `.includes("default/old")`)
+	p.await(`picture.model.process.state === "ready"`)
+	p.await(`!(` + shownNodes + `).includes("job-controller")`)
+	p.class.rollOut("web")
+	p.await(feedText + `.includes("Pod status")`)
+	if nodes := evaluate[string](p.browser, shownNodes); strings.Contains(nodes, "job-controller") {
+		t.Errorf("shown: %s", nodes)
+	}
 }

@@ -1,13 +1,17 @@
 package browser_test
 
 import (
+	"fmt"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // TestWebPageSaysWhichControllerIsBusiest checks the sentence above the diagram.
 func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.await(`!picture.session.fresh`)
 	says := func(text string) {
@@ -15,6 +19,8 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 		p.await(`document.getElementById("headline").innerText.includes(` + quote(text) + `)`)
 	}
 	says("Settled: no controller has work.")
+	p.class.rollOut("quick") // is done at once, but is shown for some seconds
+	says("Settled. Busiest was ")
 	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-1"}
 	p.class.change(func() {
 		p.class.depth["deployment-controller"], p.class.depth["replicaset-controller"] = 2, 37
@@ -54,19 +60,22 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 // TestWebPageNamesAreReadable checks that no name in the diagram is covered or cut, also
 // with what is marked on controllers.
 func TestWebPageNamesAreReadable(t *testing.T) {
-	for _, size := range [][2]int{{1280, 720}, {1024, 768}, {1920, 1080}} {
-		p := openClass(t, size[0], size[1], nil)
-		p.class.change(func() {
-			p.class.broken["deployment-controller"] = []observe.FailingKey{{Queue: "deployment", Key: "default/web", Error: "no", Times: 4}}
-			p.class.states["replicaset-controller"] = "paused"
-			p.class.depth["kube-scheduler"] = 123
-			for _, kind := range []string{"ServiceAccount", "EndpointSlice", "ResourceQuota"} {
-				p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: "create", Status: 201,
-					Object: observe.Object{Resource: kind, Kind: kind, Namespace: "default", Name: "a-name-that-is-rather-long-5fc9f4bf66-x2x9k"}})
-			}
-		})
-		p.await(`document.querySelectorAll(".node.kind").length >= 6`)
-		p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText.includes("paused")`)
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.class.change(func() {
+		p.class.broken["deployment-controller"] = []observe.FailingKey{{Queue: "deployment", Key: "default/web", Error: "no", Times: 4}}
+		p.class.states["replicaset-controller"] = "paused"
+		p.class.depth["kube-scheduler"] = 123
+		for _, kind := range []string{"ServiceAccount", "EndpointSlice", "ResourceQuota"} {
+			p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: "create", Status: 201,
+				Object: observe.Object{Resource: kind, Kind: kind, Namespace: "default", Name: "a-name-that-is-rather-long-5fc9f4bf66-x2x9k"}})
+		}
+	})
+	p.await(`document.querySelectorAll(".node.kind").length >= 6`)
+	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText.includes("paused")`)
+	for _, size := range [][2]int64{{1280, 720}, {1024, 768}, {1920, 1080}} {
+		p.do(chromedp.EmulateViewport(size[0], size[1]))
+		p.await(fmt.Sprintf(`innerWidth === %d && Math.abs(picture.diagram.scene.width - document.getElementById("stage").clientWidth) < 1`, size[0]))
 		if cut := evaluate[string](p.browser, `[...document.querySelectorAll(".node b, .node .mark, .node .depth")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.innerText).join(", ")`); cut != "" {
 			t.Errorf("%v: cut: %s", size, cut)
 		}
@@ -77,6 +86,6 @@ func TestWebPageNamesAreReadable(t *testing.T) {
 		if names := evaluate[string](p.browser, covered); names != "" {
 			t.Errorf("%v: covered: %s", size, names)
 		}
-		p.picture("names")
 	}
+	p.picture("names")
 }

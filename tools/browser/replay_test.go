@@ -46,6 +46,7 @@ func recordClass(t *testing.T) *replay.Recording {
 
 // TestWebPageReplays controls a recording on the page as in the terminal.
 func TestWebPageReplays(t *testing.T) {
+	t.Parallel()
 	r := recordClass(t)
 	p := openClass(t, 1280, 720, func(o *web.Options) {
 		*o = web.Options{Player: r.PausedAt(r.Seek(r.Begin().At.Add(5 * time.Second)))}
@@ -102,6 +103,7 @@ func TestWebPageReplays(t *testing.T) {
 
 // TestWebPageReplaysForViewers has a page that cannot control the recording.
 func TestWebPageReplaysForViewers(t *testing.T) {
+	t.Parallel()
 	r := recordClass(t)
 	p := openClass(t, 1280, 720, func(o *web.Options) { *o = web.Options{Player: r.Play(r.Begin()), ReadOnly: true} })
 	p.await(`document.getElementById("playback").innerText.includes("of 0:19")`)

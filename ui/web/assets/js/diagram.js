@@ -29,8 +29,8 @@ export class Diagram {
   // update lays the diagram out again if its nodes or edges have changed.
   update(force) {
     const { stage, unit: u } = this;
-    if (stage.width < 50 || this.model.controllers.size === 0) return;
-    const chosen = choose(this.model, { now: clock.now(), showInternals: this.showInternals, pinned: this.pinned, focus: this.focus, filter: this.filter, room: roomFor(stage.height, u) });
+    if (stage.width < 50 || this.model.controllers.size === 0 || clock.held && !force) return;
+    const chosen = choose(this.model, { now: this.model.time(), factor: this.model.playback?.factor || 1, showInternals: this.showInternals, pinned: this.pinned, focus: this.focus, filter: this.filter, room: roomFor(stage.height, u) });
     const signature = JSON.stringify([chosen.clients, chosen.kinds.toSorted(), chosen.controllers.toSorted(), chosen.edges.map((e) => [e.type, e.actor, e.kind]).sort()]);
     this.chosen.hidden = chosen.hidden;
     this.chosen.crowded = chosen.crowded;

@@ -84,7 +84,8 @@ export class Dots {
     return true;
   }
 
-  // each calls f(when, move, records) as moves begin and end: for the list and the kinds.
+  // each calls f(when, move, records) as moves begin and end, and once for each frame: for the
+  // list and the kinds.
   each(f) {
     this.listeners.push(f);
   }
@@ -105,6 +106,7 @@ export class Dots {
     const now = clock.now();
     this.measure(performance.now());
     this.moves = this.moves.filter((m) => this.arrive(m, now));
+    this.tell("drawn");
     this.draw(now);
     if (this.moves.length > 0 || this.pulses.length > 0) {
       if (clock.held) return;

@@ -24,10 +24,10 @@ const watchesAlmostAll = 20; // kinds: the edges of such a controller would hide
 // choose returns the nodes and edges to show: {clients, kinds, controllers, edges, hidden}.
 // With a focus they are about the controllers that it names, with a filter about what it
 // limits the picture to.
-export function choose(model, { now, showInternals, pinned, room, focus, filter }) {
+export function choose(model, { now, factor, showInternals, pinned, room, focus, filter }) {
   const familiar = focus.length ? focus : familiarControllers;
   const about = (c) => !focus.length || focus.includes(c.name) || pinned.has(c.name) || c.state === "paused" || !!c.reason;
-  const recent = (at) => now - at < keepFor;
+  const recent = (at) => now - at < keepFor * Math.max(factor, 1);
   const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
     model.depth(c.name) > 0 || c.failing?.length > 0;
   const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiar.includes(c.name) ? 1e14 : 0);

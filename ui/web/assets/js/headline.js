@@ -28,12 +28,14 @@ export class Headline {
   reset() {
     this.events = []; // that queued a key
     this.rejected = []; // calls of clients
+    this.burst = new Map(); // controllers: how many keys they did since all was settled and shown
     this.busiest = "";
   }
 
   // add notes a record.
   add(r, now) {
     if (r.client && failed(r) && !r.conflict && !(r.verb === "get" && r.status === 404)) this.rejected = [...this.rejected.slice(-most / 100), { at: now, actor: r.controller, error: r.error }];
+    if (r.kind === "synced" && !noisy.has(r.queue)) this.burst.set(r.controller, (this.burst.get(r.controller) || 0) + 1);
     if (r.kind !== "delivered" || !r.queues?.some((q) => !noisy.has(q))) return;
     this.events.push({ at: now, actor: r.controller, kind: kindKey(r.object) });
     if (this.events.length > most) this.events.splice(0, most / 2);
@@ -42,7 +44,7 @@ export class Headline {
   // text returns the sentence about some controllers, and what it is: bad, paused, busy or "".
   text(names, now) {
     const { model } = this;
-    this.events = this.events.filter((e) => now - e.at < lately);
+    this.events = this.events.filter((e) => now - e.at < 4 * lately);
     this.rejected = this.rejected.filter((e) => now - e.at < 2 * lately);
     this.busiest = this.findBusiest(names);
     const all = names.map((name) => model.controllers.get(name)).filter(Boolean);
@@ -56,7 +58,7 @@ export class Headline {
     }
     const paused = [...all, ...model.clients.values()].find((c) => c.state === "paused");
     if (paused) return ["paused", `${shortName(paused.name)} is paused: ${this.waits(paused)}`];
-    return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest)}`] : ["", ""];
+    return this.busiest ? ["busy", `${shortName(this.busiest)} is busiest: ${this.why(this.busiest, now)}`] : ["", ""];
   }
 
   // failingClients are the clients of which several calls have failed lately.
@@ -71,14 +73,28 @@ export class Headline {
   }
 
   // why says what a controller has to do, and which events led to it.
-  why(name) {
+  why(name, now) {
     const { model } = this;
     const depth = model.depth(name), rate = this.doneRate(name);
     const what = depth > 0 ? `${count(depth, "key")} wait` + (depth === 1 ? "s" : "") : rate >= 1 ? `${Math.round(rate)} keys/s` : `works on ${model.controllers.get(name)?.running?.[0]?.key || "a key"}`;
+    return what + this.after(name, now - lately);
+  }
+
+  // after says which events were most for a controller since a time.
+  after(name, since) {
     const kinds = new Map();
-    for (const e of this.events) if (e.actor === name) kinds.set(e.kind, (kinds.get(e.kind) || 0) + 1);
+    for (const e of this.events) if (e.actor === name && e.at > since) kinds.set(e.kind, (kinds.get(e.kind) || 0) + 1);
     const [kind] = [...kinds].sort((a, b) => b[1] - a[1])[0] || [];
-    return kind ? `${what}, after ${kindName(kind)} events` : what;
+    return kind ? `, after ${kindName(kind)} events` : "";
+  }
+
+  // settled is the sentence when nothing is left to do, while the picture still shows how it
+  // was done.
+  settled(names, isShown) {
+    if (isShown) this.burst.clear();
+    const [name, keys] = [...this.burst].filter(([name]) => names.includes(name)).sort((a, b) => b[1] - a[1])[0] || [];
+    if (!name) return "Settled: no controller has work.";
+    return `Settled. Busiest was ${shortName(name)}: ${count(keys, "key")}${this.after(name, -Infinity)}.`;
   }
 
   doneRate(name) {

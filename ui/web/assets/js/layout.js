@@ -7,7 +7,7 @@ import { familiarControllers } from "./graph.js";
 
 export const sizes = { client: { width: 138, height: 54 }, kind: { width: 150, height: 54 }, controller: { width: 216, height: 66 } };
 const gaps = { narrowest: 14, widest: 52 };
-const smallest = 0.72; // of the normal size
+const smallest = 0.86; // of the normal size: smaller text cannot be read from far
 const largest = 1.25;
 
 // roomFor is how many nodes fit one above the other.

@@ -45,7 +45,7 @@ function receiveLines(lines) {
       break;
     case "restarted": restart(); break;
     default:
-      if (!model.add(line, now)) break;
+      if (!model.add(line)) break;
       const isPast = session.frozen || session.fresh;
       if (!isPast) headline.add(line, now);
       plan.index(line, isPast);
@@ -82,10 +82,16 @@ function play(records) {
   showNotes();
 }
 
+const arrived = new Map(); // by kind: the object that was written last, in this frame
+
 dots.each((when, m, records) => {
-  if (m.type !== "write" && m.type !== "failed") return;
-  if (when === "begin") list(records);
-  else diagram.touch(m.kind, m.record.object);
+  if (when === "drawn") {
+    for (const [kind, object] of arrived) diagram.touch(kind, object);
+    arrived.clear();
+  } else if (m.type === "write" || m.type === "failed") {
+    if (when === "begin") list(records);
+    else arrived.set(m.kind, m.record.object);
+  }
 });
 
 // forget forgets what is shown and what waits to be.
@@ -156,7 +162,7 @@ function showState() {
   show(state, p.state && p.state !== "ready" ? p.state : p.settled ? "settled" : "working");
   const calm = !kind || p.settled && kind === "busy";
   sentence.dataset.kind = calm ? "" : kind;
-  show(sentence, !calm ? text : p.settled && behind >= 1000 ? "Settled. The picture still shows how." : p.settled ? "Settled: no controller has work." : p.state === "ready" ? "Working." : "");
+  show(sentence, !calm ? text : p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : p.state === "ready" ? "Working." : "");
   sentence.title = sentence.textContent;
   showBadges();
   filter.refresh(diagram.showInternals);

@@ -68,22 +68,17 @@ export class Model {
   }
 
   // add notes a record, and reports whether it is new.
-  add(r, now) {
+  add(r) {
     if (r.seq <= this.lastSeq) return false;
     this.lastSeq = r.seq;
     learnKind(r.object);
     if (r.object?.namespace) this.namespaces.set(r.object.namespace, true);
-    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, now - this.age(r));
+    this.notice(Date.parse(r.time) || 0);
+    if (isWrite(r) && !isRoutine(r) && r.object?.resource) this.addWrite(r, Date.parse(r.time) || 0);
     return true;
   }
 
-  // age is how long ago a record was made, by the clock of the control plane.
-  age(r) {
-    const at = Date.parse(r.time) || 0;
-    this.notice(at);
-    return this.latest - at;
-  }
-
+  // notice notes a time of the control plane's clock.
   notice(time) {
     if (time > this.latest) Object.assign(this, { latest: time, latestAt: performance.now() });
   }
@@ -93,12 +88,12 @@ export class Model {
     return this.playback ? this.playback.now() : this.latest + performance.now() - this.latestAt;
   }
 
-  addWrite(r, now) {
+  addWrite(r, at) {
     const kind = kindKey(r.object);
-    this.touched.set(kind, now);
+    this.touched.set(kind, at);
     const kinds = this.wrote.get(r.controller) || new Map();
     this.wrote.set(r.controller, kinds);
-    kinds.set(kind, { last: now, creates: kinds.get(kind)?.creates || (r.verb === "create" && !r.subresource) });
+    kinds.set(kind, { last: at, creates: kinds.get(kind)?.creates || (r.verb === "create" && !r.subresource) });
     if (!r.object.name) return;
     const list = (this.recent.get(kind) || []).filter((o) => o.name !== r.object.name || o.namespace !== r.object.namespace);
     this.recent.set(kind, [r.object, ...list].slice(0, 30));
