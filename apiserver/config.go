@@ -242,6 +242,9 @@ func (c Config) newUpstreamConfig(o options.CompletedOptions) (*app.Config, erro
 		setPodDialer(config.KubeAPIs, c.DialPod)
 	}
 
+	if !o.Etcd.EnableWatchCache {
+		shareWatches(config)
+	}
 	front := config.Aggregator.GenericConfig
 	network := front.Authentication.Authenticator
 	if !o.Authentication.Anonymous.FlagsSet && o.Authentication.AuthenticationConfigFile == "" {

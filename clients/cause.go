@@ -16,32 +16,27 @@ const maxReaction = time.Minute
 // the request waits. maxMentions is how many are found in the answer to a write.
 const maxSearchedBody, maxMentions = 16 << 10, 256
 
-const (
-	// maxPause is how long a program may think between two writes for the same reason.
-	maxPause = 100 * time.Millisecond
-	// promptTime is how soon after an event a program begins to write that has no other work:
-	// it has all objects in its cache.
-	promptTime = 4 * time.Millisecond
-)
-
 // likelyCause returns the Seq of the record of the event that likely caused a write; 0 if
 // there is none. It records the event, unless another write has done so.
 //
 // A program is taken to work as controllers do: an event of a related object queues a key,
-// unless it is queued already, and one write after the other is made for it. So a write
+// unless it is queued already, and a worker makes one write after the other for it. So a write
 // belongs to the run of writes that it continues, or else to the first event since that run
-// began.
+// began for which the program would begin now. An event that the program cannot have known
+// when it read the object is not the cause.
 func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint64 {
+	w := newWrite(r, answer)
+	busy := cl.noteBusy(w)
 	events, versions := cl.knownEvents(r)
 	if len(events) == 0 {
 		return 0
 	}
-	w := newWrite(r, answer)
-	c := w.candidates(events, versions, w.isRelatedTo)
+	events = w.knownBefore(events, versions)
+	c := w.candidates(events, versions, busy, w.isRelatedTo)
 	best := c.choose(w)
-	if best == nil || w.began.Sub(best.at) > maxPause {
+	if best == nil || w.began.Sub(best.at) > maxPause && !c.isContinuedBy(w) {
 		names := w.namesInRelated(events)
-		other := w.candidates(events, versions, func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
+		other := w.candidates(events, versions, busy, func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
 		if other != nil && (best == nil || w.began.Sub(other.at) <= maxPause) {
 			best = other
 		}
@@ -49,7 +44,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint
 	if best == nil {
 		return 0
 	}
-	return best.record(r.observer, cl.name, w, c.free)
+	return best.record(r.observer, cl.name, w, c)
 }
 
 // write is a write whose cause is wanted.
@@ -58,6 +53,7 @@ type write struct {
 	target          string // what it changes
 	owners          []recording.OwnerReference
 	names           namespacedNames // in the answer
+	base, made      string          // the versions that it changes, if it says so, and has made
 	began, answered time.Time
 	failed          bool
 }
@@ -68,17 +64,27 @@ type namespacedNames struct {
 	recording.Mentions
 }
 
+// newWrite describes a write by what was answered or, if that is not the object, by what was
+// sent.
 func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		object: c.Object, target: groupResource(c.Object) + "/" + c.Subresource + "/" + c.Object.Key(),
-		owners: answer.Metadata.OwnerReferences, began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(),
 	}
-	w.object.UID = cmp.Or(w.object.UID, answer.Metadata.UID)
 	w.names.namespace = w.object.Namespace
-	if r.body != nil {
+	sent := r.sentObject()
+	if c.Verb == "update" {
+		w.base = sent.Metadata.ResourceVersion
+	}
+	w.made = answer.Metadata.ResourceVersion
+	if w.failed {
+		answer = sent
+		w.names.Mentions = r.sent.mentions()
+	} else if r.body != nil {
 		w.names.Mentions = recording.MentionsIn(r.body.Bytes()[:min(r.body.Len(), maxSearchedBody)], maxMentions)
 	}
+	w.owners, w.object.UID = answer.Metadata.OwnerReferences, cmp.Or(w.object.UID, answer.Metadata.UID)
 	return w
 }
 
@@ -98,122 +104,36 @@ func (w *write) namesInRelated(events []*event) (list []namespacedNames) {
 	return list
 }
 
-// candidates are the events that may be the cause of a write: changes, what the client has
-// written itself, what it has listed, and what it has listed of that.
-type candidates struct {
-	changes, own, listed, ownListed []*event
+// cacheDelay is how long after an event was sent the client may still read the version before.
+const cacheDelay = 2 * time.Millisecond
 
-	last  *event    // the cause of the last run of writes; nil if there was none
-	taken time.Time // when the key of that run was taken from its queue
-	free  time.Time // when that run has ended
-}
-
-// candidates returns the events of the objects that are related to the written one.
-func (w *write) candidates(events []*event, versions []string, isRelated func(*event) bool) *candidates {
-	c := &candidates{}
+// knownBefore leaves out the events that are later than what the write is based on: if it
+// changes a version that is not the last one which the client had received, the client had
+// read the object before, for an event before.
+func (w *write) knownBefore(events []*event, versions []string) []*event {
+	if w.base == "" || slices.Contains(versions, w.base) { // it has the version from the answer to its own write
+		return events
+	}
+	var base, next *event
 	for _, e := range events {
-		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
-			continue
-		}
-		isOwn := slices.Contains(versions, e.version)
-		switch {
-		case isOwn && e.change == observe.Listed:
-			c.ownListed = append(c.ownListed, e)
-		case isOwn:
-			c.own = append(c.own, e)
-		case e.change == observe.Listed:
-			c.listed = append(c.listed, e)
-		default:
-			c.changes = append(c.changes, e)
-		}
-		if taken, answered := e.lastRun(); answered.After(c.free) {
-			c.last, c.taken, c.free = e, taken, answered
+		if e.object.Same(w.object) && e.version == w.base {
+			base = e
 		}
 	}
-	return c
-}
-
-// choose returns the likeliest event; nil if there is none.
-func (c *candidates) choose(w *write) *event {
-	if c.last != nil && c.last.isContinuedBy(w) {
-		return c.last
+	if base == nil {
+		return events
 	}
-	if e := c.firstPrompt(w); e != nil {
-		return e
-	}
-	for _, list := range [][]*event{c.changes, c.listed, c.own, c.ownListed} {
-		if len(list) > 0 {
-			return slices.MaxFunc(list, byTime)
+	for _, e := range events {
+		if e.object.Same(w.object) && e.at.After(base.at) && (next == nil || e.at.Before(next.at)) {
+			next = e
 		}
 	}
-	return nil
-}
-
-// firstPrompt returns the first event since the last run began for which a write would
-// begin about now. For earlier ones there was nothing to write.
-func (c *candidates) firstPrompt(w *write) *event {
-	queued := slices.Concat(c.changes, c.own)
-	slices.SortStableFunc(queued, byTime)
-	for _, e := range queued {
-		begins := e.at
-		if begins.Before(c.free) {
-			begins = c.free
-		}
-		if e.at.After(c.taken) && w.began.Sub(begins) <= promptTime {
-			return e
-		}
+	if next == nil {
+		return events
 	}
-	return nil
-}
-
-func byTime(a, b *event) int { return a.at.Compare(b.at) }
-
-// writeRun is a run of writes that have an event as their likely cause.
-type writeRun struct {
-	taken    time.Time // when the key was taken from its queue
-	answered time.Time // the last write
-	failed   bool      // the last write
-	targets  []string  // at most maxTargets
-}
-
-const maxTargets = 64
-
-// isContinuedBy reports whether a write may belong to the run. A program that writes an
-// object again, or goes on after a failure, does so for another reason.
-func (r *writeRun) isContinuedBy(w *write) bool {
-	pause := w.began.Sub(r.answered)
-	return len(r.targets) > 0 && !r.failed && pause >= 0 && pause <= maxPause && !slices.Contains(r.targets, w.target)
-}
-
-func (e *event) isContinuedBy(w *write) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.writes.isContinuedBy(w)
-}
-
-func (e *event) lastRun() (taken, answered time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.writes.taken, e.writes.answered
-}
-
-// record records the event, once, as the cause of a write of a client that was free since
-// then, and returns the Seq of the record.
-func (e *event) record(o *observe.Observer, client string, w *write, free time.Time) uint64 {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r := &e.writes; !r.isContinuedBy(w) || len(r.targets) >= maxTargets {
-		*r = writeRun{taken: e.at}
-		if free.After(e.at) {
-			r.taken = free
-		}
-	}
-	r := &e.writes
-	r.answered, r.failed, r.targets = w.answered, w.failed, append(r.targets, w.target)
-	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version}, e.at)
-	}
-	return e.seq
+	return slices.DeleteFunc(events, func(e *event) bool {
+		return e.object.Same(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
+	})
 }
 
 // knownEvents returns the last events that the client had received when it sent a write,

@@ -34,6 +34,7 @@ type client struct {
 	watches []*watch
 	written [ownVersions]string // versions of objects, in a ring
 	writes  int
+	busy    period
 }
 
 // answered is the last call of a client.

@@ -33,6 +33,7 @@ type watch struct {
 // event is an event that was sent to a client.
 type event struct {
 	at      time.Time
+	opened  time.Time // the watch
 	change  observe.Change
 	object  observe.Object
 	version string
@@ -98,7 +99,7 @@ func (w *watch) sent(frame []byte) {
 	o.Kind, o.Namespace, o.Name, o.UID = e.Object.Kind, m.Namespace, m.Name, m.UID
 	w.Delivered++
 	w.LastTime = now
-	sent := &event{at: now, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences,
+	sent := &event{at: now, opened: w.Since, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences,
 		names: recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)

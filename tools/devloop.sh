@@ -1,7 +1,8 @@
 #!/bin/sh
-# Measures how long a change of a source file takes until the example operator has started
-# its workers: with "ctrlplane dev", and by hand (stop, reset, go run), beside the build
-# alone. The three take turns, so that other load on the machine concerns all of them.
+# Measures how long a change of a source file takes until the first reconcile of the example
+# operator: with "ctrlplane dev", and by hand (stop, reset, go run), beside the build alone.
+# The three take turns, so that other load on the machine concerns all of them, and each round
+# gives two ratios, which depend on the load less than the times.
 #
 #   tools/devloop.sh [ROUNDS]        (default 5; needs bin/ctrlplane)
 set -eu
@@ -24,30 +25,38 @@ for copy in dev hand build; do
 	cd "$work/$copy"
 	go mod edit -replace "github.com/ctrlplane/ctrlplane=$root" -replace "github.com/ctrlplane/ctrlplane/instrument=$root/instrument"
 	sed -i.bak 's/localhost:8080/localhost:0/' main.go # two operators run at once
+	# It says when it reconciles for the first time.
+	sed -i.bak 's/^	var site Site$/	first.Do(func() { println("First reconcile 0") })\
+&/' controller.go
+	printf 'package main\n\nimport "sync"\n\nvar first sync.Once\n' >first.go
 done
 manifests="-f config/registry.yaml -f config/site.yaml"
 
 now() { date +%s%N; }
 since() { echo $((($(now) - $1) / 1000000)); }
-change() { echo "// $(now)" >>"$work/$1/controller.go"; }
-started() { # FILE COUNT: waits until the workers have started as often
-	for _ in $(seq 6000); do
-		if [ "$(grep -c '"Starting workers"' "$1")" -ge "$2" ]; then return; fi
-		sleep 0.02
+change() { sed -i.bak "s/First reconcile [0-9]*/First reconcile $(now)/" "$work/$1/controller.go"; }
+reconciled() { # FILE COUNT: waits until as many runs have reconciled
+	for _ in $(seq 12000); do
+		if [ "$(grep -c 'First reconcile' "$1")" -ge "$2" ]; then return; fi
+		sleep 0.01
 	done
-	echo "the operator has not started:" >&2
+	echo "the operator has not reconciled:" >&2
 	tail -5 "$1" >&2
 	exit 1
 }
 median() { # LABEL
 	sort -n | awk -v label="$1" '{ v[NR] = $1 } END { printf "%-44s median %6.2f s, lowest %6.2f s, highest %6.2f s\n", label, v[int((NR + 1) / 2)] / 1000, v[1] / 1000, v[NR] / 1000 }'
 }
+ratio() { # LABEL FILE: of the times in FILE to those of the builds of the same rounds
+	paste "$2" "$work/build.ms" | awk '{ print 1000 * $1 / $2 }' | sort -n |
+		awk -v label="$1" '{ v[NR] = $1 } END { printf "%-44s median %6.2f,   lowest %6.2f,   highest %6.2f\n", label, v[int((NR + 1) / 2)] / 1000, v[1] / 1000, v[NR] / 1000 }'
+}
 build() { go build -o "$work/built" .; }
 run() {
 	: >"$work/hand.log"
 	go run . >"$work/hand.log" 2>&1 &
 	operator=$!
-	started "$work/hand.log" 1
+	reconciled "$work/hand.log" 1
 }
 
 cd "$work/build"
@@ -56,7 +65,7 @@ cd "$work/dev"
 : >"$work/dev.log"
 "$ctrlplane" dev --ui plain --crds config/crd.yaml $manifests -- go run . >"$work/dev.log" 2>&1 &
 dev=$!
-started "$work/dev.log" 1
+reconciled "$work/dev.log" 1
 cd "$work/hand"
 "$ctrlplane" up --name byhand --ui none -f config/crd.yaml $manifests >/dev/null &
 plane=$!
@@ -73,7 +82,7 @@ for n in $(seq "$rounds"); do
 
 	begin=$(now)
 	change dev
-	started "$work/dev.log" $((n + 1))
+	reconciled "$work/dev.log" $((n + 1))
 	since "$begin" >>"$work/dev.ms"
 
 	cd "$work/hand"
@@ -86,5 +95,7 @@ for n in $(seq "$rounds"); do
 	since "$begin" >>"$work/hand.ms"
 done
 median "go build alone" <"$work/build.ms"
-median "ctrlplane dev: change to started workers" <"$work/dev.ms"
+median "ctrlplane dev: change to first reconcile" <"$work/dev.ms"
 median "by hand: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
+ratio "ctrlplane dev / build" "$work/dev.ms"
+ratio "by hand / build" "$work/hand.ms"

@@ -19,10 +19,6 @@ var scenarios = []string{
 	"operator", "client", "dispute",
 }
 
-// In these scenarios the writes of a client that does not report its syncs have causes that
-// are likely only: some of them are wrong.
-var guessed = map[string]string{"client": "plain (kubernetes-admin)"}
-
 func TestFindsTrueCauses(t *testing.T) {
 	total, right := 0, 0
 	for _, name := range scenarios {
@@ -45,9 +41,6 @@ func TestFindsTrueCauses(t *testing.T) {
 				continue
 			}
 			t.Logf("%s: %s follows from %q, found %q", name, effect, cause, found[effect])
-			if by := g.callNamed(effect); by.client && by.Controller == guessed[name] && by.Cause.Certainty == Likely {
-				continue
-			}
 			if found[effect] != "nothing" { // a missing cause is allowed, a wrong one is not
 				t.Errorf("%s: a wrong cause of %s", name, effect)
 			}
@@ -57,11 +50,7 @@ func TestFindsTrueCauses(t *testing.T) {
 		}
 		total, right = total+of, right+ok
 		// The node controllers have timers of their own that cannot be attributed.
-		least := 98
-		if guessed[name] != "" {
-			least = 95
-		}
-		if name != "node" && ok*100 < of*least {
+		if name != "node" && ok*100 < of*98 {
 			t.Errorf("%s: %d of %d causes found", name, ok, of)
 		}
 	}
@@ -69,10 +58,6 @@ func TestFindsTrueCauses(t *testing.T) {
 	if right*100 < total*98 {
 		t.Errorf("%d of %d causes found, want 98 %%", right, total)
 	}
-}
-
-func (g *graph) callNamed(label string) *Node {
-	return g.calls[slices.IndexFunc(g.calls, func(n *Node) bool { return labelOf(n) == label })]
 }
 
 // Each write of an operator that reports its syncs belongs to one, and what queued the key
@@ -104,7 +89,7 @@ func TestReportedCausesAreCertain(t *testing.T) {
 // as well as from its last change. Older journals lack the scheduler and the kubelet.
 func TestWhyReachesTheUser(t *testing.T) {
 	pods := 0
-	for _, name := range []string{"statefulset", "job", "hpa", "pvc", "unschedulable", "writers", "collection", "operator", "dispute"} {
+	for _, name := range []string{"statefulset", "job", "hpa", "pvc", "unschedulable", "writers", "collection", "operator", "client", "dispute"} {
 		records := loadJournal(t, name)
 		for i := range records {
 			c, ok := records[i].Event.(*observe.Called)

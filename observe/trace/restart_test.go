@@ -30,3 +30,48 @@ func TestWhySaysWhereRecordsBegin(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// An operator that starts after an object was created lists it: what it does follows from the
+// creation.
+func TestWhyGoesOnBeforeAList(t *testing.T) {
+	c := newCluster(t)
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}
+	version := ""
+	call := &observe.Called{Verb: "create", Object: site, Status: 201, Began: time.Now(), Client: &observe.Caller{}}
+	c.observer.Recorder("kubectl (admin)").Call(call, func() { version = c.store(site, false) })
+	c.react("operator/site", observe.Listed, site, version, site.Key(), func(by *observe.Recorder) {
+		c.write(by, "create", deployment("shop"), "")
+	})
+	chain, err := Why(c.catchUp(), deployment("shop"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := writeString(t, chain, Text, Style{})
+	if !chain.Complete || !strings.Contains(got, "because Site shop was listed. It began when kubectl (admin) created Site shop.") || strings.Contains(got, "Records begin") {
+		t.Errorf("complete: %v\n%s", chain.Complete, got)
+	}
+	tree, err := Build(c.catchUp(), site, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tree.Roots) != 1 || tree.Roots[0].Verb != "create" {
+		t.Errorf("%d roots:\n%s", len(tree.Roots), writeString(t, tree, Text, Style{}))
+	}
+}
+
+// A controller that starts again acts on the state that it finds, not for what has led to that.
+func TestWhyBeginsWithTheStartOfAController(t *testing.T) {
+	c := newCluster(t)
+	rs := c.createDeployment("web")
+	c.react("replicaset-controller", observe.Listed, c.replicaSet("web"), rs, "default/web", func(by *observe.Recorder) {
+		c.write(by, "create", pod("web-1"), "")
+	})
+	chain, err := Why(c.catchUp(), pod("web-1"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := writeString(t, chain, Text, Style{})
+	if !strings.Contains(got, "found ReplicaSet web") || !strings.HasSuffix(got, "The chain begins with what replicaset-controller found when it started.\n") {
+		t.Errorf("got:\n%s", got)
+	}
+}

@@ -29,7 +29,7 @@ func (t *Tree) summarize(p phrases) string {
 	if e.writes > 0 {
 		s += fmt.Sprintf("; %s answered with %s", words.Count(len(e.controllers), "controller"), words.Count(e.writes, "write"))
 	}
-	return capitalize(s+e.list()) + "."
+	return p.sentence(s + e.list())
 }
 
 // followedBy counts the roots after the first one.
@@ -141,7 +141,7 @@ func (c *Chain) summarize(p phrases) string {
 	if first := writes[0]; first != decisive {
 		s += ". It began when " + p.actor(first) + " " + p.shortWrite(first)
 	}
-	return capitalize(s) + "."
+	return p.sentence(s)
 }
 
 // news returns the event that a write follows from, or nil.
@@ -171,7 +171,7 @@ func (p phrases) shortWrite(n *Node) string {
 }
 
 // maxReason is how much of why a write was refused is said in a sentence.
-const maxReason = 160
+const maxReason = 200
 
 // outcome describes a write without its version and duration, and why it was refused.
 func (p phrases) outcome(n *Node) string {
@@ -179,11 +179,11 @@ func (p phrases) outcome(n *Node) string {
 	if !n.isRefused() {
 		return s
 	}
-	why := []rune(describeFailure(n))
+	why := []rune(strings.TrimSuffix(describeFailure(n), "."))
 	if len(why) > maxReason {
-		why = append(why[:maxReason-1], []rune(p.ellipsis())...)
+		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}
-	return s + ": " + strings.TrimSuffix(string(why), ".")
+	return s + ": " + string(why)
 }
 
 func (p phrases) ellipsis() string {
@@ -191,6 +191,14 @@ func (p phrases) ellipsis() string {
 		return "..."
 	}
 	return "…"
+}
+
+// sentence completes a sentence.
+func (p phrases) sentence(s string) string {
+	if strings.HasSuffix(s, p.ellipsis()) {
+		return capitalize(s)
+	}
+	return capitalize(s) + "."
 }
 
 // capitalize begins a sentence, unless it begins with a name.

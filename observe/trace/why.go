@@ -88,12 +88,12 @@ func (c *Chain) addSince(last map[What]*Node) {
 	for _, w := range []What{Created, Deleted, Refused} {
 		n := last[w]
 		switch {
-		case n == nil || w == c.What || !n.Time.After(shown.Time):
+		case n == nil || w == c.What || !n.decisive().Time.After(shown.Time):
 		case w == Created && c.What != Deleted: // the creation is before what was changed then
 		case w == Deleted && last[Created] != nil && last[Created].Time.After(n.Time): // it exists again
 		case w == Refused && !n.client: // controllers try again
 		default:
-			c.Since = append(c.Since, n)
+			c.Since = append(c.Since, n.decisive())
 		}
 	}
 	slices.SortStableFunc(c.Since, compareTime)
@@ -107,6 +107,17 @@ func missedNote(missed uint64) string {
 		return ""
 	}
 	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
+}
+
+// decisive returns the delete that has marked the object, if n has removed it for that, and n
+// otherwise.
+func (n *Node) decisive() *Node {
+	for p := n.parent; n.Gone && p != nil; p = p.parent {
+		if p.Marked && placeOf(p.Object) == placeOf(n.Object) {
+			return p
+		}
+	}
+	return n
 }
 
 // writeEffect returns what a write did to an object, "" for one without effect and for

@@ -101,11 +101,10 @@ func (o *objects) depend(ctx context.Context, uid types.UID, on podconfig.Refere
 	return o.feeds.configMaps.await(ctx, o.s)
 }
 
-// forget ends what depend and use began for a Pod.
+// forget ends what depend began for a Pod.
 func (o *objects) forget(p *pod) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.release(p.namespace)
 	for on, pods := range o.dependents {
 		delete(pods, p.uid)
 		if len(pods) == 0 {
@@ -219,7 +218,7 @@ func (o *objects) TrustBundle(ctx context.Context, p *corev1.ClusterTrustBundleP
 }
 
 // File implements podconfig.Source.
-func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string, max int64) ([]byte, error) {
+func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string, limit int64) ([]byte, error) {
 	s := o.s
 	s.mu.Lock()
 	p := s.pods[of.UID]
@@ -234,8 +233,8 @@ func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string,
 	if err != nil {
 		return nil, err
 	}
-	if info, err := dir.Stat(path); err == nil && info.Size() > max {
-		return nil, fmt.Errorf("%s is longer than %d bytes", path, max)
+	if info, err := dir.Stat(path); err == nil && info.Size() > limit {
+		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
 	return dir.ReadFile(path)
 }

@@ -325,4 +325,5 @@ func (s *session) remove(uid types.UID) {
 	s.kill(p)
 	delete(s.pods, uid)
 	s.forget(p)
+	s.release(p.namespace)
 }

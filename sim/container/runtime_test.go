@@ -694,6 +694,24 @@ func TestNoPreparationIfTheRootCAIsKnown(t *testing.T) {
 	}
 }
 
+// TestRootCAIsKnownAfterAPodHasFinished starts a Pod of a namespace whose other Pods have
+// finished, like those of Jobs.
+func TestRootCAIsKnownAfterAPodHasFinished(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	f.start(pod)
+	f.await(pod, Ended)
+	for range 2 { // it is called at each update of a Pod that has finished
+		f.StopPod(pod, time.Now())
+	}
+	second := pod.DeepCopy()
+	second.UID = "second"
+	if state := f.start(second); state.Phase != Running {
+		t.Errorf("got %+v", state)
+	}
+	f.await(second, Ended)
+}
+
 // TestRootCAIsForgottenWithTheLastPod starts a Pod of a namespace that has been created
 // again and has no certificate yet.
 func TestRootCAIsForgottenWithTheLastPod(t *testing.T) {

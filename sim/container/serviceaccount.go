@@ -52,8 +52,11 @@ func (o *objects) use(namespace string) {
 	o.namespaces[namespace].pods++
 }
 
-// release ends what use began. It needs the lock of o.
+// release ends what use began, when a Pod has been deleted. One that has finished still
+// shows that its namespace exists.
 func (o *objects) release(namespace string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	n := o.namespaces[namespace]
 	if n == nil {
 		return

@@ -22,8 +22,8 @@ type Source interface {
 	Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error)
 	// TrustBundle returns the certificates of a ClusterTrustBundle projection.
 	TrustBundle(ctx context.Context, projection *corev1.ClusterTrustBundleProjection) ([]byte, error)
-	// File returns the content of a file in a volume of a Pod, unless it is longer than max.
-	File(ctx context.Context, pod *corev1.Pod, volume, path string, max int64) ([]byte, error)
+	// File returns the content of a file in a volume of a Pod, unless it is longer than limit.
+	File(ctx context.Context, pod *corev1.Pod, volume, path string, limit int64) ([]byte, error)
 	// Allocatable returns the allocatable resources of a node.
 	Allocatable(ctx context.Context, node string) (corev1.ResourceList, error)
 }

@@ -151,7 +151,7 @@ func formatDifferences(a, b []float64) string {
 	}
 	s := summarize(list)
 	if s.min == s.max {
-		return fmt.Sprintf("%+.3g", s.median)
+		return fmt.Sprintf("%+.4g", s.median)
 	}
-	return fmt.Sprintf("%+.3g (%+.3g–%+.3g)", s.median, s.min, s.max)
+	return fmt.Sprintf("%+.4g (%+.4g–%+.4g)", s.median, s.min, s.max)
 }

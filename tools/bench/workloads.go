@@ -40,6 +40,7 @@ func workloadParts() []workloadPart {
 		idle(0), idle(1), idle(10), idle(100), idle(manyNodes),
 		{"burst", 100, measureBurstOnNodes},
 		{"many", manyNodes, measureManyPods},
+		{"informers", 0, measureInformers},
 	}
 }
 
@@ -67,6 +68,11 @@ func workloadRows() []workloadRow {
 				workloadRow{"many/rss", "– idle memory after that, RSS", "MiB"},
 				workloadRow{"many/cpuIdle", "– idle CPU after that", "% of a core"},
 				workloadRow{"many/deleted", fmt.Sprintf("%d Pods deleted", manyPods), "s"})
+		case "informers":
+			rows = append(rows,
+				workloadRow{"informers/seen", fmt.Sprintf("%d updates of Pods, seen by %d informers with a label selector", informerUpdates, informerCount), "s"},
+				workloadRow{"informers/cpu", "– CPU until then", "s"},
+				workloadRow{"informers/rss", "– RSS then", "MiB"})
 		default:
 			rows = append(rows,
 				workloadRow{p.name + "/cpuIdle", fmt.Sprintf("idle CPU with %s", countNodes(p.nodes)), "% of a core"},

@@ -229,6 +229,9 @@ func TestWebPageOfALesson(t *testing.T) {
 	p := openClass(t, 1280, 720, func(o *web.Options) { o.Focus = []string{"job-controller"} })
 	shown := `[...document.querySelectorAll(".node.controller")].map((n) => n.dataset.id).join()`
 	p.await(shown + ` === "actor:job-controller"`)
+	if kinds := evaluate[string](p.browser, `[...document.querySelectorAll(".node.kind")].map((n) => n.dataset.id).join()`); kinds != "kind:pods" {
+		t.Errorf("kinds %s, want those that the controller watches or writes", kinds)
+	}
 	p.press("Lesson")
 	p.await(shown + `.includes("actor:replicaset-controller")`)
 }

@@ -41,8 +41,10 @@ export function choose(model, { now, showInternals, pinned, room, focus, filter 
   const clients = [...model.clients.values()].filter((c) => (model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name)) && (!filter.kind || filter.isLinked(c.name)))
     .sort((a, b) => Math.max(model.lastWrite(b.name), 0) - Math.max(model.lastWrite(a.name), 0)).slice(0, 5).map((c) => c.name);
   const actors = new Set([...controllers, ...clients]);
-  const kinds = filter.kind ? [filter.kind] : filter.controller ? kindsOf(model, filter.controller, room) : chooseKinds(model, actors, recent, pinned, room);
+  let kinds = filter.kind ? [filter.kind] : filter.controller ? kindsOf(model, filter.controller, room) : chooseKinds(model, actors, recent, pinned, room);
   const edges = edgesOf(model, actors, kinds);
+  const linked = kinds.filter((kind) => edges.some((e) => e.kind === kind) || pinned.has("kind:" + kind));
+  if (focus.length && linked.length) kinds = linked;
   if (filter.controller) clients.splice(0, Infinity, ...clients.filter((name) => edges.some((e) => e.actor === name)));
   return { clients, kinds, controllers, edges: edges.filter((e) => controllers.includes(e.actor) || clients.includes(e.actor)), hidden: model.controllers.size - controllers.length, crowded: candidates.length - controllers.length };
 }

@@ -1,0 +1,173 @@
+package clients
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// promptTime is how soon after an event a program begins to write that has no other work:
+	// it has all objects in its cache.
+	promptTime = 6 * time.Millisecond
+	// handlerDelay is how long after an event was sent its handler may add the key: a worker
+	// that takes the same key meanwhile takes it for an earlier event.
+	handlerDelay = time.Millisecond
+	// busyGap is the longest time between two writes of a program that has work.
+	busyGap = 10 * time.Millisecond
+	// burstGap is the time between events that a program sees together.
+	burstGap = 5 * time.Millisecond
+)
+
+// candidates are the events that may be the cause of a write: changes, what the client has
+// written itself, what it has listed, and what it has listed of that.
+type candidates struct {
+	changes, own, listed, ownListed []*event
+
+	last  *event    // the cause of the last run of writes; nil if there was none
+	taken time.Time // when the key of that run was taken from its queue
+	free  time.Time // when that run has ended
+	made  string    // the version that its last write has made
+	read  time.Time // when it has listed something for that run
+	busy  period    // of the client, before the write
+}
+
+// period is a time in which a client has made one write after the other.
+type period struct{ from, to time.Time }
+
+// noteBusy notes that a client makes a write, and returns the last busy period before it.
+func (cl *client) noteBusy(w *write) (before period) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	before = cl.busy
+	if w.began.Sub(before.to) > busyGap {
+		cl.busy.from = w.began
+	}
+	if w.answered.After(before.to) {
+		cl.busy.to = w.answered
+	}
+	return before
+}
+
+// beginsAfter returns when a program begins to write for an event, if it does: when it has
+// ended the last run of writes and, as it may have one worker only, what it did then for
+// other objects.
+func (c *candidates) beginsAfter(e *event) time.Time {
+	begins := e.at
+	if begins.Before(c.free) {
+		begins = c.free
+	}
+	if !e.at.Before(c.busy.from) && begins.Before(c.busy.to) {
+		begins = c.busy.to
+	}
+	return begins
+}
+
+// candidates returns the events of the objects that are related to the written one.
+func (w *write) candidates(events []*event, versions []string, busy period, isRelated func(*event) bool) *candidates {
+	c := &candidates{busy: busy}
+	for _, e := range events {
+		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
+			continue
+		}
+		isOwn := slices.Contains(versions, e.version)
+		switch {
+		case isOwn && e.change == observe.Listed:
+			c.ownListed = append(c.ownListed, e)
+		case isOwn:
+			c.own = append(c.own, e)
+		case e.change == observe.Listed:
+			c.listed = append(c.listed, e)
+		default:
+			c.changes = append(c.changes, e)
+		}
+		if r := e.lastRun(); r.answered.After(c.free) {
+			c.last, c.taken, c.free, c.made = e, r.taken, r.answered, r.made
+		}
+	}
+	c.leaveOutReads(events)
+	return c
+}
+
+// leaveOutReads leaves out what the program has listed during the last run, as it does when it
+// first asks for objects of a kind: it did that for the run, which goes on then.
+func (c *candidates) leaveOutReads(events []*event) {
+	isRead := func(e *event) bool {
+		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken)
+	}
+	for _, e := range events {
+		if isRead(e) && e.at.After(c.read) {
+			c.read = e.at
+		}
+	}
+	c.listed, c.ownListed = slices.DeleteFunc(c.listed, isRead), slices.DeleteFunc(c.ownListed, isRead)
+}
+
+// choose returns the likeliest event; nil if there is none.
+func (c *candidates) choose(w *write) *event {
+	if c.isContinuedBy(w) {
+		return c.last
+	}
+	queued, ownLast := c.queued()
+	for _, list := range [][]*event{queued, ownLast} {
+		if e := c.firstPrompt(list, w); e != nil {
+			return e
+		}
+	}
+	for _, list := range [][]*event{queued, c.changes, c.listed, c.own, c.ownListed} {
+		if len(list) > 0 {
+			return firstOfBurst(list)
+		}
+	}
+	return nil
+}
+
+// queued returns the changes since the last run began, in order: for one of them the key was
+// queued again. ownLast is what the last write of that run has made: it rarely gives a program
+// something to do.
+func (c *candidates) queued() (list, ownLast []*event) {
+	for _, e := range slices.Concat(c.changes, c.own) {
+		switch {
+		case e == c.last || !e.at.Add(handlerDelay).After(c.taken):
+		case c.made != "" && e.version == c.made:
+			ownLast = append(ownLast, e)
+		default:
+			list = append(list, e)
+		}
+	}
+	slices.SortStableFunc(list, byTime)
+	return list, ownLast
+}
+
+// firstPrompt returns the first event for which a write would begin about now. For earlier
+// ones there was nothing to write.
+func (c *candidates) firstPrompt(list []*event, w *write) *event {
+	for _, soon := range []time.Duration{promptTime / 2, promptTime} {
+		if i := slices.IndexFunc(list, func(e *event) bool { return w.began.Sub(c.beginsAfter(e)) <= soon }); i >= 0 {
+			return list[i]
+		}
+	}
+	return nil
+}
+
+// isContinuedBy reports whether a write may belong to the last run.
+func (c *candidates) isContinuedBy(w *write) bool {
+	return c.last != nil && c.last.isContinuedBy(w, c.read)
+}
+
+// firstOfBurst returns the first of the last events that follow each other closely: on a busy
+// machine a program sees them together.
+func firstOfBurst(list []*event) *event {
+	slices.SortStableFunc(list, byTime)
+	first := list[len(list)-1]
+	for _, e := range slices.Backward(list) {
+		if first.at.Sub(e.at) > burstGap {
+			break
+		}
+		first = e
+	}
+	return first
+}
+
+func byTime(a, b *event) int { return a.at.Compare(b.at) }

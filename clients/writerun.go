@@ -1,0 +1,63 @@
+package clients
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// maxPause is how long a program may think between two writes for the same reason.
+const maxPause = 100 * time.Millisecond
+
+// writeRun is a run of writes that have an event as their likely cause.
+type writeRun struct {
+	taken    time.Time // when the key was taken from its queue
+	answered time.Time // the last write
+	failed   bool      // the last write
+	made     string    // the version that the last write has made
+	targets  []string  // at most maxTargets
+}
+
+const maxTargets = 64
+
+// isContinuedBy reports whether a write may belong to the run. A program that writes an
+// object again, or goes on after a failure, does so for another reason.
+func (r *writeRun) isContinuedBy(w *write, read time.Time) bool {
+	pause := w.began.Sub(r.answered)
+	if read.After(r.answered) {
+		pause = w.began.Sub(read)
+	}
+	return len(r.targets) > 0 && !r.failed && pause >= 0 && pause <= maxPause && !slices.Contains(r.targets, w.target)
+}
+
+func (e *event) isContinuedBy(w *write, read time.Time) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.writes.isContinuedBy(w, read)
+}
+
+func (e *event) lastRun() writeRun {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.writes
+}
+
+// record records the event, once, as the cause of a write, and returns the Seq of the
+// record.
+func (e *event) record(o *observe.Observer, client string, w *write, c *candidates) uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := &e.writes; !r.isContinuedBy(w, c.read) || len(r.targets) >= maxTargets {
+		*r = writeRun{taken: e.at.Add(handlerDelay)}
+		if c.free.After(r.taken) {
+			r.taken = c.free
+		}
+	}
+	r := &e.writes
+	r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
+	if e.seq == 0 {
+		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version}, e.at)
+	}
+	return e.seq
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// The load of informers: Pods that nothing schedules, and updates of them.
+const (
+	informerCount, informerPods, informerUpdates = 100, 100, 200
+
+	informerSelector = "app=watched"
+)
+
+// measureInformers updates Pods that many informers with a label selector follow, until
+// each informer has each update.
+func measureInformers(ctx context.Context, m *measurement, a *apiClient) error {
+	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
+	if err != nil {
+		return err
+	}
+	const ns = "informers"
+	if err := a.awaitNamespace(ctx, ns); err != nil {
+		return err
+	}
+	pods := core.Pods(ns)
+	for i := range informerPods {
+		if _, err := pods.Create(ctx, newWatchedPod(i), metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	seen := make(chan struct{}, informerCount)
+	var synced []cache.InformerSynced
+	for range informerCount {
+		transport := a.transport.Clone() // a connection of its own
+		defer transport.CloseIdleConnections()
+		own, err := coreclient.NewForConfigAndClient(a.restConfig(), &http.Client{Transport: transport})
+		if err != nil {
+			return err
+		}
+		updates := 0
+		informer := newPodInformer(own.Pods(ns), func() {
+			if updates++; updates == informerUpdates {
+				seen <- struct{}{}
+			}
+		})
+		running.Go(func() { informer.RunWithContext(ctx) })
+		synced = append(synced, informer.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return fmt.Errorf("informers: %w", context.Cause(ctx))
+	}
+	cpu := m.controlPlane.startCPUTimer()
+	began := time.Now()
+	err = inParallel(ctx, informerUpdates, func(ctx context.Context, i int) error {
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{"bench/update":"%d"}}}`, i)
+		_, err := pods.Patch(ctx, newWatchedPod(i%informerPods).Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		return err
+	}, func(ctx context.Context) error {
+		for range informerCount {
+			select {
+			case <-seen:
+			case <-ctx.Done():
+				return fmt.Errorf("informers: %w", context.Cause(ctx))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.recordSeconds("seen", time.Since(began))
+	used, err := cpu()
+	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
+		return err
+	}
+	return m.recordRSS("rss")
+}
+
+// newPodInformer returns an informer of the watched Pods that calls updated with each
+// version after the first.
+func newPodInformer(pods coreclient.PodInterface, updated func()) cache.Controller {
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				o.LabelSelector = informerSelector
+				return pods.List(ctx, o)
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				o.LabelSelector = informerSelector
+				return pods.Watch(ctx, o)
+			},
+		},
+		ObjectType: &corev1.Pod{},
+		Handler:    cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { updated() }},
+	})
+	return informer
+}
+
+// newWatchedPod returns a Pod that no scheduler takes.
+func newWatchedPod(i int) *corev1.Pod {
+	pod := newPod(i)
+	pod.Labels = map[string]string{"app": "watched"}
+	pod.Spec.SchedulerName = "none"
+	return pod
+}
