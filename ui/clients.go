@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -23,62 +22,29 @@ func WriteClients(w io.Writer, list []observe.Client, wide bool) error {
 	return err
 }
 
-// clientRows returns the rows of the table of clients: all columns if wide is set, otherwise
-// those that are worth most, in statusWidth columns.
+// clientRows returns the rows of the table of clients: those that are worth most, in 100
+// columns for names of common length.
 func clientRows(list []observe.Client, wide bool, now time.Time) [][]string {
+	head := []string{"CLIENT", "REQ/S", "ERRORS", "CONFLICTS", "LAST REQUEST", "WATCHES"}
 	if wide {
-		return wideClientRows(list, now)
+		head = []string{"CLIENT", "STATE", "REQ/S", "REQUESTS", "READS", "WRITES", "ERRORS", "CONFLICTS", "IN FLIGHT", "HELD", "WATCHES", "LAST REQUEST", "AGO", "WHY"}
 	}
-	for watched := maxWatched; ; watched-- {
-		rows := [][]string{{"CLIENT", "REQ/S", "ERRORS", "CONFLICTS", "WATCHES", "LAST REQUEST"}}
-		for _, c := range list {
-			name := c.Name
-			if c.State == "paused" {
-				name += ", paused"
-			}
-			rows = append(rows, []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts), DescribeWatches(c.Watches, watched), DescribeLastRequest(c)})
-		}
-		if room := roomForLast(rows); room >= minLastRequest || watched == 0 {
-			cutLast(rows, max(room, len("LAST REQUEST")))
-			return rows
-		}
-	}
-}
-
-// minLastRequest is the width for a last request that is worth to name fewer watches.
-const minLastRequest = 24
-
-// roomForLast returns how wide the last column of a table may be.
-func roomForLast(rows [][]string) int {
-	room := statusWidth
-	for i := range len(rows[0]) - 1 {
-		widest := 0
-		for _, row := range rows {
-			widest = max(widest, utf8.RuneCountInString(row[i]))
-		}
-		room -= widest + len("  ")
-	}
-	return room
-}
-
-// cutLast cuts the last column of a table.
-func cutLast(rows [][]string, room int) {
-	for _, row := range rows {
-		if last := []rune(row[len(row)-1]); len(last) > room {
-			row[len(row)-1] = string(last[:room-1]) + ">"
-		}
-	}
-}
-
-func wideClientRows(list []observe.Client, now time.Time) [][]string {
-	rows := [][]string{{"CLIENT", "STATE", "REQ/S", "REQUESTS", "READS", "WRITES", "ERRORS", "CONFLICTS", "IN FLIGHT", "HELD", "WATCHES", "LAST REQUEST", "AGO", "WHY"}}
+	rows := [][]string{head}
 	for _, c := range list {
-		ago := ""
-		if c.Last != nil {
-			ago = formatDuration(max(now.Sub(c.LastTime), 0))
+		name := c.Name
+		if c.State == "paused" {
+			name += ", paused"
 		}
-		rows = append(rows, []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
-			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, describeDropped(c)}, isEmpty), "; ")})
+		row := []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts), DescribeLastRequest(c), DescribeWatches(c.Watches, maxWatched)}
+		if wide {
+			ago := ""
+			if c.Last != nil {
+				ago = formatDuration(max(now.Sub(c.LastTime), 0))
+			}
+			row = []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
+				formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, describeDropped(c)}, isEmpty), "; ")}
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -23,7 +23,7 @@ const stepTimeout = time.Minute
 func main() {
 	program := flag.String("ctrlplane", "bin/ctrlplane", "path of the `program`")
 	out := flag.String("o", "docs/live.svg", "`file` to write")
-	before := flag.Duration("before", 10*time.Second, "time between the start, which should not be visible, and the Deployments")
+	before := flag.Duration("before", 20*time.Second, "time between the start, which should not be visible in the scale of the bars either, and the Deployments")
 	flag.Parse()
 	if err := run(*program, *out, *before); err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)

@@ -39,7 +39,7 @@ var script = []scriptLine{
 	{"kubectl get pods", `(?s)web-\S+ +1/1 +Running.*web-\S+ +1/1 +Running`},
 	{"clear", ""},
 	{"ctrlplane controllers resume replicaset", `(?m)^resumed: replicaset-controller$`},
-	{"ctrlplane why $(kubectl get pods -o name | tail -1)", `created Deployment web .*by a client outside`},
+	{"ctrlplane why $(kubectl get pods -o name | tail -1)", `kubectl \(kubernetes-admin\) created Deployment web \(version`},
 }
 
 func main() {
