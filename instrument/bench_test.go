@@ -10,26 +10,58 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// BenchmarkSync is an event, the add of its key, and the sync, without what the handler and
-// the reconciler do; off is the same with another API server.
+// newSync returns what handles an event, with the add of its key and the sync, without what the
+// handler and the reconciler do.
+func newSync(b testing.TB, state int32) func() {
+	r := &reporter{wake: make(chan struct{}, 1)}
+	r.state.Store(state)
+	c := &controller{name: "site", reporter: r, keys: newKeys()}
+	q := wrapQueue(c, func(_ string, l rateLimiter) workQueue { return workqueue.NewTypedRateLimitingQueue(l) })("site", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	b.Cleanup(q.ShutDown)
+	h := &observedHandler{toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { q.Add(benchKey) }}, eventSource{controller: c, resource: "configmaps", kind: "ConfigMap"}}
+	return func() { oneSync(h, q) }
+}
+
+// newPlainSync returns the same without this module.
+func newPlainSync(b testing.TB) func() {
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	b.Cleanup(q.ShutDown)
+	h := toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { q.Add(benchKey) }}
+	return func() { oneSync(h, q) }
+}
+
+var benchKey = reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "shop"}}
+
+func oneSync(h toolscache.ResourceEventHandler, q workQueue) {
+	shop := &corev1.ConfigMap{}
+	shop.Name, shop.Namespace = "shop", "ns"
+	h.OnAdd(shop, false)
+	taken, _ := q.Get()
+	q.Done(taken)
+}
+
+// BenchmarkSync is an event and its sync: off is with another API server, none without this
+// module.
 func BenchmarkSync(b *testing.B) {
-	for name, state := range map[string]int32{"on": on, "off": off} {
+	for name, sync := range map[string]func(testing.TB) func(){
+		"on":   func(b testing.TB) func() { return newSync(b, on) },
+		"off":  func(b testing.TB) func() { return newSync(b, off) },
+		"none": newPlainSync,
+	} {
 		b.Run(name, func(b *testing.B) {
-			r := &reporter{wake: make(chan struct{}, 1)}
-			r.state.Store(state)
-			c := &controller{name: "site", reporter: r, keys: newKeys()}
-			q := wrapQueue(c, func(_ string, l rateLimiter) workQueue { return workqueue.NewTypedRateLimitingQueue(l) })("site", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-			defer q.ShutDown()
-			key := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "shop"}}
-			h := &observedHandler{toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { q.Add(key) }}, eventSource{controller: c, resource: "configmaps", kind: "ConfigMap"}}
-			shop := &corev1.ConfigMap{}
-			shop.Name, shop.Namespace = "shop", "ns"
+			do := sync(b)
 			for b.Loop() {
-				h.OnAdd(shop, false)
-				taken, _ := q.Get()
-				q.Done(taken)
+				do()
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/sync")
 		})
+	}
+}
+
+// With another API server, nothing is kept of an event and its sync.
+func TestOtherServerCostsNoMemory(t *testing.T) {
+	without, with := testing.AllocsPerRun(1000, newPlainSync(t)), testing.AllocsPerRun(1000, newSync(t, off))
+	if with > without {
+		t.Errorf("%v allocations, %v without the module", with, without)
 	}
 }

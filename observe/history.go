@@ -117,6 +117,10 @@ func (h *history) read(r *Record) {
 func (h *history) readCall(r *Record, c *Called) {
 	n := &causeNode{record: r}
 	n.addCause(h.syncOf(c))
+	if e, _ := h.journal.all.get(c.Cause - 1); c.Cause != 0 && e != nil {
+		n.addCause(h.eventNode(e))
+		n.cutChain()
+	}
 	wrote := c.Wrote
 	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
 		wrote = []Written{{Resource: c.Object.groupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
@@ -182,9 +186,7 @@ func (h *history) readSync(r *Record, s *Synced) {
 	if n := h.running[s.ID]; n != nil {
 		delete(h.running, s.ID)
 		h.completeSync(n, r, 0)
-		if n.isLongerThan(2 * maxChain) {
-			n.causes = n.copyChain(maxChain, map[*causeNode]*causeNode{}).causes
-		}
+		n.cutChain()
 	}
 }
 
@@ -352,6 +354,13 @@ func (n *causeNode) isLongerThan(most int) bool {
 		}
 	}
 	return false
+}
+
+// cutChain bounds what is kept of an endless chain.
+func (n *causeNode) cutChain() {
+	if n.isLongerThan(2 * maxChain) {
+		n.causes = n.copyChain(maxChain, map[*causeNode]*causeNode{}).causes
+	}
 }
 
 // copyChain copies a chain up to a length. Other chains may share its nodes.

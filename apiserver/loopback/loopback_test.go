@@ -123,6 +123,39 @@ func TestResponseStreams(t *testing.T) {
 	}
 }
 
+func TestPeekLeavesTheBody(t *testing.T) {
+	next := make(chan string)
+	c := newClient(func(w http.ResponseWriter, _ *http.Request) {
+		w.(http.Flusher).Flush()
+		for s := range next {
+			io.WriteString(w, s)
+		}
+	})
+	resp, err := doGet(t, t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	go func() {
+		defer close(next)
+		for _, s := range []string{"on", "e two", " three"} {
+			next <- s
+		}
+	}()
+	for limit, want := range map[int]string{3: "one", 5: "one t", 100: "one two three"} {
+		var got string
+		resp.Body.(interface {
+			Peek(limit int, read func(prefix []byte))
+		}).Peek(limit, func(prefix []byte) { got = string(prefix) })
+		if got != want {
+			t.Errorf("the first %d bytes: got %q, want %q", limit, got, want)
+		}
+	}
+	if body, err := io.ReadAll(resp.Body); string(body) != "one two three" || err != nil {
+		t.Errorf("got %q, %v", body, err)
+	}
+}
+
 func TestCloseCancelsTheHandler(t *testing.T) {
 	ended := make(chan struct{})
 	c := newClient(func(w http.ResponseWriter, req *http.Request) {

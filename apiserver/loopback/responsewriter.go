@@ -160,6 +160,18 @@ func (b *responseBody) Read(p []byte) (int, error) {
 	return 0, w.cause()
 }
 
+// Peek calls read with the first bytes of the response, or with all of it if it is shorter.
+// The body still reads from the start. read must not keep the bytes.
+func (b *responseBody) Peek(limit int, read func(prefix []byte)) {
+	w := b.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.buf.Len() < limit && !w.finished && w.ctx.Err() == nil {
+		w.changed.Wait()
+	}
+	read(w.buf.Bytes()[:min(limit, w.buf.Len())])
+}
+
 // Close cancels the handler's context, as closing a connection would.
 func (b *responseBody) Close() error {
 	b.cancel()

@@ -168,3 +168,23 @@ func TestCallWithoutResponse(t *testing.T) {
 type failingTransport struct{ err error }
 
 func (f failingTransport) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+// memoryBody is a body in memory.
+type memoryBody struct {
+	io.ReadCloser
+	content []byte
+}
+
+func (b memoryBody) Peek(limit int, read func([]byte)) { read(b.content[:min(limit, len(b.content))]) }
+
+// A body in memory is neither read nor replaced.
+func TestBodyInMemoryIsNotCopied(t *testing.T) {
+	body := memoryBody{content: encodeObject(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1"}}, runtime.ContentTypeProtobuf)}
+	resp := &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {runtime.ContentTypeProtobuf}}, Body: body}
+	if got := PeekResponse(resp); got.Metadata.Name != "web-1" {
+		t.Errorf("got %+v", got)
+	}
+	if _, is := resp.Body.(memoryBody); !is {
+		t.Errorf("the body is a %T", resp.Body)
+	}
+}

@@ -83,7 +83,7 @@ func (s ResponseSummary) addName(c *observe.Called) {
 }
 
 // PeekResponse parses the beginning of a response. Its body still reads from the start.
-func PeekResponse(resp *http.Response) ResponseSummary {
+func PeekResponse(resp *http.Response) (s ResponseSummary) {
 	mediaType := resp.Header.Get("Content-Type")
 	limit, parse := jsonPrefixSize, parseJSON
 	if strings.HasPrefix(mediaType, "application/vnd.kubernetes.protobuf") {
@@ -92,9 +92,18 @@ func PeekResponse(resp *http.Response) ResponseSummary {
 			limit = statusPrefixSize
 		}
 	}
+	if body, ok := resp.Body.(peeker); ok {
+		body.Peek(limit, func(prefix []byte) { s = parse(prefix) })
+		return s
+	}
 	prefix, err := readPrefix(resp.Body, limit)
 	RestoreBody(resp, prefix, err)
 	return parse(prefix)
+}
+
+// peeker is a body in memory, whose beginning need not be copied.
+type peeker interface {
+	Peek(limit int, read func(prefix []byte))
 }
 
 // ParseResponse parses a response that may be truncated.

@@ -128,7 +128,7 @@ func elements(data []byte, f func(value []byte)) {
 		return
 	}
 	for data = data[1:]; ; {
-		data = bytes.TrimLeft(data, " \t\r\n,")
+		data = skipSpace(data, ',')
 		if len(data) == 0 || data[0] == ']' {
 			return
 		}
@@ -144,18 +144,18 @@ func elements(data []byte, f func(value []byte)) {
 // members calls f with the name of each member of a JSON object, and the data from its
 // value on, until f returns false or the data ends.
 func members(data []byte, f func(name, value []byte) bool) {
-	data = bytes.TrimLeft(data, " \t\r\n")
+	data = skipSpace(data, ' ')
 	if len(data) == 0 || data[0] != '{' {
 		return
 	}
 	for data = data[1:]; ; {
-		data = bytes.TrimLeft(data, " \t\r\n,")
+		data = skipSpace(data, ',')
 		end := stringEnd(data)
 		if end == 0 {
 			return
 		}
 		name := data[1 : end-1]
-		data = bytes.TrimLeft(data[end:], " \t\r\n:")
+		data = skipSpace(data[end:], ':')
 		if len(data) == 0 || !f(name, data) {
 			return
 		}
@@ -180,21 +180,27 @@ func stringAt(data []byte) string {
 	return s
 }
 
+// skipSpace returns data from the first byte on that is neither white space nor also that.
+func skipSpace(data []byte, also byte) []byte {
+	for i, b := range data {
+		if b != also && b != ' ' && b != '\n' && b != '\t' && b != '\r' {
+			return data[i:]
+		}
+	}
+	return nil
+}
+
 // stringEnd returns the length of the JSON string at the beginning of data; 0 if there is
 // none.
 func stringEnd(data []byte) int {
 	if len(data) == 0 || data[0] != '"' {
 		return 0
 	}
-	for i := 1; i < len(data); i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
+	end := textEnd(data[1:])
+	if end < 0 {
+		return 0
 	}
-	return 0
+	return end + 2
 }
 
 // valueEnd returns the length of the JSON value at the beginning of data; all of it if

@@ -39,7 +39,10 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
 	first := c.Links[len(c.Links)-1]
-	if first.Verb == "list" {
+	switch {
+	case first.known:
+		p.writeSentence("\nThe chain begins with what " + p.actor(c.Links[max(len(c.Links)-2, 0)]) + " found when it started.")
+	case first.Verb == "list":
 		p.b.WriteString("\nRecords begin with the last start of the control plane: earlier causes are not known.\n")
 	}
 	p.writeMissed(c.Missed, first)
@@ -98,9 +101,9 @@ func (p *painter) describeLink(n *Node) string {
 	case Event:
 		return who + describeEvent(p.phrases, n)
 	case Sync:
-		return who + p.describeSync(n)
+		return who + p.paintSync(n)
 	}
-	return who + p.describeWrite(n)
+	return who + p.paintWrite(n, p.describeWrite(n))
 }
 
 func describeEvent(p phrases, n *Node) string {

@@ -144,10 +144,16 @@ func (g *graph) addLog(l *observe.Logged) {
 	s.LogLines = append(s.LogLines, line)
 }
 
-// linkCalls sets the time of syncs without a recorded end from their calls.
+// linkCalls notes which syncs ended in a conflict, and sets the time of those without a
+// recorded end from their calls.
 func (g *graph) linkCalls() {
 	for _, c := range g.calls {
-		if s := c.parent; s != nil && s.Open {
+		s := c.parent
+		if s == nil {
+			continue
+		}
+		s.conflict = s.conflict || c.Conflict && c.Error == s.Error
+		if s.Open {
 			if c.Time.Before(s.Time) {
 				s.Time = c.Time
 			}

@@ -214,3 +214,45 @@ func TestMemoryOfCauses(t *testing.T) {
 	c.checkWhy(pod("web-17"), "Deployment default/web")
 	runtime.KeepAlive(c)
 }
+
+// clientCall records a call of a client that an event on one of its watches caused.
+func (c *cluster) clientCall(who, verb string, o observe.Object, cause uint64) (version string) {
+	var wrote []observe.Written
+	observe.ServeCall(who, &wrote, func() { version = c.store(o, false) })
+	c.observer.Append(&observe.Called{
+		Controller: who, Client: &observe.Caller{}, Verb: verb, Object: o, Status: 200, ResourceVersion: version,
+		Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Cause: cause,
+	})
+	return version
+}
+
+// watched records an event on a watch of a client.
+func (c *cluster) watched(who string, change observe.Change, o observe.Object, version string) uint64 {
+	return c.observer.AppendAt(&observe.Delivered{Controller: who, Change: change, Object: o, ResourceVersion: version}, time.Now())
+}
+
+// What an operator without the module has made follows from the event on its watch, however
+// long ago that was, and an operator that goes on for ever needs little memory.
+func TestCausesOfClientsSurvive(t *testing.T) {
+	c := newCluster(t)
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}
+	clock := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "clock"}
+	version := c.clientCall("kubectl (admin)", "create", site, 0)
+	c.clientCall("plain (admin)", "create", deployment("shop"), c.watched("plain (admin)", observe.Added, site, version))
+	c.catchUp()
+	version = c.clientCall("kubectl (admin)", "create", clock, 0)
+	for i := range 2 * observe.DefaultRecords {
+		version = c.clientCall("plain (admin)", "update", clock, c.watched("plain (admin)", observe.Updated, clock, version))
+		if i%4000 == 0 {
+			c.catchUp()
+		}
+	}
+	page, err := c.observer.Records(context.Background(), observe.Query{})
+	if err != nil || page.Missed == 0 {
+		t.Fatalf("no record was dropped, %v: this test shows nothing", err)
+	}
+	if older := len(c.catchUp()) - len(page.Records); older > 300 {
+		t.Errorf("%d records are kept besides those of the rings", older)
+	}
+	c.checkWhy(deployment("shop"), "Site default/shop")
+}

@@ -51,6 +51,7 @@ func (g *graph) linkVersions() []*Node {
 		c, certainty, rule := m.writeOf(v, deletions)
 		if c == nil {
 			c, certainty, rule = v.outsideWrite(), Exact, ByVersion
+			c.known = v.listed && m.storedBy(v) != nil
 			outside = append(outside, c)
 		}
 		v.annotate(c)

@@ -113,7 +113,10 @@ type Node struct {
 	adds   []uint64             // for an event: the numbers of these adds in their queues
 	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay
 	record *observe.Synced      // for a sync: its record
-	client bool                 // for a call: a client outside of the process made it
+	known  bool                 // for a list: the write that made the version is recorded
+	// conflict is set for a sync whose error is that of a conflict of one of its calls.
+	conflict bool
+	client   bool // for a call: a client outside of the process made it
 }
 
 // isOutside reports whether n is a write from outside of the process.

@@ -58,3 +58,20 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 		t.Errorf("%d roots:\n%s", len(tree.Roots), writeString(t, tree, Text, Style{}))
 	}
 }
+
+// A controller that starts again acts on the state that it finds, not for what has led to that.
+func TestWhyBeginsWithTheStartOfAController(t *testing.T) {
+	c := newCluster(t)
+	rs := c.createDeployment("web")
+	c.react("replicaset-controller", observe.Listed, c.replicaSet("web"), rs, "default/web", func(by *observe.Recorder) {
+		c.write(by, "create", pod("web-1"), "")
+	})
+	chain, err := Why(c.catchUp(), pod("web-1"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := writeString(t, chain, Text, Style{})
+	if !strings.Contains(got, "found ReplicaSet web") || !strings.HasSuffix(got, "The chain begins with what replicaset-controller found when it started.\n") {
+		t.Errorf("got:\n%s", got)
+	}
+}

@@ -167,6 +167,18 @@ func (p *painter) paintWrite(n *Node, text string) string {
 	return text
 }
 
+// paintSync describes a sync, and colors one that failed.
+func (p *painter) paintSync(n *Node) string {
+	switch text := p.describeSync(n); {
+	case n.endedInConflict():
+		return p.warn(text)
+	case n.Error != "":
+		return p.bad(text)
+	default:
+		return text
+	}
+}
+
 // laterNote says how long after an event the key was added, if that was later.
 func (p *painter) laterNote(it item) string {
 	if it.node.Cause.Rule != ByDelay {
@@ -217,14 +229,7 @@ func (p *painter) describeItem(it item) string {
 		if it.top != n {
 			s += describeChange(it.top.Change) + p.laterNote(it) + ", "
 		}
-		text := p.describeSync(n)
-		switch {
-		case n.endedInConflict():
-			text = p.warn(text)
-		case n.Error != "":
-			text = p.bad(text)
-		}
-		return s + text
+		return s + p.paintSync(n)
 	}
 	text := p.paintWrite(n, p.describeWrite(n))
 	if it.top != n { // a client's write after an event

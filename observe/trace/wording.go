@@ -201,7 +201,7 @@ func (n *Node) queueNote() string {
 
 // endedInConflict reports whether a sync failed with a conflict and is repeated.
 func (n *Node) endedInConflict() bool {
-	return n.Retried && n.Error != "" && slices.ContainsFunc(n.Children, func(c *Node) bool { return c.Kind == Call && c.Conflict && c.Error == n.Error })
+	return n.Retried && n.Error != "" && n.conflict
 }
 
 // hasCallWithSameError reports whether a call of the sync failed with its error.

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strconv"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // writeIndex finds the calls that may have made versions.
@@ -88,14 +90,27 @@ func (m *writeIndex) highestBefore(t time.Time) uint64 {
 	return m.known[i-1].highest
 }
 
+// storedBy returns the call that made v, as the storage reports.
+func (m *writeIndex) storedBy(v *version) *Node {
+	return m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]
+}
+
+// isNewsToListers reports whether a controller that lists the version, because it starts, acts
+// for the write that made it: that of another client or of a restore. What controllers have
+// written it may have acted for before, or another one has: there, the start is the cause.
+func (v *version) isNewsToListers(made *Node) bool {
+	return made.Verb == observe.VerbRestore ||
+		made.client && !slices.ContainsFunc(v.events, func(e *Node) bool { return e.Controller == made.Controller })
+}
+
 // writeOf returns the call that made v, if it is recorded.
 func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
-	made := m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]
+	made := m.storedBy(v)
 	switch {
+	case v.listed && (made == nil || !v.isNewsToListers(made)):
+		return nil, "", ""
 	case made != nil:
 		return made, Exact, ByStorage
-	case v.listed: // it may be older than the records
-		return nil, "", ""
 	}
 	if m.reported && !v.lastSeen {
 		return nil, "", ""

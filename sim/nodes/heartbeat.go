@@ -153,7 +153,7 @@ func (h *heartbeats) renew(ctx context.Context, node string, l *nodeLease) (err 
 
 func (h *heartbeats) update(ctx context.Context, l *nodeLease) (*coordinationv1.Lease, error) {
 	lease := l.last.DeepCopy()
-	lease.Spec.RenewTime = new(metav1.NowMicro())
+	lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = new(metav1.NowMicro()), h.leaseSeconds()
 	l.own(lease)
 	return h.client.Update(ctx, lease, metav1.UpdateOptions{})
 }
@@ -162,7 +162,7 @@ func (h *heartbeats) create(ctx context.Context, node string, l *nodeLease) (err
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: node, Namespace: corev1.NamespaceNodeLease},
 		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: new(node), LeaseDurationSeconds: new(int32(leaseDuration(h.interval) / time.Second)), RenewTime: new(metav1.NowMicro()),
+			HolderIdentity: new(node), LeaseDurationSeconds: h.leaseSeconds(), RenewTime: new(metav1.NowMicro()),
 		},
 	}
 	l.own(lease)
@@ -171,6 +171,10 @@ func (h *heartbeats) create(ctx context.Context, node string, l *nodeLease) (err
 		err = apierrors.NewServiceUnavailable(err.Error())
 	}
 	return err
+}
+
+func (h *heartbeats) leaseSeconds() *int32 {
+	return new(int32(leaseDuration(h.interval) / time.Second))
 }
 
 // own makes the garbage collector delete a Lease with its Node.

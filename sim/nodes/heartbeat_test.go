@@ -117,6 +117,23 @@ func TestLeasesAreRenewed(t *testing.T) {
 	})
 }
 
+// A lease of an earlier start has the duration of the present grace period.
+func TestLeaseDurationFollowsTheGracePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := testLeaseNode(0)
+		client := fake.NewClientset(&coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: node.Name, Namespace: corev1.NamespaceNodeLease},
+			Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: new(int32(40))},
+		})
+		h := newHeartbeats(t.Context(), client, renewInterval(200*time.Second), func(node string, err error) { t.Errorf("%s: %v", node, err) })
+		t.Cleanup(h.stop)
+		h.startRenewing(node)
+		if got := *testLeases(t, client, time.Second)[0].Spec.LeaseDurationSeconds; got != 160 {
+			t.Errorf("the lease lasts %d s, want four thirds of the 120 s between renewals", got)
+		}
+	})
+}
+
 // A clock that is set must not change when a lease is due.
 func TestLeasesFollowTheMonotonicClock(t *testing.T) {
 	h := &heartbeats{interval: 30 * time.Second}

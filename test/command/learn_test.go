@@ -137,7 +137,7 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
-			`line 11: a check does not hold after 100ms: number of configmaps with a=b must not be 0: it is "0"`,
+			`00ms: number of configmaps with a=b must not be 0: it is "0"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",

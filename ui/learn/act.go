@@ -86,7 +86,9 @@ func (r *runner) requireChecks(ctx context.Context, list []*Check, limit time.Du
 	if limit == 0 {
 		limit = defaultWithin
 	}
-	out, err := r.probe.awaitChecks(ctx, list, limit)
+	began := time.Now()
+	out, err := r.probe.awaitWhileWorking(ctx, list, limit)
+	limit = time.Since(began).Round(limit)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
