@@ -21,7 +21,8 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	isSecret := c.Object.Group == "" && c.Object.Resource == "secrets" && c.IsWrite()
 	var line string
 	if s.Kind == "Status" && !isSecret {
-		line, _, _ = strings.Cut(strings.TrimSpace(withoutObjects(s.Message)), "\n")
+		line, _, _ = strings.Cut(strings.TrimSpace(s.Message), "\n")
+		line = withoutObjects(line)
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
@@ -29,29 +30,31 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))
 }
 
-var (
-	// quotedValue begins an object or a list in the text of a field.Error: in JSON, or in
-	// the syntax of Go if it cannot be encoded.
-	quotedValue = regexp.MustCompile(`((?:value|Not found): )(?:[&*\[\]\w.]*\w\{|\{|\[)`)
-	// quotedBody is what a decoder quotes, or server-side apply of a value that is not of the
-	// type in the schema: up to the end of the message.
-	quotedBody = regexp.MustCompile(`(?s)( is missing in '|expected \w+, got &).*`)
-)
+// quoted begins what a message quotes of the body. 1: an object or a list in the text of a
+// field.Error, in JSON, or in the syntax of Go if it cannot be encoded. 2: up to the end of
+// the message, by a decoder, or by server-side apply of a value of another type.
+var quoted = regexp.MustCompile(`((?:value|Not found): )(?:[&*\[\]\w.]*\w\{|\{|\[)|(is missing in '|expected \w+, got &)`)
 
-// withoutObjects returns a message without the objects and lists that it quotes: they may
-// have what should not be recorded, such as a password in the environment of a container.
-// Simple values are kept: they are what is wrong.
-func withoutObjects(message string) string {
-	message = quotedBody.ReplaceAllString(message, "$1…")
+// withoutObjects returns the beginning of a line without the objects and lists that it
+// quotes: they may have what should not be recorded, such as a password in the environment
+// of a container. Simple values are kept: they are what is wrong.
+func withoutObjects(line string) string {
 	var b strings.Builder
-	for {
-		at := quotedValue.FindStringSubmatchIndex(message)
+	for b.Len() < MaxRefusal {
+		begin := line[:min(len(line), MaxRefusal)] // of more, a search would be slow, and in vain
+		at := quoted.FindStringSubmatchIndex(begin)
 		if at == nil {
-			return b.String() + message
+			b.WriteString(begin)
+			break
+		}
+		if at[2] < 0 {
+			b.WriteString(begin[:at[1]] + "…")
+			break
 		}
 		open := at[1] - 1
-		closing := map[byte]string{'{': "}", '[': "]"}[message[open]]
-		b.WriteString(message[:at[3]] + message[open:at[1]] + "…" + closing)
-		message = message[open+valueEnd([]byte(message[open:])):]
+		closing := map[byte]string{'{': "}", '[': "]"}[line[open]]
+		b.WriteString(line[:at[3]] + line[open:at[1]] + "…" + closing)
+		line = line[open+valueEnd([]byte(line[open:])):]
 	}
+	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ type unencodable struct{ F func() }
 func TestRefusalHasNoBody(t *testing.T) {
 	env := []corev1.EnvVar{{Name: "PASSWORD", Value: `hunter2 "}`}, {Name: "OTHER", Value: "hunter2"}}
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Env: env}}}}
+	many := slices.Repeat(env, 5000)
 	path := field.NewPath("spec", "template")
 	body := []byte("{\"env\": {\"IT'S\": \"'\",\n\"PASSWORD\": \"hunter2\"}}")
 	invalid := func(list ...*field.Error) error {
@@ -38,6 +40,8 @@ func TestRefusalHasNoBody(t *testing.T) {
 		{invalid(field.Invalid(path, template, "field is immutable")), begin + "spec.template: Invalid value: {…}: field is immutable"},
 		{invalid(field.Invalid(path.Child("env"), env, "too many"), field.Invalid(field.NewPath("spec", "parallelism"), -1, "must be positive")),
 			begin + "[spec.template.env: Invalid value: […]: too many, spec.parallelism: Invalid value: -1: must be positive]"},
+		{invalid(field.Invalid(path, strings.Repeat("x", 2000), ""), field.Invalid(path, template, "")), begin + `[spec.template: Invalid value: "` + strings.Repeat("x", MaxRefusal-len(begin)-32)},
+		{invalid(field.Invalid(path, many, "field is immutable"), field.Invalid(path, template, "too")), begin + "[spec.template: Invalid value: […]: field is immutable, spec.template: Invalid value: {…}: too]"},
 		{invalid(field.Duplicate(path, env[0])), begin + "spec.template: Duplicate value: {…}"},
 		{invalid(field.NotFound(path, env[0])), begin + "spec.template: Not found: {…}"},
 		{invalid(field.NotSupported(path, "Some", []string{"All", "None"})), begin + `spec.template: Unsupported value: "Some": supported values: "All", "None"`},
