@@ -48,10 +48,10 @@ func printable(s string, limit int) string {
 }
 
 // cutText returns at most limit bytes of s. What it returns does not keep a longer text in
-// memory.
+// memory, such as the one that s is a part of.
 func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "")
 	}
-	return strings.Clone(strings.ToValidUTF8(s[:limit], ""))
+	return strings.Clone(s)
 }

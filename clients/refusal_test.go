@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 )
 
 // refused is a request that the API server refuses.
@@ -54,7 +56,7 @@ func TestRefusals(t *testing.T) {
 	calls, _ := f.records()
 	var got []string
 	for _, c := range calls {
-		if len(c.Error) > maxRefusal || strings.Contains(c.Error, "hunter2") {
+		if len(c.Error) > recording.MaxRefusal || strings.Contains(c.Error, "hunter2") {
 			t.Errorf("%d bytes: %s", len(c.Error), c.Error)
 		}
 		got = append(got, c.Object.String()+": "+c.Error[:min(len(c.Error), 60)])

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -244,7 +245,7 @@ func TestHostileReports(t *testing.T) {
 		if _, err := json.Marshal(r); err != nil {
 			t.Fatal(err)
 		}
-		if s := r.Event.(*observe.Synced); len(s.Key) > maxKey || len(s.Error) > maxRefusal || s.CauseSync == s.ID || s.Took > maxAge || s.Waited < 0 || r.Time.After(time.Now()) {
+		if s := r.Event.(*observe.Synced); len(s.Key) > maxKey || len(s.Error) > recording.MaxRefusal || s.CauseSync == s.ID || s.Took > maxAge || s.Waited < 0 || r.Time.After(time.Now()) {
 			t.Fatalf("%+v", s)
 		}
 	}

@@ -260,8 +260,8 @@ func (r *request) complete(object recording.ResponseSummary) {
 		c.Object.Kind = object.Kind
 	}
 	if c.Failed() && c.Status != 0 {
-		r.nameRefused()
-		c.Error = refusal(c, object)
+		r.completeRefusedObject()
+		c.Error = object.Refusal(c)
 	}
 }
 

@@ -133,6 +133,24 @@ func TestExportCommandQuotesValue(t *testing.T) {
 	}
 }
 
+func TestQuoteWord(t *testing.T) {
+	for _, tt := range []struct {
+		shell      Shell
+		word, want string
+	}{
+		{POSIX, "out/run.ctrlrec", "out/run.ctrlrec"},
+		{POSIX, "my report", "'my report'"},
+		{PowerShell, `C:\out\run-1`, `C:\out\run-1`},
+		{PowerShell, `C:\my report`, `"C:\my report"`},
+		{PowerShell, "a,b", `"a,b"`},
+		{PowerShell, "", `""`},
+	} {
+		if got := tt.shell.Quote(tt.word); got != tt.want {
+			t.Errorf("%q is quoted as %s, want %s", tt.word, got, tt.want)
+		}
+	}
+}
+
 func TestExportCommandInShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

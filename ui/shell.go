@@ -36,6 +36,21 @@ func (s Shell) exportCommand(key, value string) string {
 	return fmt.Sprintf("export %s=%s", key, QuotePOSIX(value))
 }
 
+// Quote quotes a word of a command, if necessary.
+func (s Shell) Quote(word string) string {
+	if s == PowerShell {
+		if word != "" && strings.TrimFunc(word, isPlainInPowerShell) == "" {
+			return word
+		}
+		return quotePowerShell(word)
+	}
+	return QuotePOSIX(word)
+}
+
+func isPlainInPowerShell(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`_-./\:`, r)
+}
+
 // QuotePOSIX quotes a word for a POSIX shell, if necessary.
 func QuotePOSIX(s string) string {
 	plain := func(r rune) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // dataDirEnv replaces --data-dir where no flag is given. "run" sets it for its
@@ -196,12 +198,15 @@ func runningDataDirs() ([]string, error) {
 	return paths, nil
 }
 
+// quoteWord quotes a word of a command that is suggested to the user.
+func quoteWord(s string) string { return ui.DetectShell(runtime.GOOS, os.Environ()).Quote(s) }
+
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
 	program := os.Args[0]
 	switch {
 	case t.dataDir != "":
-		return program + " --data-dir " + t.dataDir + " " + verb
+		return program + " --data-dir " + quoteWord(t.dataDir) + " " + verb
 	case t.name != "default":
 		return program + " --name " + t.name + " " + verb
 	}

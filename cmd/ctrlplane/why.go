@@ -63,7 +63,7 @@ func (o *traceCommand) deletionCommand(args []string) string {
 		s += " -n " + o.namespace
 	}
 	if o.past.given() {
-		s += " --from " + o.past.path
+		s += " --from " + quoteWord(o.past.path)
 	}
 	return o.target.commandLine(s)
 }

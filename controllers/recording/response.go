@@ -58,7 +58,7 @@ type OwnerReference struct {
 func (s ResponseSummary) AddTo(c *observe.Called) {
 	if s.Kind == "Status" {
 		if c.Failed() {
-			c.Error = s.Message
+			c.Error = s.Refusal(c)
 			c.Conflict = s.Reason == string(metav1.StatusReasonConflict)
 			s.addName(c)
 		} else if c.Verb == "delete" && c.Subresource == "" {

@@ -10,7 +10,7 @@ import (
 // writeText draws the chain, one line per link, from the change back to its first cause.
 func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s was %s (%s, from %s)\n", p.strong(words.OneLine(c.About.String())), c.What, p.formatDuration(c.Took), p.formatClock(c.Start))
+	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.What.happenedTo(p.strong(words.OneLine(c.About.String()))), p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
 	c.writeSince(p)
 	p.b.WriteString("\n")
@@ -51,11 +51,22 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	return err
 }
 
+// happenedTo says that it happened to an object.
+func (w What) happenedTo(object string) string {
+	switch w {
+	case Refused:
+		return "a write to " + object + " was refused"
+	case Failed:
+		return "a write to " + object + " failed"
+	}
+	return object + " was " + string(w)
+}
+
 // writeSince says what has happened to the object since.
 func (c *Chain) writeSince(p *painter) {
 	for _, n := range c.Since {
 		s := "Later, at " + p.formatClock(n.Time) + ", " + p.actor(n) + " " + p.outcome(n)
-		if n.isRefused() {
+		if n.writeFailure() != "" {
 			s = p.bad(s)
 		} else if !n.creates() && c.whyDeleted != "" {
 			s += ": \"" + c.whyDeleted + "\" shows why"

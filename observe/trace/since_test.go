@@ -32,6 +32,8 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	deleted := observe.Called{Verb: "delete", Wrote: written("8", true)}
 	refused := observe.Called{Verb: "patch", Status: 422, Error: `Deployment.apps "web" is invalid: spec.replicas: Invalid value: -1`}
 	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"}
+	timeout := observe.Called{Verb: "update", Status: 504, Error: "request timed out"}
+	busy := observe.Called{Verb: "update", Status: 429, Error: "too many requests"}
 	absent := observe.Called{Verb: "delete", Status: 404, Error: "not found"}
 	later := "Later, at 12:00:01.000, kubectl (admin) "
 	for name, tc := range map[string]struct {
@@ -46,10 +48,15 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"created again":      {[]observe.Called{deleted, created}, "", []string{"was created"}, "Later"},
 		"created since":      {[]observe.Called{deleted, created}, Deleted, []string{later + "created Deployment web."}, "--deleted"},
 		"deleted only":       {[]observe.Called{deleted}, "", []string{"Why Deployment default/web was deleted"}, "Later"},
-		"refused only":       {[]observe.Called{refused}, "", []string{"Why Deployment default/web was refused", "kubectl (admin) failed to patch Deployment web: 422: " + refused.Error}, "Later"},
+		"refused only":       {[]observe.Called{refused}, "", []string{"Why a write to Deployment default/web was refused (", "kubectl (admin) failed to patch Deployment web: 422: " + refused.Error}, "Later"},
 		"refused since":      {[]observe.Called{created, refused}, "", []string{"was created", later + "failed to patch Deployment web: 422: " + refused.Error}, ""},
 		"refused before":     {[]observe.Called{refused, created}, "", []string{"was created"}, "Later"},
 		"what changed none":  {[]observe.Called{created, conflict, absent}, "", []string{"was created"}, "Later"},
+		"timeout only":       {[]observe.Called{timeout}, "", []string{"Why a write to Deployment default/web failed (", "kubectl (admin) failed to update Deployment web: 504: request timed out"}, "refused"},
+		"timeout since":      {[]observe.Called{created, timeout}, "", []string{"was created", later + "failed to update Deployment web: 504: request timed out"}, "refused"},
+		"too many requests":  {[]observe.Called{busy}, "", []string{"Why a write to Deployment default/web failed ("}, "refused"},
+		"refused, not made":  {[]observe.Called{timeout, refused}, Refused, []string{"Why a write to Deployment default/web was refused (", "422: "}, "Later"},
+		"failed, not made":   {[]observe.Called{refused, timeout}, "", []string{"Why a write to Deployment default/web was refused (", later + "failed to update"}, ""},
 		"refused, then gone": {[]observe.Called{created, refused, deleted}, "", []string{later + "failed to patch", "Later, at 12:00:02.000, kubectl (admin) deleted"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +86,7 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 	}{
 		{[]observe.Called{refused}, "kubectl (admin) failed to create Deployment web: 403: exceeded quota: very "},
 		{[]observe.Called{refused, refused}, "…, followed by 1 refused write."},
+		{[]observe.Called{refused, {Verb: "update", Status: 504, Error: "request timed out"}, refused}, "…, followed by 1 refused write and 1 failed write."},
 		{[]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7"}, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
 	} {
 		tree, err := Build(clientCalls(tc.calls...), deployment("web"), Options{})

@@ -35,17 +35,17 @@ func (t *Tree) summarize(p phrases) string {
 // followedBy counts the roots after the first one.
 func followedBy(roots []*Node) string {
 	var parts []string
-	refused := 0
+	writes := map[What]int{}
 	for _, n := range roots {
-		if n.isRefused() {
-			refused++
+		writes[n.writeFailure()]++
+	}
+	for _, of := range []struct {
+		failure What
+		noun    string
+	}{{"", "more change"}, {Refused, "refused write"}, {Failed, "failed write"}} {
+		if n := writes[of.failure]; n > 0 {
+			parts = append(parts, words.Count(n, of.noun))
 		}
-	}
-	if changes := len(roots) - refused; changes > 0 {
-		parts = append(parts, words.Count(changes, "more change"))
-	}
-	if refused > 0 {
-		parts = append(parts, words.Count(refused, "refused write"))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -173,10 +173,10 @@ func (p phrases) shortWrite(n *Node) string {
 // maxReason is how much of why a write was refused is said in a sentence.
 const maxReason = 200
 
-// outcome describes a write without its version and duration, and why it was refused.
+// outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
-	if !n.isRefused() {
+	if n.writeFailure() == "" {
 		return s
 	}
 	why := []rune(strings.TrimSuffix(describeFailure(n), "."))

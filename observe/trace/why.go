@@ -15,12 +15,14 @@ import (
 type What string
 
 // The changes. The zero value stands for the first of them that is recorded. Refused is the
-// last write that the API server has refused, except for a conflict.
+// last write that the API server has refused, except for a conflict. Failed is the last one
+// whose outcome is not known, as after a timeout, or that was not tried, as under load.
 const (
 	Created What = "created"
 	Changed What = "changed"
 	Deleted What = "deleted"
 	Refused What = "refused"
+	Failed  What = "failed"
 )
 
 // Chain is the chain of causes of a change.
@@ -35,7 +37,7 @@ type Chain struct {
 	// outside, or an object that existed before.
 	Complete bool `json:"complete"`
 	// Since has what has happened to the object after the change and may matter more: its
-	// deletion, its creation after a deletion, and a write of a client that was refused.
+	// deletion, its creation after a deletion, and a write of a client that was refused or failed.
 	Since  []*Node `json:"since,omitempty"`
 	Missed uint64  `json:"missed,omitempty"`
 
@@ -74,7 +76,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 
 // firstRecorded returns the change that is explained if none is asked for.
 func firstRecorded(last map[What]*Node) What {
-	for _, w := range []What{Created, Changed, Deleted, Refused} {
+	for _, w := range []What{Created, Changed, Deleted, Refused, Failed} {
 		if last[w] != nil {
 			return w
 		}
@@ -85,13 +87,13 @@ func firstRecorded(last map[What]*Node) What {
 // addSince adds the last changes of other kinds that are later than the explained one.
 func (c *Chain) addSince(last map[What]*Node) {
 	shown := c.Links[0]
-	for _, w := range []What{Created, Deleted, Refused} {
+	for _, w := range []What{Created, Deleted, Refused, Failed} {
 		n := last[w]
 		switch {
 		case n == nil || w == c.What || !n.decisive().Time.After(shown.Time):
 		case w == Created && c.What != Deleted: // the creation is before what was changed then
 		case w == Deleted && last[Created] != nil && last[Created].Time.After(n.Time): // it exists again
-		case w == Refused && !n.client: // controllers try again
+		case (w == Refused || w == Failed) && !n.client: // controllers try again
 		default:
 			c.Since = append(c.Since, n.decisive())
 		}
@@ -123,9 +125,10 @@ func (n *Node) decisive() *Node {
 // writeEffect returns what a write did to an object, "" for one without effect and for
 // other nodes.
 func (n *Node) writeEffect(about observe.Object) What {
+	if failure := n.writeFailure(); failure != "" {
+		return failure
+	}
 	switch {
-	case n.isRefused():
-		return Refused
 	case !n.isWrite() || n.failed():
 		return ""
 	}
@@ -143,10 +146,16 @@ func (n *Node) writeEffect(about observe.Object) What {
 	return Changed
 }
 
-// isRefused reports whether the API server has refused a write, other than for a conflict
-// or because the object does not exist.
-func (n *Node) isRefused() bool {
-	return n.isWrite() && n.Status >= http.StatusBadRequest && !n.Conflict && (n.Status != http.StatusNotFound || n.Verb == "create")
+// writeFailure returns Refused or Failed for a write that was answered with an error, other
+// than for a conflict or because the object does not exist, and "" for other nodes.
+func (n *Node) writeFailure() What {
+	switch {
+	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict, n.Status == http.StatusNotFound && n.Verb != "create":
+		return ""
+	case n.Status >= http.StatusInternalServerError, n.Status == http.StatusTooManyRequests, n.Status == http.StatusRequestTimeout:
+		return Failed
+	}
+	return Refused
 }
 
 // creates reports whether n is a write that creates its object: with server-side apply, a

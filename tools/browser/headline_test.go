@@ -46,6 +46,12 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	says("replicaset fails: exceeded quota: small (default/web and 1 more)")
 	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "2 fail"`)
 	p.picture("failing")
+	p.choose("controller", "job-controller") // also what is not in the diagram
+	p.await(`!` + shownNodes + `.includes("actor:replicaset-controller")`)
+	fails("no space left")
+	says("replicaset fails: no space left (default/web and 1 more)")
+	p.choose("controller", "")
+	p.await(shownNodes + `.includes("actor:replicaset-controller")`)
 
 	p.class.change(func() {
 		delete(p.class.broken, "replicaset-controller")

@@ -89,6 +89,13 @@ func TestWebPageReplays(t *testing.T) {
 	p.await(feedText + `.includes("web-14.")`)
 	p.do(chromedp.KeyEvent(" "))
 	p.await(`!picture.playback.playing && picture.clock.held`)
+	p.do(chromedp.KeyEvent("]")) // another speed is not a reason to move
+	p.await(`picture.playback.state.speed !== "2"`)
+	if !evaluate[bool](p.browser, `picture.clock.held`) {
+		t.Error("the picture moves after a change of speed while the recording is paused")
+	}
+	p.do(chromedp.KeyEvent(","))
+	p.await(`!picture.clock.held`) // another moment is shown
 	p.do(chromedp.KeyEvent(" "))
 	p.await(`!picture.clock.held`)
 	at("0:19 of 0:19")

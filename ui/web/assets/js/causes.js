@@ -46,7 +46,8 @@ export function causesView(tree, open) {
 
 // chainView shows a chain of causes.
 export function chainView(chain, open) {
-  const titles = { created: "Why was it created?", changed: "Why was it changed?", deleted: "Why was it deleted?" };
+  const titles = { created: "Why was it created?", changed: "Why was it changed?", deleted: "Why was it deleted?",
+    refused: "Why was a write refused?", failed: "Why did a write fail?" };
   return el("div", {}, el("h3", {}, titles[chain.what] || chain.what), el("p", { class: "faint" }, "The last link is the first cause. ", dropped(chain.missed)),
     el("ol", { class: "chain" }, (chain.links || []).map((n) => el("li", {}, nodeLine(n, open)))),
     chain.complete ? null : el("p", { class: "faint" }, "What led to the last link is not recorded."));

@@ -41,13 +41,14 @@ export class Headline {
     if (this.events.length > most) this.events.splice(0, most / 2);
   }
 
-  // text returns the sentence about some controllers, and what it is: bad, paused, busy or "".
+  // text returns the sentence, and what it is: bad, paused, busy or "". What is wrong may be
+  // with any controller, the busiest one is of the given names.
   text(names, now) {
     const { model } = this;
     this.events = this.events.filter((e) => now - e.at < 4 * lately);
     this.rejected = this.rejected.filter((e) => now - e.at < 2 * lately);
     this.busiest = this.findBusiest(names);
-    const all = names.map((name) => model.controllers.get(name)).filter(Boolean);
+    const all = [...model.controllers.values()];
     const broken = all.find((c) => c.state === "failed");
     if (broken) return ["bad", `${shortName(broken.name)} has failed: ${broken.reason}`];
     const failing = all.find((c) => failures(c).some((f) => f.times > 1));

@@ -27,7 +27,7 @@ const filter = new Filter(model, () => filtered());
 const diagram = new Diagram(model, dots, filter, (type, name) => panel.show(type, name));
 const feed = new Feed((record) => record && panel.showRecord(record), filter);
 const speed = new Speed(model, (err) => feed.put({ class: "bad", who: "This page", what: "cannot set the speed", why: err.message }));
-const playback = new Playback((err) => feed.put({ class: "state", who: "The recording", what: "stays", why: err.message }));
+const playback = new Playback((err) => feed.put({ class: "state", who: "This page", what: "cannot change the playback", why: err.message }));
 const session = { fresh: true, missed: 0, frozen: false, started: null, pending: [] };
 
 function receiveLines(lines) {
@@ -110,7 +110,8 @@ function receivePlayback(state) {
   const wasPlaying = playback.playing;
   playback.receive(state);
   if (before && before.factor !== state.factor) plan.rebase();
-  holdPicture(wasPlaying && !playback.playing && !state.stepped);
+  const stays = clock.held && before?.at === playback.state.at; // as after a change of speed
+  holdPicture((wasPlaying || stays) && !playback.playing && !state.stepped);
   showState();
 }
 

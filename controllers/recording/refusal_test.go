@@ -1,0 +1,89 @@
+package recording
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// unencodable has no encoding in JSON.
+type unencodable struct{ F func() }
+
+// A record says why a write was refused, in upstream's words, but not what was sent.
+func TestRefusalHasNoBody(t *testing.T) {
+	env := []corev1.EnvVar{{Name: "PASSWORD", Value: `hunter2 "}`}, {Name: "OTHER", Value: "hunter2"}}
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Env: env}}}}
+	many := slices.Repeat(env, 5000)
+	path := field.NewPath("spec", "template")
+	body := []byte("{\"env\": {\"IT'S\": \"'\",\n\"PASSWORD\": \"hunter2\"}}")
+	invalid := func(list ...*field.Error) error {
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "once", list)
+	}
+	const begin = `Job.batch "once" is invalid: `
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{invalid(field.Invalid(path, template, "field is immutable")), begin + "spec.template: Invalid value: {…}: field is immutable"},
+		{invalid(field.Invalid(path.Child("env"), env, "too many"), field.Invalid(field.NewPath("spec", "parallelism"), -1, "must be positive")),
+			begin + "[spec.template.env: Invalid value: […]: too many, spec.parallelism: Invalid value: -1: must be positive]"},
+		{invalid(field.Invalid(path, strings.Repeat("x", 2000), ""), field.Invalid(path, template, "")), begin + `[spec.template: Invalid value: "` + strings.Repeat("x", MaxRefusal-len(begin)-32)},
+		{invalid(field.Invalid(path, many, "field is immutable"), field.Invalid(path, template, "too")), begin + "[spec.template: Invalid value: […]: field is immutable, spec.template: Invalid value: {…}: too]"},
+		{invalid(field.Duplicate(path, env[0])), begin + "spec.template: Duplicate value: {…}"},
+		{invalid(field.NotFound(path, env[0])), begin + "spec.template: Not found: {…}"},
+		{invalid(field.NotSupported(path, "Some", []string{"All", "None"})), begin + `spec.template: Unsupported value: "Some": supported values: "All", "None"`},
+		{invalid(field.Invalid(path, []unencodable{{}}, "cannot be encoded")), begin + "spec.template: Invalid value: {…}: cannot be encoded"},
+		{apierrors.NewBadRequest(runtime.NewMissingKindErr(string(body)).Error()), "Object 'Kind' is missing in '…"},
+		{apierrors.NewBadRequest(runtime.NewMissingVersionErr(string(body)).Error()), "Object 'apiVersion' is missing in '…"},
+		{apierrors.NewBadRequest("failed to create typed patch object (ns/web; apps/v1, Kind=Deployment): .spec.env: expected list, got &{map[PASSWORD:hunter2]}"),
+			"failed to create typed patch object (ns/web; apps/v1, Kind=Deployment): .spec.env: expected list, got &…"},
+		{apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web", errors.New("exceeded quota: few\n core.PodSpec{Env: hunter2}")), `pods "web" is forbidden: exceeded quota: few`},
+	} {
+		status, ok := tc.err.(apierrors.APIStatus)
+		if !ok {
+			t.Fatal(tc.err)
+		}
+		c := refusedCall(t, "batch", "jobs", status.Status())
+		if diff := cmp.Diff(tc.want, c.Error); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+}
+
+// The message about a Secret may quote a value of it in any form.
+func TestRefusalOfASecretIsItsReason(t *testing.T) {
+	status := metav1.Status{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: "webhook: hunter2 is short"}
+	if c := refusedCall(t, "", "secrets", status); c.Error != "422 Invalid" {
+		t.Errorf("got %q", c.Error)
+	}
+	status.Message = strings.Repeat("long ", 1000)
+	if c := refusedCall(t, "", "pods", status); len(c.Error) > 1<<10 || !strings.HasPrefix(c.Error, "long long") {
+		t.Errorf("got %d bytes: %q", len(c.Error), c.Error)
+	}
+}
+
+// refusedCall returns the record of an update that is answered with a status.
+func refusedCall(t *testing.T, group, resource string, status metav1.Status) *observe.Called {
+	t.Helper()
+	status.Kind = "Status"
+	body, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &observe.Called{Verb: "update", Object: observe.Object{Group: group, Resource: resource, Name: "once"}, Status: int(status.Code)}
+	ParseResponse("application/json", body).AddTo(c)
+	return c
+}
