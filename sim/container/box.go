@@ -39,14 +39,16 @@ func (s *session) openBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 		defer s.mu.Unlock()
 		return r.box, nil
 	}
-	if r.pod.volumes == nil {
-		r.pod.volumes = &volumes{dirs: map[string]*shell.Dir{}}
+	v, err := r.pod.openVolumes()
+	if err != nil {
+		s.mu.Unlock()
+		return nil, err
 	}
 	if r.pod.newest == nil && slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return podconfig.HasFiles(&v) }) {
 		r.pod.newest = of
 	}
 	s.mu.Unlock()
-	b, err := s.makeBox(r, of, c)
+	b, err := s.makeBox(r, v, of, c)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func (s *session) endBySignal(r *run, sig syscall.Signal) {
 	s.end(r, nil, 128+int32(sig), "", "")
 }
 
-func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, error) {
+func (s *session) makeBox(r *run, v *volumes, of *corev1.Pod, c *corev1.Container) (*box, error) {
 	env, err := podconfig.Environment(r.ctx, of, c, s)
 	if err != nil {
 		return nil, err
@@ -101,7 +103,7 @@ func (s *session) makeBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 	if err := s.writeSystemFiles(b, of, c); err != nil {
 		return nil, err
 	}
-	if err := s.mount(r.ctx, of, r.pod, c, env, b.files); err != nil {
+	if err := s.mount(r.ctx, of, r.pod, v, c, env, b.files); err != nil {
 		return nil, err
 	}
 	return b, b.seal(c)

@@ -2,7 +2,9 @@ package container
 
 import (
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -26,11 +28,15 @@ func TestEnvironmentFromAFile(t *testing.T) {
 	pod := podWithEnvironmentFile()
 	writer := containerOf(pod, "writer")
 	writer.Command = []string{"sh", "-c", "mkdir /v/app; ln -s /etc/passwd /v/app/env; until [ -e /v/go ]; do sleep 0.01; done; rm /v/app/env; echo \"KEY='from the file'\" > /v/app/env; sleep infinity"}
-	if f.start(pod); f.await(pod, Blocked).Message != "couldn't parse env file: open app/env: no such file or directory" {
-		t.Errorf("without the file: %+v", f.await(pod, Blocked))
-	}
 	f.Run(Spec{Pod: pod, Container: writer, Args: writer.Command})
 	f.awaitContainer(pod, "writer", Running)
+	if err := f.Exec(t.Context(), pod, "writer", 0, []string{"sh", "-c", "until [ -L /v/app/env ]; do sleep 0.01; done"}, Streams{}); err != nil {
+		t.Fatal(err)
+	}
+	f.start(pod)
+	if state := f.await(pod, Blocked); state.Message != "couldn't parse env file: open app/env: no such file or directory" {
+		t.Errorf("with a link to a file of the host: %+v", state)
+	}
 	if err := f.Exec(t.Context(), pod, "writer", 0, []string{"touch", "/v/go"}, Streams{}); err != nil {
 		t.Fatal(err)
 	}
@@ -53,5 +59,36 @@ func TestLargeEnvironmentFile(t *testing.T) {
 	f.start(pod)
 	if state := f.await(pod, Blocked); !strings.Contains(state.Message, "app/env is longer than 2097152 bytes") {
 		t.Errorf("got %+v", state)
+	}
+}
+
+// TestEnvironmentFileOfAStoppedPod reads a file while its Pod stops: the volumes are gone, and
+// are not made again.
+func TestEnvironmentFileOfAStoppedPod(t *testing.T) {
+	f := newFixture(t)
+	pod := podWithEnvironmentFile()
+	f.start(pod)
+	f.await(pod, Blocked)
+	s := f.active()
+	s.mu.Lock()
+	p := s.pods[pod.UID]
+	s.mu.Unlock()
+	var reads sync.WaitGroup
+	for range 4 {
+		reads.Go(func() {
+			for range 100 {
+				if _, err := s.File(t.Context(), pod, "v", "app/env", 100); err == nil {
+					t.Error("the file was read")
+				}
+			}
+		})
+	}
+	f.StopPod(pod, time.Now())
+	reads.Wait()
+	_, err := s.File(t.Context(), pod, "v", "app/env", 100)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.volumes != nil || err == nil || err.Error() != "the pod has stopped" {
+		t.Errorf("after the stop: volumes %v, error %v", p.volumes, err)
 	}
 }

@@ -124,7 +124,7 @@ func TestProbesAskTheTable(t *testing.T) {
 // serving.
 func TestGRPCProbesAskTheTable(t *testing.T) {
 	const unhealthy = `service unhealthy (responded with "NOT_SERVING")`
-	refused := `error: failed to connect service at "10.1.0.1:9090": ` + podhttp.ErrRefused.Error()
+	const refused = `timeout: failed to connect service "10.1.0.1:9090" within 2s: context deadline exceeded`
 	for table, want := range map[string]string{
 		":9090":  "",
 		"/ 200":  "",
@@ -138,7 +138,7 @@ func TestGRPCProbesAskTheTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		success, output := probeGRPC(parsed, "10.1.0.1", 9090)
+		success, output := probeGRPC(parsed, "10.1.0.1", 9090, 2*time.Second)
 		if success != (want == "") || output != want {
 			t.Errorf("%q: got %v, %q; want %q", table, success, output, want)
 		}

@@ -222,14 +222,16 @@ func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string,
 	s := o.s
 	s.mu.Lock()
 	p := s.pods[of.UID]
-	if p != nil && p.volumes == nil {
-		p.volumes = &volumes{dirs: map[string]*shell.Dir{}}
-	}
-	s.mu.Unlock()
 	if p == nil {
+		s.mu.Unlock()
 		return nil, errors.New("the pod was removed")
 	}
-	dir, err := s.dir(ctx, of, p, volume)
+	v, err := p.openVolumes()
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := s.dir(ctx, of, p, v, volume)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // serviceAccountVolume returns the volume that every Pod has. It is filled when
 // something uses it: most commands do not, and a token costs more than they do.
-func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod) (*shell.Dir, error) {
+func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (*shell.Dir, error) {
 	if err := s.awaitRootCA(ctx, of.Namespace); err != nil {
 		return nil, err
 	}
@@ -24,9 +24,9 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 		if err != nil {
 			return err
 		}
-		p.volumes.mu.Lock()
-		defer p.volumes.mu.Unlock()
-		if err := p.volumes.take(files); err != nil {
+		all.mu.Lock()
+		defer all.mu.Unlock()
+		if err := all.take(files); err != nil {
 			return err
 		}
 		s.renewTokens(p, v)

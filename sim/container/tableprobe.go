@@ -1,12 +1,14 @@
 package container
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 	corev1 "k8s.io/api/core/v1"
@@ -59,7 +61,7 @@ func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Prob
 	server, _ := s.http.Pod(of.UID) // without an annotation it listens on no port
 	switch {
 	case p.GRPC != nil:
-		return probeGRPC(server.Table, of.Status.PodIP, int(p.GRPC.Port))
+		return probeGRPC(server.Table, of.Status.PodIP, int(p.GRPC.Port), time.Duration(max(p.TimeoutSeconds, 1))*time.Second)
 	case p.TCPSocket != nil:
 		port, err := probe.ResolveContainerPort(p.TCPSocket.Port, c)
 		if err != nil {
@@ -85,10 +87,11 @@ func (s *session) probeTable(of *corev1.Pod, c *corev1.Container, p *corev1.Prob
 const grpcHealthPath = grpc_health_v1.Health_Check_FullMethodName
 
 // probeGRPC makes a gRPC probe. A port of the table serves, unless its line for the health
-// check has another status than 200.
-func probeGRPC(table podhttp.Table, ip string, port int) (success bool, output string) {
+// check has another status than 200. A kubelet tries to connect for all of the timeout: the
+// error is the same at once.
+func probeGRPC(table podhttp.Table, ip string, port int, timeout time.Duration) (success bool, output string) {
 	if !table.Listens(port) {
-		return false, fmt.Sprintf("error: failed to connect service at %q: %v", net.JoinHostPort(ip, strconv.Itoa(port)), podhttp.ErrRefused)
+		return false, fmt.Sprintf("timeout: failed to connect service %q within %v: %v", net.JoinHostPort(ip, strconv.Itoa(port)), timeout, context.DeadlineExceeded)
 	}
 	if status, known := table.Status(port, grpcHealthPath); known && status != http.StatusOK {
 		return false, fmt.Sprintf("service unhealthy (responded with %q)", grpc_health_v1.HealthCheckResponse_NOT_SERVING)

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -28,6 +29,18 @@ type volumes struct {
 	mu   sync.Mutex
 	dirs map[string]*shell.Dir
 	size int // of the files from the API
+}
+
+// openVolumes returns the volumes of a Pod, which it makes at the first call. A Pod that has
+// stopped has none, and makes none. It needs the lock of the session.
+func (p *pod) openVolumes() (*volumes, error) {
+	if p.stopping && !p.runs() {
+		return nil, errors.New("the pod has stopped")
+	}
+	if p.volumes == nil {
+		p.volumes = &volumes{dirs: map[string]*shell.Dir{}}
+	}
+	return p.volumes, nil
 }
 
 // mountError is why a volume cannot be mounted, in the kubelet's words.
@@ -73,29 +86,28 @@ func withoutTokens(v *corev1.Volume) *corev1.Volume {
 }
 
 // dir returns the files of a volume.
-func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, name string) (*shell.Dir, error) {
+func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, v *volumes, name string) (*shell.Dir, error) {
 	i := slices.IndexFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("cannot find volume %q", name)
 	}
-	v := &of.Spec.Volumes[i]
-	p.volumes.mu.Lock()
-	defer p.volumes.mu.Unlock()
-	if dir := p.volumes.dirs[name]; dir != nil {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if dir := v.dirs[name]; dir != nil {
 		return dir, nil
 	}
-	dir, err := s.makeVolume(ctx, of, v, p)
+	dir, err := s.makeVolume(ctx, of, &of.Spec.Volumes[i], p, v)
 	if err != nil {
 		return nil, mountError{name, err}
 	}
-	p.volumes.dirs[name] = dir
+	v.dirs[name] = dir
 	return dir, nil
 }
 
-func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod) (*shell.Dir, error) {
+func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (*shell.Dir, error) {
 	switch {
 	case podconfig.IsServiceAccount(v):
-		return s.serviceAccountVolume(ctx, of, v, p)
+		return s.serviceAccountVolume(ctx, of, v, p, all)
 	case podconfig.HasFiles(v):
 		for on := range podconfig.VolumeReferences(of, v) {
 			if err := s.depend(ctx, of.UID, on); err != nil {
@@ -106,7 +118,7 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		if err != nil {
 			return nil, err
 		}
-		if err := p.volumes.take(files); err != nil {
+		if err := all.take(files); err != nil {
 			return nil, err
 		}
 		s.renewTokens(p, v)
@@ -293,14 +305,14 @@ func sameDownwardFields(a, b *corev1.Pod) bool {
 }
 
 // mount mounts the volumes of a container.
-func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, c *corev1.Container, env []kubecontainer.EnvVar, files *shell.FS) error {
+func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, v *volumes, c *corev1.Container, env []kubecontainer.EnvVar, files *shell.FS) error {
 	for i := range c.VolumeMounts {
 		m := &c.VolumeMounts[i]
 		subPath, err := subPathOf(m, env)
 		if err != nil {
 			return err
 		}
-		dir, err := s.dir(ctx, of, p, m.Name)
+		dir, err := s.dir(ctx, of, p, v, m.Name)
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ type Config struct {
 	CACert, CAKey string
 	// Commands runs the commands of containers; nil runs none.
 	Commands *container.Runtime
-	// ExplainLog says in one line why a run of a container has no output.
+	// ExplainLog says in one line why a run of a container has no output; nil says only that.
 	ExplainLog func(pod *corev1.Pod, container string, run int32) string
 	// Logger receives the errors of connections; nil discards them.
 	Logger *slog.Logger
@@ -67,12 +67,16 @@ func New(cfg Config) (*Server, error) {
 	if commands == nil {
 		commands = &container.Runtime{}
 	}
+	explain := cfg.ExplainLog
+	if explain == nil {
+		explain = func(*corev1.Pod, string, int32) string { return "The container is simulated: it has no output." }
+	}
 	return &Server{
 		// A pipe has no buffer. A session ticket, which the server sends
 		// unprompted, would deadlock with the client that writes its request.
 		tls:       &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.issueCertificate},
 		commands:  commands,
-		explain:   cfg.ExplainLog,
+		explain:   explain,
 		log:       log,
 		listener:  newPipeListener(),
 		serveDone: make(chan struct{}),

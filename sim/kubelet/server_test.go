@@ -61,6 +61,24 @@ func newLister(t *testing.T, nodes ...*corev1.Node) corelisters.NodeLister {
 	return corelisters.NewNodeLister(indexer)
 }
 
+// TestExplainLogIsOptional asks a server for a log whose configuration says nothing of logs.
+func TestExplainLogIsOptional(t *testing.T) {
+	certs, err := pki.Ensure(pki.Config{Dir: filepath.Join(t.TempDir(), "pki"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Config{CACert: certs.CACert, CAKey: certs.CAKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := (containerRun{}).logLines(&corev1.Pod{}, "c", s.explain); len(lines) != 1 || !strings.Contains(lines[0].text, "no output") {
+		t.Errorf("got %+v", lines)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func newServer(t *testing.T) (*Server, *pki.Bundle) {
 	t.Helper()
 	certs, err := pki.Ensure(pki.Config{Dir: filepath.Join(t.TempDir(), "pki"), NoSync: true})

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,17 +16,50 @@ const (
 
 // restartBackoffs knows after how many restarts the delays of the containers of a Pod
 // began again. Like a kubelet's, it is lost when the process ends. nil knows nothing.
-type restartBackoffs struct{ from map[string]int32 }
+type restartBackoffs struct {
+	mu sync.Mutex
+	of map[string]restartBackoff // by the name of the container
+}
+
+type restartBackoff struct {
+	key  string // what resets it when it changes; empty if not known
+	from int32  // after this many restarts the delays began
+}
 
 // reset makes the next restart of a container, after that many, one without a delay.
 func (b *restartBackoffs) reset(container string, restarts int32) {
 	if b == nil {
 		return
 	}
-	if b.from == nil {
-		b.from = map[string]int32{}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set(container, restartBackoff{b.of[container].key, restarts})
+}
+
+// set needs the lock.
+func (b *restartBackoffs) set(container string, to restartBackoff) {
+	if b.of == nil {
+		b.of = map[string]restartBackoff{}
 	}
-	b.from[container] = restarts
+	b.of[container] = to
+}
+
+// setKey resets the delays of a container whose image or resources have changed, which are
+// part of the key of a kubelet's backoff.
+func (b *restartBackoffs) setKey(c *corev1.Container, restarts int32) {
+	if b == nil {
+		return
+	}
+	key := c.Image + " " + describeResources(&c.Resources)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch was := b.of[c.Name]; was.key {
+	case key:
+	case "":
+		b.set(c.Name, restartBackoff{key, was.from})
+	default:
+		b.set(c.Name, restartBackoff{key, restarts})
+	}
 }
 
 // delay returns how long a container waits between its last exit and its next start,
@@ -36,7 +70,9 @@ func (b *restartBackoffs) delay(container string, restarts int32, last *corev1.C
 		return 0
 	}
 	if b != nil {
-		restarts -= b.from[container]
+		b.mu.Lock()
+		restarts -= b.of[container].from
+		b.mu.Unlock()
 	}
 	if restarts <= 0 {
 		return 0

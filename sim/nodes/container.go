@@ -108,7 +108,8 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	since := s.State.Running.StartedAt
 	command, known := r.observe(s.RestartCount)
 	decides := known && command.Decides()
-	if restartsToResize(r.container, s) && r.resized && (!decides || command.Phase < container.Ended || command.Replaced) {
+	stopped := decides && command.Replaced // whatever the spec asks for now
+	if stopped || r.resized && restartsToResize(r.container, s) && (!decides || command.Phase < container.Ended) {
 		return r.restartToResize(s, command, decides)
 	}
 	if decides || known && command.Phase < container.Running {
@@ -162,6 +163,9 @@ func (r *containerRun) advanceTerminated(s corev1.ContainerStatus) corev1.Contai
 // restartContainer starts a container again, or makes it wait for its restart.
 func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.ContainerStateTerminated) corev1.ContainerStatus {
 	s.LastTerminationState = corev1.ContainerState{Terminated: last}
+	if r.resized {
+		r.backoffs.setKey(r.container, s.RestartCount)
+	}
 	delay := r.backoffs.delay(r.container.Name, s.RestartCount, last)
 	if at := last.FinishedAt.Add(delay); r.now.Before(at) {
 		r.wakeAt(at)

@@ -38,10 +38,18 @@ func (r *containerRun) restartToResize(s corev1.ContainerStatus, command contain
 		return s
 	default:
 		end = command
+		if end.FinishedAt.After(r.now) { // between the start of this step and its observation
+			end.FinishedAt = r.now
+		}
+	}
+	restarts := s.RestartCount
+	if s.LastTerminationState.Terminated == nil {
+		restarts++ // upstream's backoff begins with a restart that finds an older exit
 	}
 	s = terminatedStatus(s, end)
 	last := s.State.Terminated
 	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
-	r.backoffs.reset(r.container.Name, s.RestartCount)
+	r.backoffs.setKey(r.container, restarts)
+	r.backoffs.reset(r.container.Name, restarts)
 	return r.restartContainer(s, last)
 }

@@ -125,7 +125,7 @@ func TestOrdinaryExitDuringResize(t *testing.T) {
 	play(t, pod, at, changed, time.Now, "Succeeded, a: exit 0")
 }
 
-// TestResizeEvents compares with the events of upstream's kubelet.
+// TestResizeEvents has the events that upstream's kubelet records in the same cases.
 func TestResizeEvents(t *testing.T) {
 	node := smallNode()
 	l := newTestRegistry(t, node)
@@ -167,8 +167,21 @@ func TestResizeEvents(t *testing.T) {
 	resize(pod, "200m", "128Mi")
 	update()
 	check("more memory", "ResizeStarted: Pod resize started", "a Killing: Container a resize requires restart")
+	pod.Generation++ // while the container stops
+	update()
+	check("more memory, another change")
 	write()
 	check("more memory, done", "ResizeCompleted: Pod resize completed")
+
+	crash(pod)
+	crashed := pod.Status.DeepCopy()
+	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	resize(pod, "300m", "128Mi")
+	update()
+	check("while it waits for a restart", "ResizeStarted: Pod resize started", "ResizeCompleted: Pod resize completed")
+	pod.Status = *crashed
+	write()
+	check("restarted")
 
 	other := testPod(withRequest(corev1.ResourceCPU, "1"))
 	other.UID = "other"
@@ -186,7 +199,7 @@ func TestResizeEvents(t *testing.T) {
 	check("more than the node has", "ResizeDeferred: Pod resize Deferred")
 	resize(pod, "1500m", "256Mi")
 	update()
-	check("taken back")
+	check("reverted")
 	pod.Generation++ // of another change
 	update()
 	check("another change")

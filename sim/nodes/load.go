@@ -19,13 +19,14 @@ type nodeLoad struct {
 
 // podLoad is what one Pod requests.
 type podLoad struct {
-	generation int64 // of the Pod
+	generation int64  // of the Pod
+	resources  uint64 // a hash of those that its spec asks for
 	requested  *framework.Resource
 	ports      []corev1.ContainerPort // host ports
 }
 
 func podLoadOf(pod *corev1.Pod) *podLoad {
-	return &podLoad{pod.Generation, framework.NewResource(resource.PodRequests(pod, resource.PodResourcesOptions{})), schedutil.GetHostPorts(pod)}
+	return &podLoad{pod.Generation, resourcesHash(pod), framework.NewResource(resource.PodRequests(pod, resource.PodResourcesOptions{})), schedutil.GetHostPorts(pod)}
 }
 
 // admitPod adds a Pod to the load of its node, or returns why the node rejects it. A

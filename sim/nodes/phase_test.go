@@ -22,6 +22,7 @@ func TestPodPhaseWhileAllRestart(t *testing.T) {
 	starting := corev1.ContainerStatus{State: running.State, Started: ptr.To(false)}
 	waiting := corev1.ContainerStatus{State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}
 	failed := corev1.ContainerStatus{State: corev1.ContainerState{Terminated: ended(1)}}
+	completed := corev1.ContainerStatus{State: corev1.ContainerState{Terminated: ended(0)}}
 	crashes := corev1.ContainerStatus{State: waiting.State, LastTerminationState: failed.State}
 	for name, c := range map[string]struct {
 		policy             corev1.RestartPolicy
@@ -37,6 +38,8 @@ func TestPodPhaseWhileAllRestart(t *testing.T) {
 		"at the first start, it crashes":   {corev1.RestartPolicyAlways, crashes, waiting, waiting, corev1.PodPending},
 		"the sidecar is starting":          {corev1.RestartPolicyNever, removed, starting, removed, corev1.PodPending},
 		"the sidecar starts again":         {corev1.RestartPolicyNever, removed, starting, running, corev1.PodRunning},
+		"the main container has ended":     {corev1.RestartPolicyAlways, removed, starting, completed, corev1.PodRunning},
+		"the main container crashes":       {corev1.RestartPolicyAlways, removed, starting, crashes, corev1.PodRunning},
 		"the sidecar is up":                {corev1.RestartPolicyNever, removed, running, removed, corev1.PodRunning},
 	} {
 		pod := testPod(func(p *corev1.Pod) {

@@ -18,6 +18,7 @@ type placement struct {
 	hostIPs, podIPs []netip.Addr
 	rejected        *rejection // why the node rejects the Pod; nil if it does not
 	resizeRejected  *rejection // why a resize of the Pod is deferred; nil if it is not
+	resizedBy       int64      // the generation of the resize on its way; 0 if not known
 	commands        commandRunner
 	backoffs        *restartBackoffs
 }
@@ -67,7 +68,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	}
 	wake, resizing := advanceContainers(pod, &st, at, now)
 	setConditions(pod, &st, now)
-	setResizeConditions(pod, &st, at.resizeRejected, resizing, now)
+	setResizeConditions(pod, &st, at, resizing, now)
 	switch {
 	case at.resizeRejected != nil:
 		wake = earlierTime(wake, now.Add(resizeRetryInterval))
@@ -164,8 +165,6 @@ func isUp(s corev1.ContainerStatus) bool {
 	return s.State.Running != nil && ptr.Deref(s.Started, false)
 }
 
-func isRunning(s corev1.ContainerStatus) bool { return s.State.Running != nil }
-
 // hasStartedAfter reports whether a container has started that comes after an init
 // container: as with a kubelet, the restart of a sidecar does not stop what follows.
 func hasStartedAfter(st *corev1.PodStatus, i int) bool {
@@ -202,7 +201,7 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 		end := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
 		switch kind := initContainerKind(c); {
 		case s.State.Running != nil && kind == sidecar:
-			if !isUp(s) && !slices.ContainsFunc(st.ContainerStatuses, isRunning) {
+			if !isUp(s) && !slices.ContainsFunc(st.ContainerStatuses, hasStarted) {
 				return corev1.PodPending
 			}
 		case s.State.Running != nil, end == nil:

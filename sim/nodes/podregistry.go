@@ -277,8 +277,12 @@ func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 	if at.rejected = r.admitPod(pod, e, fresh); at.rejected != nil {
 		return at
 	}
-	at.resizeRejected = r.resizePod(pod, e)
-	e.reportResize(pod, at.resizeRejected)
+	why, accepted := r.resizePod(pod, e)
+	at.resizeRejected = why
+	e.reportResize(pod, why, accepted)
+	if e.resize != nil {
+		at.resizedBy = e.resize.startedBy
+	}
 	if pod.Spec.HostNetwork {
 		at.podIPs = at.hostIPs
 		return at

@@ -10,44 +10,43 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/events"
 )
 
-// resizeReport is what has become of a resize of a Pod, as far as it was reported.
+// resizeReport is the reported state of a resize of a Pod.
 type resizeReport struct {
-	generation        int64 // of the Pod
-	deferred, started bool
-	events            []podEvent // that are still to be recorded
+	deferredBy, startedBy int64      // generations of the Pod; 0 if it is not deferred or on its way
+	events                []podEvent // that are still to be recorded
 }
 
 // reportResize adds the events of a kubelet about a resize of a Pod. why is nil unless the
-// resize is deferred.
-func (e *podEntry) reportResize(pod *corev1.Pod, why *rejection) {
-	resizing := pod.Generation > 1 && isResizing(pod)
+// resize is deferred; accepted means that the Pod gets other resources now.
+func (e *podEntry) reportResize(pod *corev1.Pod, why *rejection, accepted bool) {
 	if e.resize == nil {
-		if !resizing && why == nil {
+		accepted = accepted || why == nil && pod.Generation > 1 && isResizing(pod) // accepted before this process started
+		if !accepted && why == nil {
 			return
 		}
 		e.resize = &resizeReport{}
 	}
-	e.resize.report(pod, why, resizing)
+	e.resize.report(pod, why, accepted)
 }
 
-func (r *resizeReport) report(pod *corev1.Pod, why *rejection, resizing bool) {
-	log, current := klog.Background(), r.generation == pod.Generation
+func (r *resizeReport) report(pod *corev1.Pod, why *rejection, accepted bool) {
+	log := klog.Background()
 	switch {
-	case why != nil && (!current || !r.deferred):
-		r.generation, r.deferred, r.started = pod.Generation, true, false
+	case why == nil:
+		r.deferredBy = 0 // it was accepted or reverted
+	case r.deferredBy != pod.Generation:
+		r.deferredBy = pod.Generation
 		message := events.PodResizePendingMsg(log, pod, corev1.PodReasonDeferred, why.message, pod.Generation)
 		r.events = append(r.events, podEvent{warning: true, reason: events.ResizeDeferred, message: message})
-	case why != nil:
-	case resizing && (!current || !r.started):
-		r.generation, r.deferred, r.started = pod.Generation, false, true
+	}
+	if accepted {
+		r.startedBy = pod.Generation
 		r.events = append(r.events, podEvent{reason: events.ResizeStarted, message: events.PodResizeStartedMsg(log, pod, pod.Generation)})
 		r.reportRestarts(pod)
-	case resizing:
-	case r.started:
-		r.events = append(r.events, podEvent{reason: events.ResizeCompleted, message: events.PodResizeCompletedMsg(log, pod, r.generation)})
-		fallthrough
-	default: // a deferred resize was taken back
-		r.deferred, r.started = false, false
+	}
+	if r.startedBy != 0 && !isResizing(pod) {
+		r.events = append(r.events, podEvent{reason: events.ResizeCompleted, message: events.PodResizeCompletedMsg(log, pod, r.startedBy)})
+		r.startedBy = 0
 	}
 }
 
@@ -67,15 +66,18 @@ func (e *podEntry) takeResizeEvents() []podEvent {
 		return nil
 	}
 	list := r.events
-	if r.events = nil; !r.deferred && !r.started {
+	if r.events = nil; r.deferredBy == 0 && r.startedBy == 0 {
 		e.resize = nil
 	}
 	return list
 }
 
 // isResizing reports whether a container of a Pod runs with other resources than its spec
-// asks for, or all of the Pod does.
+// asks for, or all of the Pod does, or one stops for an earlier resize.
 func isResizing(pod *corev1.Pod) bool {
+	if _, c := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress); c != nil {
+		return true
+	}
 	for c, s := range containersWithStatus(pod) {
 		if s.State.Running != nil && s.Resources != nil &&
 			!(apiequality.Semantic.DeepEqual(c.Resources.Requests, s.Resources.Requests) && apiequality.Semantic.DeepEqual(c.Resources.Limits, s.Resources.Limits)) {

@@ -2,6 +2,7 @@ package podconfig
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,13 +24,18 @@ import (
 // Environment returns the environment of a container, sorted by name. The status of
 // the Pod must contain its addresses. The errors are those of the kubelet: the
 // container waits with CreateContainerConfigError until there is none.
-func Environment(ctx context.Context, pod *corev1.Pod, container *corev1.Container, from Source) ([]kubecontainer.EnvVar, error) {
+func Environment(ctx context.Context, pod *corev1.Pod, container *corev1.Container, from Source) (list []kubecontainer.EnvVar, err error) {
 	services, err := serviceVariables(ctx, pod, from)
 	if err != nil {
 		return nil, err
 	}
 	e := environment{pod: pod, container: container, from: from, values: map[string]string{},
-		configMaps: map[string]*corev1.ConfigMap{}, secrets: map[string]*corev1.Secret{}}
+		configMaps: map[string]*corev1.ConfigMap{}, secrets: map[string]*corev1.Secret{}, files: map[[2]string]*envFile{}}
+	defer func() {
+		if failed := e.closeFiles(); failed != nil {
+			list, err = nil, errors.Join(err, failed)
+		}
+	}()
 	for i := range container.EnvFrom {
 		if err := e.addAll(ctx, &container.EnvFrom[i]); err != nil {
 			return nil, err
@@ -62,7 +68,6 @@ func Environment(ctx context.Context, pod *corev1.Pod, container *corev1.Contain
 			e.values[name] = value
 		}
 	}
-	var list []kubecontainer.EnvVar
 	for _, name := range slices.Sorted(maps.Keys(e.values)) {
 		list = append(list, kubecontainer.EnvVar{Name: name, Value: e.values[name]})
 	}
@@ -100,6 +105,7 @@ type environment struct {
 	size       int                          // of values
 	configMaps map[string]*corev1.ConfigMap // read so far
 	secrets    map[string]*corev1.Secret
+	files      map[[2]string]*envFile // by volume and path
 }
 
 // set sets a variable unless the environment becomes larger than a process may have.

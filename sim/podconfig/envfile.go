@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -20,13 +21,13 @@ func NeedsFiles(c *corev1.Container) bool {
 
 // fileValue returns the value of a variable in a file; false if it is optional and missing.
 func (e *environment) fileValue(ctx context.Context, ref *corev1.FileKeySelector) (string, bool, error) {
-	data, err := e.from.File(ctx, e.pod, ref.VolumeName, ref.Path, maxContainerBytes)
+	file, err := e.openFile(ctx, ref)
 	if ctx.Err() != nil {
 		return "", false, context.Cause(ctx)
 	}
 	value := ""
 	if err == nil {
-		value, err = parseEnvFile(data, ref.Key)
+		value, err = file.parse(ref.Key)
 	}
 	switch {
 	case err != nil: // upstream has the reason in the log of the kubelet
@@ -37,20 +38,79 @@ func (e *environment) fileValue(ctx context.Context, ref *corev1.FileKeySelector
 	return value, value != "", nil
 }
 
-// parseEnvFile passes the content of a file to upstream's parser, which takes only the name
-// of a file.
-func parseEnvFile(data []byte, key string) (value string, err error) {
+// openFile returns the file that a variable refers to. It is read once for all variables.
+func (e *environment) openFile(ctx context.Context, ref *corev1.FileKeySelector) (*envFile, error) {
+	id := [2]string{ref.VolumeName, ref.Path}
+	if file := e.files[id]; file != nil {
+		return file, nil
+	}
+	data, err := e.from.File(ctx, e.pod, ref.VolumeName, ref.Path, maxContainerBytes)
+	if err != nil {
+		return nil, err
+	}
+	file, err := newEnvFile(data)
+	if err == nil {
+		e.files[id] = file
+	}
+	return file, err
+}
+
+// closeFiles releases what openFile has opened.
+func (e *environment) closeFiles() error {
+	var all error
+	for _, file := range e.files {
+		all = errors.Join(all, file.close())
+	}
+	return all
+}
+
+// envFile is a copy on the host of a file with variables: upstream's parser takes only the
+// name of a file.
+type envFile struct {
+	file *os.File
+	name string
+}
+
+// newEnvFile writes a copy. Where the system has a name for an open file, the copy has no
+// other: a process that is killed leaves no credentials behind.
+func newEnvFile(data []byte) (*envFile, error) {
 	file, err := os.CreateTemp("", "ctrlplane-env-")
 	if err != nil {
+		return nil, err
+	}
+	e := &envFile{file, file.Name()}
+	if open := fmt.Sprintf("/dev/fd/%d", file.Fd()); isFile(open) {
+		if err := os.Remove(e.name); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		e.name = open
+	}
+	if _, err := file.Write(data); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (e *envFile) parse(key string) (string, error) {
+	if _, err := e.file.Seek(0, io.SeekStart); err != nil { // macOS shares the position
 		return "", err
 	}
-	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
-	_, err = file.Write(data)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", err
-	}
-	if value, err = envutil.ParseEnv(file.Name(), key); err != nil {
-		return "", errors.New(strings.ReplaceAll(err.Error(), fmt.Sprintf(" %q", file.Name()), "")) // not a name that the user knows
+	value, err := envutil.ParseEnv(e.name, key)
+	if err != nil {
+		return "", errors.New(strings.ReplaceAll(err.Error(), fmt.Sprintf(" %q", e.name), "")) // not a name that the user knows
 	}
 	return value, nil
+}
+
+func (e *envFile) close() error {
+	err := e.file.Close()
+	if e.name == e.file.Name() {
+		err = errors.Join(err, os.Remove(e.name))
+	}
+	return err
 }

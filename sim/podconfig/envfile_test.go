@@ -1,7 +1,10 @@
 package podconfig
 
 import (
+	"context"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +31,53 @@ func TestEnvironmentFromFiles(t *testing.T) {
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("temporary files: %v, %v", left, err)
+	}
+}
+
+// countingSource counts the files that are read.
+type countingSource struct {
+	fakeSource
+	reads *int
+}
+
+func (c countingSource) File(ctx context.Context, pod *corev1.Pod, volume, path string, limit int64) ([]byte, error) {
+	*c.reads++
+	return c.fakeSource.File(ctx, pod, volume, path, limit)
+}
+
+// TestEnvironmentReadsAFileOnce has many variables from one file.
+func TestEnvironmentReadsAFileOnce(t *testing.T) {
+	pod, reads := testPod(), 0
+	c := &pod.Spec.Containers[0]
+	for i := range 20 {
+		c.Env = append(c.Env, corev1.EnvVar{Name: "V" + strconv.Itoa(i), ValueFrom: fileKey("good", []string{"A", "B", "NONE"}[i%3], new(true))})
+	}
+	if list, err := Environment(t.Context(), pod, c, countingSource{reads: &reads}); err != nil || reads != 1 || len(list) < 14 {
+		t.Errorf("%d reads, %v, %v", reads, list, err)
+	}
+}
+
+// TestEnvironmentFileHasNoName has a copy of a file that a killed process does not leave
+// behind.
+func TestEnvironmentFileHasNoName(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file has no other name")
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	file, err := newEnvFile([]byte("A='1'\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("temporary files: %v, %v", left, err)
+	}
+	for range 2 {
+		if value, err := file.parse("A"); value != "1" || err != nil {
+			t.Errorf("got %q, %v", value, err)
+		}
+	}
+	if err := file.close(); err != nil {
+		t.Error(err)
 	}
 }
 

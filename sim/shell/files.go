@@ -124,7 +124,7 @@ func (n *node) addDirs(c *cred, names []string) error {
 				return err
 			}
 		}
-		if n = next; !n.isDir() { // another process was faster
+		if n = next; !n.isDir() { // another process created a file of that name
 			return syscall.ENOTDIR
 		}
 	}
