@@ -63,7 +63,7 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"changed by a restore":   {[]observe.Called{created, scaled, restored}, "", []string{"was created"}, "Later"},
 		"removed by a restore":   {[]observe.Called{created, removed}, "", []string{later + "removed Deployment web"}, "restored"},
 
-		"refused, then done":       {[]observe.Called{created, refused, scaled}, "", []string{"was created", "Later, at 12:00:02.000, kubectl (admin) ", `: "why web --changed" shows the last change.`}, "failed"},
+		"refused, then done":       {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},
 		"refused, then its status": {[]observe.Called{created, refused, status}, "", []string{later + "failed to patch"}, "--changed"},
 		"refused after that":       {[]observe.Called{created, scaled, refused}, "", []string{"Later, at 12:00:02.000, kubectl (admin) failed to patch"}, "--changed"},
 		"refused, then restored":   {[]observe.Called{created, refused, deleted, restored}, "", []string{"Later, at 12:00:03.000, kubectl (admin) restored Deployment web."}, "failed"},
