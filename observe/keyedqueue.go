@@ -52,6 +52,14 @@ func (a *QueuedKey) After(s *KeyedSync) {
 	}
 }
 
+// Because says that the key is added because of what an earlier one was added for, unless the
+// add itself shows why.
+func (a *QueuedKey) Because(earlier *QueuedKey) {
+	if a != nil && earlier != nil && a.add.sync == 0 && a.add.cause == nil {
+		a.add.sync, a.add.cause = earlier.add.sync, earlier.add.cause
+	}
+}
+
 // KeyedSync is a sync of a key of a KeyedQueue. It is recorded when it ends.
 type KeyedSync struct {
 	scope scope

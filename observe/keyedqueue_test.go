@@ -68,7 +68,13 @@ func TestKeyedQueue(t *testing.T) {
 	if again := recordsOf(t, o, KindSynced)[1].Event.(*Synced); again.CauseSync != first.ID || again.Add != 2 {
 		t.Errorf("after a retry: %+v", again)
 	}
-	if n := q.Snapshot(time.Now()); n.Adds != 2 || n.Gets != 2 || n.Done != 2 || n.InFlight != 0 {
+	later := q.Add(time.Time{}) // by a goroutine without an event
+	later.Because(added)
+	q.Begin("default/a", later).End("")
+	if late := recordsOf(t, o, KindSynced)[2].Event.(*Synced); late.Cause != delivered.Seq || late.Add != 3 {
+		t.Errorf("because of an earlier add: %+v", late)
+	}
+	if n := q.Snapshot(time.Now()); n.Adds != 3 || n.Gets != 3 || n.Done != 3 || n.InFlight != 0 {
 		t.Errorf("numbers: %+v", n)
 	}
 	var none *Recorder

@@ -47,7 +47,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.options.WhyDeleted = o.deletionCommand(args)
+	o.options.WhyDeleted, o.options.WhyChanged = o.whyCommand(args, "--deleted"), o.whyCommand(args, "--changed")
 	chain, err := trace.Why(page.Records, about, o.options)
 	if err != nil {
 		return explainNoRecords(cmd.Context(), src, about, err)
@@ -55,10 +55,10 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
 }
 
-// deletionCommand returns the command that explains the deletion of the object that the
-// arguments name.
-func (o *traceCommand) deletionCommand(args []string) string {
-	s := "why " + strings.Join(args, "/") + " --deleted"
+// whyCommand returns the command that explains the change that a flag names of the object that
+// the arguments name.
+func (o *traceCommand) whyCommand(args []string, flag string) string {
+	s := "why " + strings.Join(args, "/") + " " + flag
 	if o.namespace != "default" {
 		s += " -n " + o.namespace
 	}

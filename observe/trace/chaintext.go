@@ -68,8 +68,8 @@ func (c *Chain) writeSince(p *painter) {
 		s := "Later, at " + p.formatClock(n.Time) + ", " + p.actor(n) + " " + p.outcome(n)
 		if n.writeFailure() != "" {
 			s = p.bad(s)
-		} else if !n.creates() && c.whyDeleted != "" {
-			s += ": \"" + c.whyDeleted + "\" shows why"
+		} else {
+			s += c.hint(n)
 		}
 		p.writeSentence(p.sentence(s))
 	}

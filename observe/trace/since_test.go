@@ -35,6 +35,10 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 	timeout := observe.Called{Verb: "update", Status: 504, Error: "request timed out"}
 	busy := observe.Called{Verb: "update", Status: 429, Error: "too many requests"}
 	absent := observe.Called{Verb: "delete", Status: 404, Error: "not found"}
+	scaled := observe.Called{Verb: "patch", Subresource: "scale", ResourceVersion: "9", Wrote: written("9", false)}
+	status := observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "10", Wrote: written("10", false)}
+	restored := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", false)}
+	removed := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "12", Wrote: written("12", true)}
 	later := "Later, at 12:00:01.000, kubectl (admin) "
 	for name, tc := range map[string]struct {
 		calls    []observe.Called
@@ -58,9 +62,21 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 		"refused, not made":  {[]observe.Called{timeout, refused}, Refused, []string{"Why a write to Deployment default/web was refused (", "422: "}, "Later"},
 		"failed, not made":   {[]observe.Called{refused, timeout}, "", []string{"Why a write to Deployment default/web was refused (", later + "failed to update"}, ""},
 		"refused, then gone": {[]observe.Called{created, refused, deleted}, "", []string{later + "failed to patch", "Later, at 12:00:02.000, kubectl (admin) deleted"}, ""},
+
+		"restored since":         {[]observe.Called{created, deleted, restored}, "", []string{"was created", "Later, at 12:00:02.000, kubectl (admin) restored Deployment web."}, "deleted"},
+		"deleted, then restored": {[]observe.Called{deleted, restored}, Deleted, []string{"was deleted", later + "restored Deployment web."}, "--deleted"},
+		"deleted after that":     {[]observe.Called{created, deleted, restored, deleted}, "", []string{"Later, at 12:00:03.000, kubectl (admin) deleted"}, "restored"},
+		"created after that":     {[]observe.Called{deleted, restored, deleted, created}, "", []string{"was created"}, "Later"},
+		"changed by a restore":   {[]observe.Called{created, scaled, restored}, "", []string{"was created"}, "Later"},
+		"removed by a restore":   {[]observe.Called{created, removed}, "", []string{later + "removed Deployment web"}, "restored"},
+
+		"refused, then done":       {[]observe.Called{created, refused, scaled}, "", []string{"was created", `Later, at 12:00:02.000, kubectl (admin) scaled Deployment web: "why web --changed" shows the last change.`}, "failed"},
+		"refused, then its status": {[]observe.Called{created, refused, status}, "", []string{later + "failed to patch"}, "--changed"},
+		"refused after that":       {[]observe.Called{created, scaled, refused}, "", []string{"Later, at 12:00:02.000, kubectl (admin) failed to patch"}, "--changed"},
+		"refused, then restored":   {[]observe.Called{created, refused, deleted, restored}, "", []string{"Later, at 12:00:03.000, kubectl (admin) restored Deployment web."}, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			chain, err := Why(clientCalls(tc.calls...), deployment("web"), Options{What: tc.what, WhyDeleted: "why web --deleted"})
+			chain, err := Why(clientCalls(tc.calls...), deployment("web"), Options{What: tc.what, WhyDeleted: "why web --deleted", WhyChanged: "why web --changed"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -164,10 +164,7 @@ func (p phrases) shortWrite(n *Node) string {
 	if n.failed() {
 		return "failed to " + n.Verb + " " + p.targetName(n)
 	}
-	if n.Verb == "create" && n.Subresource == "binding" {
-		return "bound " + p.objectName(n.Object) + " to a node"
-	}
-	return p.writeVerb(n) + " " + p.targetName(n)
+	return p.whatWasDone(n)
 }
 
 // maxReason is how much of why a write was refused is said in a sentence.

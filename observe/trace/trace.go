@@ -27,6 +27,8 @@ type Options struct {
 	Missed uint64
 	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
 	WhyDeleted string
+	// WhyChanged is the command that explains its last change. Only Why uses it.
+	WhyChanged string
 }
 
 // Tree has the writes to an object and everything that they set off.

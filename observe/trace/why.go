@@ -43,6 +43,7 @@ type Chain struct {
 
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
+	whyChanged string // as Options.WhyChanged
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -59,6 +60,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		touched = true
 		if w := n.writeEffect(about); w != "" {
 			last[w] = n
+			n.noteObsoleting(last, w)
 		}
 	}
 	if !touched {
@@ -95,9 +97,10 @@ func (c *Chain) addSince(last map[What]*Node) {
 		case w == Deleted && last[Created] != nil && last[Created].Time.After(n.Time): // it exists again
 		case (w == Refused || w == Failed) && !n.client: // controllers try again
 		default:
-			c.Since = append(c.Since, n.decisive())
+			c.addLater(w, last)
 		}
 	}
+	c.addRestore(last)
 	slices.SortStableFunc(c.Since, compareTime)
 	for _, n := range c.Since {
 		n.After = n.Time.Sub(c.Start)
@@ -176,7 +179,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)

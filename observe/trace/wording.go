@@ -69,7 +69,7 @@ func (p phrases) describeWrite(n *Node) string {
 	case n.failed():
 		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
 	}
-	s := p.writeVerb(n) + " " + what
+	s := p.whatWasDone(n)
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
 	switch {
 	case n.Marked:
@@ -93,6 +93,20 @@ func (p phrases) describeWrite(n *Node) string {
 		s += ", which removed the object"
 	}
 	return s
+}
+
+// whatWasDone says what a write did to its object.
+func (p phrases) whatWasDone(n *Node) string {
+	name := p.objectName(n.Object)
+	switch {
+	case n.Verb == "create" && n.Subresource == "binding":
+		return "bound " + name + " to a node"
+	case n.Subresource == "scale":
+		return "scaled " + name
+	case n.Subresource == "finalize":
+		return "finalized " + name
+	}
+	return p.writeVerb(n) + " " + p.targetName(n)
 }
 
 // writeVerb returns what a write did to its object, in the past tense.

@@ -23,7 +23,7 @@ type played struct {
 
 func newPlayed(recorder *observe.Recorder) *played {
 	kind := func(queue string) playedKind {
-		return playedKind{queue: recorder.KeyedQueue(queue), due: map[string]*observe.QueuedKey{}, rendered: map[string]*observe.QueuedKey{}}
+		return playedKind{queue: recorder.KeyedQueue(queue), due: map[string]*observe.QueuedKey{}, last: map[string]*observe.QueuedKey{}, rendered: map[string]*observe.QueuedKey{}}
 	}
 	recorder.AddWatch("nodes")
 	recorder.AddWatch("pods")
@@ -51,11 +51,14 @@ type playedKind struct {
 
 	mu       sync.Mutex
 	due      map[string]*observe.QueuedKey // of the newest version of an object for which something is due
+	last     map[string]*observe.QueuedKey // of the last version for which something was due
 	rendered map[string]*observe.QueuedKey // of the version that the content of the next write was made from
 }
 
 // setDue says that something is due for an object because of the event that the
-// calling goroutine handles; it is nothing if what has no name.
+// calling goroutine handles; it is nothing if what has no name. A goroutine without an event
+// tells that a command has changed, which follows from the event for which it was started or
+// stopped.
 func (k *playedKind) setDue(key string, what dueStage, now time.Time) {
 	if k.queue == nil {
 		return
@@ -70,7 +73,9 @@ func (k *playedKind) setDue(key string, what dueStage, now time.Time) {
 	if what.at.After(now) {
 		later = what.at
 	}
-	k.due[key] = k.queue.Add(later)
+	added := k.queue.Add(later)
+	added.Because(k.last[key])
+	k.due[key], k.last[key] = added, added
 }
 
 // setRendered says that a write was made from the newest version.
@@ -87,6 +92,7 @@ func (k *playedKind) forget(key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.due, key)
+	delete(k.last, key)
 	delete(k.rendered, key)
 }
 

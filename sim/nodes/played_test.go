@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,5 +97,48 @@ func TestPlayed(t *testing.T) {
 	}
 	if p := newPlayed(nil); p.pods.queue != nil {
 		t.Error("without a recorder, something is recorded")
+	}
+}
+
+// The command of a Pod ends in a goroutine of its own. What is due then follows from the event
+// for which the command was started or stopped.
+func TestPlayedAfterACommand(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	p := newPlayed(o.Recorder("kubelet"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	now := time.Now()
+	deliver := func(version string, what dueStage) {
+		pod.ResourceVersion = version
+		p.deliver(observe.Updated, "Pod", pod, func() { p.pods.setDue("default/web", what, now) })
+	}
+	play := func() {
+		p.pods.setRendered("default/web")
+		p.pods.begin("default/web").End("")
+	}
+	deliver("1", dueStage{podStatusNow, now})
+	play()
+	deliver("2", dueStage{})
+	p.pods.setDue("default/web", dueStage{podStatusNow, now}, now)
+	play()
+	deliver("3", dueStage{podDeleteLater, now.Add(time.Hour)})
+	p.pods.setDue("default/web", dueStage{podDeleteNow, now}, now)
+	play()
+
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, causes := map[uint64]string{}, []string{}
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			versions[r.Seq] = e.ResourceVersion
+		case *observe.Synced:
+			causes = append(causes, versions[e.Cause])
+		}
+	}
+	if want := []string{"1", "1", "3"}; !slices.Equal(causes, want) {
+		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
 	}
 }

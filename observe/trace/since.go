@@ -1,0 +1,68 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The last writes that make others obsolete. They are not changes to ask for.
+const (
+	restored What = "restored"    // by a restore
+	byClient What = "by a client" // other than of the status
+)
+
+// noteObsoleting notes a write with an effect if it makes others obsolete.
+func (n *Node) noteObsoleting(last map[What]*Node, effect What) {
+	if effect != Created && effect != Changed {
+		return
+	}
+	if n.Verb == observe.VerbRestore {
+		last[restored] = n
+	}
+	if n.client && n.Subresource != "status" {
+		last[byClient] = n
+	}
+}
+
+// addLater adds the last change of a kind, or instead the later write that makes it obsolete: a
+// restore has brought back what was deleted, and after a refusal a client has succeeded.
+func (c *Chain) addLater(what What, last map[What]*Node) {
+	n, by := last[what], last[byClient]
+	switch what {
+	case Created:
+		by = nil
+	case Deleted:
+		by = last[restored]
+	}
+	if by != nil && by.Time.After(n.Time) {
+		n = by
+	}
+	if n = n.decisive(); !slices.Contains(c.Since, n) {
+		c.Since = append(c.Since, n)
+	}
+}
+
+// addRestore adds the restore that has brought back the object whose deletion is explained.
+func (c *Chain) addRestore(last map[What]*Node) {
+	by, deleted := last[restored], c.Links[0]
+	isLater := func(n *Node) bool { return n != nil && n.Time.After(deleted.Time) }
+	if c.What == Deleted && isLater(by) && !isLater(last[Created]) {
+		c.Since = append(c.Since, by)
+	}
+}
+
+// hint names the command that shows more about a later write.
+func (c *Chain) hint(n *Node) string {
+	command, shows := c.whyDeleted, "why"
+	switch {
+	case n.creates(), n.Verb == observe.VerbRestore && !n.Gone:
+		return ""
+	case !n.Marked && n.writeEffect(c.About) == Changed:
+		command, shows = c.whyChanged, "the last change"
+	}
+	if command == "" {
+		return ""
+	}
+	return ": \"" + command + "\" shows " + shows
+}
