@@ -249,6 +249,8 @@ func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 	case m.actionFor(key) == stopNow:
 		m.leave = m.leaveUnasked()
 		return m, tea.Quit
+	case m.reading != nil:
+		return m.keyWhileReading(msg), nil
 	case m.askingQuit:
 		return m.answerQuit(key)
 	case m.confirming != nil:

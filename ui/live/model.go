@@ -41,6 +41,7 @@ type model struct {
 	snapshot     observe.Snapshot
 	hasSnapshot  bool
 	past         *replay.Playback // nil = the present is shown
+	reading      *pastReading     // what will be shown of the past; nil = nothing is read
 	generation   int              // of what is shown: pulls of an earlier one are late
 	pulling      bool
 	inspecting   bool

@@ -38,8 +38,16 @@ func (m model) keepSnapshot(s observe.Snapshot) {
 	}
 }
 
+// pastReading is a reading of what the view has kept. The keys pressed meanwhile are meant
+// for the past, where many have another meaning than in the present.
+type pastReading struct{ keys []tea.KeyPressMsg }
+
+// maxKeysAhead is how many keys wait for the past.
+const maxKeysAhead = 32
+
 // pastResult is the message with what the view has kept.
 type pastResult struct {
+	reading   *pastReading
 	recording *replay.Recording
 	err       error
 }
@@ -50,31 +58,62 @@ func (m model) lookBack() (model, tea.Cmd) {
 		m.message = "nothing was kept yet to go back to"
 		return m, nil
 	}
-	m.message = "reading the records" + m.theme.ellipsis()
+	reading := &pastReading{}
+	m.reading, m.message = reading, m.readingText()
 	outer, source, kept := m.ctx, m.source, m.kept
 	return m, func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
 		page, err := source.Records(ctx, observe.Query{Reads: true, Causes: true})
 		if err != nil {
-			return pastResult{err: err}
+			return pastResult{reading: reading, err: err}
 		}
 		recording, err := kept.Recording(page.Records)
-		return pastResult{recording, err}
+		return pastResult{reading, recording, err}
 	}
 }
 
-// applyPast shows the moment before the present, unless the user has gone there already.
-func (m model) applyPast(r pastResult) model {
-	m.message = ""
+func (m model) readingText() string {
+	return "reading the records" + m.theme.ellipsis() + " esc cancels"
+}
+
+// keyWhileReading keeps a key for the past, or cancels the reading.
+func (m model) keyWhileReading(msg tea.KeyPressMsg) model {
+	if msg.String() == "esc" {
+		m.reading = nil
+		return m
+	}
+	m.message = m.readingText()
+	if len(m.reading.keys) < maxKeysAhead {
+		m.reading.keys = append(m.reading.keys, msg)
+	}
+	return m
+}
+
+// applyPast shows the moment before the present, and then what the keys pressed meanwhile
+// lead to.
+func (m model) applyPast(r pastResult) (model, tea.Cmd) {
+	if m.reading == nil || m.reading != r.reading {
+		return m, nil
+	}
+	keys := m.reading.keys
+	m.reading, m.message = nil, ""
 	if r.err != nil {
 		m.message = words.OneLine(r.err.Error())
-		return m
+		return m, nil
 	}
-	if m.past != nil {
-		return m
+	m = m.showPast(r.recording)
+	var cmds []tea.Cmd
+	for _, key := range keys {
+		next, cmd := m.handleKey(key)
+		m, cmds = next, append(cmds, cmd)
 	}
-	m.past = &replay.Playback{Recording: r.recording, Position: r.recording.Seek(m.snapshot.Time.Add(-shortMove))}
+	return m, tea.Batch(cmds...)
+}
+
+// showPast shows the moment before the present.
+func (m model) showPast(recording *replay.Recording) model {
+	m.past = &replay.Playback{Recording: recording, Position: recording.Seek(m.snapshot.Time.Add(-shortMove))}
 	m.frozen, m.pullError = false, ""
 	m.confirming, m.askingQuit, m.held = nil, false, nil
 	m.generation++

@@ -251,6 +251,39 @@ func pullPast(t *testing.T, m model) model {
 	return sendMsgs(t, m, cmd())
 }
 
+// Keys pressed before the past is shown are meant for it: in the present, "[" slows down the
+// control plane, and "p" pauses a controller.
+func TestKeysWhileThePastIsRead(t *testing.T) {
+	list := frames()
+	source := &intervenableSource{fixedSource: &fixedSource{snapshot: list[0].snapshot, records: list[0].records}}
+	present := newTestModel(t, Options{Source: source, NoColor: true, Attached: true}, 100, 30)
+	for _, f := range list[1:] {
+		source.snapshot, present.now = f.snapshot, f.snapshot.Time
+		present = pullOnce(t, present)
+	}
+	m, read := present.performAction(timeBack)
+	for _, key := range []string{"p", "[", "space", ","} {
+		next, cmd := m.Update(keyMsg(key))
+		m = next.(model)
+		if cmd != nil || m.frozen || m.confirming != nil || m.past != nil || !strings.Contains(m.message, "esc cancels") {
+			t.Fatalf("%q acts on the present: message %q", key, m.message)
+		}
+	}
+	canceled := sendMsgs(t, pressKeys(t, m, "esc"), read())
+	if canceled.past != nil || canceled.message != "" {
+		t.Errorf("canceled: in the past, message %q", canceled.message)
+	}
+	if len(source.calls) > 0 {
+		t.Errorf("calls %q", source.calls)
+	}
+
+	m, read = present.performAction(timeBack)
+	m = sendMsgs(t, pressKeys(t, m, "space", "["), read())
+	if m.past == nil || !m.past.Playing || m.past.Speed() != "1/2" {
+		t.Errorf("past %+v: the keys were not applied to it", m.past)
+	}
+}
+
 // TestLookBack goes back in the live view, and to now again.
 func TestLookBack(t *testing.T) {
 	list := frames()

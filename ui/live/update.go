@@ -34,7 +34,7 @@ func (m model) handle(msg tea.Msg) (model, tea.Cmd) {
 	case storyResult:
 		return m.applyStory(msg), nil
 	case pastResult:
-		return m.applyPast(msg), nil
+		return m.applyPast(msg)
 	case browseResult:
 		return m.applyBrowse(msg), nil
 	case pageResult:
