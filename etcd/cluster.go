@@ -81,14 +81,25 @@ func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() == nil {
-			why = diagnoseRead(ctx, u, secure, err)
+		if diagnosis := diagnoseRead(ctx, u, secure, err); ctx.Err() == nil { // else it was cut off
+			why = diagnosis
 		}
-		var cert *tls.CertificateVerificationError
-		if errors.As(why, &cert) || !sleepContext(ctx, retryInterval) { // retrying does not help with a certificate
+		if isAboutCertificate(why) || !sleepContext(ctx, retryInterval) { // retrying does not help with a certificate
 			return why
 		}
 	}
+}
+
+// isAboutCertificate reports whether one side has refused the certificate of the other.
+func isAboutCertificate(err error) bool {
+	var cert *tls.CertificateVerificationError
+	return errors.As(err, &cert) || isTLSAlert(err) && strings.Contains(err.Error(), "certificate")
+}
+
+// isTLSAlert reports whether the server has ended a handshake with an alert.
+func isTLSAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
 }
 
 // readOnce performs one linearizable read. It uses gRPC directly, because etcd's client
@@ -144,8 +155,7 @@ func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name
 	if err := c.SetReadDeadline(time.Now().Add(retryInterval)); err != nil {
 		return err
 	}
-	var op *net.OpError
-	if _, err := c.Read(make([]byte, 1)); errors.As(err, &op) && op.Op == "remote error" {
+	if _, err := c.Read(make([]byte, 1)); isTLSAlert(err) {
 		return err
 	}
 	return nil

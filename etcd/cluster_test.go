@@ -106,7 +106,7 @@ func TestClusterConnectErrors(t *testing.T) {
 			[]string{"localhost", "TLS: tls: failed to verify certificate", "wanted to match localhost"},
 		},
 		"no client certificate": {
-			Config{Endpoints: []string{secure}, CAFile: files.ca, DialTimeout: shortTimeout},
+			Config{Endpoints: []string{secure}, CAFile: files.ca, DialTimeout: testTimeout},
 			[]string{secure + ": ", "certificate required"},
 		},
 		"nothing listens": {
