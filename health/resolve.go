@@ -65,12 +65,12 @@ type nameMapper struct {
 func (n *nameMapper) waitForMapping(ctx context.Context, kind string) (*meta.RESTMapping, error) {
 	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
-	for pause := newBackoff(); ; sleep(bounded, pause.Step()) {
+	for unknown, pause := false, newBackoff(); ; sleep(bounded, pause.Step()) {
 		m, err := n.mappingFor(ctx, kind)
-		if !meta.IsNoMatchError(err) {
+		if !meta.IsNoMatchError(err) && (ctx.Err() == nil || !unknown) {
 			return m, err
 		}
-		if bounded.Err() != nil {
+		if unknown = true; bounded.Err() != nil {
 			return nil, fmt.Errorf("unknown kind %s: correct the name or install its CustomResourceDefinition", kind)
 		}
 		n.reset(ctx)

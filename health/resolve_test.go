@@ -1,7 +1,9 @@
 package health
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +40,19 @@ func TestRefsRefusesUnknownKind(t *testing.T) {
 		}
 		if took := time.Since(began); took < newKindGrace || took > 2*newKindGrace {
 			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// A wait that is shorter than the time a new kind may take says what was unknown.
+func TestRefsUnknownKindUntilTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), newKindGrace/2)
+		defer cancel()
+		c := newCluster(t)
+		c.kinds.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return ctx.Err() != nil, nil, ctx.Err() })
+		if _, err := c.Refs(ctx, "shop", []string{"gadget/g"}); err == nil || !strings.Contains(err.Error(), "unknown kind gadget") {
+			t.Errorf("got %v", err)
 		}
 	})
 }

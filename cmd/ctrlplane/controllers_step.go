@@ -75,7 +75,7 @@ code is 1, and stderr lists the busy controllers.`
 func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
-		return usage.Errorf("%s step takes the name of a %s and a number of writes, got %q", s.actors.verb, s.actors.noun, args)
+		return usage.Errorf("%s step takes the name of a %s and a number of writes, got %q", s.actors.verb, s.actors.noun, strings.Join(args, " "))
 	case cmd.Flags().Changed("until") && s.until != "settled":
 		return usage.Errorf("--until: unknown state %q: use settled", s.until)
 	case s.until != "" && len(args) > 1:

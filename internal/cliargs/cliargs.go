@@ -19,8 +19,11 @@ func Object(verb string, args []string) (kind, name string, err error) {
 	case 2:
 		kind, name = args[0], args[1]
 	}
+	if len(args) == 0 {
+		return "", "", usage.Errorf(`an object is missing: use KIND/NAME, as in "%s deployment/web"`, verb)
+	}
 	if kind == "" || name == "" || strings.Contains(kind+name, "/") {
-		return "", "", usage.Errorf(`%q does not name an object: use KIND/NAME, as in "%s deployment/web"`, args, verb)
+		return "", "", usage.Errorf(`%q does not name an object: use KIND/NAME, as in "%s deployment/web"`, strings.Join(args, " "), verb)
 	}
 	return kind, name, nil
 }
@@ -34,7 +37,7 @@ func ControllerNames(verb string, args []string, all bool) ([]string, error) {
 	case all:
 		return []string{control.AllControllers}, nil
 	case strings.ContainsAny(strings.Join(args, ""), "?#%*"):
-		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, args)
+		return nil, usage.Errorf(`controllers %s: unknown controllers %q: "ctrlplane controllers" lists them`, verb, strings.Join(args, " "))
 	}
 	names := strings.Split(strings.Join(args, ","), ",")
 	if slices.Contains(names, "") {
