@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
@@ -103,15 +104,13 @@ func crowd(t *testing.T, s *watchSharer) (leave func()) {
 
 func awaitSharer(t *testing.T, s *watchSharer, what string, is func() bool) {
 	t.Helper()
-	holds := func() bool {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return is()
-	}
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 10 s: %s", what)
-		}
+		return is(), nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
 	}
 }
 
