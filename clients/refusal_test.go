@@ -41,10 +41,10 @@ func TestRefusals(t *testing.T) {
 	applied := strings.Repeat("x", 8<<10)
 	for _, c := range []refused{
 		{"POST", deployments, `{"kind":"Deployment","metadata":{"annotations":{"last-applied":"` + applied + `"},"name":"web"},"spec":{}}`, 400, `"message":"` + webhook + `no web"`},
-		{"POST", deployments, "", 403, `"message":"exceeded quota: few","reason":"Forbidden","details":{"name":"shop","kind":"deployments"}`},
-		{"POST", sites, "", 422, `"message":"Site is invalid","reason":"Invalid","details":{"name":"web","kind":"Site"}`},
+		{"POST", deployments, `{"metadata":{"name":"shop"}}`, 403, `"message":"exceeded quota: few","reason":"Forbidden","details":{"name":"shop","kind":"deployments"}`},
+		{"POST", sites, `{"kind":"Site","metadata":{"name":"web"}}`, 422, `"message":"Site is invalid","reason":"Invalid","details":{"name":"web","kind":"Site"}`},
 		{"POST", sites, "", 404, `"message":"namespaces not found","reason":"NotFound","details":{"name":"ns","kind":"namespaces"}`},
-		{"POST", "/api/v1/namespaces/ns/pods", "", 403, `"message":"quota","reason":"Forbidden","details":{"name":"web-","kind":"pods"}`},
+		{"POST", "/api/v1/namespaces/ns/pods", `{"metadata":{"generateName":"web-"}}`, 403, `"message":"quota","reason":"Forbidden","details":{"name":"web-x7k2q","kind":"pods"}`},
 		{"PUT", "/api/v1/namespaces/ns/pods/web", "", 422, `"message":"spec: Forbidden: may not change\n core.PodSpec{Env: hunter2}","reason":"Invalid"`},
 		{"POST", secrets, `{"metadata":{"name":"key"},"stringData":{"key":"hunter2"}}`, 400, `"message":"` + webhook + `hunter2 is short"`},
 		{"PATCH", secrets + "/key", `{"data":{"key":"hunter2"}}`, 422, `"message":"data: Invalid value: hunter2","reason":"Invalid"`},
@@ -64,7 +64,7 @@ func TestRefusals(t *testing.T) {
 	want := []string{
 		`Deployment ns/web: admission webhook "guard" denied the request: no web`,
 		"Deployment ns/shop: exceeded quota: few",
-		"sites ns/web: Site is invalid",
+		"Site ns/web: Site is invalid",
 		"sites in ns: namespaces not found",
 		"Pod in ns: quota",
 		"Pod ns/web: spec: Forbidden: may not change",

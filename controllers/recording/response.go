@@ -40,7 +40,6 @@ type ResponseSummary struct {
 	Reason  string `json:"reason"`
 	Details struct {
 		Name string `json:"name"`
-		Kind string `json:"kind"` // or the resource
 		UID  string `json:"uid"`
 	} `json:"details"`
 	// InitialEventsEnd is set for the bookmark after the initial events of a watch.
@@ -72,13 +71,12 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 	c.ResourceVersion = s.Metadata.ResourceVersion
 }
 
-// addName sets the name of an object that was not created: the request's path lacks it. The
-// error may be about another object, such as a namespace that does not exist, or know only
-// how a generated name begins.
+// addName sets the name of an object that was not created because it exists: the request's
+// path lacks it. Other errors may name an object that never existed, with another generated
+// name at each attempt.
 func (s ResponseSummary) addName(c *observe.Called) {
-	d := &s.Details
-	if c.Verb == "create" && c.Object.Name == "" && !strings.HasSuffix(d.Name, "-") && (d.Kind == c.Object.Resource || d.Kind == c.Object.Kind || s.Reason == string(metav1.StatusReasonInvalid)) {
-		c.Object.Name = d.Name
+	if c.Verb == "create" && c.Object.Name == "" && s.Reason == string(metav1.StatusReasonAlreadyExists) {
+		c.Object.Name = s.Details.Name
 	}
 }
 
@@ -192,13 +190,11 @@ func parseProto(data []byte) (s ResponseSummary) {
 				s.Message = string(v)
 			case 4:
 				s.Reason = string(v)
-			case 5: // of which 1 is the name, 3 the kind, 6 the UID
+			case 5: // of which 1 is the name, 6 the UID
 				eachField(v, func(n protowire.Number, v []byte) {
 					switch n {
 					case 1:
 						s.Details.Name = string(v)
-					case 3:
-						s.Details.Kind = string(v)
 					case 6:
 						s.Details.UID = string(v)
 					}
