@@ -67,16 +67,22 @@ func resourceString(q string) string {
 	return parsed.String()
 }
 
+// slowToStopPod returns a Pod whose command exits with 0 when it was asked to stop and
+// /tmp/go exists.
+func slowToStopPod() *corev1.Pod {
+	return testPod(func(p *corev1.Pod) {
+		resizable(p)
+		p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "trap 'until [ -e /tmp/go ]; do sleep 0.01; done; exit 0' TERM; echo up; while :; do sleep 0.01; done"}
+	})
+}
+
 // TestResizeRestartsACommand stops a command with SIGTERM and starts it again without a
 // delay, whatever its exit code: its restart policy would end the Pod.
 func TestResizeRestartsACommand(t *testing.T) {
 	at, changed := commandsFixture(t)
 	at.backoffs = &restartBackoffs{}
-	pod := testPod(func(p *corev1.Pod) {
-		resizable(p)
-		p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-		p.Spec.Containers[0].Command = []string{"sh", "-c", "trap 'until [ -e /tmp/go ]; do sleep 0.01; done; exit 0' TERM; echo up; while :; do sleep 0.01; done"}
-	})
+	pod := slowToStopPod()
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
 	awaitUp(pod, at, "a")
 	resize(pod, "100m", "128Mi")

@@ -25,11 +25,7 @@ func TestSpecChangesWhileAResizeRestarts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			at, changed := commandsFixture(t)
 			at.backoffs = &restartBackoffs{}
-			pod := testPod(func(p *corev1.Pod) {
-				resizable(p)
-				p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-				p.Spec.Containers[0].Command = []string{"sh", "-c", "trap 'until [ -e /tmp/go ]; do sleep 0.01; done; exit 0' TERM; echo up; while :; do sleep 0.01; done"}
-			})
+			pod := slowToStopPod()
 			play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
 			awaitUp(pod, at, "a")
 			resize(pod, "100m", "128Mi")
