@@ -38,7 +38,8 @@ func Or(list []string) string {
 
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks
 // and repeated spaces with single spaces, removes control and formatting characters,
-// such as those that change the text direction, and replaces invalid UTF-8 with "?".
+// such as those that change the text direction, and replaces invalid UTF-8 with "?". CI
+// services find no command of theirs in it, except at its beginning.
 func OneLine(s string) string {
 	if isPlain(s) {
 		return s
@@ -49,7 +50,7 @@ func OneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "?"))
-	return strings.Join(strings.Fields(StripControls(spaced)), " ")
+	return ciCommands.Replace(strings.Join(strings.Fields(StripControls(spaced)), " "))
 }
 
 // Lines makes untrusted text of several lines safe for a terminal: it returns its lines
@@ -58,10 +59,14 @@ func Lines(s string) []string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\t", "    ")
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, l := range lines {
-		lines[i] = StripControls(l)
+		lines[i] = ciCommands.Replace(StripControls(l))
 	}
 	return lines
 }
+
+// ciCommands breaks what GitHub Actions and Azure Pipelines take for a command anywhere in a
+// line of a log (actions/runner, ActionCommand.TryParse; azure-pipelines-agent, Command.TryParse).
+var ciCommands = strings.NewReplacer("##[", "# #[", "##vso[", "# #vso[")
 
 // StripControls removes control and formatting characters, including line breaks.
 func StripControls(s string) string {
@@ -81,5 +86,5 @@ func isPlain(s string) bool {
 			return false
 		}
 	}
-	return !strings.Contains(s, "  ") && strings.TrimSpace(s) == s
+	return !strings.Contains(s, "  ") && !strings.Contains(s, "##") && strings.TrimSpace(s) == s
 }

@@ -24,6 +24,9 @@ func TestTimes(t *testing.T) {
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		" two\r\n\tlines ":       "two lines",
+		"a ##[error]b":           "a # #[error]b",
+		"a###vso[task.complete]": "a## #vso[task.complete]",
+		"## heading":             "## heading",
 		"red \x1b[31mtext\x1b[m": "red [31mtext[m",
 		"c1 \u009b31m, \u0085":   "c1 31m,",
 		"bad \xff byte, \x9b":    "bad ? byte, ?",
