@@ -103,7 +103,13 @@ func (p *controlPlane) closeAPIServer() error {
 	return p.api.Close()
 }
 
-func (p *controlPlane) waitReady(ctx context.Context) error { return p.api.WaitReady(ctx) }
+// waitReady waits until /readyz is green and the nodes take Pods.
+func (p *controlPlane) waitReady(ctx context.Context) error {
+	if err := p.api.WaitReady(ctx); err != nil {
+		return err
+	}
+	return p.waitSchedulable(ctx)
+}
 
 // describeReadiness says what keeps the control plane from being ready.
 func (p *controlPlane) describeReadiness(ctx context.Context) string {

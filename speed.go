@@ -30,7 +30,7 @@ func (r recordedPace) SetSpeed(ctx context.Context, s observe.Speed) error {
 	}
 	if s != before {
 		r.plane.observer.Append(&observe.Logged{
-			Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: "speed: " + s.String() + ", was " + before.String(),
+			Controller: "ctrlplane", Level: int(slog.LevelInfo), Message: "speed: " + s.String() + ", was " + before.String(),
 			Attrs: []observe.Attr{{Key: "speed", Value: string(s)}},
 		})
 	}

@@ -293,7 +293,11 @@ func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error
 		}
 		return p.etcd.server.Client()
 	}
-	return apiserver.Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect, StartedEmpty: func() bool { return p.etcd.fresh }}, nil
+	return apiserver.Etcd{
+		Endpoints: []string{"http://127.0.0.1:0"}, Connect: connect,
+		CaughtUp:     func() bool { return p.etcd.server.CaughtUp() },
+		StartedEmpty: func() bool { return p.etcd.fresh },
+	}, nil
 }
 
 // etcdPrefix returns the prefix of all keys of the API server.

@@ -79,6 +79,10 @@ type Etcd struct {
 	CAFile, CertFile, KeyFile string
 	// Connect returns a client of an etcd in this process; nil = connect to Endpoints.
 	Connect func() (*clientv3.Client, error)
+	// CaughtUp reports whether that etcd has no other members, and has applied all that is
+	// committed: reads need no agreement then. It is called after Connect has returned;
+	// nil = reads always need it.
+	CaughtUp func() bool
 	// StartedEmpty reports whether the storage was empty before this start. It is
 	// called after Connect has returned; nil = unknown.
 	StartedEmpty func() bool
@@ -190,7 +194,7 @@ func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSet
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return usage.Errorf("--feature-gates: %w", err)
 	}
-	return nil
+	return decodeWatchesSerially(o.GenericServerRunOptions.ComponentGlobalsRegistry, o.Etcd.EnableWatchCache)
 }
 
 // CheckFlags validates FeatureGates, RuntimeConfig and Args without the rest of the

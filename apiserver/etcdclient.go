@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"errors"
+	"sync"
 	"sync/atomic"
 	_ "unsafe" // for go:linkname
 
@@ -22,21 +23,28 @@ var newETCD3Client func(storagebackend.TransportConfig) (*kubernetes.Client, err
 type etcdClientReplacement struct {
 	upstream func(storagebackend.TransportConfig) (*kubernetes.Client, error)
 	used     atomic.Bool
+
+	mu      sync.Mutex
+	clients []*clientv3.Client // those of an assembly that is under way
+	ended   bool               // the assembly
+	failed  bool               // the assembly
 }
 
-// replaceEtcdClient makes upstream use clients that connect returns, for keys below
+// replaceEtcdClient makes upstream use clients that store.Connect returns, for keys below
 // prefix. This applies to the whole process.
-func replaceEtcdClient(prefix string, connect func() (*clientv3.Client, error)) (*etcdClientReplacement, error) {
+func replaceEtcdClient(prefix string, store Etcd) (*etcdClientReplacement, error) {
 	if newETCD3Client == nil {
 		return nil, errors.New("apiserver: this version of k8s.io/apiserver has no variable factory.newETCD3Client: see docs/upstream-hooks.md")
 	}
 	r := &etcdClientReplacement{upstream: newETCD3Client}
 	newETCD3Client = func(storagebackend.TransportConfig) (*kubernetes.Client, error) {
 		r.used.Store(true)
-		client, err := connect()
+		client, err := store.Connect()
 		if err != nil {
 			return nil, err
 		}
+		r.remember(client)
+		client.KV = newLocalReads(client.KV, store.CaughtUp, prefix)
 		client.Watcher = bookmarkWatcher{client.Watcher}
 		c := &kubernetes.Client{Client: client}
 		c.Kubernetes = c
@@ -44,6 +52,30 @@ func replaceEtcdClient(prefix string, connect func() (*clientv3.Client, error)) 
 		return c, nil
 	}
 	return r, nil
+}
+
+func (r *etcdClientReplacement) remember(client *clientv3.Client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.failed: // a health check that was still waiting for the store
+		_ = client.Close()
+	case !r.ended:
+		r.clients = append(r.clients, client)
+	}
+}
+
+// endAssembly closes the clients of an assembly that has failed: those of upstream's health
+// checks only end with a server that has run.
+func (r *etcdClientReplacement) endAssembly(failed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, client := range r.clients {
+		if failed {
+			_ = client.Close() // its storage may have closed it
+		}
+	}
+	r.clients, r.ended, r.failed = nil, true, failed
 }
 
 // checkUsed fails if upstream has created its storages without the replacement.

@@ -59,7 +59,7 @@ func TestEtcdClientReplacement(t *testing.T) {
 	defer func() { newETCD3Client = upstream }()
 	connect := func() (*clientv3.Client, error) { return clientv3.NewCtxClient(t.Context()), nil }
 
-	replaced, err := replaceEtcdClient("/registry", connect)
+	replaced, err := replaceEtcdClient("/registry", Etcd{Connect: connect})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestEtcdClientReplacement(t *testing.T) {
 	}
 
 	newETCD3Client = nil // as where upstream has no such variable
-	if _, err := replaceEtcdClient("/registry", connect); err == nil {
+	if _, err := replaceEtcdClient("/registry", Etcd{Connect: connect}); err == nil {
 		t.Error("no variable: got no error")
 	}
 }

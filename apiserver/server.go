@@ -74,17 +74,18 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("apiserver: another API server is running in this process: %w", err)
 	}
 	options.InformerName = name
-	release, checkClient := name.Release, func() error { return nil }
+	release, checkClient, endAssembly := name.Release, func() error { return nil }, func(failed bool) {}
 	if cfg.Etcd.Connect != nil {
-		replaced, err := replaceEtcdClient(options.Etcd.StorageConfig.Prefix, cfg.Etcd.Connect)
+		replaced, err := replaceEtcdClient(options.Etcd.StorageConfig.Prefix, cfg.Etcd)
 		if err != nil {
 			name.Release()
 			return nil, err
 		}
 		release = func() { replaced.undoReplacement(); name.Release() }
-		checkClient = replaced.checkUsed
+		checkClient, endAssembly = replaced.checkUsed, replaced.endAssembly
 	}
 	s, err := assembleServer(cfg, options, release, checkClient)
+	endAssembly(err != nil)
 	if err != nil {
 		release()
 		return nil, err

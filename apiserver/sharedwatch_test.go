@@ -41,7 +41,7 @@ func newTestSharer(t *testing.T) *watchSharer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	replaced, err := replaceEtcdClient("/registry", store.Client)
+	replaced, err := replaceEtcdClient("/registry", Etcd{Connect: store.Client, CaughtUp: store.CaughtUp})
 	if err != nil {
 		t.Fatal(err)
 	}

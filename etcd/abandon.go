@@ -21,7 +21,7 @@ func abandonable[T any](l *lifetime, call func() (T, error)) (T, error) {
 		return none, err
 	}
 	answer := make(chan result, 1)
-	go func() {
+	l.run(func() {
 		defer func() {
 			if p := recover(); p != nil { // not after a fatal error, which ends the lifetime
 				answer <- result{panicked: p}
@@ -29,9 +29,12 @@ func abandonable[T any](l *lifetime, call func() (T, error)) (T, error) {
 		}()
 		value, err := call()
 		answer <- result{value: value, err: err}
-	}()
+	})
 	select {
 	case r := <-answer:
+		if r.panicked != nil && l.closing.Load() { // it has met a store that is closed already
+			return none, errClosed
+		}
 		if r.panicked != nil {
 			panic(r.panicked)
 		}

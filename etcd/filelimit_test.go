@@ -39,6 +39,7 @@ func TestLoweredLimitOfFileSizesRefusesWrites(t *testing.T) {
 	g := newSpaceGuard(cfg, files, func() {})
 	for bytes, refused := range map[int64]bool{minFileBytes: false, minFileBytes - 1: true, 1 << 40: false} {
 		limit = bytes
+		g.remeasureDisk()
 		g.measureDisk()
 		if reason := g.diskLow.Load(); (reason != nil) != refused || refused && !strings.Contains(*reason, "may have 63 MiB, and etcd needs 64 MiB: raise the limit") {
 			t.Errorf("limit of %d bytes: got %v", bytes, reason)

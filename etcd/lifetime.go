@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"go.uber.org/zap"
@@ -18,13 +19,24 @@ var errClosed = errors.New("closed")
 // lifetime is the lifetime of a server. It ends once, for the first reason given.
 type lifetime struct {
 	context.Context
-	end context.CancelCauseFunc
+	end     context.CancelCauseFunc
+	calls   *callPool   // nil = each call has a goroutine of its own
+	closing atomic.Bool // Close has been called
 }
 
 // newLifetime returns a lifetime that does not end with ctx, which limits a start only.
 func newLifetime(ctx context.Context) *lifetime {
 	c, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	return &lifetime{Context: c, end: end}
+	return &lifetime{Context: c, end: end, calls: &callPool{}}
+}
+
+// run runs a call in another goroutine.
+func (l *lifetime) run(call func()) {
+	if l.calls == nil {
+		go call()
+		return
+	}
+	l.calls.run(l, call)
 }
 
 // failure returns why the lifetime ended; nil if it has not, and after Close.

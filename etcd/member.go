@@ -50,6 +50,8 @@ type member struct {
 	closing    chan struct{}
 	goroutines sync.WaitGroup
 	stopWatch  func() // ends the spaceWatch and waits for it
+
+	snapshotRoom *snapshotRoom
 }
 
 func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err error) {
@@ -66,7 +68,7 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	m := &member{lifetime: l, files: newFileLimit(cfg), listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{})}
+	m := &member{lifetime: l, files: newFileLimit(cfg), listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{}), snapshotRoom: newSnapshotRoom(cfg.Dir)}
 	if err := m.files.check(); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
@@ -112,7 +114,7 @@ func (m *member) watchSpace(cfg Config) {
 	m.guard = newSpaceGuard(cfg, m.files, m.etcd.Server.Backend().ForceCommit)
 	ctx, cancel := context.WithCancel(m.lifetime)
 	var watch sync.WaitGroup
-	watch.Go(func() { newSpaceWatch(cfg, m.guard, m.etcd.Server).run(ctx) })
+	watch.Go(func() { m.newSpaceWatch(cfg).run(ctx) })
 	m.stopWatch = func() { cancel(); watch.Wait() }
 }
 
@@ -126,7 +128,8 @@ func (m *member) storeSize() (storeSize, error) {
 // openEtcd starts etcd in a goroutine of its own, because a fatal error ends the
 // goroutine in which it occurs. It reports whether an etcd that has failed has stopped.
 func (m *member) openEtcd(ctx context.Context, cfg Config) (stopped bool, err error) {
-	settings, err := newEmbedConfig(cfg, m.files.quota, m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
+	lg := m.snapshotRoom.watchLogger(m.lifetime.guardLogger(cfg.zapLogger(), cfg.Dir))
+	settings, err := newEmbedConfig(cfg, m.files.quota, lg)
 	if err != nil {
 		return true, err
 	}

@@ -25,8 +25,9 @@ var errNoRoom = errors.New("cannot allocate space")
 // full: etcd ends when it cannot write them to the log and, up to 100 ms later, to the
 // database.
 type reserve struct {
-	dir string // of the member
-	db  int64  // bytes that are allocated from the beginning of the database's file
+	dir      string // of the member
+	db       int64  // bytes that are allocated from the beginning of the database's file
+	snapshot *snapshotRoom
 }
 
 // dbFile returns the path of the database's file.
@@ -37,7 +38,9 @@ func logDir(dir string) string { return filepath.Join(dir, "member", "wal") }
 
 // ensure allocates what of the reserve was used since, where used is how much of the
 // database's file has data. The error is errNoRoom if the disk or a quota has none left.
-func (r *reserve) ensure(used int64) error { return errors.Join(r.ensureDB(used), r.ensureLog()) }
+func (r *reserve) ensure(used int64) error {
+	return errors.Join(r.ensureDB(used), r.ensureLog(), r.snapshot.ensure())
+}
 
 func (r *reserve) ensureDB(used int64) error {
 	if r.db-used >= reserveBytes {

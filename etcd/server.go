@@ -62,6 +62,18 @@ func (s *Server) Size() (revision, bytes int64) {
 	return size.revision, size.bytes
 }
 
+// CaughtUp reports whether an embedded member has applied all that it has committed. A read
+// that begins now and is answered by the member alone (a serializable one) then sees all
+// that was answered to a writer or reported to a watch. It is false for a cluster, and once
+// Close has been called.
+func (s *Server) CaughtUp() bool {
+	if s.member == nil || s.lifetime.closing.Load() {
+		return false
+	}
+	store := s.member.etcd.Server
+	return store.AppliedIndex() >= store.CommittedIndex()
+}
+
 // Done is closed when the server has been closed or has failed.
 func (s *Server) Done() <-chan struct{} { return s.lifetime.Done() }
 
@@ -77,6 +89,7 @@ func (s *Server) Err() error {
 // may be called more than once. It does not affect a cluster.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
+		s.lifetime.closing.Store(true)
 		if s.member != nil && s.member.close() {
 			segmentSize.release()
 		}

@@ -17,7 +17,7 @@ func TestSmallestDiskAcceptsWrites(t *testing.T) {
 	mountTmpfs(t, disk, fmt.Sprintf("size=%d", minFreeBytes+64<<10), 0)
 	s := startServer(t, Config{Dir: filepath.Join(disk, "data"), RefusedWrite: refusedForTest})
 	s.member.stopWatch()
-	newSpaceWatch(s.cfg, s.member.guard, s.member.etcd.Server).look(t.Context()) // allocates the reserve
+	s.member.newSpaceWatch(s.cfg).look(t.Context()) // allocates the reserve
 	c, err := s.Client()
 	must(t, err)
 	defer c.Close()

@@ -77,9 +77,7 @@ func (g *spaceGuard) admit(kind writeKind, bytes int) (end func(), err error) {
 	end = func() { g.inFlight.Add(-int64(bytes)) }
 	g.inFlight.Add(int64(bytes))
 	g.uncommitted.Add(int64(bytes))
-	if g.diskLow.Load() == nil {
-		g.measureDisk() // each time: another process may have filled it since the last write
-	}
+	g.measureDisk() // each time: another process may have filled it since the last write
 	if g.unmeasured.Add(int64(bytes)) >= measureBytes {
 		g.unmeasured.Store(0)
 		g.wake()
@@ -95,9 +93,32 @@ func (g *spaceGuard) admit(kind writeKind, bytes int) (end func(), err error) {
 	return end, nil
 }
 
+// measureDisk refuses writes from now on if the disk has too little room for those in
+// flight. Only spaceWatch accepts them again.
 func (g *spaceGuard) measureDisk() {
+	if g.diskLow.Load() != nil {
+		return
+	}
 	g.measuring.Lock()
 	defer g.measuring.Unlock()
+	if reason := g.measure(); reason != "" && g.diskLow.Load() == nil {
+		g.diskLow.Store(&reason)
+		g.wake()
+	}
+}
+
+// remeasureDisk accepts writes again if the disk has enough room by now.
+func (g *spaceGuard) remeasureDisk() {
+	g.measuring.Lock()
+	defer g.measuring.Unlock()
+	if g.measure() == "" {
+		g.diskLow.Store(nil)
+	}
+}
+
+// measure returns why no write may be admitted; empty = one may. It has the database write
+// what is in memory when that may be too much for the reserve.
+func (g *spaceGuard) measure() string {
 	free, known := g.free()
 	near := known && free < minDiskBytes+nearBytes
 	if written := g.uncommitted.Load(); written >= commitBytes || near && written >= measureBytes {
@@ -105,14 +126,7 @@ func (g *spaceGuard) measureDisk() {
 		g.commit()
 		free, known = g.free()
 	}
-	reason := g.shortage(free, known)
-	switch low := g.diskLow.Load() != nil; {
-	case reason == "":
-		g.diskLow.Store(nil)
-	case !low:
-		g.diskLow.Store(&reason)
-		g.wake()
-	}
+	return g.shortage(free, known)
 }
 
 // shortage returns why no write may be admitted; empty = one may.

@@ -93,6 +93,34 @@ func TestWritesAreRefusedWhileTheDiskIsNearlyFull(t *testing.T) {
 	}
 }
 
+// That writes were refused is reported even if they are accepted before the next look, as
+// when many large writes were in flight.
+func TestShortRefusalIsReported(t *testing.T) {
+	free := uint64(1 << 30)
+	reports := &spaceReports{}
+	cfg := Config{Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest, OnSpace: reports.add}
+	s := startServer(t, cfg)
+	s.member.stopWatch()
+	s.member.guard.free = func() (uint64, bool) { return free, true }
+	w := s.member.newSpaceWatch(cfg)
+	w.look(t.Context())
+
+	free = 5 << 20
+	if _, err := s.member.guard.admit(update, 1); !errors.Is(err, errRefused) {
+		t.Fatalf("got %v, want that it is refused", err)
+	}
+	free = 1 << 30
+	w.look(t.Context())
+	if want := []string{"all writes are refused", "writes are accepted"}; len(reports.lines) != 2 || !strings.Contains(reports.lines[0], want[0]) || !strings.Contains(reports.lines[1], want[1]) {
+		t.Errorf("reports %q, want %q", reports.lines, want)
+	}
+	if end, err := s.member.guard.admit(update, 1); err != nil {
+		t.Error(err)
+	} else {
+		end()
+	}
+}
+
 // Another process may have filled the disk since the write before.
 func TestDiskIsMeasuredBeforeEachWrite(t *testing.T) {
 	free := uint64(1 << 40)
@@ -147,7 +175,7 @@ func TestDiskIsMeasuredBeforeEachWriteNearTheLimit(t *testing.T) {
 		t.Error("a write was admitted whose space others will take")
 	}
 	end()
-	g.measureDisk()
+	g.remeasureDisk()
 	if g.diskLow.Load() != nil {
 		t.Errorf("still refused: %s", *g.diskLow.Load())
 	}
@@ -173,7 +201,7 @@ func newFullDatabase(t *testing.T, dir string) *fullDatabase {
 	cfg := Config{Dir: dir, NoSync: true, RefusedWrite: refusedForTest, OnSpace: d.reports.add, quotaBytes: testQuota}
 	d.server = startServer(t, cfg)
 	d.server.member.stopWatch()
-	d.spaceWatch = newSpaceWatch(cfg, d.server.member.guard, d.server.member.etcd.Server)
+	d.spaceWatch = d.server.member.newSpaceWatch(cfg)
 	d.settle = 100 * time.Millisecond
 	var err error
 	d.client, err = d.server.Client()

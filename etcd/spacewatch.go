@@ -36,8 +36,12 @@ type spaceWatch struct {
 	diskReport, dbReport string
 }
 
-func newSpaceWatch(cfg Config, guard *spaceGuard, server *etcdserver.EtcdServer) *spaceWatch {
-	w := &spaceWatch{guard: guard, reserve: &reserve{dir: cfg.Dir}, server: server, quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval}
+func (m *member) newSpaceWatch(cfg Config) *spaceWatch {
+	server := m.etcd.Server
+	w := &spaceWatch{
+		guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server,
+		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval,
+	}
 	if w.report == nil {
 		w.report = func(message string) { w.log.Warn(message) }
 	}
@@ -61,13 +65,13 @@ func (w *spaceWatch) run(ctx context.Context) {
 
 func (w *spaceWatch) look(ctx context.Context) {
 	w.keepReserve()
-	w.guard.measureDisk()
+	w.measureDisk()
 	// A fatal error of etcd ends the goroutine of the call.
 	_, err := abandonable(&lifetime{Context: ctx}, func() (any, error) { return nil, w.makeRoom(ctx) })
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("cannot make room in the database", zap.Error(err))
 	}
-	w.reportChange(w.guard.diskLow.Load(), &w.diskReport, "; reads are served", "the disk has room again: writes are accepted")
+	w.reportDisk()
 	w.reportChange(w.guard.dbFull.Load(), &w.dbReport, "", "etcd's database has room again: new objects are accepted")
 }
 
@@ -78,6 +82,21 @@ func (w *spaceWatch) keepReserve() {
 		w.log.Debug("the database has no reserve", zap.Error(err))
 	}
 	w.guard.noReserve.Store(errors.Is(err, errNoRoom))
+}
+
+// measureDisk accepts writes again only after it has reported that they were refused, which
+// may have been for a moment only: as long as many large ones were in flight.
+func (w *spaceWatch) measureDisk() {
+	if w.guard.diskLow.Load() == nil {
+		w.guard.measureDisk()
+		return
+	}
+	w.reportDisk()
+	w.guard.remeasureDisk()
+}
+
+func (w *spaceWatch) reportDisk() {
+	w.reportChange(w.guard.diskLow.Load(), &w.diskReport, "; reads are served", "the disk has room again: writes are accepted")
 }
 
 // reportChange reports that writes are refused, once, and that they are accepted again.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	goruntime "runtime"
 	"strings"
 	"time"
 
@@ -87,6 +88,9 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 	longest := o.Deprecated.PodMaxInUnschedulablePodsDuration
 	if c.ConfigFile == "" {
 		component, err := latest.Default()
+		if err == nil {
+			limitParallelism(component)
+		}
 		return component, longest, err
 	}
 	component, err := options.LoadConfigFromFile(klog.Background(), c.ConfigFile)
@@ -107,6 +111,12 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 			"file", c.ConfigFile)
 	}
 	return component, longest, nil
+}
+
+// limitParallelism has the scheduler look at nodes with no more goroutines than can run at
+// the same time. Upstream's 16 are started in each of several steps for each Pod.
+func limitParallelism(component *schedulerconfig.KubeSchedulerConfiguration) {
+	component.Parallelism = min(component.Parallelism, int32(goruntime.GOMAXPROCS(0)))
 }
 
 // configFileError returns a usage error on one line that names the configuration

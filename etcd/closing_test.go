@@ -1,0 +1,60 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Reads that meet a server being closed end with an error, also those that need no agreement:
+// they can find a store that is closed already.
+func TestReadsDuringClose(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
+	c, err := s.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	putKey(t, c, "k", "v")
+	var readers sync.WaitGroup
+	panics := make(chan error, 8)
+	for range cap(panics) {
+		readers.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panics <- fmt.Errorf("a read panics: %v", p)
+				}
+			}()
+			for {
+				if _, err := c.Get(t.Context(), "k", clientv3.WithSerializable()); err != nil {
+					return
+				}
+			}
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	readers.Wait()
+	close(panics)
+	for err := range panics {
+		t.Error(err)
+	}
+	if s.CaughtUp() {
+		t.Error("caught up after Close")
+	}
+}
+
+// What a call meets in a store that is being closed is the end of the server.
+func TestPanicDuringClose(t *testing.T) {
+	l := newLifetime(t.Context())
+	defer l.end(errClosed)
+	l.closing.Store(true)
+	_, err := abandonable(l, func() (int, error) { panic("the store is closed") })
+	if !errors.Is(err, errClosed) {
+		t.Errorf("got %v, want %v", err, errClosed)
+	}
+}

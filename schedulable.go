@@ -1,0 +1,75 @@
+package ctrlplane
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
+
+	"github.com/ctrlplane/ctrlplane/controllers"
+)
+
+// taintTimeout is how long a ready node may keep its first taint: a webhook may refuse to remove it.
+const taintTimeout = 5 * time.Second
+
+// waitSchedulable waits until no ready node has the taint that admission gives to each new one,
+// and that node-lifecycle-controller removes: the first Pods would meet it.
+func (p *controlPlane) waitSchedulable(ctx context.Context) error {
+	if p.config.Nodes.Count == 0 || p.config.Controllers.LeaderElect || !p.removesTaints() {
+		return nil
+	}
+	client, err := kubernetes.NewForConfig(p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}))
+	if err != nil {
+		return err
+	}
+	nodes := client.CoreV1().Nodes()
+	list, err := nodes.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	tainted := map[string]bool{}
+	for i := range list.Items {
+		if node := &list.Items[i]; hasFirstTaint(node) {
+			tainted[node.Name] = true
+		}
+	}
+	if len(tainted) == 0 {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, taintTimeout)
+	defer cancel()
+	_, err = watchtools.Until(bounded, list.ResourceVersion, &cache.ListWatch{WatchFuncWithContext: nodes.Watch}, func(e watch.Event) (bool, error) {
+		if node, ok := e.Object.(*corev1.Node); ok && (e.Type == watch.Deleted || !hasFirstTaint(node)) {
+			delete(tainted, node.Name)
+		}
+		return len(tainted) == 0, nil
+	})
+	if err != nil && ctx.Err() == nil { // too long, or a watch that has ended: no reason to fail a start
+		p.log.Warn("nodes are ready, but still have the taint of new ones", "nodes", len(tainted), "err", err)
+		return nil
+	}
+	return err
+}
+
+// removesTaints reports whether the controller runs that removes the taints of ready nodes.
+func (p *controlPlane) removesTaints() bool {
+	return slices.ContainsFunc(p.supervisor.Statuses(), func(s controllers.Status) bool {
+		return s.Name == "node-lifecycle-controller" && s.State == controllers.Running
+	})
+}
+
+// hasFirstTaint reports whether a node is ready and still has the taint of new ones.
+func hasFirstTaint(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	}) && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+		return t.Key == corev1.TaintNodeNotReady && t.Effect == corev1.TaintEffectNoSchedule
+	})
+}
