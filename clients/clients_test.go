@@ -229,9 +229,9 @@ func TestPublishedRecordsStay(t *testing.T) {
 
 func TestProgramNames(t *testing.T) {
 	for agent, want := range map[string]string{
-		kubectlAgent: "kubectl", "Go-http-client/2.0": "Go-http-client", "": "unknown program", "/": "unknown program",
+		kubectlAgent: "kubectl", "Go-http-client/2.0": "Go program", "": "unknown program", "/": "unknown program",
 		"__debug_bin3120454321/v0.0.0": "__debug_bin", "manager.exe/v1": "manager", "OpenAPI-Generator/32.0.0/python": "OpenAPI-Generator",
-		"my tool": "my",
+		"my tool": "my", "::error::broken/1": "error::broken", "##[error]broken": "error]broken", "::": "unknown program", "_x": "_x",
 	} {
 		if got := programName(agent); got != want {
 			t.Errorf("%q: %q, want %q", agent, got, want)

@@ -18,18 +18,26 @@ func clientName(id identity) string {
 
 // programName returns the program of a user agent such as "kubectl/v1.37.1 (linux/amd64)
 // kubernetes/8e2d1c5". Debuggers add a number to the name of a program, which changes with
-// each build.
+// each build. What a name begins with must not make a command of a CI service of a line that
+// begins with the name, such as "::error::".
 func programName(userAgent string) string {
 	first, _, _ := strings.Cut(cleanText(userAgent), " ")
 	name, _, _ := strings.Cut(first, "/")
 	if strings.HasPrefix(name, "__debug_bin") {
 		name = "__debug_bin"
 	}
-	name = strings.TrimSuffix(path.Base(name), ".exe")
-	if name == "" || name == "." {
+	name = strings.TrimLeftFunc(strings.TrimSuffix(path.Base(name), ".exe"), isPunctuation)
+	switch name {
+	case "":
 		return "unknown program"
+	case "Go-http-client": // of net/http, which a program can leave as it is
+		return "Go program"
 	}
 	return name
+}
+
+func isPunctuation(r rune) bool {
+	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // cleanText returns a text that a client has chosen without control characters, and not

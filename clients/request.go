@@ -231,6 +231,9 @@ func (r *request) record(wrote []observe.Written) {
 			c.Event = recording.ParseEvent(r.body.Bytes())
 		}
 	}
+	if recording.IsBinding(c) {
+		c.BoundTo = cutText(r.sent.boundTo(), maxName)
+	}
 	r.complete(object)
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {

@@ -56,26 +56,30 @@ func (b *sentBody) drop() {
 
 // sentObject returns what identifies the object that was sent.
 func (r *request) sentObject() (s recording.ResponseSummary) {
-	if r.sent == nil {
-		return s
-	}
-	r.sent.mu.Lock()
-	defer r.sent.mu.Unlock()
-	if r.sent.kept != nil {
-		s = recording.ParseObject(r.req.Header.Get("Content-Type"), r.sent.kept.Bytes())
-	}
+	r.sent.read(func(sent []byte) { s = recording.ParseObject(r.req.Header.Get("Content-Type"), sent) })
 	return s
 }
 
 // mentions returns the names in the object that was sent. b may be nil.
-func (b *sentBody) mentions() recording.Mentions {
+func (b *sentBody) mentions() (names recording.Mentions) {
+	b.read(func(sent []byte) { names = recording.MentionsIn(sent[:min(len(sent), maxSearchedBody)], maxMentions) })
+	return names
+}
+
+// boundTo returns the Node that the Binding names that was sent. b may be nil.
+func (b *sentBody) boundTo() (node string) {
+	b.read(func(sent []byte) { node = recording.ParseBinding(sent) })
+	return node
+}
+
+// read calls f with what was kept, if anything was.
+func (b *sentBody) read(f func(sent []byte)) {
 	if b == nil {
-		return nil
+		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.kept == nil {
-		return nil
+	if b.kept != nil {
+		f(b.kept.Bytes())
 	}
-	return recording.MentionsIn(b.kept.Bytes()[:min(b.kept.Len(), maxSearchedBody)], maxMentions)
 }

@@ -125,6 +125,9 @@ type Delivered struct {
 	// Later lists the keys that the handler added with a delay.
 	Later []DelayedKey  `json:"later,omitempty"`
 	Took  time.Duration `json:"tookNanos"` // in the handler
+	// Unchanged is set if this version differs from the one that was delivered before in
+	// nothing but heartbeats, or in nothing that the handler receives.
+	Unchanged bool `json:"-"`
 }
 
 // DelayedKey is a key that is added to a queue when it is due.
@@ -168,6 +171,8 @@ type Called struct {
 	Cause uint64 `json:"cause,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`
+	// BoundTo is the Node to which the call binds a Pod.
+	BoundTo string `json:"boundTo,omitempty"`
 }
 
 // KubernetesEvent is the content of an Event, an API object that says what happened to

@@ -117,7 +117,7 @@ func (h *history) read(r *Record) {
 func (h *history) readCall(r *Record, c *Called) {
 	n := &causeNode{record: r}
 	n.addCause(h.syncOf(c))
-	if e, _ := h.journal.all.get(c.Cause - 1); c.Cause != 0 && e != nil {
+	if e := h.journal.find(c.Cause); e != nil {
 		n.addCause(h.eventNode(e))
 		n.cutChain()
 	}
@@ -207,7 +207,7 @@ func (h *history) completeSync(n *causeNode, r *Record, depth int) {
 	if depth == maxSyncs {
 		return
 	}
-	if e, _ := h.journal.all.get(s.Cause - 1); s.Cause != 0 && e != nil {
+	if e := h.journal.find(s.Cause); e != nil {
 		n.addCause(h.eventNode(e))
 	}
 	if s.CauseSync != 0 {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Journal keeps the newest records of all kinds in one ring. A second ring keeps
-// notable records, so that many deliveries and reads do not evict them: writes,
-// failures and changes of state.
+// Journal keeps the newest records of all kinds in one ring. A second ring, which causes are
+// read from, keeps those that are not background. A third one keeps notable records, so that
+// many deliveries do not evict them: writes, failures and changes of state.
 type Journal struct {
-	all, notable *ring
+	all, causal, notable *ring
 
 	filling chan struct{} // receives when a part of the ring was filled
 
@@ -23,6 +23,7 @@ type Journal struct {
 func newJournal(size int) *Journal {
 	j := &Journal{
 		all:     newRing(size, func(r *Record) uint64 { return r.Seq - 1 }),
+		causal:  newRing(size, func(r *Record) uint64 { return r.causalPos }),
 		notable: newRing(size, func(r *Record) uint64 { return r.notablePos }),
 		filling: make(chan struct{}, 1),
 	}
@@ -33,11 +34,17 @@ func newJournal(size int) *Journal {
 // append adds a record and returns its Seq.
 func (j *Journal) append(e Event, now time.Time) uint64 {
 	r := &Record{Seq: j.all.reserveSlot() + 1, Time: now, Event: e}
-	notable := isNotable(e)
+	causal, notable := !j.isBackground(e), isNotable(e)
+	if causal {
+		r.causalPos = j.causal.reserveSlot()
+	}
 	if notable {
 		r.notablePos = j.notable.reserveSlot()
 	}
 	j.all.storeRecord(r)
+	if causal {
+		j.causal.storeRecord(r)
+	}
 	if notable {
 		j.notable.storeRecord(r)
 	}
@@ -62,7 +69,7 @@ func isNotable(e Event) bool {
 	case *Synced:
 		return e.Failed()
 	case *Logged:
-		return e.Level >= 4
+		return e.Level >= 4 || e.Controller == ownName // such as the speed
 	}
 	return false
 }
@@ -89,13 +96,17 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	from := max(first, q.After) // position = Seq-1, so the one after q.After
 	var p Page
 	if q.After < first {
-		old, lost := j.notableBefore(q.After, first)
+		old, lost := j.before(q.After, first)
 		for _, r := range old {
 			p.addMatching(r, &q)
 		}
-		p.Missed = first - q.After - uint64(len(old))
-		if q.Notable {
-			p.Missed = lost
+		switch {
+		case q.Notable:
+			p.Missed = lost.notable
+		case q.Causes:
+			p.Missed = lost.causal
+		default:
+			p.Missed = first - q.After - uint64(len(old))
 		}
 	}
 	p.Next = from
@@ -115,26 +126,45 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 	return p, nil
 }
 
-// notableBefore returns the notable records after a Seq that the main ring has
-// evicted, and an upper bound for the number of those that were dropped.
-func (j *Journal) notableBefore(after, first uint64) (list []*Record, lost uint64) {
-	begin, end := j.notable.bounds()
-	oldest := first
-	for at := begin; at < end; at++ {
-		r, _ := j.notable.get(at)
-		if r == nil {
-			continue
-		}
-		oldest = min(oldest, r.Seq-1)
-		if r.Seq > after && r.Seq <= first {
-			list = append(list, r)
-		}
+// lostRecords are upper bounds for the numbers of records that were dropped.
+type lostRecords struct{ causal, notable uint64 }
+
+// before returns the records, in order, after a Seq that the ring of all kinds has evicted and
+// another one has not.
+func (j *Journal) before(after, first uint64) (list []*Record, lost lostRecords) {
+	causalFrom, _ := j.causal.bounds()
+	notableFrom, _ := j.notable.bounds()
+	causal, oldestCausal := j.causal.between(after, first)
+	notable, oldestNotable := j.notable.between(after, first)
+	list = append(causal, notable...)
+	slices.SortFunc(list, func(a, b *Record) int { return cmp.Compare(a.Seq, b.Seq) })
+	list = slices.CompactFunc(list, func(a, b *Record) bool { return a.Seq == b.Seq })
+	older := len(list) - len(causal)
+	if oldestCausal > after {
+		lost.causal = min(causalFrom, oldestCausal-after) - min(causalFrom, oldestCausal-after, uint64(older))
 	}
-	slices.SortFunc(list, func(a, b *Record) int { return int(int64(a.Seq) - int64(b.Seq)) })
-	if oldest > after {
-		lost = min(begin, oldest-after)
+	if oldestNotable > after {
+		lost.notable = min(notableFrom, oldestNotable-after)
 	}
 	return list, lost
+}
+
+// between returns the records of a ring whose Seq is after one and not after another, and the
+// lowest position in the order of all records that the ring has or that is first.
+func (r *ring) between(after, first uint64) (list []*Record, oldest uint64) {
+	begin, end := r.bounds()
+	oldest = first
+	for at := begin; at < end; at++ {
+		rec, _ := r.get(at)
+		if rec == nil {
+			continue
+		}
+		oldest = min(oldest, rec.Seq-1)
+		if rec.Seq > after && rec.Seq <= first {
+			list = append(list, rec)
+		}
+	}
+	return list, oldest
 }
 
 func (p *Page) addMatching(r *Record, q *Query) {
@@ -171,18 +201,36 @@ func (p *Page) keepNewest(n int) {
 
 func (j *Journal) stats() JournalStats {
 	first, next := j.all.bounds()
-	s := JournalStats{Last: next, First: first + 1, Size: len(j.all.slots), Dropped: first}
-	begin, end := j.notable.bounds()
-	for at := begin; at < end; at++ {
-		r, _ := j.notable.get(at)
-		if r == nil {
-			continue
+	causalFrom, _ := j.causal.bounds()
+	older := j.notable.leading(func(r *Record) bool { return r.causalPos < causalFrom })
+	causal := j.causal.leading(func(r *Record) bool { return r.Seq <= first })
+	s := JournalStats{Last: next, First: first + 1, Size: len(j.all.slots)}
+	s.Dropped = first - min(first, older+causal)
+	for _, ring := range []*ring{j.causal, j.notable} {
+		if r := ring.oldest(); r != nil {
+			s.First = min(s.First, r.Seq)
 		}
-		if r.Seq > first {
-			break
-		}
-		s.First = min(s.First, r.Seq)
-		s.Dropped--
 	}
 	return s
+}
+
+// find returns a record that may be a cause, or nil if it was dropped. 0 is the Seq of none.
+func (j *Journal) find(seq uint64) *Record {
+	if seq == 0 {
+		return nil
+	}
+	if r, gone := j.all.get(seq - 1); !gone {
+		return r
+	}
+	// Records that are appended at the same time may be in another order than their Seq.
+	const nearby = 64
+	first, next := j.causal.bounds()
+	at := first + j.causal.leading(func(r *Record) bool { return r.Seq < seq })
+	end := min(at+nearby, next)
+	for at = max(at, first+nearby) - nearby; at < end; at++ {
+		if r, _ := j.causal.get(at); r != nil && r.Seq == seq {
+			return r
+		}
+	}
+	return nil
 }

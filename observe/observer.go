@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// DefaultRecords is the number of records kept in each of the journal's two
-// rings. Together they take about 10 MB when full.
+// DefaultRecords is the number of records kept in each of the journal's three
+// rings. Together they take about 15 MB when full.
 const DefaultRecords = 16384
 
 // MaxRecords is the highest number of records that can be kept: full, they take a few

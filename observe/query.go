@@ -19,7 +19,8 @@ type Page struct {
 	// Next is the value of After for the next query.
 	Next uint64 `json:"next"`
 	// Missed counts the dropped records after Query.After, whether or not they
-	// match the query.
+	// match the query. With Query.Notable it counts notable ones only, and with Query.Causes
+	// those that are not background.
 	Missed uint64 `json:"missed,omitempty"`
 }
 

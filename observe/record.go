@@ -14,6 +14,7 @@ type Record struct {
 	Time  time.Time // when the event was appended
 	Event Event
 
+	causalPos  uint64 // position in the ring of records that are not background
 	notablePos uint64 // position in the ring of notable records
 }
 

@@ -16,7 +16,7 @@ type Recorder struct {
 	labels   []label
 	observer *Observer
 
-	state   atomic.Pointer[ControllerChanged]
+	state   atomic.Pointer[controllerState]
 	aliases atomic.Pointer[[]string]
 	watched sync.Map // set of resources
 	writes  sync.Map // WriteCount without its count → *atomic.Int64
@@ -48,9 +48,15 @@ func (r *Recorder) SetState(state, reason string) {
 	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
 		return
 	}
-	e := &ControllerChanged{Controller: r.name, State: state, Reason: reason}
-	r.state.Store(e)
-	r.observer.append(e, time.Now())
+	s := &controllerState{ControllerChanged{Controller: r.name, State: state, Reason: reason}, time.Now()}
+	r.state.Store(s)
+	r.observer.append(&s.ControllerChanged, s.since)
+}
+
+// controllerState is a state of a controller, and when it began.
+type controllerState struct {
+	ControllerChanged
+	since time.Time
 }
 
 // SetAliases sets the other names by which users call the controller.
@@ -258,7 +264,7 @@ func (r *Recorder) snapshot() Controller {
 		Writing:   r.writing.Load(),
 	}
 	if s := r.state.Load(); s != nil {
-		c.State, c.Reason = s.State, s.Reason
+		c.State, c.Reason, c.Since = s.State, s.Reason, s.since
 	}
 	if names := r.aliases.Load(); names != nil {
 		c.Aliases = *names

@@ -1,6 +1,9 @@
 package observe
 
-import "sync/atomic"
+import (
+	"sort"
+	"sync/atomic"
+)
 
 // ring keeps the newest records. Writers take no lock: each record has a slot of
 // its own, given by its position, until the ring wraps around.
@@ -50,4 +53,24 @@ func (r *ring) bounds() (first, next uint64) {
 		first = next - n
 	}
 	return first, next
+}
+
+// oldest returns the oldest record, or nil.
+func (r *ring) oldest() *Record {
+	for at, next := r.bounds(); at < next; at++ {
+		if rec, gone := r.get(at); !gone {
+			return rec
+		}
+	}
+	return nil
+}
+
+// leading returns how many of the oldest records a condition holds for that holds for no later
+// one.
+func (r *ring) leading(holds func(*Record) bool) uint64 {
+	first, next := r.bounds()
+	return uint64(sort.Search(int(next-first), func(i int) bool { //nolint:gosec // at most the size of the ring
+		rec, gone := r.get(first + uint64(i)) //nolint:gosec // not negative
+		return !gone && (rec == nil || !holds(rec))
+	}))
 }

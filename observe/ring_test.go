@@ -147,3 +147,105 @@ func seqs(p Page) (list []uint64) {
 	}
 	return list
 }
+
+// backgroundEvents are what a control plane does although nothing happens.
+func backgroundEvents() []Event {
+	lease := Object{Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "n1"}
+	return []Event{
+		&QueueChanged{Queue: "q"},
+		&Called{Controller: "c", Verb: "update", Object: lease, Status: 200},
+		&Called{Controller: "c", Verb: "get", Object: Object{Resource: "pods", Name: "p"}, Status: 200},
+		&Called{Controller: "c", Verb: "create", Object: Object{Resource: "events"}, Status: 201, Event: &KubernetesEvent{Type: "Normal"}},
+		&Delivered{Controller: "c", Change: Updated, Object: lease},
+		&Delivered{Controller: "c", Change: Resynced, Object: Object{Resource: "pods", Name: "p"}},
+		&Synced{Controller: "c", ID: 1, Timed: true},
+		&Logged{Controller: "c", Level: -4},
+		&Delivered{Controller: "c", Change: Updated, Object: Object{Resource: "nodes", Name: "n1"}, Unchanged: true, Queues: []string{"q"}},
+	}
+}
+
+// What a control plane does all the time does not evict what causes are read from.
+func TestBackgroundDoesNotEvictCauses(t *testing.T) {
+	j := newJournal(16)
+	pod := Object{Resource: "pods", Namespace: "default", Name: "p"}
+	story := []Event{
+		&Called{Controller: "kubectl (admin)", Verb: "create", Object: pod, Status: 201, Client: &Caller{}},
+		&Delivered{Controller: "kube-scheduler", Change: Added, Object: pod},
+		&Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: pod, Status: 201, Sync: 7},
+		&Synced{Controller: "kube-scheduler", ID: 7, Cause: 2, Writes: 1},
+		&Delivered{Controller: "c", Change: Deleted, Object: Object{Group: "coordination.k8s.io", Resource: "leases", Name: "n0"}},
+	}
+	for _, e := range story {
+		j.append(e, time.Now())
+	}
+	for range 100 {
+		for _, e := range backgroundEvents() {
+			j.append(e, time.Now())
+		}
+	}
+	p, _ := j.Records(t.Context(), Query{Causes: true})
+	if got := seqs(p); len(got) < 5 || !slices.Equal(got[:5], []uint64{1, 2, 3, 4, 5}) || p.Missed != 0 {
+		t.Errorf("got %v, %d missed", got, p.Missed)
+	}
+	if p, _ := j.Records(t.Context(), Query{}); p.Missed != 900-16 || p.Next != 905 {
+		t.Errorf("of all records, %d are missed, next %d", p.Missed, p.Next)
+	}
+	if s := j.stats(); s.First != 1 || s.Dropped != 900-16 {
+		t.Errorf("stats: %+v", s)
+	}
+	for seq := range uint64(6) {
+		if r := j.find(seq); (r == nil) != (seq == 0) || r != nil && r.Seq != seq {
+			t.Errorf("find %d: %+v", seq, r)
+		}
+	}
+	if r := j.find(100); r != nil {
+		t.Errorf("a dropped record is found: %+v", r)
+	}
+	for range 20 { // evicts the story
+		j.append(&Synced{Controller: "c", ID: 9, Cause: 3}, time.Now())
+	}
+	p, _ = j.Records(t.Context(), Query{Causes: true})
+	if got := seqs(p); !slices.Equal(got[:2], []uint64{1, 3}) || p.Missed != 7 { // the notable ones of them are kept, and 16 of the 20 others
+		t.Errorf("got %v, %d missed", got, p.Missed)
+	}
+}
+
+// A sync that follows from a renewal and changes nothing is background; one that writes is not.
+func TestSyncsOfBackground(t *testing.T) {
+	j := newJournal(16)
+	lease := Object{Group: "coordination.k8s.io", Resource: "leases", Name: "l"}
+	renewal := j.append(&Delivered{Change: Updated, Object: lease, Queues: []string{"graph_changes"}}, time.Now())
+	change := j.append(&Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "p"}, Queues: []string{"graph_changes"}}, time.Now())
+	for _, tc := range []struct {
+		s    Synced
+		want bool
+	}{
+		{Synced{Cause: renewal}, true}, {Synced{Cause: renewal, Writes: 1}, false}, {Synced{Cause: renewal, Error: "x"}, false},
+		{Synced{Cause: change}, false}, {Synced{}, true}, {Synced{CauseSync: 1}, false},
+	} {
+		if got := j.isBackground(&tc.s); got != tc.want {
+			t.Errorf("%+v: background %v", tc.s, got)
+		}
+	}
+}
+
+// Background is never notable: no other ring would keep it.
+func TestBackground(t *testing.T) {
+	for _, e := range backgroundEvents() {
+		if !isBackground(e) || isNotable(e) {
+			t.Errorf("%T %+v: background %v, notable %v", e, e, isBackground(e), isNotable(e))
+		}
+	}
+	lease := Object{Group: "coordination.k8s.io", Resource: "leases", Name: "l"}
+	for _, e := range []Event{
+		&BootStep{}, &ControllerChanged{},
+		&Called{Verb: "create", Object: lease, Status: 201}, &Called{Verb: "update", Object: lease, Status: 409},
+		&Called{Verb: "create", Object: Object{Resource: "events"}, Status: 201, Event: &KubernetesEvent{Type: "Warning"}},
+		&Delivered{Change: Added, Object: lease}, &Delivered{Change: Resynced, Queues: []string{"q"}},
+		&Synced{Cause: 1}, &Synced{Writes: 1}, &Synced{Error: "x"}, &Logged{Sync: 1, Level: -2}, &Logged{},
+	} {
+		if isBackground(e) {
+			t.Errorf("%T %+v is background", e, e)
+		}
+	}
+}

@@ -139,11 +139,14 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 
 // updateFailures reads the syncs that ended since the last call.
 func (s *sampler) updateFailures() {
-	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced}})
+	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced, KindControllerChanged}})
 	s.read = page.Next
 	for _, r := range page.Records {
-		e := r.Event.(*Synced)
-		if e.Key == "" {
+		if e, ok := r.Event.(*ControllerChanged); ok && e.State == stateOff {
+			s.forgetFailures(e.Controller)
+		}
+		e, ok := r.Event.(*Synced)
+		if !ok || e.Key == "" {
 			continue
 		}
 		k := failingKey{e.Controller, e.Queue, e.Key}
@@ -167,6 +170,19 @@ func (s *sampler) updateFailures() {
 		f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
 		f.Times++
 	}
+}
+
+// stateOff is the state of a controller that has stopped, or whose process has ended.
+const stateOff = "off"
+
+// forgetFailures forgets the keys of a controller that has stopped: it retries none.
+func (s *sampler) forgetFailures(controller string) {
+	s.order = slices.DeleteFunc(s.order, func(k failingKey) bool {
+		if k.controller == controller {
+			delete(s.failures, k)
+		}
+		return k.controller == controller
+	})
 }
 
 // failingKeys returns up to ten of a controller's failing keys, newest first.

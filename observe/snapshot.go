@@ -67,6 +67,8 @@ type Controller struct {
 	Aliases []string `json:"aliases,omitempty"`
 	State   string   `json:"state"` // off, building, running, paused, stopping, failed; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
+	// Since is when the state or its reason last changed.
+	Since time.Time `json:"since,omitzero"`
 
 	Watches []string     `json:"watches,omitempty"` // resources whose events it receives: RESOURCE or RESOURCE.GROUP
 	Writes  []WriteCount `json:"writes,omitempty"`  // by resource, then verb
@@ -198,6 +200,6 @@ type Sample struct {
 type JournalStats struct {
 	Last    uint64 `json:"last"`    // Seq of the newest record
 	First   uint64 `json:"first"`   // Seq of the oldest record of any kind
-	Size    int    `json:"size"`    // capacity for records of all kinds, and again for notable ones
+	Size    int    `json:"size"`    // capacity for records of all kinds, again for those that are not background, and for notable ones
 	Dropped uint64 `json:"dropped"` // records evicted by newer ones
 }

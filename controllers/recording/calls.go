@@ -36,8 +36,11 @@ type callRecorder struct {
 func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	call := DescribeRequest(req)
 	call.Began = time.Now()
-	if IsNewEvent(call) {
+	switch {
+	case IsNewEvent(call):
 		call.Event = describeSentEvent(req)
+	case IsBinding(call):
+		call.BoundTo = describeSentBinding(req)
 	}
 	c.recorder.Call(call, func() {
 		resp, err = c.next.RoundTrip(req) //nolint:bodyclose // it is returned

@@ -64,6 +64,7 @@ func (d deliveryRecorder) OnUpdate(before, obj any) {
 		}
 		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
+	e.Unchanged = isUnchanged(before, obj)
 	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
 }
 

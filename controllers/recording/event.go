@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxEventSize is the longest Event that is read.
+// maxEventSize is the longest Event or Binding that is read.
 const maxEventSize = 64 << 10
 
 // IsNewEvent reports whether a call creates a Kubernetes Event.
@@ -25,19 +25,25 @@ func IsNewEvent(c *observe.Called) bool {
 // describeSentEvent returns the content of the Event that a request creates; nil if it
 // cannot be read again.
 func describeSentEvent(req *http.Request) *observe.KubernetesEvent {
-	if req.GetBody == nil {
-		return nil
-	}
-	body, err := req.GetBody()
-	if err != nil {
-		return nil
-	}
-	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, maxEventSize))
-	if err != nil {
+	data, ok := readSent(req)
+	if !ok {
 		return nil
 	}
 	return ParseEvent(data)
+}
+
+// readSent returns the beginning of what a request sends, if it can be read again.
+func readSent(req *http.Request) (data []byte, ok bool) {
+	if req.GetBody == nil {
+		return nil, false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	defer body.Close()
+	data, err = io.ReadAll(io.LimitReader(body, maxEventSize))
+	return data, err == nil
 }
 
 // ParseEvent returns the content of an encoded Event; nil if it is none.

@@ -72,7 +72,7 @@ func (m *Moment) fromRecords() observe.Snapshot {
 					Name: e.Controller, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1, Syncs: -1, Failures: -1,
 				})
 			}
-			s.Controllers[i].State, s.Controllers[i].Reason = e.State, e.Reason
+			s.Controllers[i].State, s.Controllers[i].Reason, s.Controllers[i].Since = e.State, e.Reason, r.Time
 		case *observe.QueueChanged:
 			q := observe.Queue{
 				Controller: e.Controller, Name: e.Queue, Depth: e.Depth, Peak: max(e.Depth, e.MaxDepth), InFlight: e.InFlight,

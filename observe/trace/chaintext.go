@@ -13,6 +13,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.What.happenedTo(p.strong(words.OneLine(c.About.String()))), p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
 	c.writeSince(p)
+	if c.Now != "" {
+		p.writeSentence(p.warn(words.OneLine(c.Now)))
+	}
 	p.b.WriteString("\n")
 	from, to, attempts := c.repetition()
 	for i, n := range c.Links {
@@ -42,7 +45,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	switch {
 	case first.known:
 		p.writeSentence("\nThe chain begins with what " + p.actor(c.Links[max(len(c.Links)-2, 0)]) + " found when it started.")
-	case first.Verb == "list":
+	case first.Verb == "list" && c.Missed == 0:
 		p.b.WriteString("\nRecords begin with the last start of the control plane: earlier causes are not known.\n")
 	}
 	p.writeMissed(c.Missed, first)
@@ -94,8 +97,11 @@ func (c *Chain) repetition() (from, to, attempts int) {
 // describeLink describes a node of a chain in words.
 func (p *painter) describeLink(n *Node) string {
 	who := ""
-	if n.Controller != "" {
+	switch {
+	case n.Controller != "":
 		who = p.controllerName(n.Controller) + " "
+	case n.Verb == "list":
+		who = p.controllerName(p.actor(n)) + " "
 	}
 	switch n.Kind {
 	case Event:

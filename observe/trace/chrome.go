@@ -135,7 +135,7 @@ func (p phrases) nodeTitle(n *Node) string {
 	case Event:
 		return p.objectName(n.Object) + " " + string(n.Change)
 	}
-	return n.Verb + " " + p.targetName(n)
+	return p.requestName(n)
 }
 
 // nodeDetails returns a node's fields for tools that show names and values.

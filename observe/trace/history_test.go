@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,7 +159,21 @@ func TestCausesSurviveIdleDay(t *testing.T) {
 	c := newCluster(t)
 	rs := c.createDeployment("web")
 	c.createPod("web", rs, "web-old")
+	c.createPod("web", rs, "web-gone")
+	c.deletePod("web-gone")
 	c.catchUp()
+	whole := func() string { // what is known of both Pods
+		var text strings.Builder
+		for _, name := range []string{"web-old", "web-gone"} {
+			tree, err := Build(c.catchUp(), pod(name), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString(writeString(t, tree, Text, Style{}))
+		}
+		return text.String()
+	}
+	story := whole()
 	before := heapSize()
 	node := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}
 	lease := observe.Object{Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-node-lease", Name: "n1"}
@@ -176,6 +191,9 @@ func TestCausesSurviveIdleDay(t *testing.T) {
 		}
 	}
 	c.checkWhy(pod("web-old"), "Deployment default/web")
+	if now := whole(); now != story {
+		t.Errorf("the traces were:\n%s\nnow they are:\n%s", story, now)
+	}
 	records := c.catchUp()
 	page, err := c.observer.Records(context.Background(), observe.Query{})
 	if err != nil || page.Missed == 0 {

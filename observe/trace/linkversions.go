@@ -23,6 +23,7 @@ type version struct {
 	number  string
 	deleted bool
 	listed  bool // delivered only in initial lists
+	news    bool // delivered in initial lists of controllers that had not received it before
 	// lastSeen is set for a deletion that was noticed by a list: its number is that of
 	// the last version that was seen, not of the deletion.
 	lastSeen bool
@@ -67,8 +68,14 @@ func (g *graph) linkVersions() []*Node {
 func (g *graph) collectVersions() []*version {
 	type key struct {
 		place
-		number          string
-		deleted, listed bool
+		number                string
+		deleted, listed, news bool
+	}
+	received := map[delivery]bool{} // not in a list
+	for _, e := range g.events {
+		if e.Change != observe.Resynced && e.Change != observe.Listed {
+			received[deliveryOf(e)] = true
+		}
 	}
 	byKey := map[key]*version{}
 	var list []*version
@@ -76,10 +83,11 @@ func (g *graph) collectVersions() []*version {
 		if e.Change == observe.Resynced {
 			continue
 		}
-		k := key{placeOf(e.Object), e.ResourceVersion, e.Change == observe.Deleted, e.Change == observe.Listed}
+		listed := e.Change == observe.Listed
+		k := key{placeOf(e.Object), e.ResourceVersion, e.Change == observe.Deleted, listed, listed && !received[deliveryOf(e)]}
 		v := byKey[k]
 		if v == nil {
-			v = &version{place: k.place, number: k.number, deleted: k.deleted, listed: k.listed, first: e.Time}
+			v = &version{place: k.place, number: k.number, deleted: k.deleted, listed: k.listed, news: k.news, first: e.Time}
 			byKey[k] = v
 			list = append(list, v)
 		}
@@ -89,12 +97,22 @@ func (g *graph) collectVersions() []*version {
 		v.events = append(v.events, e)
 	}
 	for _, v := range list {
-		if before := byKey[key{v.place, v.number, false, false}]; v.deleted && before != nil {
+		if before := byKey[key{v.place, v.number, false, false, false}]; v.deleted && before != nil {
 			v.lastSeen = slices.ContainsFunc(before.events, func(e *Node) bool { return e.Controller == v.events[0].Controller })
 			v.unselected = !v.lastSeen
 		}
 	}
 	return list
+}
+
+// delivery identifies a version that a controller has received.
+type delivery struct {
+	objectVersion
+	controller string
+}
+
+func deliveryOf(e *Node) delivery {
+	return delivery{objectVersion{placeOf(e.Object), e.ResourceVersion}, e.Controller}
 }
 
 // uid returns the object's UID, or "" if no event has it.
@@ -117,10 +135,14 @@ func (v *version) outsideWrite() *Node {
 	if marked {
 		verb = "delete"
 	}
-	return &Node{
+	n := &Node{
 		ID: fmt.Sprintf("o%d", e.seq), Kind: Outside, Time: v.first, seq: e.seq,
 		Verb: verb, Object: e.Object, ResourceVersion: v.number, uid: e.uid, Marked: marked,
 	}
+	if v.listed && !slices.ContainsFunc(v.events, func(other *Node) bool { return other.Controller != e.Controller }) {
+		n.lister = e.Controller
+	}
+	return n
 }
 
 // annotate adds information from the events to the write.

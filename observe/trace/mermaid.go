@@ -49,9 +49,9 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 		}
 		switch n.Kind {
 		case Outside:
-			list = append(list, fmt.Sprintf("outside->>api: %s %s %s", when, n.Verb, escapeMermaid(p.targetName(n))))
+			list = append(list, fmt.Sprintf("outside->>api: %s %s", when, escapeMermaid(p.requestName(n))))
 		case Call:
-			arrow, what := "->>", n.Verb+" "+p.targetName(n)
+			arrow, what := "->>", p.requestName(n)
 			if n.failed() {
 				arrow, what = "-x", what+": "+describeFailure(n)
 			}

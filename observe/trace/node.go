@@ -76,6 +76,8 @@ type Node struct {
 	// Marked is set if a delete has only marked the object: it goes when its finalizers
 	// are removed or its containers have stopped.
 	Marked bool `json:"marked,omitempty"`
+	// BoundTo is the Node to which the call binds a Pod.
+	BoundTo string `json:"boundTo,omitempty"`
 	// Watchers is the number of controllers that received an event of the write.
 	Watchers int `json:"watchers,omitempty"`
 
@@ -114,6 +116,7 @@ type Node struct {
 	later  []observe.DelayedKey // for an event: the keys that its handler added with a delay
 	record *observe.Synced      // for a sync: its record
 	known  bool                 // for a list: the write that made the version is recorded
+	lister string               // for a list: who has listed the object; "" if several have
 	// conflict is set for a sync whose error is that of a conflict of one of its calls.
 	conflict bool
 	client   bool // for a call: a client outside of the process made it
@@ -137,6 +140,9 @@ func (n *Node) isWrite() bool {
 	}
 	return n.Kind == Call || n.Kind == Outside
 }
+
+// isBinding reports whether n binds a Pod to a Node.
+func (n *Node) isBinding() bool { return n.Verb == "create" && n.Subresource == "binding" }
 
 // failed reports whether n is known to have failed.
 func (n *Node) failed() bool {

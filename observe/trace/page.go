@@ -99,11 +99,11 @@ func (p phrases) stepLabel(n *Node) string {
 	case n.Kind == Event:
 		return p.objectName(n.Object) + " " + string(n.Change)
 	case n.Conflict:
-		return n.Verb + " " + p.targetName(n) + ": conflict"
+		return p.requestName(n) + ": conflict"
 	case n.failed():
-		return n.Verb + " " + p.targetName(n) + ": " + strconv.Itoa(n.Status)
+		return p.requestName(n) + ": " + strconv.Itoa(n.Status)
 	}
-	return n.Verb + " " + p.targetName(n)
+	return p.requestName(n)
 }
 
 // stepTone says whether a node has failed: a conflict is expected, and retried.

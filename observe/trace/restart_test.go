@@ -23,8 +23,10 @@ func TestWhySaysWhereRecordsBegin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := writeString(t, chain, Text, Style{}); !strings.Contains(got, "Records begin with the last start of the control plane") {
-		t.Errorf("got:\n%s", got)
+	for _, want := range []string{"because it found Deployment web when it started.", "Records begin with the last start of the control plane"} {
+		if got := writeString(t, chain, Text, Style{}); !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
 	}
 	if _, err := Why(records, web, Options{What: Created}); err == nil || !strings.Contains(err.Error(), "no record that it was created since the last start of the control plane") {
 		t.Errorf("got %v", err)
@@ -47,7 +49,7 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := writeString(t, chain, Text, Style{})
-	if !chain.Complete || !strings.Contains(got, "because Site shop was listed. It began when kubectl (admin) created Site shop.") || strings.Contains(got, "Records begin") {
+	if !chain.Complete || !strings.Contains(got, "because it found Site shop when it started. It began when kubectl (admin) created Site shop.") || strings.Contains(got, "Records begin") {
 		t.Errorf("complete: %v\n%s", chain.Complete, got)
 	}
 	tree, err := Build(c.catchUp(), site, Options{})
@@ -59,10 +61,12 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 	}
 }
 
-// A controller that starts again acts on the state that it finds, not for what has led to that.
+// A controller that starts again acts on the state that it finds, not for what has led to that
+// and what it has received before.
 func TestWhyBeginsWithTheStartOfAController(t *testing.T) {
 	c := newCluster(t)
 	rs := c.createDeployment("web")
+	c.react("replicaset-controller", observe.Added, c.replicaSet("web"), rs, "default/web", func(*observe.Recorder) {})
 	c.react("replicaset-controller", observe.Listed, c.replicaSet("web"), rs, "default/web", func(by *observe.Recorder) {
 		c.write(by, "create", pod("web-1"), "")
 	})
@@ -71,7 +75,28 @@ func TestWhyBeginsWithTheStartOfAController(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := writeString(t, chain, Text, Style{})
-	if !strings.Contains(got, "found ReplicaSet web") || !strings.HasSuffix(got, "The chain begins with what replicaset-controller found when it started.\n") {
+	if !strings.Contains(got, "because it found ReplicaSet web when it started.") || !strings.HasSuffix(got, "The chain begins with what replicaset-controller found when it started.\n") {
 		t.Errorf("got:\n%s", got)
+	}
+}
+
+// A controller that was stopped while an object was created finds it when it is started again:
+// the story goes on with who has created it.
+func TestWhyGoesOnBeforeAStop(t *testing.T) {
+	c := newCluster(t)
+	rs := c.createDeployment("web")
+	c.react("garbage-collector-controller", observe.Added, c.replicaSet("web"), rs, "default/web", func(*observe.Recorder) {})
+	c.react("replicaset-controller", observe.Listed, c.replicaSet("web"), rs, "default/web", func(by *observe.Recorder) {
+		c.write(by, "create", pod("web-1"), "")
+	})
+	c.checkWhy(pod("web-1"), "Deployment default/web")
+	chain, err := Why(c.catchUp(), pod("web-1"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range chain.Links {
+		if n.Cause != nil && n.Kind == Event && n.Change == observe.Listed && n.Cause.Certainty != Likely {
+			t.Errorf("that the start follows from the write is %s", n.Cause.Certainty)
+		}
 	}
 }

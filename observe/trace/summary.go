@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // summarize says in one sentence what happened.
@@ -133,7 +134,7 @@ func (c *Chain) summarize(p phrases) string {
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
 	if why := decisive.news(); why != nil {
-		s += " because " + p.objectName(why.Object) + " was " + string(why.Change)
+		s += " because " + p.describeNews(why)
 	}
 	if removal != nil {
 		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
@@ -154,8 +155,19 @@ func (n *Node) news() *Node {
 	return nil
 }
 
-// actor names who has made a write.
+// describeNews describes an event as the reason of a write.
+func (p phrases) describeNews(e *Node) string {
+	if e.Change == observe.Listed {
+		return "it found " + p.objectName(e.Object) + " when it started"
+	}
+	return p.objectName(e.Object) + " was " + string(e.Change)
+}
+
+// actor names who has made a write or found an object.
 func (p phrases) actor(n *Node) string {
+	if n.Verb == "list" && n.Kind == Outside {
+		return cmp.Or(words.OneLine(n.lister), "controllers")
+	}
 	return cmp.Or(words.OneLine(n.Controller), "a client")
 }
 
@@ -163,6 +175,9 @@ func (p phrases) actor(n *Node) string {
 func (p phrases) shortWrite(n *Node) string {
 	if n.failed() {
 		return "failed to " + n.Verb + " " + p.targetName(n)
+	}
+	if n.Verb == "list" {
+		return p.whatWasDone(n) + p.whenListed(n)
 	}
 	return p.whatWasDone(n)
 }
@@ -200,8 +215,10 @@ func (p phrases) sentence(s string) string {
 
 // capitalize begins a sentence, unless it begins with a name.
 func capitalize(s string) string {
-	if rest, ok := strings.CutPrefix(s, "a client"); ok {
-		return "A client" + rest
+	for _, who := range []string{"a client ", "controllers "} {
+		if strings.HasPrefix(s, who) {
+			return strings.ToUpper(s[:1]) + s[1:]
+		}
 	}
 	return s
 }

@@ -219,7 +219,10 @@ func (n *Node) isLikely() bool { return n.Cause != nil && n.Cause.Certainty == L
 // describeItem describes an item in words.
 func (p *painter) describeItem(it item) string {
 	n, s := it.node, ""
-	if n.Kind != Outside && (n.Kind != Call || n.parent == nil || n.root) {
+	switch {
+	case n.Kind == Outside && n.Verb == "list":
+		s = p.controllerName(p.actor(n)) + " "
+	case n.Kind != Outside && (n.Kind != Call || n.parent == nil || n.root):
 		s = p.controllerName(n.Controller) + " "
 	}
 	switch n.Kind {
@@ -235,8 +238,19 @@ func (p *painter) describeItem(it item) string {
 	if it.top != n { // a client's write after an event
 		s = p.controllerName(n.Controller) + " " + describeChange(it.top.Change) + ", "
 	}
-	if n.root && n.parent != nil && n.parent.Key != "" {
-		text += ", while syncing " + words.OneLine(n.parent.Key)
+	if n.root {
+		text += p.rootCause(n)
 	}
 	return s + text
+}
+
+// rootCause says what else a root follows from.
+func (p *painter) rootCause(n *Node) string {
+	if why := n.news(); why != nil {
+		return ", because " + p.describeNews(why)
+	}
+	if n.parent != nil && n.parent.Key != "" {
+		return ", while syncing " + words.OneLine(n.parent.Key)
+	}
+	return ""
 }

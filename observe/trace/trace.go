@@ -29,6 +29,8 @@ type Options struct {
 	WhyDeleted string
 	// WhyChanged is the command that explains its last change. Only Why uses it.
 	WhyChanged string
+	// Now says what is wrong with the object at present; empty if nothing is. Only Why uses it.
+	Now string
 }
 
 // Tree has the writes to an object and everything that they set off.
@@ -44,7 +46,8 @@ type Tree struct {
 var ErrNoRecords = errors.New("no such object in the recorded history")
 
 // Build traces an object forward: each write to it that does not follow from another
-// one, and its effects. Records are in order of Seq.
+// one, and its effects. A Pod that was created then may be bound for another reason, such as
+// a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonicalObject(about)
 	g := newGraph(records, about, o.All)
@@ -66,14 +69,32 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	}
 	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}}
 	f := pruner{o}
+	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
-		if mine[n] && !n.descendsFrom(mine) && f.attachKept(n, children, 0) {
+		if (mine[n] || bindings[n]) && !n.descendsFrom(mine) && f.attachKept(n, children, 0) {
 			n.root = true
 			t.Roots = append(t.Roots, n)
 		}
 	}
 	t.setOffsets()
 	return t, nil
+}
+
+// bindingsOfCreated returns the bindings of Pods whose creation is in a set of nodes or follows
+// from one.
+func (g *graph) bindingsOfCreated(set map[*Node]bool) map[*Node]bool {
+	created, bindings := map[place]bool{}, map[*Node]bool{}
+	for _, n := range g.calls {
+		if n.creates() && !n.failed() && n.Object.Resource == "pods" && (set[n] || n.descendsFrom(set)) {
+			created[placeOf(n.Object)] = true
+		}
+	}
+	for _, n := range g.calls {
+		if n.isBinding() && created[placeOf(n.Object)] {
+			bindings[n] = true
+		}
+	}
+	return bindings
 }
 
 func noRecordsError(about observe.Object, o Options) error {

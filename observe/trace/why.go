@@ -40,6 +40,8 @@ type Chain struct {
 	// deletion, its creation after a deletion, and a write of a client that was refused or failed.
 	Since  []*Node `json:"since,omitempty"`
 	Missed uint64  `json:"missed,omitempty"`
+	// Now is what is wrong with the object at present, as "ctrlplane wait" says it.
+	Now string `json:"now,omitempty"`
 
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
@@ -179,7 +181,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)

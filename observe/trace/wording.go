@@ -60,6 +60,14 @@ func (p phrases) targetName(n *Node) string {
 	return s
 }
 
+// requestName says what a call asks for.
+func (p phrases) requestName(n *Node) string {
+	if n.isBinding() && n.BoundTo != "" {
+		return "bind " + p.objectName(n.Object) + " to " + words.OneLine(n.BoundTo)
+	}
+	return n.Verb + " " + p.targetName(n)
+}
+
 // describeWrite describes a call or an outside write.
 func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
@@ -77,10 +85,11 @@ func (p phrases) describeWrite(n *Node) string {
 	case !gone && n.ResourceVersion != "":
 		s += " (version " + n.ResourceVersion + ")"
 	}
-	if n.Kind == Outside && n.Verb != "list" {
-		return s + ", by a client"
-	}
 	switch {
+	case n.Verb == "list":
+		return s + p.whenListed(n)
+	case n.Kind == Outside:
+		return s + ", by a client"
 	case n.Verb == observe.VerbRestore && n.Gone:
 		return s + ": the restored snapshot does not have it"
 	case n.Verb == observe.VerbRestore:
@@ -99,7 +108,9 @@ func (p phrases) describeWrite(n *Node) string {
 func (p phrases) whatWasDone(n *Node) string {
 	name := p.objectName(n.Object)
 	switch {
-	case n.Verb == "create" && n.Subresource == "binding":
+	case n.isBinding() && n.BoundTo != "":
+		return "bound " + name + " to " + words.OneLine(n.BoundTo)
+	case n.isBinding():
 		return "bound " + name + " to a node"
 	case n.Subresource == "scale":
 		return "scaled " + name
@@ -107,6 +118,14 @@ func (p phrases) whatWasDone(n *Node) string {
 		return "finalized " + name
 	}
 	return p.writeVerb(n) + " " + p.targetName(n)
+}
+
+// whenListed says when an object was found.
+func (p phrases) whenListed(n *Node) string {
+	if n.lister == "" {
+		return " when they started"
+	}
+	return " when it started"
 }
 
 // writeVerb returns what a write did to its object, in the past tense.

@@ -96,11 +96,15 @@ func (m *writeIndex) storedBy(v *version) *Node {
 }
 
 // isNewsToListers reports whether a controller that lists the version, because it starts, acts
-// for the write that made it: that of another client or of a restore. What controllers have
-// written it may have acted for before, or another one has: there, the start is the cause.
+// for the write that made it: that of another client or of a restore, or one that it has not
+// received before, because it was stopped. Otherwise it may have acted for it before, and the
+// start is the cause.
 func (v *version) isNewsToListers(made *Node) bool {
-	return made.Verb == observe.VerbRestore ||
-		made.client && !slices.ContainsFunc(v.events, func(e *Node) bool { return e.Controller == made.Controller })
+	return v.news || made.Verb == observe.VerbRestore || v.isOfOtherClient(made)
+}
+
+func (v *version) isOfOtherClient(made *Node) bool {
+	return made.client && !slices.ContainsFunc(v.events, func(e *Node) bool { return e.Controller == made.Controller })
 }
 
 // writeOf returns the call that made v, if it is recorded.
@@ -109,6 +113,8 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 	switch {
 	case v.listed && (made == nil || !v.isNewsToListers(made)):
 		return nil, "", ""
+	case v.listed && made.Verb != observe.VerbRestore && !v.isOfOtherClient(made):
+		return made, Likely, ByStorage // the record that it had received the version may be dropped
 	case made != nil:
 		return made, Exact, ByStorage
 	}

@@ -1,0 +1,53 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// IsBinding reports whether a call binds a Pod to a Node.
+func IsBinding(c *observe.Called) bool {
+	return c.Object.Resource == "pods" && c.Object.Group == "" && c.Verb == "create" && c.Subresource == "binding"
+}
+
+// describeSentBinding returns the Node that a request binds a Pod to; empty if the body cannot
+// be read again.
+func describeSentBinding(req *http.Request) string {
+	data, ok := readSent(req)
+	if !ok {
+		return ""
+	}
+	return ParseBinding(data)
+}
+
+// ParseBinding returns the Node that an encoded Binding names; empty if there is none.
+func ParseBinding(data []byte) (node string) {
+	proto, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
+	if !ok {
+		var b struct{ Target struct{ Name string } }
+		_ = json.Unmarshal(data, &b) // text that is not JSON does not name a Node
+		return b.Target.Name
+	}
+	// Of the envelope 2 is the object, of that 2 the target, and of that 3 the name.
+	eachField(proto, func(n protowire.Number, object []byte) {
+		if n != 2 {
+			return
+		}
+		eachField(object, func(n protowire.Number, target []byte) {
+			if n != 2 {
+				return
+			}
+			eachField(target, func(n protowire.Number, name []byte) {
+				if n == 3 {
+					node = string(name)
+				}
+			})
+		})
+	})
+	return node
+}
