@@ -46,6 +46,9 @@ var discoveryAnswers = map[string]any{
 }
 
 func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if agent := r.UserAgent(); strings.HasPrefix(agent, "Go-http-client") {
+		a.t.Errorf("%s has the user agent %s", r.URL.Path, agent)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	if found, ok := discoveryAnswers[r.URL.Path]; ok {
 		if err := json.NewEncoder(w).Encode(found); err != nil {

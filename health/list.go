@@ -7,11 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/restmapper"
 )
 
 const (
@@ -39,10 +36,7 @@ type Listing struct {
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
 func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
-	ctx = logr.NewContext(ctx, logr.Discard()) // the cache logs each error that it returns
-	cached := memory.NewMemCacheClientWithContext(w.kinds)
-	deferred := restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached)
-	mapper := &nameMapper{restmapper.NewShortcutExpanderWithContext(deferred, cached, nil), deferred.ResetWithContext}
+	ctx, mapper := w.newNameMapper(ctx)
 	m, err := mapper.mappingFor(ctx, kind)
 	if err != nil {
 		return Listing{}, fmt.Errorf("unknown kind %q: use a name that kubectl accepts, such as pods or deploy", kind)

@@ -22,10 +22,7 @@ const newKindGrace = 2 * time.Second
 // "deploy/web", "pods/a", "Widget.example.com/w". An unknown kind may have been defined
 // just now, so Refs retries for 2 s.
 func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]Ref, error) {
-	ctx = logr.NewContext(ctx, logr.Discard()) // the cache logs each error that it returns
-	cached := memory.NewMemCacheClientWithContext(w.kinds)
-	deferred := restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached)
-	mapper := &nameMapper{restmapper.NewShortcutExpanderWithContext(deferred, cached, nil), deferred.ResetWithContext}
+	ctx, mapper := w.newNameMapper(ctx)
 	refs := make([]Ref, len(args))
 	if err := CheckArgs(args); err != nil {
 		return nil, err
@@ -59,6 +56,14 @@ func CheckArgs(args []string) error {
 type nameMapper struct {
 	meta.RESTMapperWithContext
 	reset func(context.Context) // clears the cache
+}
+
+// newNameMapper returns a mapper, and the context to call it with: its cache logs each error that
+// it returns.
+func (w *Waiter) newNameMapper(ctx context.Context) (context.Context, *nameMapper) {
+	cached := memory.NewMemCacheClientWithContext(w.kinds)
+	deferred := restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached)
+	return logr.NewContext(ctx, logr.Discard()), &nameMapper{restmapper.NewShortcutExpanderWithContext(deferred, cached, nil), deferred.ResetWithContext}
 }
 
 // waitForMapping retries until the server serves the kind or newKindGrace is over.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,6 +69,7 @@ var (
 	jobKind        = schema.GroupKind{Group: "batch", Kind: "Job"}
 	deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+	hpaKind        = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 )
 
 // applyStricterRules corrects the status of kinds for which kstatus is too optimistic,
@@ -92,6 +94,8 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 		}
 	case jobKind:
 		s.applyJobRules(u)
+	case hpaKind:
+		s.applyAutoscalerRules(u)
 	case deploymentKind:
 		c, _ := findCondition(u, string(appsv1.DeploymentProgressing))
 		s.Final = s.Status == Failed && c.Reason == progressDeadlineExceeded
@@ -110,6 +114,18 @@ func (s *State) applyJobRules(u *unstructured.Unstructured) {
 	}
 	if active := job.Status.Active; active == 0 || ready < active {
 		s.Status, s.Message = InProgress, fmt.Sprintf("Ready: %d/%d, failed: %d", ready, active, job.Status.Failed)
+	}
+}
+
+// applyAutoscalerRules finds an autoscaler that cannot scale: its target does not exist, or has
+// no metrics. One whose target has no replicas is off, as its user wants it.
+func (s *State) applyAutoscalerRules(u *unstructured.Unstructured) {
+	for _, kind := range []autoscalingv2.HorizontalPodAutoscalerConditionType{autoscalingv2.AbleToScale, autoscalingv2.ScalingActive} {
+		c, found := findCondition(u, string(kind))
+		if found && c.Status == metav1.ConditionFalse && c.Reason != "ScalingDisabled" {
+			s.Status, s.Message = InProgress, words.OneLine(joinReason(c.Reason, c.Message))
+			return
+		}
 	}
 }
 

@@ -60,6 +60,18 @@ func TestStateOf(t *testing.T) {
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", failed: 1, conditions: [{type: Failed, status: "True"}]}}`,
 			State{Status: Failed, Message: "Job Failed. failed: 1/1", Final: true},
 		},
+		"autoscaler without a target": {
+			`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, status: {conditions: [{type: AbleToScale, status: "False", reason: FailedGetScale, message: "deployments.apps \"webb\" not found"}]}}`,
+			State{Status: InProgress, Message: `FailedGetScale: deployments.apps "webb" not found`},
+		},
+		"autoscaler without metrics": {
+			`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, status: {conditions: [{type: AbleToScale, status: "True"}, {type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: no metrics}]}}`,
+			State{Status: InProgress, Message: "FailedGetResourceMetric: no metrics"},
+		},
+		"autoscaler that is off": {
+			`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, status: {conditions: [{type: ScalingActive, status: "False", reason: ScalingDisabled}]}}`,
+			State{Status: Current, Message: "Resource is current"},
+		},
 		"being deleted": {
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: j, deletionTimestamp: "2026-01-01T00:00:00Z"}}`,
 			State{Status: Terminating, Message: "Resource scheduled for deletion"},

@@ -96,6 +96,10 @@ func (b *tracker) allSatisfied() bool {
 	return !slices.ContainsFunc(b.objects, func(e trackedObject) bool { return !b.isSatisfied(&e) })
 }
 
+func (b *tracker) allSeen() bool {
+	return !slices.ContainsFunc(b.objects, func(e trackedObject) bool { return !e.seen })
+}
+
 // isHopeless reports whether waiting longer cannot succeed.
 func (b *tracker) isHopeless() bool {
 	return slices.ContainsFunc(b.objects, func(e trackedObject) bool { return e.Final && (!b.Gone || e.Status == Unknown) })

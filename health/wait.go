@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,8 @@ type Options struct {
 func New(cfg *rest.Config) (*Waiter, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they concern the author of the objects
+	cfg.WarningHandlerWithContext = rest.NoWarnings{}                        // they concern the author of the objects
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent()) // HTTPClientFor has no default
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
@@ -64,8 +66,11 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 	for _, f := range b.newWatchers(w, changes) {
 		followers.Go(func() { f.run(watching) })
 	}
+	var giveUp <-chan time.Time // on seeing the other objects, once one is hopeless
 	for !b.allSatisfied() {
 		select {
+		case <-giveUp:
+			return w.notHealthy(ctx, b, nil)
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.Canceled) {
 				return fmt.Errorf("health: %w", context.Cause(ctx))
@@ -74,8 +79,13 @@ func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
 		case c := <-changes:
 			b.applyUpdate(c)
 		}
-		if b.isHopeless() {
+		switch {
+		case !b.isHopeless():
+			giveUp = nil
+		case b.allSeen():
 			return w.notHealthy(ctx, b, nil)
+		case giveUp == nil:
+			giveUp = time.After(reasonTimeout)
 		}
 	}
 	return nil

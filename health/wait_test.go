@@ -11,8 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -108,6 +111,62 @@ func TestReturnsEarlyOnFinalFailure(t *testing.T) {
 			t.Errorf("got %+v after %v, want the reason at once", w.err, w.took)
 		}
 	})
+}
+
+// slowLists lists one kind late.
+type slowLists struct {
+	dynamic.Interface
+	kind  schema.GroupVersionResource
+	after time.Duration
+}
+
+func (s slowLists) Resource(r schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	resource := s.Interface.Resource(r)
+	if r == s.kind {
+		return slowResource{resource, s.after}
+	}
+	return resource
+}
+
+type slowResource struct {
+	dynamic.NamespaceableResourceInterface
+	after time.Duration
+}
+
+func (s slowResource) Namespace(ns string) dynamic.ResourceInterface {
+	return slowNamespace{s.NamespaceableResourceInterface.Namespace(ns), s.after}
+}
+
+type slowNamespace struct {
+	dynamic.ResourceInterface
+	after time.Duration
+}
+
+func (s slowNamespace) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	sleep(ctx, s.after)
+	return s.ResourceInterface.List(ctx, o)
+}
+
+// That one object has failed says nothing about those that were not seen yet.
+func TestFinalFailureWaitsForTheOthers(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers time.Duration
+		want    int
+	}{{"soon", time.Second, 1}, {"never", time.Hour, 2}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, failedPod, rolledOut)
+				c.Waiter.objects = slowLists{c.objects, deployments, tt.answers}
+				w, done := c.start(t, Options{}, web, podP)
+				<-done
+				bad, ok := errors.AsType[*NotHealthyError](w.err)
+				if !ok || len(bad.Objects) != tt.want || w.took > reasonTimeout+tt.answers {
+					t.Errorf("got %v after %v, want %d objects", w.err, w.took, tt.want)
+				}
+			})
+		})
+	}
 }
 
 func TestWaitsUntilGone(t *testing.T) {

@@ -1,0 +1,35 @@
+package health
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Examine returns the state of an object, whose kind is as kubectl names it. The message of one
+// that is not healthy is the reason, as Why returns it.
+func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
+	ctx, mapper := w.newNameMapper(ctx)
+	m, err := mapper.mappingFor(ctx, kind)
+	if err != nil {
+		return State{}, fmt.Errorf("health: %s: %w", kind, err)
+	}
+	s := State{Ref: Ref{m.GroupVersionKind, namespace, name}, Status: NotFound, Message: "does not exist"}
+	if m.Scope.Name() == meta.RESTScopeNameRoot {
+		s.Ref.Namespace = ""
+	}
+	u, err := w.objects.Resource(m.Resource).Namespace(s.Ref.Namespace).Get(ctx, name, metav1.GetOptions{}) // "" = without
+	switch {
+	case apierrors.IsNotFound(err):
+		return s, nil
+	case err != nil:
+		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
+	}
+	if s = StateOf(u); s.Status != Current {
+		s.Message = w.Why(ctx, u)
+	}
+	return s, nil
+}
