@@ -55,19 +55,24 @@ func (w logWriter) Write(p []byte) (int, error) {
 		stream = &l.partial[1]
 	}
 	*stream = append(*stream, p...)
+	rest := *stream
 	for {
-		end := bytes.IndexByte(*stream, '\n') + 1
-		if end == 0 && len(*stream) < maxLineBytes {
+		end := bytes.IndexByte(rest[:min(len(rest), maxLineBytes)], '\n') + 1
+		if end == 0 && len(rest) < maxLineBytes {
 			break
 		}
-		if end == 0 || end > maxLineBytes {
+		if end == 0 {
 			end = maxLineBytes
 		}
-		l.add(w.stderr, string((*stream)[:end]))
-		*stream = (*stream)[end:]
+		l.add(w.stderr, string(rest[:end]))
+		rest = rest[end:]
 	}
-	if len(*stream) == 0 {
+	switch len(rest) {
+	case len(*stream):
+	case 0:
 		*stream = nil
+	default:
+		*stream = bytes.Clone(rest) // a long output does not stay in memory because of its end
 	}
 	l.signal()
 	return len(p), nil

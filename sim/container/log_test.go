@@ -3,6 +3,7 @@ package container
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -59,5 +60,28 @@ func TestLogIsBounded(t *testing.T) {
 	fmt.Fprint(out, "z\n")
 	if again, _, _ := l.Read(next); len(again) != 1 {
 		t.Errorf("%d lines after the last", len(again))
+	}
+}
+
+// TestLogKeepsNoLongOutput checks that the end of a long output does not keep all of it in
+// memory.
+func TestLogKeepsNoLongOutput(t *testing.T) {
+	heap := func() int64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what finalizers freed
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	var l Log
+	out := l.writer(false)
+	before := heap()
+	out.Write(make([]byte, 32<<20+1))
+	if grown := heap() - before; grown > 16<<20 {
+		t.Errorf("%d MiB are kept of the output", grown>>20)
+	}
+	fmt.Fprint(out, "x\n")
+	if lines, _, _ := l.Read(0); lines[len(lines)-1].Text != "\x00x\n" {
+		t.Errorf("the last line is %q", lines[len(lines)-1].Text)
 	}
 }

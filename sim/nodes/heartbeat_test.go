@@ -177,7 +177,6 @@ func TestFailedRenewalIsTriedAgain(t *testing.T) {
 func TestLeaseOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		newTestHeartbeats(t, client, 1)
 		leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 		conflicts := 0
 		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -186,6 +185,7 @@ func TestLeaseOfOthers(t *testing.T) {
 			}
 			return false, nil, nil
 		})
+		newTestHeartbeats(t, client, 1)
 		lease := testLeases(t, client, 35*time.Second)[0]
 		if age := time.Since(lease.Spec.RenewTime.Time); age > 30*time.Second || conflicts < 2 {
 			t.Errorf("renewed %v ago, %d updates", age, conflicts)

@@ -26,18 +26,29 @@ func (a answeringTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status)}, a.err
 }
 
-// A write follows from the version that it was made from, even if a newer one has been
-// delivered meanwhile.
-func TestPlayed(t *testing.T) {
-	o := observe.New(observe.Options{})
-	defer o.Close()
-	p := newPlayed(o.Recorder("kubelet"))
+// newPlayedPod returns a function that delivers a version of the Pod default/web, for which
+// something is due then.
+func newPlayedPod(t *testing.T) (o *observe.Observer, p *played, deliver func(version string, what dueStage)) {
+	o = observe.New(observe.Options{})
+	t.Cleanup(func() {
+		if err := o.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p = newPlayed(o.Recorder("kubelet"))
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	now := time.Now()
-	deliver := func(version string, what dueStage) {
+	return o, p, func(version string, what dueStage) {
 		pod.ResourceVersion = version
 		p.deliver(observe.Updated, "Pod", pod, func() { p.pods.setDue(podKey(pod), what, now) })
 	}
+}
+
+// A write follows from the version that it was made from, even if a newer one has been
+// delivered meanwhile.
+func TestPlayed(t *testing.T) {
+	o, p, deliver := newPlayedPod(t)
+	now := time.Now()
 	send := func(method, path string, answer answeringTransport) {
 		answer.recorder = p.recorder
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://none"+path, nil)
@@ -103,15 +114,8 @@ func TestPlayed(t *testing.T) {
 // The command of a Pod ends in a goroutine of its own. What is due then follows from the event
 // for which the command was started or stopped.
 func TestPlayedAfterACommand(t *testing.T) {
-	o := observe.New(observe.Options{})
-	defer o.Close()
-	p := newPlayed(o.Recorder("kubelet"))
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	o, p, deliver := newPlayedPod(t)
 	now := time.Now()
-	deliver := func(version string, what dueStage) {
-		pod.ResourceVersion = version
-		p.deliver(observe.Updated, "Pod", pod, func() { p.pods.setDue("default/web", what, now) })
-	}
 	play := func() {
 		p.pods.setRendered("default/web")
 		p.pods.begin("default/web").End("")

@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	envutil "k8s.io/kubernetes/pkg/kubelet/util/env"
@@ -71,10 +74,13 @@ type envFile struct {
 	name string
 }
 
+const envFilePrefix = "ctrlplane-env-"
+
 // newEnvFile writes a copy. Where the system has a name for an open file, the copy has no
-// other: a process that is killed leaves no credentials behind.
+// other: a process that is killed leaves no credentials behind. Elsewhere, on Windows, the
+// next process removes them.
 func newEnvFile(data []byte) (*envFile, error) {
-	file, err := os.CreateTemp("", "ctrlplane-env-")
+	file, err := os.CreateTemp("", envFilePrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +90,33 @@ func newEnvFile(data []byte) (*envFile, error) {
 			return nil, errors.Join(err, file.Close())
 		}
 		e.name = open
+	} else {
+		removeLeftovers()
 	}
 	if _, err := file.Write(data); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
+}
+
+// removeLeftovers removes the copies of processes that were killed, once.
+var removeLeftovers = sync.OnceFunc(func() { removeOldEnvFiles(os.TempDir(), time.Now().Add(-leftoverAge)) })
+
+// leftoverAge is far more than a copy is in use for.
+const leftoverAge = time.Minute
+
+// removeOldEnvFiles removes the copies in a folder that are older than a time. Those that
+// cannot be removed belong to another user.
+func removeOldEnvFiles(dir string, before time.Time) {
+	entries, _ := os.ReadDir(dir) // what it returns beside an error counts
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), envFilePrefix) || !entry.Type().IsRegular() {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, entry.Name()))
+		}
+	}
 }
 
 func isFile(name string) bool {

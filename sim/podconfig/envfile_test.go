@@ -3,9 +3,11 @@ package podconfig
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -95,5 +97,28 @@ func TestEnvironmentFileErrors(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// TestRemoveOldEnvFiles removes what killed processes have left, and nothing else.
+func TestRemoveOldEnvFiles(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	for name, age := range map[string]time.Duration{envFilePrefix + "1": 2 * time.Minute, envFilePrefix + "2": 0, "other": time.Hour} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, now.Add(-age), now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeOldEnvFiles(dir, now.Add(-leftoverAge))
+	var left []string
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		left = append(left, entry.Name())
+	}
+	if diff := cmp.Diff([]string{envFilePrefix + "2", "other"}, left); diff != "" || err != nil {
+		t.Errorf("%v: %s", err, diff)
 	}
 }

@@ -203,6 +203,7 @@ const pipeSize = 64 << 10
 
 // pipe connects two processes.
 type pipe struct {
+	m                        *machine // that counts what it holds; nil if a client fills it
 	mu                       sync.Mutex
 	changed                  sync.Cond
 	data                     []byte
@@ -215,8 +216,8 @@ type (
 	pipeWriter struct{ *pipe }
 )
 
-func newPipe() *pipe {
-	p := &pipe{}
+func newPipe(m *machine) *pipe {
+	p := &pipe{m: m}
 	p.changed.L = &p.mu
 	return p
 }
@@ -247,11 +248,19 @@ func (r pipeReader) read(p *proc, b []byte) (n int, err error) {
 	}
 	defer r.mu.Unlock()
 	n = copy(b, r.data)
-	if r.data = r.data[n:]; len(r.data) == 0 {
-		r.data = nil
-	}
+	r.remove(n)
 	r.changed.Broadcast()
 	return n, nil
+}
+
+// remove removes the first bytes of a pipe, which must be locked.
+func (pp *pipe) remove(n int) {
+	if pp.data = pp.data[n:]; len(pp.data) == 0 {
+		pp.data = nil
+	}
+	if pp.m != nil {
+		pp.m.count(-n)
+	}
 }
 
 func (r pipeReader) write(*proc, []byte) (int, error) { return 0, syscall.EBADF }
@@ -260,7 +269,7 @@ func (r pipeReader) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.readClosed = true
-	r.data = nil
+	r.remove(len(r.data))
 	r.changed.Broadcast()
 }
 
@@ -272,6 +281,9 @@ func (w pipeWriter) write(p *proc, b []byte) (written int, err error) {
 		}
 		written += n
 		b = b[n:]
+		if w.m != nil {
+			p.hold(n)
+		}
 		if full {
 			p.idle(func() {
 				w.mu.Lock()
@@ -385,7 +397,7 @@ type outerReader struct {
 }
 
 func newOuterReader(r io.Reader) outerReader {
-	return outerReader{r: r, start: &sync.Once{}, pipe: newPipe()}
+	return outerReader{r: r, start: &sync.Once{}, pipe: newPipe(nil)}
 }
 
 func (o outerReader) read(p *proc, b []byte) (int, error) {

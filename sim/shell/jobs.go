@@ -124,7 +124,7 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 			sh.p.idle(wg.Wait)
 			sh.forkFailed(err)
 		}
-		pp := newPipe()
+		pp := newPipe(m)
 		p.fds = sh.p.fds.dup()
 		if in != nil {
 			p.fds.set(m, 0, in)

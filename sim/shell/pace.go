@@ -43,6 +43,45 @@ var allCPU = sync.OnceValue(func() *bucket {
 	return newBucket(float64(runtime.GOMAXPROCS(0))/4, 0.5)
 })
 
+// pacer hands out the CPU time of a command.
+type pacer struct{ own, all *bucket }
+
+const (
+	// minPause is the shortest pause: each is a timer and a change of threads, which cost
+	// more than a few steps of a command.
+	minPause = 20 * time.Millisecond
+	// contendedCost multiplies the price of CPU time while other goroutines of the process
+	// wait for a processor, beyond what a command gets at once.
+	contendedCost = 10
+	// contendedAfter is how long a goroutine that yields waits for its turn if others wait.
+	contendedAfter = 50 * time.Microsecond
+)
+
+// charge takes CPU time that was used and returns how long to pause. contended is called
+// if the command has used up what it gets at once.
+func (p pacer) charge(used time.Duration, now time.Time, contended func() bool) time.Duration {
+	wait := p.take(used, now)
+	if wait > 0 && contended() {
+		wait = p.take((contendedCost-1)*used, now)
+	}
+	if wait < minPause {
+		return 0
+	}
+	return wait
+}
+
+func (p pacer) take(used time.Duration, now time.Time) time.Duration {
+	return max(p.own.take(used.Seconds(), now), p.all.take(used.Seconds(), now))
+}
+
+// yield lets other goroutines run that are waiting for a processor, and reports whether
+// there were some.
+func yield() bool {
+	began := time.Now()
+	runtime.Gosched()
+	return time.Since(began) > contendedAfter
+}
+
 // stepsPerCheck is how many steps a process makes between two looks at the
 // clock.
 const stepsPerCheck = 64
@@ -71,8 +110,7 @@ func (p *proc) check() {
 	}
 	now := time.Now()
 	if !p.since.IsZero() {
-		busy := min(now.Sub(p.since), time.Duration(used)*maxStep).Seconds()
-		p.pause(max(p.m.cpu.take(busy, now), allCPU().take(busy, now)))
+		p.pause(p.m.cpu.charge(min(now.Sub(p.since), time.Duration(used)*maxStep), now, yield))
 		now = time.Now()
 	}
 	p.since = now

@@ -38,7 +38,7 @@ type machine struct {
 	files  atomic.Int64
 	procs  atomic.Int64
 	oom    atomic.Bool
-	cpu    *bucket
+	cpu    pacer
 	output *bucket
 	wg     sync.WaitGroup
 }
@@ -161,6 +161,11 @@ func (m *machine) newProc(ctx context.Context, parent *proc, args []string) (*pr
 		m.procs.Add(-1)
 		return nil, syscall.EAGAIN
 	}
+	if m.count(procCost) {
+		m.count(-procCost)
+		m.procs.Add(-1)
+		return nil, syscall.ENOMEM
+	}
 	p := &proc{m: m, args: args, start: time.Now(), cred: m.cred, dir: "/"}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	if parent != nil {
@@ -176,7 +181,7 @@ func (m *machine) newProc(ctx context.Context, parent *proc, args []string) (*pr
 // end closes what a process has open and forgets it.
 func (p *proc) end() {
 	p.fds.closeAll(p.m)
-	p.hold(-p.high * levelCost)
+	p.m.count(-procCost - p.high*levelCost)
 	p.m.table.remove(p)
 	p.m.procs.Add(-1)
 	p.cancel(nil)
@@ -241,16 +246,21 @@ func (p *proc) abortIfDone() {
 // hold counts memory that the process needs; if there is not enough, the whole
 // command ends, as the kernel does with a container that exceeds its limit.
 func (p *proc) hold(n int) {
-	if n == 0 {
-		return
-	}
-	all, total := p.m.mem.Add(int64(n)), held.Add(int64(n))
-	if n > 0 && (all > p.m.lim.Memory || total > maxHeld) {
+	if n != 0 && p.m.count(n) {
 		p.m.oom.Store(true)
 		p.m.kill()
 		panic(abort{137})
 	}
 }
+
+// count counts memory. It reports whether there is not enough of what was added.
+func (m *machine) count(n int) (over bool) {
+	all, total := m.mem.Add(int64(n)), held.Add(int64(n))
+	return n > 0 && (all > m.lim.Memory || total > maxHeld)
+}
+
+// procCost is what a process costs in memory, its stack included.
+const procCost = 8 << 10
 
 // levelCost is what a nested command costs in memory, mostly stack.
 const levelCost = 2 << 10

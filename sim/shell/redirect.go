@@ -209,4 +209,5 @@ var errTexts = map[syscall.Errno]string{
 	syscall.ENAMETOOLONG: "File name too long", syscall.EINVAL: "Invalid argument", syscall.EBUSY: "Resource busy", syscall.EXDEV: "Invalid cross-device link",
 	syscall.EMFILE: "Too many open files", syscall.EBADF: "Bad file descriptor", syscall.EFBIG: "File too large", syscall.ENXIO: "No such device or address",
 	syscall.EAGAIN: "Resource temporarily unavailable", syscall.ESRCH: "No such process", syscall.EPIPE: "Broken pipe",
+	syscall.ENOMEM: "Out of memory",
 }

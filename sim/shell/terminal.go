@@ -30,7 +30,7 @@ type terminal struct {
 const maxLine = 4095
 
 func newTerminal(m *machine, in io.Reader, out outerWriter) *terminal {
-	return &terminal{m: m, in: in, out: out, lines: newPipe()}
+	return &terminal{m: m, in: in, out: out, lines: newPipe(nil)}
 }
 
 // onInterrupt replaces what ^C does until restore is called.
