@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,7 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -17,34 +20,121 @@ const maxWatched = 3
 
 // WriteClients writes a table of clients, with all columns if wide is set.
 func WriteClients(w io.Writer, list []observe.Client, wide bool) error {
-	text := formatTable(clientRows(list, wide, time.Now()))
-	_, err := io.WriteString(w, strings.TrimPrefix(text, "\n"))
+	_, err := io.WriteString(w, strings.TrimPrefix(formatClients(list, wide, time.Now()), "\n"))
 	return err
 }
 
-// clientRows returns the rows of the table of clients: those that are worth most, in 100
-// columns for names of common length.
-func clientRows(list []observe.Client, wide bool, now time.Time) [][]string {
-	head := []string{"CLIENT", "REQ/S", "ERRORS", "CONFLICTS", "LAST REQUEST", "WATCHES"}
+// formatClients is the table of clients: all columns if wide is set, otherwise those that
+// are worth most, in statusWidth columns.
+func formatClients(list []observe.Client, wide bool, now time.Time) string {
 	if wide {
-		head = []string{"CLIENT", "STATE", "REQ/S", "REQUESTS", "READS", "WRITES", "ERRORS", "CONFLICTS", "IN FLIGHT", "HELD", "WATCHES", "LAST REQUEST", "AGO", "WHY"}
+		return formatTable(wideClientRows(list, now))
 	}
-	rows := [][]string{head}
+	numbers, texts := clientColumns(list)
+	for watched := maxWatched; watched > 0; watched-- {
+		rows := make([][]string, len(numbers))
+		for i := range rows {
+			rows[i] = slices.Concat(numbers[i], texts(i, watched))
+		}
+		if text := formatTable(rows); fitsStatus(text) {
+			return text
+		}
+	}
+	if text := formatClientsWrapped(numbers, texts); fitsStatus(text) {
+		return text
+	}
+	return formatClientsBelow(list, numbers)
+}
+
+// minLastRequest is the least width of the column of last requests.
+const minLastRequest = 20
+
+// formatClientsWrapped is the table of clients with last requests that are wrapped.
+func formatClientsWrapped(numbers [][]string, texts func(row, watched int) []string) string {
+	room := statusWidth
+	for i := range len(numbers[0]) + 1 {
+		widest := 0
+		for row := range numbers {
+			cell := append(slices.Clone(numbers[row]), texts(row, 1)[0])[i]
+			widest = max(widest, utf8.RuneCountInString(words.OneLine(cell)))
+		}
+		room -= widest + len("  ")
+	}
+	var rows [][]string
+	for i := range numbers {
+		text := texts(i, 1)
+		for n, part := range words.Wrap(words.OneLine(cmp.Or(text[1], "-")), max(room, minLastRequest)) {
+			row := append(slices.Clone(numbers[i]), cmp.Or(text[0], "-"), part)
+			if n > 0 {
+				row = append(make([]string, len(numbers[i])+1), part)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return alignTable(rows)
+}
+
+// clientColumns returns the columns of names and numbers of the table of clients, and those
+// of what each watches, so many resources, and has last requested.
+func clientColumns(list []observe.Client) (numbers [][]string, texts func(row, watched int) []string) {
+	numbers = [][]string{{"CLIENT", "REQ/S", "ERRORS", "CONFLICTS"}}
 	for _, c := range list {
 		name := c.Name
 		if c.State == "paused" {
 			name += ", paused"
 		}
-		row := []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts), DescribeLastRequest(c), DescribeWatches(c.Watches, maxWatched)}
-		if wide {
-			ago := ""
-			if c.Last != nil {
-				ago = formatDuration(max(now.Sub(c.LastTime), 0))
-			}
-			row = []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
-				formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, describeDropped(c)}, isEmpty), "; ")}
+		numbers = append(numbers, []string{name, formatRate(c.RequestRate), formatInt(c.Errors), formatInt(c.Conflicts)})
+	}
+	return numbers, func(row, watched int) []string {
+		if row == 0 {
+			return []string{"WATCHES", "LAST REQUEST"}
 		}
-		rows = append(rows, row)
+		c := list[row-1]
+		return []string{DescribeWatches(c.Watches, watched), DescribeLastRequest(c)}
+	}
+}
+
+// formatClientsBelow is the table of clients with names that leave no room for other texts:
+// these are in lines below each.
+func formatClientsBelow(list []observe.Client, numbers [][]string) string {
+	lines := strings.SplitAfter(strings.TrimPrefix(formatTable(numbers), "\n"), "\n")
+	var b strings.Builder
+	b.WriteString("\n" + lines[0])
+	for i, c := range list {
+		b.WriteString(lines[i+1])
+		for _, text := range []struct{ label, is string }{
+			{"last request: ", DescribeLastRequest(c)}, {"watches: ", DescribeWatches(c.Watches, len(c.Watches))},
+		} {
+			if text.is == "" {
+				continue
+			}
+			for n, part := range words.Wrap(text.label+words.OneLine(text.is), statusWidth-len("    ")) {
+				b.WriteString(map[bool]string{true: "  ", false: "    "}[n == 0] + part + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// fitsStatus reports whether each line of a text fits statusWidth.
+func fitsStatus(text string) bool {
+	for l := range strings.Lines(text) {
+		if utf8.RuneCountInString(strings.TrimRight(l, " \n")) > statusWidth {
+			return false
+		}
+	}
+	return true
+}
+
+func wideClientRows(list []observe.Client, now time.Time) [][]string {
+	rows := [][]string{{"CLIENT", "STATE", "REQ/S", "REQUESTS", "READS", "WRITES", "ERRORS", "CONFLICTS", "IN FLIGHT", "HELD", "WATCHES", "LAST REQUEST", "AGO", "WHY"}}
+	for _, c := range list {
+		ago := ""
+		if c.Last != nil {
+			ago = formatDuration(max(now.Sub(c.LastTime), 0))
+		}
+		rows = append(rows, []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
+			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, describeDropped(c)}, isEmpty), "; ")})
 	}
 	return rows
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -28,5 +29,53 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 		if got := out.String(); !strings.Contains(got, "dropped 2,048 records of its controllers: causes may be missing") {
 			t.Errorf("%q: got\n%s", format, got)
 		}
+	}
+}
+
+// The table fits 100 columns and cuts nothing, whatever the last request was about.
+func TestClientsFit(t *testing.T) {
+	watch := func(resources ...string) (list []observe.ClientWatch) {
+		for _, r := range resources {
+			list = append(list, observe.ClientWatch{Resource: r})
+		}
+		return list
+	}
+	last := func(verb, resource, name string) *observe.Called {
+		return &observe.Called{Verb: verb, Object: observe.Object{Resource: resource, Namespace: "shop", Name: name}, Status: 404}
+	}
+	long := observe.Client{
+		Name:    "shop-operator (system:serviceaccount:shop:operator)",
+		Watches: watch("deployments.apps", "services", "services", "sites.example.com", "ingresses.networking.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io"),
+		Last:    last("update", "validatingwebhookconfigurations", "a-name-that-is-rather-long"),
+	}
+	kubectl := observe.Client{Name: "kubectl (kubernetes-admin)", State: "paused", Last: last("get", "leases", "a")}
+	for name, tc := range map[string]struct {
+		list []observe.Client
+		want []string
+	}{
+		"short": {[]observe.Client{{Name: "curl (admin)", Last: kubectl.Last}}, []string{"WATCHES  LAST REQUEST", "get leases shop/a 404 Not Found\n"}},
+		"fewer watches": {[]observe.Client{{Name: "operator (admin)", Watches: long.Watches, Last: kubectl.Last}},
+			[]string{"deployments +4  get leases shop/a 404 Not Found\n"}},
+		"wrapped": {[]observe.Client{kubectl, {Name: "shop-operator (admin)", Watches: long.Watches, Last: last("get", "leases", "operator")}},
+			[]string{"kubectl (kubernetes-admin), paused", "deployments +4  get leases\n", "  shop/operator 404 Not\n", "  Found\n"}},
+		"long": {[]observe.Client{long, kubectl}, []string{long.Name, "last request: update validatingwebhookconfigurations shop/a-name-that-is-rather-long 404 Not\n    Found",
+			"watches: deployments services×2 sites ingresses validatingwebhookconfigurations"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			if err := WriteClients(&out, tc.list, false); err != nil {
+				t.Fatal(err)
+			}
+			for l := range strings.Lines(out.String()) {
+				if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > statusWidth {
+					t.Errorf("%d columns: %s", n, l)
+				}
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("no %q in\n%s", want, &out)
+				}
+			}
+		})
 	}
 }

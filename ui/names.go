@@ -2,15 +2,50 @@ package ui
 
 import "strings"
 
+// shortNames are the names for tables of controllers whose own names are too long for a
+// column: those of their resources are as "kubectl api-resources" shortens them.
+var shortNames = map[string]string{
+	"certificatesigningrequest-approving-controller":                 "csr-approving",
+	"certificatesigningrequest-cleaner-controller":                   "csr-cleaner",
+	"certificatesigningrequest-signing-controller":                   "csr-signing",
+	"horizontal-pod-autoscaler-controller":                           "hpa",
+	"kube-apiserver-serving-clustertrustbundle-publisher-controller": "trustbundle-publisher",
+	"kube-scheduler": "scheduler",
+	"legacy-serviceaccount-token-cleaner-controller": "legacy-sa-token-cleaner",
+	"persistentvolume-attach-detach-controller":      "pv-attach-detach",
+	"persistentvolume-binder-controller":             "pv-binder",
+	"persistentvolume-expander-controller":           "pv-expander",
+	"persistentvolume-protection-controller":         "pv-protection",
+	"persistentvolumeclaim-protection-controller":    "pvc-protection",
+	"podcertificaterequest-cleaner-controller":       "pcr-cleaner",
+	"resourcepoolstatusrequest-controller":           "resourcepoolstatus",
+	"root-ca-certificate-publisher-controller":       "root-ca-publisher",
+	"simulated-kubelet":                              "kubelet",
+	"storageversion-garbage-collector-controller":    "storage-version-gc",
+	"validatingadmissionpolicy-status-controller":    "vap-status",
+	"volumeattributesclass-protection-controller":    "vac-protection",
+}
+
 // ShortName returns a controller's name as people say it: "deployment". Of a client,
 // "kubectl (kubernetes-admin)", it is the program.
 func ShortName(controller string) string {
-	switch controller {
-	case "kube-scheduler":
-		return "scheduler"
-	case "simulated-kubelet":
-		return "kubelet"
+	if short, ok := shortNames[controller]; ok {
+		return short
 	}
+	return trimName(controller)
+}
+
+// LongName returns the controller with a short name; other names stay as they are.
+func LongName(short string) string {
+	for long, s := range shortNames {
+		if s == short {
+			return long
+		}
+	}
+	return short
+}
+
+func trimName(controller string) string {
 	if program, _, isClient := strings.Cut(controller, " ("); isClient {
 		return program
 	}
@@ -21,11 +56,14 @@ func ShortName(controller string) string {
 // endpoint_slice of endpointslice-controller, "attempt_to_delete" for
 // garbage_collector_attempt_to_delete of garbage-collector-controller.
 func ShortQueue(controller, queue string) string {
-	rest, letters := queue, strings.ReplaceAll(ShortName(controller), "-", "")
+	if _, of, isReported := strings.Cut(controller, "/"); isReported { // PROGRAM/CONTROLLER
+		controller = of
+	}
+	rest, letters := queue, strings.ReplaceAll(trimName(controller), "-", "")
 	for rest != "" && letters != "" {
 		if c := rest[0]; c != '_' && c != '-' {
 			if c|0x20 != letters[0]|0x20 {
-				return queue
+				return trimQueue(queue)
 			}
 			letters = letters[1:]
 		}
@@ -38,7 +76,11 @@ func ShortQueue(controller, queue string) string {
 	if rest == "controller" || rest == "s" {
 		return ""
 	}
-	return rest
+	return trimQueue(rest)
+}
+
+func trimQueue(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, "_controller"), "-controller")
 }
 
 // familiar are the controllers that most people know, in the order of a lesson.

@@ -21,8 +21,10 @@ func TestShortNames(t *testing.T) {
 		{"endpoints-controller", "endpoint", "endpoints", ""},
 		{"garbage-collector-controller", "garbage_collector_attempt_to_delete", "garbage-collector", "attempt_to_delete"},
 		{"resourcequota-controller", "resource_quota_controller_resource_changes", "resourcequota", "resource_changes"},
-		{"certificatesigningrequest-signing-controller", "DynamicCABundle-csr-controller", "certificatesigningrequest-signing", "DynamicCABundle-csr-controller"},
+		{"certificatesigningrequest-signing-controller", "DynamicCABundle-csr-controller", "csr-signing", "DynamicCABundle-csr"},
+		{"persistentvolume-binder-controller", "claims", "pv-binder", "claims"},
 		{"", "cronjob", "", "cronjob"},
+		{"shop/site", "site", "shop/site", ""},
 		{"shop-operator (admin)", "site", "shop-operator", "site"},
 	} {
 		if got := ShortName(c.controller); got != c.name {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
@@ -27,9 +28,9 @@ func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
 	)
 	switch format {
 	case "":
-		out = []byte(formatHeadline(s) + formatBusyTable(s) + formatTable(clientRows(s.Clients, false, s.Time)) + formatTroubles(s))
+		out = []byte(formatHeadline(s) + formatBusyTable(s) + formatClients(s.Clients, false, s.Time) + formatTroubles(s))
 	case "wide":
-		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatTable(clientRows(s.Clients, true, s.Time)) + formatTable(troubleRows(s)))
+		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatClients(s.Clients, true, s.Time) + formatTable(troubleRows(s)))
 	case "json":
 		out, err = json.MarshalIndent(s, "", "  ")
 		out = append(out, '\n')
@@ -115,7 +116,7 @@ func formatBusyTable(s observe.Snapshot) string {
 		several[q.Controller]++
 	}
 	add := func(q observe.Queue) {
-		rows = append(rows, []string{queueLabel(q, several[q.Controller] > 1), formatInt(q.Depth), formatInt(q.InFlight), formatInt(q.Adds), formatInt(q.Done), formatInt(q.ErrorRetries),
+		rows = append(rows, []string{queueLabel(q, several[q.Controller] > 1), formatInt(q.Depth), formatInt(q.InFlight), formatInt(q.Adds), formatInt(q.Done), formatRetries(q),
 			formatQuantile(q.Wait.Total.Count, q.Wait.Total.P99), formatQuantile(q.Work.Total.Count, q.Work.Total.P99)})
 	}
 	for _, q := range busyQueues(s.Queues) {
@@ -131,6 +132,7 @@ func formatBusyTable(s observe.Snapshot) string {
 			add(q)
 		}
 	}
+	cutLabels(rows)
 	text := formatTable(rows)
 	if internal > 0 && text != "" {
 		text += "and " + CountNoun(internal, "idle queue") + " of the API server itself: -o wide shows them\n"
@@ -138,8 +140,26 @@ func formatBusyTable(s observe.Snapshot) string {
 	return text
 }
 
-// maxLabel is the longest name of a queue in a table that fits statusWidth.
-const maxLabel = 34
+// minLabel is the width that labels keep, however wide the numbers are.
+const minLabel = 16
+
+// cutLabels cuts the first column of a table so that it fits statusWidth.
+func cutLabels(rows [][]string) {
+	room := statusWidth
+	for i := range rows[0][1:] {
+		widest := 0
+		for _, row := range rows {
+			widest = max(widest, utf8.RuneCountInString(row[i+1]))
+		}
+		room -= widest + len("  ")
+	}
+	room = max(room, minLabel)
+	for _, row := range rows {
+		if label := []rune(row[0]); len(label) > room {
+			row[0] = string(label[:room-1]) + ">"
+		}
+	}
+}
 
 // queueLabel returns the short name of a controller and, if it has several, of the queue.
 func queueLabel(q observe.Queue, several bool) string {
@@ -150,10 +170,7 @@ func queueLabel(q observe.Queue, several bool) string {
 	case several && queue != "":
 		label += " " + queue
 	}
-	if label = words.OneLine(label); len(label) > maxLabel {
-		return label[:maxLabel-1] + ">"
-	}
-	return label
+	return words.OneLine(label)
 }
 
 // formatTroubles is the table of troubleRows, whose last column is wrapped.
@@ -183,7 +200,7 @@ func formatTroubles(s observe.Snapshot) string {
 
 // wideRows returns all queues with all columns.
 func wideRows(queues []observe.Queue) [][]string {
-	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "WORKERS", "DELAYED", "ADDS", "GETS", "DONE", "RETRIES", "ADDS/S", "DONE/S",
+	rows := [][]string{{"QUEUE", "CONTROLLER", "DEPTH", "IN FLIGHT", "WORKERS", "DELAYED", "ADDS", "GETS", "DONE", "RETRIES", "REQUEUES", "ADDS/S", "DONE/S",
 		"QUEUE P50", "QUEUE P99", "QUEUE MAX", "WORK P50", "WORK P99", "WORK MAX", "UNFINISHED", "LONGEST"}}
 	for _, q := range queues {
 		workers, delayed := "", ""
@@ -195,7 +212,7 @@ func wideRows(queues []observe.Queue) [][]string {
 		}
 		wait, work := q.Wait.Total, q.Work.Total
 		rows = append(rows, []string{q.Name, q.Controller, formatInt(q.Depth), formatInt(q.InFlight), workers, delayed,
-			formatInt(q.Adds), formatInt(q.Gets), formatInt(q.Done), formatInt(q.Retries), formatRate(q.AddRate), formatRate(q.DoneRate),
+			formatInt(q.Adds), formatInt(q.Gets), formatInt(q.Done), formatRetries(q), formatRequeues(q), formatRate(q.AddRate), formatRate(q.DoneRate),
 			formatQuantile(wait.Count, wait.P50), formatQuantile(wait.Count, wait.P99), formatQuantile(wait.Count, wait.Max),
 			formatQuantile(work.Count, work.P50), formatQuantile(work.Count, work.P99), formatQuantile(work.Count, work.Max),
 			formatQuantile(int64(q.Unfinished), q.Unfinished), formatQuantile(int64(q.Longest), q.Longest)})
@@ -217,7 +234,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 	}
 	for _, c := range s.Controllers {
 		if c.State != "running" && c.State != "" || c.Reason != "" {
-			rows = append(rows, []string{c.Name, c.State, c.Reason})
+			rows = append(rows, []string{c.Name, c.State, DescribeReason(c, s.Time)})
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
@@ -228,6 +245,15 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 	}
 	return rows
+}
+
+// DescribeReason returns the reason of a controller's state, and how long ago the process of
+// an operator has ended.
+func DescribeReason(c observe.Controller, now time.Time) string {
+	if c.State != "off" || c.Since.IsZero() || !strings.Contains(c.Name, "/") {
+		return c.Reason
+	}
+	return c.Reason + ", " + formatDuration(max(now.Sub(c.Since), 0)) + " ago"
 }
 
 func describeFailing(f observe.FailingKey) string {
@@ -251,14 +277,21 @@ func formatTable(rows [][]string) string {
 	if len(rows) < 2 {
 		return ""
 	}
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = cmp.Or(words.OneLine(cell), "-")
+		}
+	}
+	return alignTable(rows)
+}
+
+func alignTable(rows [][]string) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			if row[i] = words.OneLine(cell); row[i] == "" {
-				row[i] = "-"
-			}
+			row[i] = words.OneLine(cell)
 		}
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}

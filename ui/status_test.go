@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -156,16 +158,22 @@ func TestBusyNamesSomebody(t *testing.T) {
 func TestStatusFitsAHundredColumns(t *testing.T) {
 	s := intervenedSnapshot()
 	s.Process.Settled, s.Process.Speed = false, observe.SpeedTenth
+	for _, queue := range []string{"attempt_to_delete", "graph_changes"} {
+		s.Queues = append(s.Queues, observe.Queue{Controller: "garbage-collector-controller", Name: "garbage_collector_" + queue, Adds: 9})
+	}
 	for i := range 9 {
 		name := fmt.Sprintf("certificatesigningrequest-approving-%d-controller", i)
 		s.Process.Busy = append(s.Process.Busy, name)
-		s.Queues = append(s.Queues, observe.Queue{Controller: name, Name: "certificate", Depth: 12345, InFlight: 20, Adds: 1234567, Done: 1222222})
+		s.Queues = append(s.Queues, observe.Queue{Controller: name, Name: "certificate", Depth: 12345, InFlight: 20, Adds: 123456, Done: 122222})
 		s.Controllers = append(s.Controllers, observe.Controller{Name: name, State: "running", Failing: []observe.FailingKey{
 			{Queue: "certificate", Key: "default/web", Times: 3, Error: strings.Repeat("Operation cannot be fulfilled ", 9)}}})
 	}
 	var b bytes.Buffer
 	if err := WriteStatus(&b, s, ""); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\ngarbage-collector attempt_to_delete  ") {
+		t.Errorf("the name of a queue is cut:\n%s", &b)
 	}
 	for line := range strings.Lines(b.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
@@ -174,6 +182,21 @@ func TestStatusFitsAHundredColumns(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), "speed 1/10×") {
 		t.Error("the speed is not in the status")
+	}
+}
+
+// A program reports its own numbers: they may be wider than the table.
+func TestStatusWithHugeNumbers(t *testing.T) {
+	s := intervenedSnapshot()
+	const huge = math.MaxInt64
+	s.Queues = []observe.Queue{{Controller: "certificatesigningrequest-approving-controller", Name: "certificate",
+		Depth: huge, InFlight: huge, Adds: huge, Done: huge, Retries: huge, ErrorRetries: huge}}
+	var b bytes.Buffer
+	if err := WriteStatus(&b, s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\ncsr-approving  ") || !strings.Contains(b.String(), strconv.Itoa(huge)) {
+		t.Errorf("neither name nor numbers:\n%s", &b)
 	}
 }
 
@@ -233,5 +256,41 @@ func TestPendingNamesTheController(t *testing.T) {
 		if got := describePending(q); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestRetriesAreErrors checks that RETRIES means the same with and without -o wide.
+func TestRetriesAreErrors(t *testing.T) {
+	s := idleSnapshot()
+	s.Queues = []observe.Queue{
+		{Name: "known", Controller: "known", Adds: 9, Retries: 7, ErrorRetries: 2},
+		{Name: "scraped", Controller: "scraped", Adds: 9, Retries: 5, ErrorRetries: -1},
+	}
+	for format, want := range map[string][]string{
+		"":     {"known       0      0          9     0     2 ", "scraped     0      0          9     0     ≤5 "},
+		"wide": {"RETRIES  REQUEUES", " 2        5         0.0", " ≤5       ≤5        0.0"},
+	} {
+		var b bytes.Buffer
+		if err := WriteStatus(&b, s, format); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range want {
+			if !strings.Contains(b.String(), text) {
+				t.Errorf("%q: no %q in\n%s", format, text, &b)
+			}
+		}
+	}
+}
+
+// An operator whose process has ended says so, and since when.
+func TestEndedOperator(t *testing.T) {
+	s := idleSnapshot()
+	s.Controllers = []observe.Controller{{Name: "shop/site", State: "off", Reason: "its process has ended", Since: s.Time.Add(-95 * time.Second)}}
+	var b bytes.Buffer
+	if err := WriteStatus(&b, s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := "shop/site   off    its process has ended, 1 m 35 s ago"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, &b)
 	}
 }

@@ -53,13 +53,15 @@ type Entry struct {
 
 // Queue is a work queue. Its numbers have the meaning of the workqueue_* metrics.
 type Queue struct {
-	Name     string `json:"name"` // empty if the queue is unnamed and so cannot be observed
-	Key      string `json:"key,omitempty"`
-	Workers  int    `json:"workers,omitempty"` // 0 if unknown
-	Depth    int64  `json:"depth"`
-	Adds     int64  `json:"adds"`
-	Retries  int64  `json:"retries"`
-	observed bool
+	Name    string `json:"name"` // empty if the queue is unnamed and so cannot be observed
+	Key     string `json:"key,omitempty"`
+	Workers int    `json:"workers,omitempty"` // 0 if unknown
+	Depth   int64  `json:"depth"`
+	Adds    int64  `json:"adds"`
+	Retries int64  `json:"retries"`
+	// ErrorRetries counts those of Retries that followed a failed sync; -1 if unknown.
+	ErrorRetries int64 `json:"errorRetries"`
+	observed     bool
 }
 
 // Source is a source file.
@@ -103,7 +105,7 @@ func (p Page) joinQueues(all []observe.Queue) []Queue {
 	for _, q := range all {
 		if q.Controller == p.Name {
 			list = append(list, Queue{
-				Name: q.Name, Key: p.Queues[q.Name], Workers: q.Workers, Depth: q.Depth, Adds: q.Adds, Retries: q.Retries, observed: true,
+				Name: q.Name, Key: p.Queues[q.Name], Workers: q.Workers, Depth: q.Depth, Adds: q.Adds, Retries: q.Retries, ErrorRetries: q.ErrorRetries, observed: true,
 			})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Names finds pages by their names, short names and aliases.
@@ -41,10 +42,16 @@ var kubectlNames = map[string]string{
 	"sts":    "statefulset-controller",
 }
 
-// ExpandShortName returns the controller that a short name of kubectl stands for;
-// other names stay as they are.
+// ExpandShortName returns the controller that a short name of kubectl or of a table, or a
+// name without "-controller", stands for; other names stay as they are.
 func ExpandShortName(name string) string {
 	if full, ok := kubectlNames[name]; ok {
+		return full
+	}
+	if full := ui.LongName(name); full != name {
+		return full
+	}
+	if full := name + "-controller"; slices.ContainsFunc(loadPages(), func(p Page) bool { return p.Name == full }) {
 		return full
 	}
 	return name

@@ -131,7 +131,10 @@ func (w *entryWriter) writeQueue(q Queue) {
 		numbers = append(numbers, words.Count(q.Workers, "worker"))
 	}
 	if q.observed {
-		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth), words.Count(q.Adds, "add"), fmt.Sprintf("retries %d", q.Retries))
+		numbers = append(numbers, fmt.Sprintf("depth %d", q.Depth), words.Count(q.Adds, "add"))
+		if q.ErrorRetries >= 0 {
+			numbers = append(numbers, fmt.Sprintf("retries %d", q.ErrorRetries), fmt.Sprintf("requeues %d", max(q.Retries-q.ErrorRetries, 0)))
+		}
 	}
 	w.writeLine(strings.TrimRight("  "+w.bold(name)+"  "+w.faint(strings.Join(numbers, ", ")), " "))
 	if q.Key != "" {

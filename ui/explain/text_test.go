@@ -39,7 +39,7 @@ var runningFacts = Facts{
 		Queues: []observe.Queue{
 			{Controller: "other-controller", Name: "other"},
 			{Controller: "some-controller", Name: "unheard_of", Depth: 3},
-			{Controller: "some-controller", Name: "some", Workers: 5, Depth: 2, Adds: 1, Retries: 4},
+			{Controller: "some-controller", Name: "some", Workers: 5, Depth: 2, Adds: 1, Retries: 4, ErrorRetries: 3},
 		},
 	},
 	Aliases: map[string][]string{"some-controller": {"some", "sm"}},

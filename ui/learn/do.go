@@ -115,13 +115,7 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 		t.printHint()
 		return nil
 	case "skip":
-		if err := t.runCommands(ctx, t.Do.Run, t.Line); err != nil {
-			return err
-		}
-		if err := t.requireChecks(ctx, t.Until, t.Within); err != nil {
-			return err
-		}
-		return errTaskSkipped
+		return t.skip(ctx)
 	}
 	if done, err := t.handleGeneral(ctx, line); done || err != nil {
 		return err
@@ -130,6 +124,11 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 		t.printf("%s\n", t.faint("Press Enter to continue."))
 		return nil
 	}
+	return t.awaitEffect(ctx)
+}
+
+// awaitEffect waits a moment for the effects of a command.
+func (t *task) awaitEffect(ctx context.Context) error {
 	out, err := t.probe.awaitChecks(ctx, t.Until, effectWait)
 	if err == nil && len(out) == 0 {
 		return errTaskDone
@@ -143,6 +142,10 @@ func (t *task) checkNow(ctx context.Context) error {
 		return errTaskDone
 	}
 	out, err := t.probe.unmetChecks(ctx, t.Until)
+	if isUnreachable(err) {
+		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "The control plane does not answer. The lesson goes on when it has started again."))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (p *probe) queueNumber(ctx context.Context, c *Check) (value, error) {
 	then, _ := findQueue(p.before, c.Queue)
 	return numberValue(map[string]int64{
 		"depth": now.Depth, "inFlight": now.InFlight,
-		"adds": now.Adds - then.Adds, "done": now.Done - then.Done, "retries": now.Retries - then.Retries,
+		"adds": now.Adds - then.Adds, "done": now.Done - then.Done, "retries": retriesOf(now) - retriesOf(then),
 	}[c.Of]), nil
 }
 
@@ -71,4 +71,13 @@ func (p *probe) isSettled(ctx context.Context) (value, error) {
 		return value{text: ""}, nil
 	}
 	return value{text: "true"}, nil
+}
+
+// retriesOf returns how many keys were added again after a failed sync. The metrics of most
+// programs count planned requeues, too.
+func retriesOf(q observe.Queue) int64 {
+	if q.ErrorRetries < 0 {
+		return q.Retries
+	}
+	return q.ErrorRetries
 }

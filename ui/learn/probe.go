@@ -67,30 +67,42 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 }
 
 // awaitChecks waits until all checks hold at the same time. It returns the unmet checks
-// when the time is over or ctx ends.
+// when the time is over or ctx ends. A control plane that does not answer is awaited for
+// restartGrace.
 func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var last []*unmetCheck
+	last := unmeasured(list)
+	answered := time.Now()
 	for {
 		out, err := p.unmetChecks(ctx, list)
 		switch {
-		case ctx.Err() != nil && len(last) > 0:
+		case ctx.Err() != nil && err != nil:
 			return last, nil
+		case isUnreachable(err) && time.Since(answered) < restartGrace:
 		case err != nil:
 			return nil, err
 		case len(out) == 0:
 			return nil, nil
+		default:
+			last, answered = out, time.Now()
 		}
-		last = out
 		select {
 		case <-ctx.Done():
 			return last, nil
 		case <-ticker.C:
 		}
 	}
+}
+
+// unmeasured returns checks without an answer of the control plane as unmet ones.
+func unmeasured(list []*Check) (out []*unmetCheck) {
+	for _, c := range list {
+		out = append(out, &unmetCheck{c, value{absent: true}})
+	}
+	return out
 }
 
 // maxWaits is how often awaitWhileWorking waits.

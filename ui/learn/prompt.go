@@ -17,7 +17,7 @@ const helpText = `What you can type:
 - any command: runs it in a shell; with "&" at the end, in the background
 - ` + "`hint`" + `: shows a hint; after the last one, the solution
 - ` + "`check`" + `, or Enter: shows what is still missing
-- ` + "`skip`" + `: runs the solution for you
+- ` + "`skip`" + `: runs the solution for you; sets up the lesson again if that is necessary
 - ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
 - ` + "`stop`" + `: stops background commands
 - ` + "`shell`" + `: shows how to continue in another shell

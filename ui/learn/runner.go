@@ -66,7 +66,8 @@ type runner struct {
 	initial   *initialState
 	toolsDir  string
 	step      int
-	replaying bool // earlier steps are repeated, without output
+	replaying bool     // earlier steps are repeated, without output
+	leftOut   []string // titles of steps that were not completed
 }
 
 // Run runs a lesson, and cleans up after it. The error is a *LeftError if the reader has
@@ -120,7 +121,7 @@ func (r *runner) runSteps(ctx context.Context) error {
 	if err := r.saveTraces(ctx); err != nil {
 		return err
 	}
-	r.printf("\n%s %s\n", r.good(r.symbol("✓", "ok")), r.bold("You have completed lesson "+r.lesson.Name+"."))
+	r.printf("\n%s %s\n", r.good(r.symbol("✓", "ok")), r.bold(r.closingText()))
 	return r.waitForEnd(ctx)
 }
 
@@ -175,8 +176,14 @@ func (r *runner) printTitle() {
 func (r *runner) runStep(ctx context.Context, s *Step) error {
 	number, of := r.lesson.Position(r.step)
 	r.printf("\n%s %s\n\n", r.faint(fmt.Sprintf("%s %d/%d", r.symbol("──", "--"), number, of)), r.bold(s.Title))
+	r.warnLeftOut()
 	for _, p := range s.Parts {
-		if err := r.runPartForReader(ctx, p); err != nil {
+		err := r.runPartForReader(ctx, p)
+		if errors.Is(err, errLeftOut) {
+			r.leaveOut(s)
+			break
+		}
+		if err != nil {
 			return err
 		}
 	}

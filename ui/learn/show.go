@@ -116,7 +116,7 @@ func (r *runner) showQueues(ctx context.Context, s *Show) (string, error) {
 			return "", fmt.Errorf("unknown queue %q", name)
 		}
 		then, _ := findQueue(r.probe.before, name)
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", q.Name, q.Controller, q.Adds-then.Adds, q.Done-then.Done, q.Retries-then.Retries, q.Depth)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", q.Name, q.Controller, q.Adds-then.Adds, q.Done-then.Done, retriesOf(q)-retriesOf(then), q.Depth)
 	}
 	err = w.Flush()
 	return b.String(), err

@@ -29,41 +29,57 @@ func (r *runner) failPart(line int, format string, args ...any) error {
 	return &stepError{line, fmt.Errorf(format, args...), r.Auto}
 }
 
-// runPartForReader runs a part of a step. If it fails the reader can repeat it or go on.
+// runPartForReader runs a part of a step. If it fails the reader can repeat it, or go on
+// without it, which is errLeftOut.
 func (r *runner) runPartForReader(ctx context.Context, p Part) error {
+	run := r.runPart
 	for {
 		if err := r.requireNamespace(ctx); err != nil {
 			return err
 		}
-		err := r.runPart(ctx, p)
+		err := run(ctx, p)
 		if failed := (*stepError)(nil); r.Auto || !errors.As(err, &failed) {
 			return err
 		}
 		if err := r.requireNamespace(ctx); err != nil {
 			return err
 		}
-		r.printf("%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", "This part of the lesson did not work: "+strings.TrimSuffix(err.Error(), ".")+"."))
-		again, err := r.askRepeat(ctx)
-		if err != nil || !again {
+		r.printFailure(err)
+		if run, err = r.askRepeat(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// askRepeat asks the reader whether to repeat a part that has failed.
-func (r *runner) askRepeat(ctx context.Context) (again bool, err error) {
+func (r *runner) printFailure(err error) {
+	r.printf("%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", "This part of the lesson did not work: "+strings.TrimSuffix(err.Error(), ".")+"."))
+}
+
+// askRepeat asks the reader how to repeat a part that has failed.
+func (r *runner) askRepeat(ctx context.Context) (run func(context.Context, Part) error, err error) {
 	for {
-		line, err := r.readCommandLine(ctx, r.faint(`Press Enter to repeat it, or type "skip" to go on without it. `)+r.shellPrompt())
+		r.printf("%s", r.wrap("", "", r.faint(`Enter repeats it, "restart" sets the step up again, "skip" goes on without it.`)))
+		line, err := r.readCommandLine(ctx, r.shellPrompt())
 		switch {
 		case err != nil:
-			return false, err
+			return nil, err
 		case line == "":
-			return true, nil
+			return r.runPart, nil
+		case line == "restart":
+			return r.runPartAgain, nil
 		case line == "skip" || line == "next":
-			return false, nil
+			return nil, errLeftOut
 		}
 		if _, err := r.handleGeneral(ctx, line); err != nil {
-			return false, err
+			return nil, err
 		}
 	}
+}
+
+// runPartAgain runs a part in the state in which it should begin.
+func (r *runner) runPartAgain(ctx context.Context, p Part) error {
+	if err := r.setUpAgain(ctx, p); err != nil {
+		return err
+	}
+	return r.runPart(ctx, p)
 }

@@ -96,7 +96,7 @@ func (m model) updateScreen(a action) model {
 		s.upperShare = max(min(s.upperShare, m.screenAreas().upperShare())-10, 10) // a pane may take less than its share
 	case filter:
 		m.typingFilter = true
-		if s.kind != queuesScreen {
+		if s.kind.isPage() {
 			s.focus = feedPane // the upper pane of a page has no filter
 		}
 	case toggleFollow:
@@ -187,7 +187,7 @@ func (m model) showYAML() model {
 		m.message = "this source has no objects"
 		return m
 	case o == nil:
-		m.message = "no object is selected: select a line of Activity with one, or type : and a kind"
+		m.message = m.nothingSelectedText()
 		return m
 	case s.kind == objectScreen && s.object == *o:
 		s.yaml = !s.yaml
@@ -218,7 +218,11 @@ func (m model) setFilter(f string) model {
 		return m.withCurrentScreen(s)
 	}
 	s.filter = f
-	return m.withCurrentScreen(s).arrangeRows(false)
+	m = m.withCurrentScreen(s)
+	if s.kind == queuesScreen {
+		return m.arrangeRows(false)
+	}
+	return m.followPickedItem(len(m.screens) - 1)
 }
 
 // goBack clears the filter, or else returns to the previous screen.

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 type Browser interface {
 	// Browse returns the objects of a kind, as kubectl names it.
 	Browse(ctx context.Context, kind string) (Listing, error)
+	// Describe says what is wrong with an object at present; empty if nothing is known to be.
+	Describe(ctx context.Context, o observe.Object) string
 }
 
 // Listing are the objects of a kind, those first that are not healthy.
@@ -97,43 +100,61 @@ func (m model) browseCmd(kind string) tea.Cmd {
 // object.
 func (m model) applyBrowse(r browseResult) model {
 	m.browsing = false
-	m.screens = append([]screen(nil), m.screens...)
+	m.screens = slices.Clone(m.screens)
 	for i := range m.screens {
 		s := &m.screens[i]
 		if s.kind != browserScreen || s.browsed != r.kind {
 			continue
 		}
 		s.browsedAt, s.inspectError = m.now, ""
-		if r.err != nil {
+		if r.err != nil { // the last listing stays for the next one
 			s.inspectError = words.OneLine(r.err.Error())
 			continue
 		}
 		s.listing = &r.listing
-		for n, item := range r.listing.Items {
-			if item.Object.String() == s.pickedRow {
-				s.view.cursor = n
-			}
+		m = m.followPickedItem(i)
+	}
+	return m
+}
+
+// followPickedItem moves the cursor of a list of objects to the picked one.
+func (m model) followPickedItem(screen int) model {
+	m.screens = slices.Clone(m.screens)
+	s := &m.screens[screen]
+	for n, item := range s.browsedItems() {
+		if item.Object.String() == s.pickedRow {
+			s.view.cursor = n
 		}
 	}
 	return m
 }
 
-// browsedItems returns the objects of the current screen.
-func (m model) browsedItems() []ListedObject {
-	if l := m.currentScreen().listing; onBrowser(m) && l != nil {
-		return l.Items
+// browsedItems returns the objects of the current screen that match its filter.
+func (m model) browsedItems() []ListedObject { return m.currentScreen().browsedItems() }
+
+func (s screen) browsedItems() (list []ListedObject) {
+	if s.listing == nil || s.filter == "" {
+		if s.listing != nil {
+			list = s.listing.Items
+		}
+		return list
 	}
-	return nil
+	for _, item := range s.listing.Items {
+		if containsWords(words.OneLine(item.Object.Key()+" "+item.Health+" "+item.Reason), s.filter) {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 // selectedBrowsed returns the object under the cursor of the list.
 func (m model) selectedBrowsed() *observe.Object {
-	s := m.currentScreen()
-	if s.listing == nil || len(s.listing.Items) == 0 {
+	items := m.browsedItems()
+	if len(items) == 0 {
 		return nil
 	}
 	n, h := m.upperSize(m.screenAreas())
-	o := s.listing.Items[s.view.clampToList(n, h).cursor].Object
+	o := items[m.currentScreen().view.clampToList(n, h).cursor].Object
 	return &o
 }
 
@@ -145,6 +166,10 @@ func (m model) browserLines(w, h int) []string {
 	if s.listing != nil {
 		title, state = s.listing.Kind, describeListing(*s.listing)
 	}
+	if s.filter != "" {
+		state = "/" + s.filter + ", " + state
+	}
+	items := m.browsedItems()
 	lines := []string{m.titleLine(title, state, focused, w)}
 	switch {
 	case s.inspectError != "":
@@ -153,8 +178,10 @@ func (m model) browserLines(w, h int) []string {
 		return append(lines, m.theme.renderLine(styledLine("  loading"+m.theme.ellipsis(), faint), w, false))
 	case len(s.listing.Items) == 0:
 		return append(lines, m.theme.renderLine(styledLine("  none in any namespace", faint), w, false))
+	case len(items) == 0:
+		return append(lines, m.theme.renderLine(styledLine("  nothing matches the filter", faint), w, false))
 	}
-	items, tail := s.listing.Items, m.theme.ellipsis()
+	tail := m.theme.ellipsis()
 	name := m.browsedNameWidth(w)
 	lines = append(lines, m.theme.renderLine(line{{spaces(tableMargin) + alignLeft("NAME", name, tail) + "  " + alignLeft("HEALTH", healthWidth, tail) + alignRight("AGE", ageWidth, tail) + "  REASON", faint}}, w, false))
 	v := s.view.clampToList(len(items), h-2)

@@ -28,6 +28,15 @@ func (b *browsableSource) Browse(_ context.Context, kind string) (Listing, error
 	return b.listing, b.err
 }
 
+func (b *browsableSource) Describe(_ context.Context, o observe.Object) string {
+	for _, item := range b.listing.Items {
+		if item.Object.Name == o.Name && item.Health != healthy {
+			return "It is not ready: " + item.Reason + "."
+		}
+	}
+	return ""
+}
+
 func newBrowsableSource() *browsableSource {
 	pod := func(name, health, reason string) ListedObject {
 		o := webPod
@@ -109,12 +118,20 @@ func TestStories(t *testing.T) {
 		if told.overlay != textOverlay || !strings.Contains(got, title) || !strings.Contains(got, "replicaset-controller") {
 			t.Errorf("%s:\n%s", key, got)
 		}
+		if wrong := strings.Contains(got, "It is not ready: unschedulable: 0/3 nodes"); wrong != (key == "w") {
+			t.Errorf("%s says what is wrong: %v\n%s", key, wrong, got)
+		}
 		expectFits(t, told)
 	}
 	m = pressKeys(t, m, "g") // nothing is recorded about the first
-	next, cmd := m.Update(keyMsg("w"))
+	next, cmd := m.Update(keyMsg("t"))
 	if told := sendMsgs(t, next.(model), cmd()); told.overlay != noOverlay || !strings.Contains(told.message, "import-x7") {
 		t.Errorf("message %q", told.message)
+	}
+	next, cmd = m.Update(keyMsg("w"))
+	told := sendMsgs(t, next.(model), cmd())
+	if got := told.View().Content; told.overlay != textOverlay || !strings.Contains(got, "It is not ready: Pod has failed.") || !strings.Contains(got, "no such object") {
+		t.Errorf("w without records:\n%s", got)
 	}
 }
 

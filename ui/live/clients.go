@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,17 @@ func (m model) findClient(name string) (observe.Client, bool) {
 	return observe.Client{}, false
 }
 
+// listedClients returns the clients that match the filter of their list.
+func (m model) listedClients() []observe.Client {
+	s := m.currentScreen()
+	if s.filter == "" {
+		return m.snapshot.Clients
+	}
+	return slices.DeleteFunc(slices.Clone(m.snapshot.Clients), func(c observe.Client) bool {
+		return !containsWords(words.OneLine(c.Name+" "+c.State), s.filter)
+	})
+}
+
 // interventionsIn returns the interventions that apply to a controller or client; nil if
 // there are none.
 func (m model) interventionsIn(name string) control.Interventions {
@@ -59,7 +71,7 @@ const (
 func (m model) clientLines(w, h int) []string {
 	s := m.currentScreen()
 	focused := s.focus == upperPane
-	list := m.snapshot.Clients
+	list := m.listedClients()
 	name, last := m.clientWidths(w)
 	tail := m.theme.ellipsis()
 	head := alignLeft("CLIENT", name, tail) + alignRight("REQ/S", clientRateWidth+columnGap, tail) + alignRight("ERRORS", clientErrorWidth+columnGap, tail) +
@@ -67,9 +79,16 @@ func (m model) clientLines(w, h int) []string {
 	if last > 0 {
 		head += spaces(columnGap) + alignLeft("LAST REQUEST", last, tail)
 	}
+	state := ui.CountNoun(len(m.snapshot.Clients), "program") + " outside of the control plane"
+	if s.filter != "" {
+		state = "/" + s.filter + ", " + state
+	}
 	lines := []string{
-		m.titleLine("Clients", ui.CountNoun(len(list), "program")+" outside of the control plane", focused, w),
+		m.titleLine("Clients", state, focused, w),
 		m.theme.renderLine(line{{spaces(tableMargin) + head, faint}}, w, false),
+	}
+	if len(list) == 0 && s.filter != "" {
+		return append(lines, m.theme.renderLine(styledLine("  nothing matches the filter", faint), w, false))
 	}
 	if len(list) == 0 {
 		return append(lines, m.theme.renderLine(styledLine("  no client has sent a request yet", faint), w, false))

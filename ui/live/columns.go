@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 type columnID int
@@ -56,7 +57,7 @@ func tableColumns() []column {
 		rateColumn(colAdds, "ADDS/S", 9, func(q *observe.Queue) float64 { return q.AddRate }),
 		rateColumn(colDone, "DONE/S", 6, func(q *observe.Queue) float64 { return q.DoneRate }),
 		intColumn(colRetries, "RETRIES", 7, 5, func(q *observe.Queue) int64 { return q.ErrorRetries }),
-		intColumn(colRequeues, "REQUEUES", 8, 11, plannedRequeues),
+		intColumn(colRequeues, "REQUEUES", 8, 11, ui.PlannedRequeues),
 		durationColumn(colWait50, "WAIT p50", 15, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P50 }),
 		durationColumn(colWait99, "WAIT p99", 13, func(q *observe.Queue) time.Duration { return q.Wait.Recent.P99 }),
 		durationColumn(colWork50, "WORK p50", 16, func(q *observe.Queue) time.Duration { return q.Work.Recent.P50 }),
@@ -128,14 +129,6 @@ func durationColumn(id columnID, heading string, dropOrder int, of func(*observe
 // unknownNumber stands for a number that the source does not have, which is not 0.
 const unknownNumber = "?"
 
-// plannedRequeues returns how many keys were added again although their sync succeeded.
-func plannedRequeues(q *observe.Queue) int64 {
-	if q.Retries < 0 || q.ErrorRetries < 0 {
-		return -1
-	}
-	return max(q.Retries-q.ErrorRetries, 0)
-}
-
 // inFlightCell shows 3/5 if three of five workers are processing a key.
 func (r row) inFlightCell(t *theme) (string, style) {
 	n, st := t.zeroMark(), faint
@@ -168,7 +161,7 @@ func placeColumns(all []column, w, longestController, longestQueue int) []placed
 	for i := range all {
 		switch c := &all[i]; c.id {
 		case colController:
-			c.min = min(max(longestController, c.min), max(w*6/25, c.min))
+			c.min = min(max(longestController, c.min), max(w/4, c.min))
 		case colQueue:
 			c.min = min(max(longestQueue, c.min), max(w/6, c.min))
 		}

@@ -57,7 +57,7 @@ func (m model) findController(name string) (observe.Controller, bool) {
 func (m model) addStateLine(s *detailBuilder, c observe.Controller) {
 	state := line{{words.OneLine(cmp.Or(c.State, "?")), stateStyle(c.State)}}
 	if c.Reason != "" {
-		state = append(state, span{": " + words.OneLine(c.Reason), plain})
+		state = append(state, span{": " + words.OneLine(ui.DescribeReason(c, m.snapshot.Time)), plain})
 	}
 	s.addEntry("state", 0, state)
 	if m.inProgress != "" {
@@ -107,8 +107,8 @@ func (m model) addQueueDetails(s *detailBuilder, q *observe.Queue, c observe.Con
 		fmt.Sprintf("adds %s/s  done %s/s  retries %s", formatKnownRate(q.AddRate), formatKnownRate(q.DoneRate), groupKnown(q.ErrorRetries)),
 		fmt.Sprintf("wait %s  work %s  longest running %s", m.formatQuantiles(q.Wait), m.formatQuantiles(q.Work), cmp.Or(m.formatTook(q.Longest), "-")),
 	}
-	if planned := plannedRequeues(q); planned > 0 {
-		numbers[1] += fmt.Sprintf("  requeued as planned %s", ui.GroupDigits(planned))
+	if planned := ui.PlannedRequeues(q); planned > 0 {
+		numbers[1] += fmt.Sprintf("  requeues %s", ui.GroupDigits(planned))
 	}
 	m.addQueueBoxes(s, q, c)
 	chart := m.theme.depthChart(q.History, m.snapshot.Time.Unix(), chartWidth(s.w-labelWidth-8), rows)

@@ -8,7 +8,7 @@ func (m model) upperSize(a areas) (lines, h int) {
 		return len(m.rows), max(a.upper.h-2, 1)
 	}
 	if onClients(m) {
-		return len(m.snapshot.Clients), max(a.upper.h-2, 1)
+		return len(m.listedClients()), max(a.upper.h-2, 1)
 	}
 	if onBrowser(m) {
 		return len(m.browsedItems()), max(a.upper.h-2, 1)
@@ -78,7 +78,7 @@ func (m model) openSelected() model {
 	case s.kind == queuesScreen:
 		return m.openController(m.rows[i].controller)
 	case s.kind == clientsScreen:
-		return m.openController(words.OneLine(m.snapshot.Clients[i].Name))
+		return m.openController(words.OneLine(m.listedClients()[i].Name))
 	case s.kind == browserScreen:
 		item := m.browsedItems()[i]
 		m = m.openObject(item.Object)

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -116,7 +117,21 @@ func (m model) emptyFeedText(s screen) string {
 	case !s.feed.loaded:
 		return "loading" + m.theme.ellipsis()
 	}
+	if c, is := m.findClient(s.controller); is && c.Requests > 0 {
+		return m.emptyClientFeedText(c)
+	}
 	return "no activity yet"
+}
+
+// emptyClientFeedText says why nothing of what a client has done is shown.
+func (m model) emptyClientFeedText(c observe.Client) string {
+	switch {
+	case !m.showAll && c.Changes == 0:
+		return "no writes yet: a shows " + ui.CountNoun(c.Reads, "read")
+	case !m.showAll:
+		return "the records of its writes were dropped: a shows reads"
+	}
+	return "the records of its requests were dropped"
 }
 
 // feedState returns the status text in the title of the feed.
@@ -158,7 +173,7 @@ func (m model) itemLine(i feedItem, w int) line {
 	if w < 72 {
 		stamp = "15:04:05"
 	}
-	who := min(max(w/5-2, 13), 23)
+	who := controllerWidth(w, ui.ShortName(i.controller))
 	l := line{
 		{i.at.In(m.zone).Format(stamp) + " ", faint},
 		{alignLeft(i.mark, 1, tail) + " ", i.textStyle()},
@@ -189,6 +204,15 @@ func (m model) itemLine(i feedItem, w int) line {
 		return l
 	}
 	return l.withNote(i.note)
+}
+
+// controllerWidth returns how wide the name of a controller is in lines of w columns. From 78
+// on none is cut: a long one moves the rest of its line.
+func controllerWidth(w int, name string) int {
+	if w < 78 {
+		return 13
+	}
+	return max(min(max(w/5-2, 13), 23), min(textWidth(name), 24))
 }
 
 func (l line) withNote(note string) line {

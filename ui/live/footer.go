@@ -22,7 +22,7 @@ func (m model) noticeLine() line {
 	case unread > 0:
 		l := line{{" warning: ", caution}, {words.OneLine(m.warnings[len(m.warnings)-1]), plain}}
 		if unread > 1 {
-			l = append(line{{fmt.Sprintf(" %d warnings (w shows all), latest: ", unread), caution}}, l[1:]...)
+			l = append(line{{fmt.Sprintf(" %d warnings (W shows all), latest: ", unread), caution}}, l[1:]...)
 		}
 		return l
 	case len(m.activeInterventions()) > 0:

@@ -40,8 +40,10 @@ func (m model) selectedController() string {
 		return s.controller
 	case s.kind == queuesScreen && s.view.cursor < len(m.rows):
 		return m.rows[s.view.cursor].controller
-	case s.kind == clientsScreen && s.view.cursor < len(m.snapshot.Clients):
-		return words.OneLine(m.snapshot.Clients[s.view.cursor].Name)
+	case s.kind == clientsScreen:
+		if list := m.listedClients(); s.view.cursor < len(list) {
+			return words.OneLine(list[s.view.cursor].Name)
+		}
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func (i feedItem) textStyle() style {
 
 // filterText returns the text that filters match.
 func (i feedItem) filterText() string {
-	return strings.Join([]string{i.mark, i.controller, i.verb, i.subject, i.status, i.note}, " ")
+	return strings.Join([]string{i.mark, i.controller, ui.ShortName(i.controller), i.verb, i.subject, i.status, i.note}, " ")
 }
 
 // describeRecord returns the feed item of a record. All its text is sanitized.

@@ -101,7 +101,9 @@ func canStop(m model) bool {
 func canStep(m model) bool {
 	return canIntervene(m) && m.stateOf(m.selectedController()) == statePaused
 }
-func hasStepped(m model) bool { return m.stepped != nil }
+func hasStepped(m model) bool {
+	return m.stepped != nil && m.stateOf(m.stepped.controller) == statePaused
+}
 
 // presentSections are the keys that are bound while the present is shown.
 func presentSections() []keySection {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // nowText says in a few words what a controller is doing, or what is wrong with it: that
@@ -18,14 +19,14 @@ func (m model) nowText(r row) (string, style) {
 	if c == nil {
 		return "", plain
 	}
-	reason := words.OneLine(c.Reason)
+	reason := words.OneLine(ui.DescribeReason(*c, m.snapshot.Time))
 	switch c.State {
 	case stateFailed:
 		return joinReason("failed", reason), bad
 	case statePaused:
 		return m.pausedText(r.controller, reason), caution
 	case stateOff:
-		return cmp.Or(reason, "off"), caution
+		return m.offText(c, reason), caution
 	}
 	failing, fails := r.failingKey()
 	if fails && !isConflict(failing.Error) {
@@ -46,6 +47,15 @@ func (m model) nowText(r row) (string, style) {
 		return c.State, accent
 	}
 	return m.delayedText(r)
+}
+
+// offText says first since when the process of an operator has ended: the column is narrow.
+func (m model) offText(c *observe.Controller, reason string) string {
+	const ended = "its process has ended"
+	if before, ok := strings.CutSuffix(c.Reason, ended); ok && !c.Since.IsZero() {
+		return "ended " + formatAge(m.snapshot.Time.Sub(c.Since)) + " ago" + strings.TrimSuffix(", "+before, ", ")
+	}
+	return cmp.Or(reason, "off")
 }
 
 func joinReason(what, why string) string {

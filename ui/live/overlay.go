@@ -70,6 +70,9 @@ func (m model) overlayLines(w int) []line {
 	}
 	if m.overlay == warningsOverlay {
 		var lines []line
+		if len(m.warnings) == 0 {
+			lines = append(lines, styledLine("  no warnings since the start", faint))
+		}
 		for _, warning := range m.warnings {
 			for i, part := range wrapWords(words.OneLine(warning), w-4) {
 				mark := "  "
@@ -149,7 +152,8 @@ func (m model) markLines() []line {
 		explain("ADDS/S DONE/S", "keys added and finished, last 5 s"),
 		explain(m.theme.pickGlyph("██░░", "##--"), "depth now, and the peak of the last second"),
 		explain("NOW", "what it works on, or what is wrong"),
-		explain("RETRIES", "keys queued again after an error"),
+		explain("RETRIES", "keys queued again after an error;"),
+		explain("", "+3: without REQUEUES, those as planned"),
 		explain("REQUEUES", "keys queued again as planned"),
 		explain("WAIT", "time in the queue, last minute"),
 		explain("WORK", "time to process a key, last minute"),

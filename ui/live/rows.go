@@ -98,7 +98,8 @@ func (r row) groupRank() int {
 	switch {
 	case r.isBusy():
 		return 0
-	case r.state == stateFailed, r.state == statePaused, r.info != nil && len(r.info.Failing) > 0:
+	case r.state == stateFailed, r.state == statePaused, r.info != nil && len(r.info.Failing) > 0,
+		r.state == stateOff && strings.Contains(r.controller, "/"): // an operator that has ended
 		return 1
 	case r.state == stateOff:
 		return 3
@@ -301,7 +302,7 @@ func (m model) followPickedRow() model {
 }
 
 func (r row) matchesFilter(filter string) bool {
-	return filter == "" || containsWords(r.controller+" "+r.name+" "+r.state, filter)
+	return filter == "" || containsWords(r.controller+" "+r.label()+" "+r.name+" "+r.state, filter)
 }
 
 // containsWords reports whether s contains all words of the filter, ignoring case.

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -50,15 +51,31 @@ func (m model) selectedObject() *observe.Object {
 func (m model) tellStory(a action) (model, tea.Cmd) {
 	o := m.selectedObject()
 	if o == nil {
-		m.message = "no object is selected: select a line of Activity with one, or type : and a kind"
+		m.message = m.nothingSelectedText()
 		return m, nil
 	}
 	m.message = "reading the records" + m.theme.ellipsis()
 	return m, m.storyCmd(a, *o)
 }
 
+// nothingSelectedText says how to select an object: in the past none can be listed.
+func (m model) nothingSelectedText() string {
+	text := "no object is selected: select a line of Activity with one"
+	if !inFeed(m) {
+		text = "no object is selected: tab goes to Activity, select a line there"
+	}
+	if m.past != nil || m.browser == nil {
+		return text
+	}
+	return text + ", or type : and a kind"
+}
+
 func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
 	outer, source := m.ctx, m.shownSource()
+	browser := m.browser
+	if m.past != nil {
+		browser = nil // it knows the present
+	}
 	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
@@ -75,6 +92,9 @@ func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
 		options := trace.Options{Missed: page.Missed}
 		var text strings.Builder
 		if a == showWhy {
+			if browser != nil {
+				options.Now = browser.Describe(ctx, o)
+			}
 			var chain *trace.Chain
 			if chain, err = trace.Why(page.Records, o, options); err == nil {
 				err = chain.Write(&text, trace.Text, style)
@@ -84,6 +104,10 @@ func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
 			if tree, err = trace.Build(page.Records, o, options); err == nil {
 				err = tree.Write(&text, trace.Text, style)
 			}
+		}
+		if errors.Is(err, trace.ErrNoRecords) && options.Now != "" {
+			text.WriteString(options.Now + "\n\n" + err.Error() + "\n")
+			err = nil
 		}
 		result.text, result.err = text.String(), err
 		return result

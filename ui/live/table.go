@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -168,8 +169,17 @@ func (m model) cellText(r row, c placedColumn) (string, style) {
 	switch c.id {
 	case colHistory:
 		return m.historyChart(r.queue, chartWidth(c.w)), accent
+	case colRetries:
+		if n := ui.PlannedRequeues(r.queue); r.queue.ErrorRetries == 0 && n > 0 && !m.showsColumn(colRequeues) {
+			return "+" + formatShort(n), faint
+		}
 	}
 	return c.cell(r.queue, m.theme)
+}
+
+// showsColumn reports whether the table has a column at the current width.
+func (m model) showsColumn(id columnID) bool {
+	return slices.ContainsFunc(m.placedColumns(), func(c placedColumn) bool { return c.id == id })
 }
 
 // barCell draws the depth of a row on the scale of the table.

@@ -47,6 +47,8 @@ func (m model) handle(msg tea.Msg) (model, tea.Cmd) {
 		switch {
 		case m.typingTime:
 			m.timeInput += words.OneLine(msg.Content)
+		case m.typingKind:
+			m.kindInput += words.OneLine(msg.Content)
 		case m.typingFilter:
 			m = m.appendToFilter(words.OneLine(msg.Content))
 		}

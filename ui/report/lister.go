@@ -29,7 +29,8 @@ type objectLister struct {
 func newObjectLister(cfg *rest.Config) (*objectLister, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // deprecation warnings do not concern the user here
+	cfg.WarningHandlerWithContext = rest.NoWarnings{}                        // deprecation warnings do not concern the user here
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent()) // HTTPClientFor has no default
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, err

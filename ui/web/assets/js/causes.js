@@ -24,7 +24,7 @@ function nodeLine(n, open) {
   const [who, what] = sentence(n);
   const times = ["+" + duration(Math.max(0, n.afterNanos)), n.waitedNanos ? "waited " + duration(n.waitedNanos) : "", n.tookNanos ? "took " + duration(n.tookNanos) : ""].filter(Boolean).join(", ");
   const text = [el("b", {}, who), " " + what];
-  return el("div", { class: "cause " + n.kind + (n.error || n.conflict ? " bad" : "") + (n.cause?.certainty === "likely" ? " likely" : "") },
+  return el("div", { class: "cause " + n.kind + (n.conflict ? " conflict" : n.error ? " bad" : "") + (n.cause?.certainty === "likely" ? " likely" : "") },
     n.object?.name && n.object.resource && n.kind !== "sync" ? el("button", { type: "button", class: "link", on: { click: () => open(n.object) } }, text) : el("span", {}, text),
     el("span", { class: "faint when" }, times, n.cause?.certainty === "likely" ? " · likely cause" : ""),
     n.conflict || n.error ? el("span", { class: "problem" }, (n.conflict ? "conflict: " : "") + (n.error || "")) : null);

@@ -124,7 +124,7 @@ export function lineOf(r, internals) {
   case "called":
     return lineOfCall(r, internals);
   case "synced":
-    return r.error ? { class: "bad", who: shortName(r.controller), what: r.retried ? "fails, will retry" : "fails", which: r.key, why: r.error, record: r } : null;
+    return r.error ? { class: isConflict(r) ? "conflict" : "bad", who: shortName(r.controller), what: isConflict(r) ? "has a conflict, will retry" : r.retried ? "fails, will retry" : "fails", which: r.key, why: r.error, record: r } : null;
   case "controllerChanged":
     return { class: "state", who: shortName(r.controller), what: "is " + r.state, why: r.reason, record: r };
   case "logged":
@@ -135,12 +135,15 @@ export function lineOf(r, internals) {
   return null;
 }
 
+// isConflict reports whether a sync failed as is normal: another one had written the object.
+const isConflict = (r) => r.retried && /the object has been modified/.test(r.error || "");
+
 function lineOfCall(r, internals) {
   const bad = failed(r);
   if (!isWrite(r) || (isRoutine(r) && !internals && !bad)) return null;
   const what = (bad ? "cannot " + r.verb : verbs[r.verb] || r.verb);
   return {
-    class: bad ? "bad" : r.client ? "client" : "write", who: shortName(r.controller), what: r.subresource === "binding" && !bad ? "binds" : what,
+    class: r.conflict ? "conflict" : bad ? "bad" : r.client ? "client" : "write", who: shortName(r.controller), what: r.subresource === "binding" && !bad ? "binds" : what,
     kind: kindName(kindKey(r.object)) + (r.subresource && r.subresource !== "binding" ? " " + r.subresource : ""), which: objectKey(r.object), why: bad ? (r.conflict ? "conflict: another one has written it meanwhile" : r.error || "no response") : "", record: r,
   };
 }
@@ -152,6 +155,7 @@ function lineOfLog(r) {
   if (r.message === "Event occurred" && attrs.reason && attrs.type === "Warning") {
     return { class: "bad", who: shortName(r.controller), what: "warns: " + attrs.reason, which: attrs.object, why: attrs.message || "", record: r };
   }
+  if (r.controller === "ctrlplane" && r.level < 4) return { class: "state", who: "ctrlplane", what: r.message, record: r };
   if (r.level < 4) return null;
   return { class: r.level >= 8 ? "bad" : "state", who: shortName(r.controller), what: r.level >= 8 ? "logs an error" : "warns", why: [r.message, attrs.err].filter(Boolean).join(": "), record: r };
 }

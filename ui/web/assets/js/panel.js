@@ -122,7 +122,7 @@ export class Panel {
       el("p", {}, interventionNote(c)),
       el("h3", {}, "Queues"),
       queues.length ? el("table", {}, el("thead", {}, el("tr", {}, ["", "waiting", "in work", "delayed", "retries"].map((t) => el("th", {}, t)))),
-        el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.retries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
+        el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.errorRetries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
       ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link" }))),
       ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration(Math.max(0, this.model.time() - Date.parse(r.since)) * 1e6))))),
       ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times})`))),

@@ -1,0 +1,116 @@
+package live
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The filter of a list of objects or clients applies to the list, that of Activity to Activity.
+func TestFilterOfLists(t *testing.T) {
+	m := openPods(t, newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 24))
+	m = pressKeys(t, m, "/", "w", "e", "b", "enter")
+	if s := m.currentScreen(); s.focus != upperPane || s.filter != "web" || s.feed.filter != "" {
+		t.Fatalf("focus %d, filter %q, of Activity %q", s.focus, s.filter, s.feed.filter)
+	}
+	if got := m.View().Content; strings.Contains(got, "import-x7") || !strings.Contains(got, "/web, 1 of 3 healthy") || len(m.browsedItems()) != 2 {
+		t.Errorf("the list is not filtered:\n%s", got)
+	}
+	if o := pressKeys(t, m, "j").selectedObject(); o == nil || o.Name != "web-7d4b9c-z" {
+		t.Errorf("selected %v", o)
+	}
+	if opened := pressKeys(t, m, "enter"); opened.currentScreen().object.Name != "web-7d4b9c-x2x9p" {
+		t.Errorf("opened %v", opened.currentScreen().object)
+	}
+	if none := pressKeys(t, m, "/", "x", "y"); !strings.Contains(none.View().Content, "nothing matches the filter") || none.selectedObject() != nil {
+		t.Errorf("got\n%s", none.View().Content)
+	}
+	if all := pressKeys(t, m, "esc"); len(all.browsedItems()) != 3 || all.currentScreen().kind != browserScreen {
+		t.Errorf("esc leaves %d objects", len(all.browsedItems()))
+	}
+	if s := pressKeys(t, m, "tab", "/", "j").currentScreen(); s.filter != "web" || s.feed.filter != "j" {
+		t.Errorf("filter %q, of Activity %q", s.filter, s.feed.filter)
+	}
+}
+
+func TestFilterOfClients(t *testing.T) {
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: clientsSnapshot()}, NoColor: true}, 100, 24)
+	m = pressKeys(t, m, "c", "/", "k", "u", "b", "e", "c", "enter")
+	if list := m.listedClients(); len(list) != 1 || !strings.HasPrefix(m.selectedController(), "kubectl") {
+		t.Errorf("%d clients, selected %q", len(list), m.selectedController())
+	}
+	if opened := pressKeys(t, m, "enter"); !strings.HasPrefix(opened.currentScreen().controller, "kubectl") {
+		t.Errorf("opened %q", opened.currentScreen().controller)
+	}
+}
+
+// The page of a client that has only read says how to see that.
+func TestClientWithoutWrites(t *testing.T) {
+	s := clientsSnapshot()
+	for i := range s.Clients {
+		s.Clients[i].Requests, s.Clients[i].Reads, s.Clients[i].Changes = 7, 7, 0
+	}
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
+	m = pullOnce(t, pressKeys(t, m, "c", "enter"))
+	if got := m.View().Content; !strings.Contains(got, "no writes yet: a shows 7 reads") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestNoWarnings(t *testing.T) {
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24)
+	if got := pressKeys(t, m, "W").View().Content; !strings.Contains(got, "no warnings since the start") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// At 100 columns the name of each controller has room, and planned requeues are shown where
+// their column is not.
+func TestNamesAndRequeuesAtHundredColumns(t *testing.T) {
+	s := idleSnapshot()
+	s.Controllers[0].Name = "storage-version-migrator-controller"
+	s.Queues = []observe.Queue{{Controller: s.Controllers[0].Name, Name: "storage_version_migrator", Retries: 12}}
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 70)
+	got := m.View().Content
+	if !strings.Contains(got, "storage-version-migrator ") || !strings.Contains(got, " +12") || strings.Contains(got, "REQUEUES") {
+		t.Errorf("got\n%s", got)
+	}
+	s.Queues[0].ErrorRetries = 5
+	if got := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 70).View().Content; strings.Contains(got, "+7") || !strings.Contains(got, "        5") {
+		t.Errorf("got\n%s", got)
+	}
+	if got := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 200, 30).View().Content; !strings.Contains(got, "REQUEUES") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// The footer offers the diff of a step only while its controller is paused.
+func TestDiffIsOfferedWhilePaused(t *testing.T) {
+	s := pausedSnapshot()
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 140, 30)
+	for _, c := range s.Controllers {
+		if c.State == statePaused {
+			m.stepped = &steppedView{controller: c.Name}
+		}
+	}
+	if got := m.footerLine(140).plainText(); !strings.Contains(got, "d diff") {
+		t.Errorf("got %q", got)
+	}
+	m.snapshot = idleSnapshot()
+	if got := m.footerLine(140).plainText(); strings.Contains(got, "d diff") {
+		t.Errorf("got %q after resume", got)
+	}
+}
+
+// An operator whose process has ended says so, and since when.
+func TestEndedOperator(t *testing.T) {
+	s := idleSnapshot()
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: "its process has ended", Since: testNow.Add(-90 * time.Second)})
+	s.Time = testNow
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
+	if got := m.View().Content; !strings.Contains(got, "\n▌shop/site ") || !strings.Contains(got, "ended 1m 30s ago") {
+		t.Errorf("got\n%s", got)
+	}
+}
