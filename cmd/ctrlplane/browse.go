@@ -18,6 +18,11 @@ func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
 	return objectBrowser{w}, err
 }
 
+// Describe implements live.Browser.
+func (b objectBrowser) Describe(ctx context.Context, o observe.Object) string {
+	return describeNow(ctx, b.waiter, o)
+}
+
 // Browse implements live.Browser.
 func (b objectBrowser) Browse(ctx context.Context, kind string) (live.Listing, error) {
 	found, err := b.waiter.List(ctx, kind)

@@ -41,6 +41,7 @@ func addCompletions(root *cobra.Command, t *target) {
 	for path, complete := range map[string]cobra.CompletionFunc{
 		"down":   c.many(c.planes(running)),
 		"delete": c.many(c.planes(nil)),
+		"logs":   c.first(c.planes(nil)),
 
 		"controllers pause": c.many(c.controllers(state("running"))), "controllers resume": c.many(c.controllers(state("paused"))),
 		"controllers step": c.first(c.controllers(state("paused"))), "controllers held": c.first(c.controllers(state("paused"))),
@@ -85,7 +86,7 @@ func (c completer) addToFlags(cmd *cobra.Command) {
 		"name":       c.planes(nil),
 		"from":       listSnapshots,
 		"namespace":  c.namespaces,
-		"controller": c.controllers(func(control.Controller) bool { return true }),
+		"controller": c.actors,
 		"resource":   c.resources,
 		"ui":         fixed("auto", "plain", "json", "none"),
 		"theme":      fixed(live.Themes...),
@@ -180,6 +181,12 @@ func (c completer) controllers(keep func(control.Controller) bool) lister {
 		}
 		return names
 	}
+}
+
+// actors lists the controllers and the clients.
+func (c completer) actors(ctx context.Context) []string {
+	all := c.controllers(func(control.Controller) bool { return true })
+	return append(all(ctx), c.clients(nil)(ctx)...)
 }
 
 func clientIs(state string) func(observe.Client) bool {

@@ -38,7 +38,7 @@ func newStepCommand(t *target, a actors) *cobra.Command {
 	s := &stepCommand{target: t, actors: a, output: newObjectOutput()}
 	cmd := &cobra.Command{
 		Use:   "step NAME [N]",
-		Short: "Release the next held writes of a paused " + a.noun + " one by one, and show what each changes",
+		Short: "Release the next held writes of a paused " + a.noun + " and show what each changes",
 		Long: fmt.Sprintf(`Release the next N held writes of a paused %s, 1 by default. Each write is
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of

@@ -28,21 +28,28 @@ type logsCommand struct {
 func newLogsCommand(t *target) *cobra.Command {
 	l := &logsCommand{target: t}
 	cmd := &cobra.Command{
-		Use:     "logs",
+		Use:     "logs [NAME]",
 		Aliases: []string{"log"},
 		Short:   "Print the log of a control plane, running or stopped",
 		Long: `Print the log of all components of a control plane, running or stopped. Of one that
 was started with "up --detach", also print what it has written to its standard error,
-as after a crash. With --follow, continue until the control plane ends or Ctrl-C.`,
+as after a crash. With --follow, continue until the control plane ends or Ctrl-C.
+Without a name, print that of the default control plane or, if that is not running, of
+the only one that is.`,
 		Example: `  ctrlplane logs
   ctrlplane logs -f --tail 20
-  ctrlplane --name demo logs`,
-		Args: rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  ctrlplane logs demo`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage.Errorf("logs takes one name, got %q", args)
+			}
+			return checkPlaneArgs("logs", t, false, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if l.tail < -1 {
 				return usage.Errorf("--tail %d: not a number of lines: use 0 or more, or -1 for all", l.tail)
 			}
-			return l.run(cmd.Context(), cmd.OutOrStdout())
+			return l.run(cmd.Context(), cmd.OutOrStdout(), args)
 		},
 	}
 	cmd.Flags().BoolVarP(&l.follow, "follow", "f", false, "continue with new lines until the control plane ends")
@@ -50,8 +57,8 @@ as after a crash. With --follow, continue until the control plane ends or Ctrl-C
 	return cmd
 }
 
-func (l *logsCommand) run(ctx context.Context, out io.Writer) error {
-	p, err := l.target.planeOfLog()
+func (l *logsCommand) run(ctx context.Context, out io.Writer, names []string) error {
+	p, err := l.target.planeOfLog(names)
 	if err != nil {
 		return err
 	}
@@ -71,7 +78,14 @@ func (l *logsCommand) run(ctx context.Context, out io.Writer) error {
 
 // planeOfLog is the selected control plane, running or not. If none is named and the default
 // one is not running, it is the only one that is running, as for other verbs.
-func (t *target) planeOfLog() (plane, error) {
+func (t *target) planeOfLog(names []string) (plane, error) {
+	if len(names) > 0 {
+		list, err := t.findPlanes(names)
+		if err != nil {
+			return plane{}, err
+		}
+		return list[0], nil
+	}
 	p, err := t.findPlane()
 	if t.named() || os.Getenv(dataDirEnv) != "" || err == nil && p.isUp() {
 		return p, err

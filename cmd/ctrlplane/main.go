@@ -35,7 +35,7 @@ func run(ctx context.Context, release func(), args []string) int {
 	root.SetArgs(args)
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
-	err := root.ExecuteContext(ctx)
+	err := asFlagError(root, root.ExecuteContext(ctx))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}

@@ -140,6 +140,9 @@ func (s *recordedSource) resolve(kind, namespace, name string) (observe.Object, 
 	return resolveObject(restmapper.NewDiscoveryRESTMapper(groups), kind, namespace, name)
 }
 
+// describeNow knows nothing: a recording has no objects.
+func (s *recordedSource) describeNow(context.Context, observe.Object) string { return "" }
+
 func (s *recordedSource) unknownKind(kind string) error {
 	hint := "check how it is written"
 	if len(s.recording.Resources) == 0 {

@@ -61,6 +61,7 @@ watch what they do.`,
 	addGroup(root, "state", "Save and restore its state:", newSnapshotCommand(t), newResetCommand(t))
 	addGroup(root, "learn", "Learn:", newExplainCommand(t), newLearnCommand(t))
 	addGroup(root, "other", "Other:", newVersionCommand())
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(newChildCommand(t), newManCommand())
@@ -143,10 +144,10 @@ const completionHelp = `Print a script that completes verbs, flags, and the name
 controllers, nodes, snapshots, lessons, kinds and objects. To complete them, put one
 line where your shell reads it when it starts:
 
-  bash         source <(ctrlplane completion bash)                                 ~/.bashrc
-  zsh          autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)  ~/.zshrc
-  fish         ctrlplane completion fish | source                                  ~/.config/fish/config.fish
-  PowerShell   ctrlplane completion powershell | Out-String | Invoke-Expression    $PROFILE
+  ~/.bashrc                    source <(ctrlplane completion bash)
+  ~/.zshrc                     autoload -Uz compinit; compinit; source <(ctrlplane completion zsh)
+  ~/.config/fish/config.fish   ctrlplane completion fish | source
+  $PROFILE (PowerShell)        ctrlplane completion powershell | Out-String | Invoke-Expression
 
 In bash it needs the package bash-completion.`
 
@@ -211,6 +212,21 @@ func wrapFlagError(cmd *cobra.Command, err error) error {
 		return usage.Errorf("--%s: %w", outputFlagName, format)
 	}
 	return usage.Errorf(`%w: see "%s --help"`, err, cmd.CommandPath())
+}
+
+// asFlagError wraps the error of a flag before the verb: cobra does so for the others only.
+func asFlagError(root *cobra.Command, err error) error {
+	if _, ok := errors.AsType[usage.Error](err); ok {
+		return err
+	}
+	_, unknown := errors.AsType[*pflag.NotExistError](err)
+	_, incomplete := errors.AsType[*pflag.ValueRequiredError](err)
+	_, invalid := errors.AsType[*pflag.InvalidValueError](err)
+	_, malformed := errors.AsType[*pflag.InvalidSyntaxError](err)
+	if unknown || incomplete || invalid || malformed {
+		return wrapFlagError(root, err)
+	}
+	return err
 }
 
 // exitError is an error of a verb that documents its own exit codes. A nil error

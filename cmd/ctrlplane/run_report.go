@@ -173,6 +173,7 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 	if r.state != nil {
 		bad, of := r.state.NotHealthy()
 		switch {
+		case len(bad) > 0 && healthAssertions(o.Assertions) > 0: // the failed assertion says it
 		case len(bad) > 0:
 			facts = append(facts, notHealthy(len(bad), of))
 		case r.state.Incomplete() == nil:

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/cliargs"
-	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
@@ -80,7 +80,7 @@ what led to an object. With --from, both read a recording.`,
 	f := cmd.Flags()
 	f.BoolVarP(&follow, "follow", "f", false, "continue until interrupted; only with -o text or json, one line per entry")
 	f.DurationVar(&since, "since", 0, "only show what happened within this time, such as 5m")
-	f.StringVar(&o.options.Controller, "controller", "", "only show what leads to an action of this controller")
+	f.StringVar(&o.options.Controller, "controller", "", "only show what leads to an action of this controller or client")
 	f.IntVar(&o.options.Depth, "depth", 0, "maximum number of consecutive writes; 0 means no limit")
 	f.BoolVar(&o.options.All, "all", false, "also show events, leases, and syncs without changes")
 	return cmd
@@ -165,6 +165,9 @@ type explainable interface {
 	resolve(kind, namespace, name string) (observe.Object, error)
 	// unknownKind says what to do about a kind that is neither served nor in the records.
 	unknownKind(kind string) error
+	// describeNow says what is wrong with an object at present; "" if nothing is or if that is not
+	// known.
+	describeNow(ctx context.Context, about observe.Object) string
 	// explainMissing says more about an object without records, if more is known.
 	explainMissing(ctx context.Context, about observe.Object, err error) error
 }
@@ -203,6 +206,35 @@ func (s liveSource) unknownKind(kind string) error {
 	return unknownKindError(s.target, kind)
 }
 
+func (s liveSource) describeNow(ctx context.Context, about observe.Object) string {
+	waiter, err := health.New(s.cfg)
+	if err != nil {
+		return ""
+	}
+	return describeNow(ctx, waiter, about)
+}
+
+// describeNow returns what is wrong with an object; empty if nothing is, or that is not known.
+func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) string {
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	kind := about.Resource
+	if about.Group != "" {
+		kind += "." + about.Group
+	}
+	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
+	switch {
+	case err != nil, now.Status == health.Current, now.Status == health.NotFound:
+		return "" // the records, which say what they can, come from the same server
+	case now.Status == health.Terminating:
+		return "It is " + strings.TrimSuffix(now.Message, ".") + "."
+	}
+	return "It is not ready: " + strings.TrimSuffix(now.Message, ".") + "."
+}
+
+// examineTimeout bounds the search for what is wrong with an object.
+const examineTimeout = 3 * time.Second
+
 // explainMissing says whether an object without records exists.
 func (s liveSource) explainMissing(ctx context.Context, about observe.Object, err error) error {
 	inspector, inspectErr := inspect.New(s.cfg)
@@ -227,28 +259,19 @@ func explainNoRecords(ctx context.Context, src explainable, about observe.Object
 	return src.explainMissing(ctx, about, err)
 }
 
-// resolveController replaces an alias by the controller's name.
+// resolveController replaces what the user calls a controller or a client by its name.
 func (o *traceCommand) resolveController(ctx context.Context, src observe.Source) error {
 	if o.options.Controller == "" {
 		return nil
 	}
-	o.options.Controller = explain.ExpandShortName(o.options.Controller)
 	now, err := src.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	var known []string
-	for _, c := range now.Controllers {
-		for _, name := range append([]string{c.Name}, c.Aliases...) {
-			if name == o.options.Controller {
-				o.options.Controller = c.Name
-				return nil
-			}
-			known = append(known, name)
-		}
+	if o.options.Controller, err = trace.FindActor(now, explain.ExpandShortName(o.options.Controller)); err != nil {
+		return usage.Errorf("--controller: %w", err)
 	}
-	hint := suggest.Hint(o.options.Controller, known, fmt.Sprintf("%q lists them", o.target.commandLine("controllers")))
-	return usage.Errorf("--controller: unknown controller %q: %s", o.options.Controller, hint)
+	return nil
 }
 
 // resolveObject finds the resource of a kind in the way that kubectl does.

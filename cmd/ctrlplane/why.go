@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
@@ -19,7 +23,8 @@ func newWhyCommand(t *target) *cobra.Command {
 it, the sync that made the call, the event that queued the key, the call that
 caused the event, and so on, back to the first cause. For an object that is older
 than the records, show what led to its last change. Causes that are likely, but not
-certain, are marked. With --from, a recording explains it, without its control plane.`,
+certain, are marked. Of an object that is not healthy it also says why, as "ctrlplane wait"
+does. With --from, a recording explains it, without its control plane.`,
 		Example: `  ctrlplane why pod/web-7d4b9c6f5-x2x9k
   ctrlplane why pod web-7d4b9c6f5-x2x9k --deleted
   ctrlplane why deployment/web -n shop --changed -o mermaid
@@ -47,12 +52,22 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.options.Now = src.describeNow(cmd.Context(), about)
 	o.options.WhyDeleted, o.options.WhyChanged = o.whyCommand(args, "--deleted"), o.whyCommand(args, "--changed")
 	chain, err := trace.Why(page.Records, about, o.options)
 	if err != nil {
-		return explainNoRecords(cmd.Context(), src, about, err)
+		return errors.Join(o.writeNow(cmd.OutOrStdout()), explainNoRecords(cmd.Context(), src, about, err))
 	}
 	return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
+}
+
+// writeNow writes what is wrong with an object that has no records.
+func (o *traceCommand) writeNow(out io.Writer) error {
+	if o.options.Now == "" || o.format() != trace.Text {
+		return nil
+	}
+	_, err := fmt.Fprintln(out, strings.Join(words.Wrap(words.OneLine(o.options.Now), traceStyle().Width), "\n"))
+	return err
 }
 
 // whyCommand returns the command that explains the change that a flag names of the object that
