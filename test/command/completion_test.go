@@ -64,6 +64,7 @@ func TestCompletion(t *testing.T) {
 		{"trace -n kube-system cm/first _", ""},
 		{"trace -n kube-s", "kube-system"},
 		{"trace --controller replicas", "replicaset-controller"},
+		{"trace --controller kubec", "kubectl"},
 		{"wait serv", "services serviceaccounts…"},
 		{"kubectl get configm", "configmaps"},
 		{"kubectl -n kube-system get configmaps fi", "first"},

@@ -109,6 +109,11 @@ func TestDetached(t *testing.T) {
 	u.requireOnly(t, "demo", "stopped")
 	stdout, _ = u.mustRun(t, "down", "demo")
 	requireText(t, stdout, "demo was not running")
+	stdout, _ = u.mustRun(t, "logs", "demo", "--tail", "30")
+	requireText(t, stdout, "closed etcd server")
+	program.RequireFailure(t, u.command(t, "logs", "dmo"), 2, `control plane "dmo" does not exist: did you mean "demo"?`)
+	program.RequireFailure(t, u.command(t, "logs", "demo", "other"), 2, "logs takes one name")
+	program.RequireFailure(t, u.command(t, "--name", "demo", "logs", "demo"), 2, "logs: names exclude --name and --data-dir")
 
 	removeDefault := u.addStopped(t, p.DataDir, "default")
 	stdout, _ = u.mustRun(t, "logs")

@@ -24,6 +24,8 @@ func TestUsageErrors(t *testing.T) {
 		{"create cluster", `did you mean "up"?`},
 		{"get pods", `did you mean "kubectl get"?`},
 		{"up --no-such-flag", "unknown flag"},
+		{"--nmae x status", `unknown flag: --nmae: see "ctrlplane --help"`},
+		{"--name", "flag needs an argument"},
 		{"up extra", "takes no arguments"},
 		{"up --ephemeral --controllers=*,-deploymnt", `unknown controller "deploymnt": did you mean "deployment"?`},
 		{"up --ephemeral --feature-gates=NoSuchGate=true", "NoSuchGate"},

@@ -48,8 +48,18 @@ func TestRestartKeepsCluster(t *testing.T) {
 	first := program.Up(t, dir)
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1, "is already running at https://")
 	before := loadKubeconfig(t, dir)
+	gated := filepath.Join(t.TempDir(), "gated.yaml")
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: example.com/later}], containers: [{name: c, image: nginx}]}}`
+	if err := os.WriteFile(gated, []byte(pod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.MustRun(t, dir, "kubectl", "create", "-f", gated)
 	first.Stop(t, syscall.SIGTERM)
 	program.Up(t, dir)
+	why, missing, code := program.Run(t, program.Command(t, "why", "pod/gated", "--data-dir", dir))
+	if code != 1 || !strings.HasPrefix(why, "It is not ready: ") || !strings.Contains(missing, "since the last start") {
+		t.Errorf("why of a Pod without records: exit code %d, %q, %q", code, why, missing)
+	}
 	after := loadKubeconfig(t, dir)
 	if before.Host != after.Host || string(before.CAData) != string(after.CAData) {
 		t.Errorf("the URL changed from %s to %s, or the CA changed", before.Host, after.Host)

@@ -105,21 +105,31 @@ func documentedFormats(t *testing.T) map[string][]string {
 // verbsWithOutput returns the verbs whose man page has --output.
 func (u user) verbsWithOutput(t *testing.T) (verbs []string) {
 	t.Helper()
+	for verb, page := range u.manPages(t) {
+		if strings.Contains(page, `\fB--output\fP`) {
+			verbs = append(verbs, verb)
+		}
+	}
+	return verbs
+}
+
+// manPages returns the man pages of all verbs.
+func (u user) manPages(t *testing.T) map[string]string {
+	t.Helper()
 	dir := t.TempDir()
 	u.mustRun(t, "man", dir)
 	pages, err := filepath.Glob(filepath.Join(dir, "ctrlplane-*.1"))
 	if err != nil || len(pages) < 40 {
 		t.Fatalf("%d man pages, %v", len(pages), err)
 	}
+	byVerb := map[string]string{}
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), `\fB--output\fP`) {
-			verb := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "ctrlplane-"), ".1")
-			verbs = append(verbs, strings.ReplaceAll(verb, "-", " "))
-		}
+		verb := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "ctrlplane-"), ".1")
+		byVerb[strings.ReplaceAll(verb, "-", " ")] = string(text)
 	}
-	return verbs
+	return byVerb
 }

@@ -50,6 +50,9 @@ func TestRunHealthy(t *testing.T) {
 		if healthy {
 			requireLastLine(t, stderr, "--healthy: 1 of 4 objects is not healthy")
 		}
+		if n := strings.Count(stderr, "1 of 4 objects is not healthy"); n != 1 {
+			t.Errorf("stderr says it %d times: %s", n, stderr)
+		}
 		for name, texts := range map[string][]string{
 			"output.log":  {"done\n", "oh\n"},
 			"report.html": {"--max-conflicts job=0", "holds", "what led to its last change", "Why Deployment shop/big was changed", "command output"},

@@ -27,7 +27,7 @@ version=$(%[1]s kubectl get --raw /version | sed -n 's/.*emulationMinor": "\([0-
 %[1]s kubectl create deployment web --image=nginx --replicas=2 >/dev/null
 %[1]s wait deployment/web >/dev/null
 podgroups=$(%[1]s kubectl api-versions | grep -c '^scheduling.k8s.io/' || true)
-echo "1.$version scheduling=$podgroups $(%[1]s status | head -n 1)"
+echo "1.$version scheduling=$podgroups $(%[1]s status | tr "\n" " ")"
 [ $version != 36 ] || exit 3
 `, ctrlplane)
 	cmd := newRunCommand(t, "--kubernetes", "v1.34,1.35,1.36,1.37", "--jobs", "2", "--settle", "--report", reports, "--", "sh", "-c", script)

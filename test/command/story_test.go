@@ -22,15 +22,15 @@ func TestStory(t *testing.T) {
 	p := program.Up(t, t.TempDir())
 	client := p.Client(t)
 	output := func(args ...string) string { t.Helper(); return program.MustRun(t, p.Dir, args...) }
-	p.Await(t, "ready for Pods", func() bool { // otherwise the news of the node is why a Pod is bound
-		list, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
-		return err == nil && len(list.Items) == 1 && len(list.Items[0].Spec.Taints) == 0 && len(list.Items[0].Status.Conditions) > 0
-	})
+	nodes, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(nodes.Items) != 1 || len(nodes.Items[0].Spec.Taints) > 0 { // or the news of the node is why a Pod is bound
+		t.Fatalf("a control plane that is ready has nodes that take no Pods: %v, %v", nodes, err)
+	}
 	pods := client.CoreV1().Pods("default")
 	labels := map[string]string{"app": "web"}
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
 	replicas := int32(1)
-	_, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
+	_, err = client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: template},
 	}, metav1.CreateOptions{})
@@ -67,6 +67,9 @@ func TestStory(t *testing.T) {
 		if got := strings.Join(who[:min(4, len(who))], " "); got != "simulated-kubelet kube-scheduler replicaset-controller deployment-controller" {
 			t.Errorf("the writes were made by %s", got)
 		}
+		if text := strings.Join(strings.Fields(output("trace", "deployment/web", "--controller", "kube-scheduler")), " "); !strings.Contains(text, "bound Pod "+web+" to node-1 ") {
+			t.Errorf("the node of the Pod is missing:\n%s", text)
+		}
 	})
 
 	t.Run("a Pod that fits no node", func(t *testing.T) {
@@ -85,6 +88,12 @@ func TestStory(t *testing.T) {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
+		if why := strings.Join(strings.Fields(output("why", "pod/big")), " "); !strings.Contains(why, "It is not ready: unschedulable: 0/1 nodes are available: 1 Insufficient cpu.") {
+			t.Errorf("why it is not ready is missing:\n%s", why)
+		}
+		if why := output("why", "pod/"+web); strings.Contains(why, "not ready") {
+			t.Errorf("a Pod that runs:\n%s", why)
+		}
 	})
 
 	t.Run("what the scheduler and the kubelet do", func(t *testing.T) {
@@ -102,6 +111,35 @@ func TestStory(t *testing.T) {
 			if q.Controller == "kube-scheduler" && (q.Name == "active" && (q.Adds < 2 || q.Done < 2) || q.Name == "unschedulable" && (q.Adds < 1 || q.Depth != 1)) {
 				t.Errorf("queue %s of the scheduler: %d adds, %d done, depth %d", q.Name, q.Adds, q.Done, q.Depth)
 			}
+		}
+	})
+
+	t.Run("a controller that was stopped", func(t *testing.T) {
+		output("controllers", "stop", "replicaset")
+		_, err := client.AppsV1().Deployments("default").Create(t.Context(), &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Name: "late"},
+			Spec:       appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "late"}}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "late"}}, Spec: template.Spec}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Await(t, "creating the ReplicaSet", func() bool {
+			list, err := client.AppsV1().ReplicaSets("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=late"})
+			return err == nil && len(list.Items) == 1
+		})
+		output("controllers", "start", "replicaset")
+		var late string
+		p.Await(t, "creating the Pod", func() bool {
+			list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "app=late"})
+			if err != nil || len(list.Items) != 1 {
+				return false
+			}
+			late = list.Items[0].Name
+			return true
+		})
+		why := strings.Join(strings.Fields(output("why", "pod/"+late)), " ")
+		if !strings.Contains(why, "when it started. It began when ") || !strings.Contains(why, " created Deployment late.") {
+			t.Errorf("the story begins with the start of the controller:\n%s", why)
 		}
 	})
 

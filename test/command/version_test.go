@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -30,6 +31,25 @@ func TestHelpHasOnlyOwnFlags(t *testing.T) {
 		}
 	}
 	program.RequireFailure(t, program.Command(t, "status", "--version"), 2, "unknown flag: --version")
+}
+
+// TestHelpFits checks that no line of any help is longer than 100 columns. That of kubectl is
+// upstream's.
+func TestHelpFits(t *testing.T) {
+	for verb := range newUser(t).manPages(t) {
+		if verb == "kubectl" {
+			continue
+		}
+		help, _, code := program.Run(t, program.Command(t, append(strings.Fields(verb), "--help")...))
+		if code != 0 {
+			t.Errorf("%s --help: exit code %d", verb, code)
+		}
+		for line := range strings.Lines(help) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 100 {
+				t.Errorf("%s --help: %d columns: %s", verb, n, line)
+			}
+		}
+	}
 }
 
 // TestHelpGroups checks that the verbs are grouped, and that old names work but are not

@@ -49,7 +49,7 @@ var setup = map[string]string{
 	"interventions.md": createWeb,
 	"pods.md":          "kubectl run web --image=nginx >/dev/null\n",
 	"snapshots.md":     writeGolden,
-	"tracing.md":       createWeb + "kubectl create deployment shop --image=nginx >/dev/null\n",
+	"tracing.md":       createWeb + "kubectl create deployment shop --image=nginx >/dev/null\n" + `kubectl run big --image=nginx --overrides '{"spec":{"nodeSelector":{"disk":"ssd"}}}' >/dev/null` + "\n",
 	"operators.md":     "kubectl create deployment shop --image=nginx >/dev/null\n",
 }
 

@@ -41,14 +41,24 @@ func commandParts() []commandPart {
 			{"sleepers/ready", "– all of them Ready", "s"},
 			{"sleepers/rss", "– RSS then", "MiB"},
 		}, "a Pod of `sleep infinity` costs at most 4 KiB more than a Pod without a command"},
-		{"busy", []string{"sh", "-c", "while :; do :; done"}, measureBesideLoop, []workloadRow{
-			{"busy/p50", "GET of an object beside one Pod, median", "ms"},
-			{"busy/p99", "– 99th percentile", "ms"},
-			{"busy/ready", "100 Deployments with 10 replicas beside it: all Pods Ready", "s"},
-			{"busy/settled", "– statuses say so", "s"},
-			{"busy/cpu", "– CPU until then", "s"},
-		}, "a busy loop in a Pod does not slow the control plane measurably"},
+		besideLoops("busy", 1),
+		besideLoops("busy10", 10),
+		besideLoops("busy100", 100),
 	}
+}
+
+// besideLoops is the part that measures beside n Pods.
+func besideLoops(name string, n int) commandPart {
+	measure := func(ctx context.Context, m *measurement, a *apiClient, command []string) error {
+		return measureBesideLoops(ctx, m, a, n, command)
+	}
+	return commandPart{name, []string{"sh", "-c", "while :; do :; done"}, measure, []workloadRow{
+		{name + "/p50", fmt.Sprintf("GET of an object beside %d Pods, median", n), "ms"},
+		{name + "/p99", "– 99th percentile", "ms"},
+		{name + "/ready", "100 Deployments with 10 replicas beside them: all Pods Ready", "s"},
+		{name + "/settled", "– statuses say so", "s"},
+		{name + "/cpu", "– CPU until then", "s"},
+	}, fmt.Sprintf("%d Pods with a busy loop do not slow the control plane measurably", n)}
 }
 
 // isCommands reports whether -only selects commands.
@@ -62,7 +72,7 @@ func (o options) commandParts() ([]commandPart, error) {
 	for _, name := range selected {
 		i := slices.IndexFunc(all, func(p commandPart) bool { return p.name == name })
 		if i < 0 {
-			return nil, usagef("-only: unknown part %q of commands: choose from jobs,sleepers,busy", name)
+			return nil, usagef("-only: unknown part %q of commands: choose from jobs,sleepers,busy,busy10,busy100", name)
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCommandParts(t *testing.T) {
-	for only, want := range map[string]string{"commands": "jobs,sleepers,busy", "commands,busy,jobs": "busy,jobs"} {
+	for only, want := range map[string]string{"commands": "jobs,sleepers,busy,busy10,busy100", "commands,busy,jobs": "busy,jobs"} {
 		o := options{only: only}
 		if err := o.parseOnly(); err != nil {
 			t.Fatal(err)

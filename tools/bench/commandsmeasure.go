@@ -162,8 +162,8 @@ func sumMetrics(text []byte, names ...string) (sum float64, err error) {
 // The requests whose latency is measured: one after the other, at a fixed rate.
 const latencyRequests, latencyInterval = 500, 10 * time.Millisecond
 
-// measureBesideLoop measures the latency of requests and a burst beside a Pod.
-func measureBesideLoop(ctx context.Context, m *measurement, a *apiClient, command []string) error {
+// measureBesideLoops measures the latency of requests and a burst beside n Pods.
+func measureBesideLoops(ctx context.Context, m *measurement, a *apiClient, n int, command []string) error {
 	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func measureBesideLoop(ctx context.Context, m *measurement, a *apiClient, comman
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return err
 	}
-	if _, err := createPods(ctx, core.Pods(ns), 1, command); err != nil {
+	if _, err := createPods(ctx, core.Pods(ns), n, command); err != nil {
 		return err
 	}
 	if err := sleepContext(ctx, m.idle/2); err != nil { // a command may use more of the CPU at first

@@ -63,6 +63,29 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	p.await(`document.querySelector(".node.client").classList.contains("failing")`)
 }
 
+// TestWebPageConflictsAreNoErrors checks the colours of the list: a conflict is amber, as in the
+// terminal.
+func TestWebPageConflictsAreNoErrors(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	web := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+	p.class.change(func() {
+		p.class.append(&observe.Called{Controller: "deployment-controller", Verb: "update", Object: web, Status: 409, Conflict: true, Error: "the object has been modified"},
+			&observe.Called{Controller: "deployment-controller", Verb: "update", Object: web, Status: 403, Error: "no permission"},
+			&observe.Logged{Controller: "ctrlplane", Message: "speed: ½×, was 1×"})
+	})
+	p.await(`document.querySelector("#lines .conflict")?.innerText.includes("conflict: another one has written it")`)
+	p.await(`document.querySelector("#lines .bad")?.innerText.includes("no permission")`)
+	p.await(`document.querySelector("#lines .state")?.innerText.includes("speed: ½×")`)
+	border := func(class string) string {
+		return evaluate[string](p.browser, `getComputedStyle(document.querySelector("#lines .`+class+` button")).borderLeftColor`)
+	}
+	if border("conflict") == border("bad") {
+		t.Error("a conflict has the colour of an error")
+	}
+}
+
 // TestWebPageNamesAreReadable checks that no name in the diagram is covered or cut, also
 // with what is marked on controllers.
 func TestWebPageNamesAreReadable(t *testing.T) {

@@ -247,7 +247,7 @@ func TestLearnSaysWhatFailedToAStudent(t *testing.T) {
 	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", file)
 	v.awaitText(t, `This part of the lesson did not work: "test -e done" failed with exit code 1.`)
 	v.pressKeys(t, "touch done"+keyEnter)
-	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `type "skip" to go on without it.`) == 2 })
+	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `"skip" goes on without it.`) == 2 })
 	v.pressKeys(t, keyEnter)
 	v.awaitText(t, "ConfigMap lesson-mine/none: no such")
 	v.awaitTextGone(t, "line 1") // of the file

@@ -26,7 +26,7 @@ type campaign struct {
 // tally is what is known of a kind.
 type tally struct {
 	kind
-	do       func(*round) error
+	trial
 	missing  string // why it is not run
 	begun    int
 	tried    int
@@ -47,7 +47,7 @@ func newCampaign(o options, progress io.Writer) (*campaign, error) {
 	}
 	c := &campaign{options: o, progress: progress}
 	for _, k := range kinds {
-		t := &tally{kind: k, do: k.new()}
+		t := &tally{kind: k, trial: k.new()}
 		if k.missing != nil {
 			t.missing = k.missing(o)
 		}

@@ -55,6 +55,15 @@ func (r *round) startCluster(n int) ([]*member, error) {
 	return members, nil
 }
 
+// endpoints returns the value of a flag that names the members.
+func endpoints(members []*member) string {
+	var urls []string
+	for _, m := range members {
+		urls = append(urls, m.client)
+	}
+	return strings.Join(urls, ",")
+}
+
 // startMember starts a member for the first time, or again.
 func (r *round) startMember(m *member) (err error) {
 	m.process, err = r.start(r.command(r.etcd, "--name", m.name, "--data-dir", r.join("etcd-"+m.name), "--listen-client-urls", m.client, "--advertise-client-urls", m.client,
@@ -83,11 +92,7 @@ func loseMember(r *round) error {
 	if err != nil {
 		return err
 	}
-	var endpoints []string
-	for _, m := range members {
-		endpoints = append(endpoints, m.client)
-	}
-	args := bare("--etcd-endpoints", strings.Join(endpoints, ","))
+	args := bare("--etcd-endpoints", endpoints(members))
 	dir, l := r.join("data"), r.newLedger(4)
 	c, err := r.up(dir, args...)
 	if err != nil {

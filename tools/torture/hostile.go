@@ -20,7 +20,7 @@ import (
 
 // hostileTexts do harm to a terminal, a page or a CI log that shows them as they are.
 var hostileTexts = []string{
-	"\x1b]0;torture\x07", "\x1b[2J", "\u009b31m", "\x08\x08\x7f", "\u202etorture", "\u2066x", "\r\n::error::torture\n", "\n##[error]torture\n",
+	"\x1b]0;torture\x07", "\x1b[2J", "\u009b31m", "\x08\x08\x7f", "\u202etorture", "\u2066x", "\r\n::error::torture\n", "\n##[error]torture\n", "torture##vso[task.complete]",
 	`<script>torture()</script>`, `"><img src=x onerror=torture()>`, "\x00", "```\n# torture", "${torture}", "</script><b>torture",
 }
 
@@ -37,12 +37,14 @@ func hostileText(r *round) error {
 	for range 6 {
 		all.WriteString(hostileTexts[r.rand.IntN(len(hostileTexts))] + " ")
 	}
-	if err := r.plantText(c, strings.ReplaceAll(all.String(), "\x00", "")); err != nil {
+	text := strings.ReplaceAll(all.String(), "\x00", "")
+	if err := errors.Join(r.plantText(c, text), r.plantTrial(c, text), r.visitAs(c, text)); err != nil {
 		return err
 	}
 	for _, args := range [][]string{
 		{"status", "-o", "wide"}, {"trace", "deployment/web"}, {"why", "pod/web"}, {"trace", "pod/web"}, {"controllers", "-o", "wide"},
-		{"snapshot", "diff", "none"}, {"wait", "pod/web", "--timeout", "1s"}, {"top", "--ui", "plain"},
+		{"trace", "trial/trial"}, {"why", "trial/trial"}, {"trace", "trial/trial", "-o", "mermaid"}, {"clients", "-o", "wide"}, {"logs"},
+		{"snapshot", "diff", "none"}, {"wait", "pod/web", "--timeout", "1s"}, {"wait", "trial/trial", "--timeout", "1s"}, {"top", "--ui", "plain"},
 	} {
 		if err := r.checkVerbIsClean(c, args); err != nil {
 			return err
@@ -54,7 +56,7 @@ func hostileText(r *round) error {
 	if err := c.stop(); err != nil {
 		return err
 	}
-	return r.checkReportIsClean(all.String())
+	return r.checkReportIsClean(text)
 }
 
 // plantText creates a Pod, a Deployment and Events that contain a text.
@@ -132,7 +134,7 @@ func checkClean(text string) error {
 		}
 	}
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "::error") || strings.HasPrefix(line, "##[error]") {
+		if strings.HasPrefix(line, "::error") || strings.Contains(line, "##[") || strings.Contains(line, "##vso[") {
 			return fmt.Errorf("prints the workflow command %q", line)
 		}
 	}
@@ -186,18 +188,15 @@ func (r *round) checkViewIsClean(c *controlPlane) error {
 	return nil
 }
 
-// checkReportIsClean reads every file of a report about a run whose objects contain the
-// text.
+// checkReportIsClean reads the summaries and pages of a run whose objects contain the text.
 func (r *round) checkReportIsClean(text string) error {
-	manifest := r.join("hostile.yaml")
-	content := webManifest + fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: default, annotations: {torture: %q}}\n", clean(text))
-	if err := os.WriteFile(manifest, []byte(content), 0o600); err != nil {
+	script, err := r.writeTrial(text)
+	if err != nil {
 		return err
 	}
 	report, summary := r.join("report"), r.join("summary.md")
-	cmd := r.command(r.ctrlplane, "run", "-f", manifest, "--report", report, "--", "sh", "-c",
-		`"$0" kubectl create event x 2>/dev/null; "$0" kubectl get pods -A`, r.ctrlplane)
-	cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
+	cmd := r.command(r.ctrlplane, "run", "-f", r.join("web.yaml"), "--report", report, "--", "sh", "-c", script, r.ctrlplane)
+	cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary, "GITLAB_CI=true")
 	p, err := r.start(cmd, "")
 	if err != nil {
 		return err
@@ -207,6 +206,9 @@ func (r *round) checkReportIsClean(text string) error {
 	}
 	if code := p.ProcessState.ExitCode(); code != 0 {
 		return fmt.Errorf("run --report ended with %d: %s", code, lastLine(p.output.String()))
+	}
+	if err := checkSummaries(p.output.String(), summary); err != nil {
+		return fmt.Errorf("run --report: %w", err)
 	}
 	return filepath.WalkDir(report, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".html" {
@@ -223,14 +225,4 @@ func (r *round) checkReportIsClean(text string) error {
 		}
 		return nil
 	})
-}
-
-// clean replaces what YAML cannot hold.
-func clean(text string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) && c != '\n' && c != '\x1b' && c != '\x07' {
-			return -1
-		}
-		return c
-	}, text)
 }

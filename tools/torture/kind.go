@@ -15,12 +15,24 @@ type kind struct {
 	// missing returns what this machine lacks for it; "" = nothing.
 	missing func(options) string
 	// new returns its round function, with the state that its rounds share.
-	new func() func(*round) error
+	new func() trial
+}
+
+// trial is what a campaign does for a kind.
+type trial struct {
+	do func(*round) error
+	// progress says how far the rounds have come; nil = they have no end.
+	progress func() string
 }
 
 // stateless returns a kind whose rounds share nothing.
 func stateless(name string, share int, do func(*round) error) kind {
-	return kind{name: name, share: share, new: func() func(*round) error { return do }}
+	return needing(nil, name, share, do)
+}
+
+// needing returns a stateless kind that a machine may lack something for.
+func needing(missing func(options) string, name string, share int, do func(*round) error) kind {
+	return kind{name, share, missing, func() trial { return trial{do: do} }}
 }
 
 func allKinds() []kind {
@@ -37,18 +49,18 @@ func allKinds() []kind {
 		sweepKind("sweep a restore", sweepRestore),
 		sweepKind("sweep a save", sweepSave),
 		sweepKind("sweep a reset", sweepReset),
-		{"full disk", 1, missingMount, func() func(*round) error { return fillDisk }},
+		needing(missingMount, "full disk", 1, fillDisk),
 		stateless("file size limit", 1, limitFileSize),
-		{"slow disk", 1, missingStrace, func() func(*round) error { return slowDisk }},
-		{"read-only folder", 1, missingMount, func() func(*round) error { return readOnlyFolder }},
+		needing(missingStrace, "slow disk", 1, slowDisk),
+		needing(missingMount, "read-only folder", 1, readOnlyFolder),
 		stateless("descriptor limit", 1, limitDescriptors),
 		stateless("memory limit", 1, limitMemory),
 		stateless("200 clients", 1, manyClients),
 		stateless("stuck readers", 1, stuckReaders),
 		stateless("hostile text", 1, hostileText),
-		{"clock jumps", 1, missingClock, func() func(*round) error { return jumpClock }},
-		{"lost leader", 2, missingEtcd, func() func(*round) error { return loseLeader }},
-		{"lost etcd member", 2, missingEtcd, func() func(*round) error { return loseMember }},
+		needing(missingClock, "clock jumps", 1, jumpClock),
+		needing(missingEtcd, "lost leader", 2, loseLeader),
+		needing(missingEtcd, "lost etcd member", 2, loseMember),
 	}
 }
 

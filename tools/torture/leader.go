@@ -24,13 +24,14 @@ func missingEtcd(o options) string {
 const takeover = 45 * time.Second
 
 // loseLeader stops or kills one of two control planes that share an etcd while clients of
-// the other one write. The other one must act, and what was acknowledged must be there.
+// the other one write, and in half of the rounds one of three members of that etcd. The
+// other one must act, and what was acknowledged must be there.
 func loseLeader(r *round) error {
-	members, err := r.startCluster(1)
+	members, err := r.startCluster(1 + 2*r.rand.IntN(2))
 	if err != nil {
 		return err
 	}
-	shared := bare("--etcd-endpoints", members[0].client, "--leader-elect")
+	shared := bare("--etcd-endpoints", endpoints(members), "--leader-elect")
 	first, err := r.up(r.join("a"), shared...)
 	if err != nil {
 		return err
@@ -53,6 +54,15 @@ func loseLeader(r *round) error {
 		}
 	} else {
 		r.kill9(first.process)
+	}
+	if len(members) > 1 {
+		r.pause(2 * time.Second)
+		r.kill9(members[r.rand.IntN(len(members))].process)
+		stop()
+		if err := r.awaitEach(second, l, electionTime); err != nil {
+			return err
+		}
+		stop = l.writeUntilRefused(r.ctx, second.client)
 	}
 	err = r.awaitNamespace(second, "after")
 	stop()

@@ -67,12 +67,13 @@ func (r *round) underSmallHeap() error {
 		return err
 	}
 	stop := l.writeUntilRefused(r.ctx, c.client)
+	err = r.awaitWrites(c, l, 1)
 	r.pause(2 * time.Second)
-	stop()
-	if l.writes() == 0 {
-		return fmt.Errorf("no write was accepted")
-	}
 	r.kill9(p)
+	stop()
+	if err != nil {
+		return err
+	}
 	return r.upAndCheck(dir, l)
 }
 

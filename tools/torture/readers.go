@@ -3,10 +3,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +27,7 @@ const maxGrowth = 250 << 20
 // megabyte change. Writes must go on, and memory must not grow more than without readers:
 // etcd keeps what was written last in memory.
 func stuckReaders(r *round) error {
-	c, err := r.up(r.join("data"))
+	c, err := r.up(r.join("data"), "--web")
 	if err != nil {
 		return err
 	}
@@ -94,10 +98,55 @@ func (r *round) openStreams(c *controlPlane) error {
 	}); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"top", "--ui", "json"}, {"top", "--ui", "plain"}, {"kubectl", "get", "configmaps", "-w", "-o", "yaml"}} {
+	for _, args := range [][]string{
+		{"top", "--ui", "json"}, {"top", "--ui", "plain"}, {"logs", "-f"}, {"kubectl", "get", "configmaps", "-w", "-o", "yaml"},
+		{"kubectl", "exec", "talks", "--", "sh", "-c", "while true; do echo talks; done"},
+	} {
 		if err := r.stuckVerb(c, args...); err != nil {
 			return err
 		}
+	}
+	return r.openPage(c)
+}
+
+// pageLink matches the link of the page that up prints.
+var pageLink = regexp.MustCompile(`(http://[^#\s]+/)#(\S+)`)
+
+// openPage opens the streams of the page for a projector.
+func (r *round) openPage(c *controlPlane) error {
+	link := pageLink.FindStringSubmatch(c.output.String())
+	if link == nil {
+		return errors.New("up --web has printed no link")
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	page := &http.Client{Jar: jar}
+	if err := r.request(page, http.MethodPost, link[1]+"api/session", fmt.Sprintf(`{"token":%q}`, link[2])); err != nil {
+		return err
+	}
+	for range 3 {
+		if err := r.request(page, http.MethodGet, link[1]+"api/stream", ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request makes a request whose answer is not read.
+func (r *round) request(client *http.Client, method, url, body string) error {
+	req, err := http.NewRequestWithContext(r.ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	r.cleanup = append(r.cleanup, response.Body.Close)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s", method, url, response.Status)
 	}
 	return nil
 }

@@ -26,15 +26,7 @@ func slowDisk(r *round) error {
 		return err
 	}
 	stop := l.writeUntilRefused(r.ctx, c.client)
-	err = r.await("acknowledged writes", waitTimeout, func() error {
-		if c.ended() {
-			return fmt.Errorf("up has ended: %s", lastLine(c.output.String()))
-		}
-		if n := l.writes(); n < 20 {
-			return fmt.Errorf("%d", n)
-		}
-		return nil
-	})
+	err = r.awaitWrites(c, l, 20)
 	r.kill9(p)
 	stop()
 	if err == nil && strings.Contains(c.output.String(), "etcd ended") {
@@ -44,4 +36,17 @@ func slowDisk(r *round) error {
 		return err
 	}
 	return r.upAndCheck(dir, l)
+}
+
+// awaitWrites waits until n writes are acknowledged.
+func (r *round) awaitWrites(c *controlPlane, l *ledger, n int64) error {
+	return r.await("acknowledged writes", waitTimeout, func() error {
+		if c.ended() {
+			return fmt.Errorf("up has ended: %s", lastLine(c.output.String()))
+		}
+		if made := l.writes(); made < n {
+			return fmt.Errorf("%d", made)
+		}
+		return nil
+	})
 }

@@ -18,6 +18,7 @@ type sweep struct {
 	next int // index in sweptCalls
 	nth  int
 	over []int // for each call, its first number that an operation did not reach; 0 = not known
+	runs int   // through all calls
 }
 
 // sweptCalls are the system calls after which a store differs on disk.
@@ -40,8 +41,18 @@ func (s *sweep) take() point {
 	if s.over[s.next] > 0 && s.nth >= s.over[s.next] {
 		s.next, s.nth = (s.next+1)%len(sweptCalls), 1
 		s.over[s.next] = 0
+		if s.next == 0 {
+			s.runs++
+		}
 	}
 	return point{s.next, s.nth}
+}
+
+// progress says how many times the sweep went through all calls, and where it is.
+func (s *sweep) progress() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%d times through all calls, then up to call %d of %s", s.runs, s.nth, sweptCalls[s.next])
 }
 
 // reached notes whether an operation came to its end before the point.
@@ -55,9 +66,9 @@ func (s *sweep) reached(p point, reached bool) {
 
 // sweepKind returns a kind whose rounds kill at one system call each.
 func sweepKind(name string, do func(r *round, at point) (reached bool, err error)) kind {
-	return kind{name, 2, missingStrace, func() func(*round) error {
+	return kind{name, 2, missingStrace, func() trial {
 		var s sweep
-		return func(r *round) error {
+		return trial{progress: s.progress, do: func(r *round) error {
 			at := s.take()
 			r.logf("kill at call %d of %s", at.nth, sweptCalls[at.call])
 			reached, err := do(r, at)
@@ -66,7 +77,7 @@ func sweepKind(name string, do func(r *round, at point) (reached bool, err error
 				return fmt.Errorf("killed at call %d of %s: %w", at.nth, sweptCalls[at.call], err)
 			}
 			return nil
-		}
+		}}
 	}}
 }
 

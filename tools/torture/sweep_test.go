@@ -28,4 +28,7 @@ func TestSweepCoversEveryCall(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
+	if got, want := s.progress(), "1 times through all calls, then up to call 2 of ftruncate"; got != want {
+		t.Errorf("progress: got %q, want %q", got, want)
+	}
 }

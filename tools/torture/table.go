@@ -21,6 +21,8 @@ func formatTable(tallies []*tally) string {
 			note = "not tried: " + t.missing
 		case t.firstErr != nil:
 			note = fmt.Sprintf("%.120s", firstLine(t.firstErr.Error()))
+		case t.progress != nil:
+			note = t.progress()
 		}
 		writeTally(w, t, note)
 		sum.tried += t.tried
