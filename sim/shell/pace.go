@@ -2,6 +2,7 @@ package shell
 
 import (
 	"runtime"
+	"runtime/metrics"
 	"sync"
 	"time"
 )
@@ -24,7 +25,11 @@ func (b *bucket) take(n float64, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.last.IsZero() {
-		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
+		most := b.burst
+		if b.tokens < 0 { // of a pause: what it took longer than it should is no credit
+			most = 0
+		}
+		b.tokens = min(most, b.tokens+b.rate*now.Sub(b.last).Seconds())
 	}
 	b.last = now
 	b.tokens -= n
@@ -50,11 +55,9 @@ const (
 	// minPause is the shortest pause: each is a timer and a change of threads, which cost
 	// more than a few steps of a command.
 	minPause = 20 * time.Millisecond
-	// contendedCost multiplies the price of CPU time while other goroutines of the process
-	// wait for a processor, beyond what a command gets at once.
+	// contendedCost multiplies the price of CPU time while the control plane is busy, beyond
+	// what a command gets at once.
 	contendedCost = 10
-	// contendedAfter is how long a goroutine that yields waits for its turn if others wait.
-	contendedAfter = 50 * time.Microsecond
 )
 
 // charge takes CPU time that was used and returns how long to pause. contended is called
@@ -74,12 +77,17 @@ func (p pacer) take(used time.Duration, now time.Time) time.Duration {
 	return max(p.own.take(used.Seconds(), now), p.all.take(used.Seconds(), now))
 }
 
-// yield lets other goroutines run that are waiting for a processor, and reports whether
-// there were some.
+// yield reports whether more than half of the processors are wanted, the caller's included,
+// and lets other goroutines run then. That some wait for a processor would show too late: what
+// a loop keeps them from is running beside each other.
 func yield() bool {
-	began := time.Now()
+	wanted := []metrics.Sample{{Name: "/sched/goroutines/running:goroutines"}, {Name: "/sched/goroutines/runnable:goroutines"}}
+	metrics.Read(wanted)
+	if n := wanted[0].Value.Uint64() + wanted[1].Value.Uint64(); n <= max(1, uint64(runtime.GOMAXPROCS(0))/2) {
+		return false
+	}
 	runtime.Gosched()
-	return time.Since(began) > contendedAfter
+	return true
 }
 
 // stepsPerCheck is how many steps a process makes between two looks at the

@@ -1,13 +1,17 @@
 package shell
 
 import (
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 // busyLoops lets commands that never stop run on a machine of this test, one after the
-// other, for some time. It returns the CPU time that they got and how often they paused.
-func busyLoops(n, cores int, during time.Duration, contended bool) (used time.Duration, pauses int) {
+// other, for some time. Each pause ends late. It returns the CPU time that they got and how
+// often they paused.
+func busyLoops(n, cores int, during time.Duration, contended bool, late time.Duration) (used time.Duration, pauses int) {
 	const check = stepsPerCheck * time.Microsecond
 	all := newBucket(float64(cores)/4, 0.5)
 	own := make([]*bucket, n)
@@ -24,7 +28,7 @@ func busyLoops(n, cores int, during time.Duration, contended bool) (used time.Du
 			ran++
 			used += check
 			if d := (pacer{own[i], all}).charge(check, now, func() bool { return contended }); d > 0 {
-				due[i] = now.Add(d)
+				due[i] = now.Add(d + late)
 				pauses++
 			}
 		}
@@ -37,17 +41,18 @@ func busyLoops(n, cores int, during time.Duration, contended bool) (used time.Du
 func TestPacer(t *testing.T) {
 	const cores, during = 2, 20 * time.Second
 	for name, c := range map[string]struct {
-		loops     int
-		contended bool
-		most      time.Duration
+		loops      int
+		contended  bool
+		late, most time.Duration
 	}{
-		"one":                  {1, false, 1300 * time.Millisecond},  // 200 ms and a twentieth
-		"one, contended":       {1, true, 320 * time.Millisecond},    // 200 ms and a two hundredth
-		"three":                {3, false, 3700 * time.Millisecond},  // what each gets
-		"a hundred":            {100, false, 11 * time.Second},       // 500 ms and a quarter of 2 cores
-		"a hundred, contended": {100, true, 1700 * time.Millisecond}, // 500 ms and a fortieth
+		"one":                  {1, false, 0, 1300 * time.Millisecond}, // 200 ms and a twentieth
+		"one, contended":       {1, true, 0, 320 * time.Millisecond},   // 200 ms and a two hundredth
+		"one, contended, late": {1, true, 30 * time.Millisecond, 320 * time.Millisecond},
+		"three":                {3, false, 0, 3700 * time.Millisecond},  // what each gets
+		"a hundred":            {100, false, 0, 11 * time.Second},       // 500 ms and a quarter of 2 cores
+		"a hundred, contended": {100, true, 0, 1700 * time.Millisecond}, // 500 ms and a fortieth
 	} {
-		used, pauses := busyLoops(c.loops, cores, during, c.contended)
+		used, pauses := busyLoops(c.loops, cores, during, c.contended, c.late)
 		if used > c.most || used < c.most/2 {
 			t.Errorf("%s: %v of the CPU in %v, want at most %v", name, used, during, c.most)
 		}
@@ -69,4 +74,29 @@ func TestPacerYields(t *testing.T) {
 	if d := p.charge(time.Millisecond, now, yield).Round(time.Millisecond); d != 200*time.Millisecond || yields != 1 {
 		t.Errorf("a pause of %v and %d yields after 1 ms more", d, yields)
 	}
+}
+
+// TestYield checks that it sees whether the process is busy.
+func TestYield(t *testing.T) {
+	await := func(want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); yield() != want; runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Fatalf("never %v", want)
+			}
+		}
+	}
+	await(false)
+	var stop atomic.Bool
+	var spinning sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) {
+		spinning.Go(func() {
+			for !stop.Load() { //nolint:revive // it is busy
+			}
+		})
+	}
+	await(true)
+	stop.Store(true)
+	spinning.Wait()
+	await(false)
 }
