@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/server"
+	"k8s.io/klog/v2"
 )
 
 const (
@@ -20,6 +21,7 @@ const (
 
 var (
 	errClosing      = errors.New("the API server is closing")
+	errOverdue      = errors.New("requests in flight have not ended in time")
 	errCloseTimeout = errors.New("apiserver: requests have not ended 15 s after they were canceled: continuing without them")
 )
 
@@ -48,15 +50,26 @@ func (e *requestEnd) wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancelCause(req.Context())
 		defer cancel(nil)
-		stop := context.AfterFunc(e.ctx, func() { cancel(errClosing) })
+		stop := context.AfterFunc(e.ctx, func() {
+			cancel(errClosing)
+			e.report(req)
+		})
 		defer stop()
 		h.ServeHTTP(w, req.WithContext(ctx))
 	})
 }
 
+// report says which request has kept the server from closing. Watches do not.
+func (e *requestEnd) report(req *http.Request) {
+	if errors.Is(context.Cause(e.ctx), errOverdue) && !req.URL.Query().Has("watch") {
+		klog.FromContext(req.Context()).Info("request canceled because the API server is closing",
+			"method", req.Method, "path", req.URL.Path, "userAgent", req.UserAgent(), "after", requestGrace)
+	}
+}
+
 // begin cancels requests from requestGrace on.
 func (e *requestEnd) begin() {
-	e.once.Do(func() { e.timer = time.AfterFunc(requestGrace, func() { e.cancel(errClosing) }) })
+	e.once.Do(func() { e.timer = time.AfterFunc(requestGrace, func() { e.cancel(errOverdue) }) })
 }
 
 // finish cancels the requests that are left. It must follow begin.

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 )
 
 // A request in flight has a few seconds to end when the server closes, and a later one
@@ -37,6 +41,31 @@ func TestClosingServerCancelsRequests(t *testing.T) {
 		}
 		e.finish()
 	})
+}
+
+// Only what was in flight when the time was over is reported, but for watches.
+func TestOverdueRequestsAreReported(t *testing.T) {
+	for name, end := range map[string]func(*requestEnd){
+		"overdue": func(e *requestEnd) { e.begin(); <-e.ctx.Done() },
+		"in time": func(e *requestEnd) { e.begin(); e.finish() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := newRequestEnd()
+			log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+			h := e.wrap(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }))
+			for _, target := range []string{"/api/v1/pods", "/api/v1/nodes?watch=true"} {
+				req := httptest.NewRequest(http.MethodPost, target, nil)
+				go h.ServeHTTP(httptest.NewRecorder(), req.WithContext(klog.NewContext(t.Context(), log)))
+			}
+			synctest.Wait()
+			end(e)
+			synctest.Wait()
+			printed := log.GetSink().(ktesting.Underlier).GetBuffer().String()
+			if got, want := strings.Contains(printed, "/api/v1/pods"), name == "overdue"; got != want || strings.Contains(printed, "nodes") {
+				t.Errorf("%s: printed %q", name, printed)
+			}
+		})
+	}
 }
 
 // A request that does not end although it is canceled does not keep Close waiting.
