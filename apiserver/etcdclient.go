@@ -2,19 +2,21 @@ package apiserver
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	_ "unsafe" // for go:linkname
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
+	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 )
 
 // newETCD3Client is the function by which upstream creates the etcd client of each of
 // about seventy resources. It dials and waits for the connection; upstream's own tests
 // replace it in the same way. The linker reports neither a variable that has gone, which
-// is nil here, nor one that is no longer used: see replaceEtcdClient and checkUsed.
+// is nil here, nor one that is no longer used: see replaceEtcdClient and check.
 //
 //go:linkname newETCD3Client k8s.io/apiserver/pkg/storage/storagebackend/factory.newETCD3Client
 var newETCD3Client func(storagebackend.TransportConfig) (*kubernetes.Client, error)
@@ -24,10 +26,11 @@ type etcdClientReplacement struct {
 	upstream func(storagebackend.TransportConfig) (*kubernetes.Client, error)
 	used     atomic.Bool
 
-	mu      sync.Mutex
-	clients []*clientv3.Client // those of an assembly that is under way
-	ended   bool               // the assembly
-	failed  bool               // the assembly
+	mu         sync.Mutex
+	clients    []*clientv3.Client // those of an assembly that is under way
+	ended      bool               // the assembly
+	failed     bool               // the assembly
+	connectErr error              // why the assembly got a client that has ended
 }
 
 // replaceEtcdClient makes upstream use clients that store.Connect returns, for keys below
@@ -41,7 +44,7 @@ func replaceEtcdClient(prefix string, store Etcd) (*etcdClientReplacement, error
 		r.used.Store(true)
 		client, err := store.Connect()
 		if err != nil {
-			return nil, err
+			return r.newEndedClient(store.Endpoints, err)
 		}
 		r.remember(client)
 		client.KV = newLocalReads(client.KV, store.CaughtUp, prefix)
@@ -52,6 +55,23 @@ func replaceEtcdClient(prefix string, store Etcd) (*etcdClientReplacement, error
 		return c, nil
 	}
 	return r, nil
+}
+
+// newEndedClient returns a client that fails each call, because connecting has failed, which
+// check reports. Upstream's health checks create their clients in the background, and try
+// again until a server that has run ends; an assembly that fails has none.
+func (r *etcdClientReplacement) newEndedClient(endpoints []string, why error) (*kubernetes.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended && !r.failed {
+		return nil, why
+	}
+	r.connectErr = why
+	c, err := kubernetes.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+	if err != nil {
+		return nil, err
+	}
+	return c, c.Close()
 }
 
 func (r *etcdClientReplacement) remember(client *clientv3.Client) {
@@ -78,10 +98,16 @@ func (r *etcdClientReplacement) endAssembly(failed bool) {
 	r.clients, r.ended, r.failed = nil, true, failed
 }
 
-// checkUsed fails if upstream has created its storages without the replacement.
-func (r *etcdClientReplacement) checkUsed() error {
+// check fails if upstream has created its storages without the replacement, or without a
+// connection.
+func (r *etcdClientReplacement) check() error {
 	if !r.used.Load() {
 		return errors.New("apiserver: this version of k8s.io/apiserver creates its etcd clients without factory.newETCD3Client: see docs/upstream-hooks.md")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.connectErr != nil {
+		return fmt.Errorf("apiserver: %w", r.connectErr)
 	}
 	return nil
 }

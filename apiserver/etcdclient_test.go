@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"context"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,9 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
 )
 
 // The linker compares neither the name nor the type of a variable that is linked by
@@ -54,6 +59,31 @@ func TestUpstreamHasTheEtcdClientVariable(t *testing.T) {
 	t.Errorf("%s has no variable newETCD3Client", pkg)
 }
 
+// A health check whose client cannot be created ends with the assembly that fails for it: it
+// would try again for as long as the process lives.
+func TestHealthCheckEndsWithoutEtcd(t *testing.T) {
+	missing := errors.New("etcd did not start")
+	replaced, err := replaceEtcdClient("/registry", Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: func() (*clientv3.Client, error) { return nil, missing }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer replaced.undoReplacement()
+	check, err := factory.CreateHealthCheck(storagebackend.Config{Type: storagebackend.StorageTypeETCD3}, make(chan struct{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return strings.HasPrefix(check().Error(), "error getting data from etcd"), nil // the client has ended
+	})
+	if err != nil {
+		t.Errorf("it still tries to create a client: %v", check())
+	}
+	if err := replaced.check(); !errors.Is(err, missing) {
+		t.Errorf("got %v, want %v", err, missing)
+	}
+	replaced.endAssembly(true)
+}
+
 func TestEtcdClientReplacement(t *testing.T) {
 	upstream := newETCD3Client
 	defer func() { newETCD3Client = upstream }()
@@ -63,7 +93,7 @@ func TestEtcdClientReplacement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := replaced.checkUsed(); err == nil {
+	if err := replaced.check(); err == nil {
 		t.Error("not used: got no error")
 	}
 	client, err := newETCD3Client(storagebackend.TransportConfig{})
@@ -73,7 +103,7 @@ func TestEtcdClientReplacement(t *testing.T) {
 	if _, ok := client.Watcher.(bookmarkWatcher); !ok {
 		t.Errorf("watches by a %T", client.Watcher)
 	}
-	if err := replaced.checkUsed(); err != nil {
+	if err := replaced.check(); err != nil {
 		t.Error(err)
 	}
 	replaced.undoReplacement()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
@@ -64,6 +65,38 @@ func TestFailedAssemblyLeavesNothing(t *testing.T) {
 			t.Fatalf("%d goroutines after one assembly, %d after %d more:\n%s", before, runtime.NumGoroutine(), more, &stacks)
 		}
 		runtime.Gosched()
+	}
+}
+
+// An assembly whose etcd did not start fails with the reason.
+func TestAssemblyWithoutEtcd(t *testing.T) {
+	if os.Getenv(assemblyEnv) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), assemblyEnv+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	bundle, err := pki.Ensure(pki.Config{Dir: t.TempDir(), NoSync: true, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	missing := errors.New("etcd did not start")
+	_, err = Start(t.Context(), Config{
+		Handler:     loopback.NewDeferredHandler(),
+		Listener:    listener,
+		Etcd:        Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: func() (*clientv3.Client, error) { return nil, missing }},
+		PKI:         bundle,
+		ServiceCIDR: "10.96.0.0/16",
+	})
+	if !errors.Is(err, missing) {
+		t.Fatalf("got %v, want %v", err, missing)
 	}
 }
 

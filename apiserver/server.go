@@ -82,7 +82,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 			return nil, err
 		}
 		release = func() { replaced.undoReplacement(); name.Release() }
-		checkClient, endAssembly = replaced.checkUsed, replaced.endAssembly
+		checkClient, endAssembly = replaced.check, replaced.endAssembly
 	}
 	s, err := assembleServer(cfg, options, release, checkClient)
 	endAssembly(err != nil)

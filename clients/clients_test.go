@@ -359,6 +359,27 @@ func testCausesByReference(t *testing.T) {
 	}
 }
 
+// A Lease that an operator takes over is told from one that it renews.
+func TestTakeoverOfLease(t *testing.T) {
+	f := newFixture(t)
+	for _, sent := range []string{
+		`{"spec":{"holderIdentity":"b","acquireTime":"2026-07-01T12:00:00.000000Z","renewTime":"2026-07-01T12:00:00.000000Z"}}`,
+		`{"spec":{"holderIdentity":"b","acquireTime":"2026-07-01T12:00:00.000000Z","renewTime":"2026-07-01T12:00:02.000000Z"}}`,
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/op", strings.NewReader(sent))
+		req.Header.Set("User-Agent", operatorAgent)
+		f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if _, err := io.Copy(io.Discard, req.Body); err != nil {
+				t.Error(err)
+			}
+			w.WriteHeader(http.StatusOK)
+		}))
+	}
+	if calls, _ := f.records(); len(calls) != 2 || calls[0].TakenBy != "b" || calls[1].TakenBy != "" {
+		t.Errorf("%+v", calls)
+	}
+}
+
 // A run of kubectl does not follow from what another run of it watches.
 func TestRunsOfKubectlAreUnrelated(t *testing.T) {
 	f := newFixture(t)

@@ -234,6 +234,9 @@ func (r *request) record(wrote []observe.Written) {
 	if recording.IsBinding(c) {
 		c.BoundTo = cutText(r.sent.boundTo(), maxName)
 	}
+	if recording.IsLeaseUpdate(c) {
+		c.TakenBy = cutText(r.sent.takenBy(), maxName)
+	}
 	r.complete(object)
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {

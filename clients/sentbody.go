@@ -72,6 +72,12 @@ func (b *sentBody) boundTo() (node string) {
 	return node
 }
 
+// takenBy returns the holder that takes over the Lease that was sent. b may be nil.
+func (b *sentBody) takenBy() (holder string) {
+	b.read(func(sent []byte) { holder = recording.ParseTaker(sent) })
+	return holder
+}
+
 // read calls f with what was kept, if anything was.
 func (b *sentBody) read(f func(sent []byte)) {
 	if b == nil {

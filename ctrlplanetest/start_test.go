@@ -183,12 +183,6 @@ func TestControlPlaneDiesDuringTest(t *testing.T) {
 		if err := process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
-		defer func() {
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("the test failed only after %v", took)
-			}
-		}()
 		cp.WaitHealthy(tb, object...)
 	})
 	if n := strings.Count(r.logged(), "the control plane exited during the tests: "); n < 2 {

@@ -21,7 +21,7 @@ func abandonable[T any](l *lifetime, call func() (T, error)) (T, error) {
 		return none, err
 	}
 	answer := make(chan result, 1)
-	l.run(func() {
+	l.calls.run(l, func() {
 		defer func() {
 			if p := recover(); p != nil { // not after a fatal error, which ends the lifetime
 				answer <- result{panicked: p}

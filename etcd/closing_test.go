@@ -1,10 +1,15 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime/pprof"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -45,6 +50,38 @@ func TestReadsDuringClose(t *testing.T) {
 	}
 	if s.CaughtUp() {
 		t.Error("caught up after Close")
+	}
+}
+
+// Close waits for the step with which the watch of the space makes room.
+func TestWatchOfSpaceIsWaitedFor(t *testing.T) {
+	cfg := Config{Dir: t.TempDir(), NoSync: true}
+	s := startServer(t, cfg)
+	s.member.stopWatch()
+	w := s.member.newSpaceWatch(cfg)
+	w.quota = 1 // the database is full: the watch has it write
+	ctx, cancel := context.WithCancel(t.Context())
+	tx := s.member.etcd.Server.Backend().BatchTx()
+	tx.Lock()
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		w.look(ctx)
+	}()
+	await(t, "writing", func() bool {
+		var stacks strings.Builder
+		must(t, pprof.Lookup("goroutine").WriteTo(&stacks, 1))
+		return strings.Contains(stacks.String(), "commitFreePages")
+	})
+	cancel()
+	var released atomic.Bool
+	time.AfterFunc(50*time.Millisecond, func() { // if this is late, the test proves nothing, but does not fail
+		released.Store(true)
+		tx.Unlock()
+	})
+	<-looked
+	if !released.Load() {
+		t.Error("the watch has ended while its step still runs")
 	}
 }
 

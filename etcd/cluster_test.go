@@ -135,12 +135,8 @@ func TestClusterConnectRespectsContext(t *testing.T) {
 	deadHTTP := deadEndpoint(t, "http")
 	ctx, cancel := context.WithTimeout(t.Context(), shortTimeout)
 	defer cancel()
-	began := time.Now()
 	if s, err := Start(ctx, Config{Endpoints: []string{deadHTTP}, DialTimeout: testTimeout}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Start = %v, %v, want the context's error", s, err)
-	}
-	if took := time.Since(began); took > testTimeout/2 {
-		t.Errorf("Start took %v with a context of %v", took, shortTimeout)
+		t.Errorf("Start = %v, %v, want the context's error, not that of the dial timeout", s, err)
 	}
 }
 

@@ -23,8 +23,8 @@ type Config struct {
 	// RefusedWrite returns the error of a write of Client that is refused because there is
 	// no space; nil means a plain error.
 	RefusedWrite func(reason string) error
-	// OnSpace receives a line when writes begin to be refused, and when they are accepted
-	// again; nil means that it is only logged. It must not block.
+	// OnSpace receives a line when writes begin to be refused, and when they have been
+	// accepted again for some seconds; nil means that it is only logged. It must not block.
 	OnSpace func(message string)
 
 	// quotaBytes limits the database, freeBytes returns the free space on the disk of Dir,

@@ -20,23 +20,14 @@ var errClosed = errors.New("closed")
 type lifetime struct {
 	context.Context
 	end     context.CancelCauseFunc
-	calls   *callPool   // nil = each call has a goroutine of its own
+	calls   callPool
 	closing atomic.Bool // Close has been called
 }
 
 // newLifetime returns a lifetime that does not end with ctx, which limits a start only.
 func newLifetime(ctx context.Context) *lifetime {
 	c, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	return &lifetime{Context: c, end: end, calls: &callPool{}}
-}
-
-// run runs a call in another goroutine.
-func (l *lifetime) run(call func()) {
-	if l.calls == nil {
-		go call()
-		return
-	}
-	l.calls.run(l, call)
+	return &lifetime{Context: c, end: end}
 }
 
 // failure returns why the lifetime ended; nil if it has not, and after Close.

@@ -103,6 +103,7 @@ func TestShortRefusalIsReported(t *testing.T) {
 	s.member.stopWatch()
 	s.member.guard.free = func() (uint64, bool) { return free, true }
 	w := s.member.newSpaceWatch(cfg)
+	w.calm = 0
 	w.look(t.Context())
 
 	free = 5 << 20
@@ -118,6 +119,52 @@ func TestShortRefusalIsReported(t *testing.T) {
 		t.Error(err)
 	} else {
 		end()
+	}
+}
+
+// While the free space goes up and down around the limit, a person reads one line.
+func TestHoveringDiskIsReportedOnce(t *testing.T) {
+	free := uint64(1 << 30)
+	reports := &spaceReports{}
+	cfg := Config{Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest, OnSpace: reports.add}
+	s := startServer(t, cfg)
+	s.member.stopWatch()
+	s.member.guard.free = func() (uint64, bool) { return free, true }
+	w := s.member.newSpaceWatch(cfg)
+	for _, tt := range []struct {
+		what  string
+		hover func()
+	}{
+		{"another process fills the disk and makes room again", func() {
+			free = minDiskBytes - 1
+			w.look(t.Context())
+			free = enoughDiskBytes
+			w.look(t.Context())
+		}},
+		{"large writes come together again and again", func() {
+			free = enoughDiskBytes
+			if _, err := s.member.guard.admit(update, 4<<20); !errors.Is(err, errRefused) {
+				t.Fatalf("got %v, want that it is refused", err)
+			}
+			w.look(t.Context())
+		}},
+	} {
+		reports.lines = nil
+		for range 20 {
+			tt.hover()
+			if s.member.guard.diskLow.Load() != nil {
+				t.Fatalf("%s: writes are refused", tt.what)
+			}
+		}
+		if len(reports.lines) != 1 || !strings.Contains(reports.lines[0], "all writes are refused") {
+			t.Errorf("%s: reports %q, want one", tt.what, reports.lines)
+		}
+		w.calm = 0
+		w.look(t.Context())
+		w.calm = calmTime
+		if len(reports.lines) != 2 || !strings.Contains(reports.lines[1], "writes are accepted") {
+			t.Errorf("%s: reports %q, want one more of the end", tt.what, reports.lines)
+		}
 	}
 }
 
@@ -202,7 +249,7 @@ func newFullDatabase(t *testing.T, dir string) *fullDatabase {
 	d.server = startServer(t, cfg)
 	d.server.member.stopWatch()
 	d.spaceWatch = d.server.member.newSpaceWatch(cfg)
-	d.settle = 100 * time.Millisecond
+	d.settle, d.calm = 100*time.Millisecond, 0
 	var err error
 	d.client, err = d.server.Client()
 	must(t, err)

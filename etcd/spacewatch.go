@@ -16,15 +16,20 @@ import (
 // spaceInterval is how often the disk and the database are measured.
 const spaceInterval = time.Second
 
+// calmTime is for how long writes must have been accepted until that is reported: the free
+// space may go up and down around the limit.
+const calmTime = 5 * time.Second
+
 // spaceWatch keeps a spaceGuard up to date, makes room in the database when it is nearly
 // full, and reports when writes are refused and when they are accepted again.
 type spaceWatch struct {
-	guard   *spaceGuard
-	reserve *reserve
-	server  *etcdserver.EtcdServer
-	quota   int64
-	report  func(string)
-	log     *zap.Logger
+	lifetime *lifetime // of the server
+	guard    *spaceGuard
+	reserve  *reserve
+	server   *etcdserver.EtcdServer
+	quota    int64
+	report   func(string)
+	log      *zap.Logger
 
 	compacted  int64 // the revision of the last compaction here
 	compacting bool  // what that has gained is not known yet
@@ -32,15 +37,21 @@ type spaceWatch struct {
 	measured   int64         // how much the database used when it was last measured after the compaction
 	settle     time.Duration // until readers of the database have released its old pages
 
-	// The last reports; empty = writes are accepted.
-	diskReport, dbReport string
+	calm     time.Duration // calmTime
+	disk, db refusal
+}
+
+// refusal is what was reported about refused writes.
+type refusal struct {
+	reported bool      // that they are refused, and not yet that they are accepted again
+	ended    time.Time // since when they are accepted; zero = they are refused
 }
 
 func (m *member) newSpaceWatch(cfg Config) *spaceWatch {
 	server := m.etcd.Server
 	w := &spaceWatch{
-		guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server,
-		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval,
+		lifetime: m.lifetime, guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server,
+		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval, calm: calmTime,
 	}
 	if w.report == nil {
 		w.report = func(message string) { w.log.Warn(message) }
@@ -67,12 +78,12 @@ func (w *spaceWatch) look(ctx context.Context) {
 	w.keepReserve()
 	w.measureDisk()
 	// A fatal error of etcd ends the goroutine of the call.
-	_, err := abandonable(&lifetime{Context: ctx}, func() (any, error) { return nil, w.makeRoom(ctx) })
+	_, err := abandonable(w.lifetime, func() (any, error) { return nil, w.makeRoom(ctx) })
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("cannot make room in the database", zap.Error(err))
 	}
 	w.reportDisk()
-	w.reportChange(w.guard.dbFull.Load(), &w.dbReport, "", "etcd's database has room again: new objects are accepted")
+	w.reportChange(&w.db, w.guard.dbFull.Load(), "", "etcd's database has room again: new objects are accepted")
 }
 
 // keepReserve allocates the reserve of the database again when some of it was used.
@@ -96,18 +107,27 @@ func (w *spaceWatch) measureDisk() {
 }
 
 func (w *spaceWatch) reportDisk() {
-	w.reportChange(w.guard.diskLow.Load(), &w.diskReport, "; reads are served", "the disk has room again: writes are accepted")
+	w.reportChange(&w.disk, w.guard.diskLow.Load(), "; reads are served", "the disk has room again: writes are accepted")
 }
 
-// reportChange reports that writes are refused, once, and that they are accepted again.
-func (w *spaceWatch) reportChange(reason, last *string, addition, end string) {
+// reportChange reports that writes are refused, once, and that they are accepted again, once
+// that has lasted.
+func (w *spaceWatch) reportChange(r *refusal, reason *string, addition, end string) {
 	switch {
-	case reason != nil && *last == "":
-		*last = *reason
-		w.report(*reason + addition)
-	case reason == nil && *last != "":
-		*last = ""
-		w.report(end)
+	case reason != nil:
+		r.ended = time.Time{}
+		if !r.reported {
+			r.reported = true
+			w.report(*reason + addition)
+		}
+	case r.reported:
+		if r.ended.IsZero() {
+			r.ended = time.Now()
+		}
+		if time.Since(r.ended) >= w.calm {
+			*r = refusal{}
+			w.report(end)
+		}
 	}
 }
 

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -169,10 +172,12 @@ func TestSeveralObjectsShareAWatch(t *testing.T) {
 	}
 }
 
-func TestServerIsUnreachable(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	w, err := New(&rest.Config{Host: server.URL})
+func TestServerIsUnreachable(t *testing.T) { synctest.Test(t, testServerIsUnreachable) }
+
+func testServerIsUnreachable(t *testing.T) {
+	w, err := New(&rest.Config{Host: "http://fake", Dial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func isBackground(e Event) bool {
 	case *Called:
 		return e.isPlainRead() || e.Object.Resource == "events" || e.isRenewal()
 	case *Delivered:
-		return e.Unchanged || e.Change == Resynced && len(e.Queues)+len(e.Later) == 0 || e.Object.Resource == "events" || e.Object.isLease() && e.Change == Updated
+		return e.Unchanged || e.Change == Resynced && len(e.Queues)+len(e.Later) == 0 || e.Object.Resource == "events" || e.isRenewal()
 	case *Synced:
 		return e.Cause == 0 && e.CauseSync == 0 && e.Writes == 0
 	case *Logged:
@@ -32,9 +32,14 @@ func isBackground(e Event) bool {
 	return false
 }
 
-// isRenewal reports whether a call renews a lease. That one was created or deleted is kept.
+// isRenewal reports whether a call renews a lease. That one was created, deleted or taken over
+// by another holder is kept.
 func (c *Called) isRenewal() bool {
-	return c.Object.isLease() && !c.Failed() && (c.Verb == "update" || c.Verb == "patch")
+	return c.Object.isLease() && !c.Failed() && (c.Verb == "update" || c.Verb == "patch") && c.TakenBy == ""
+}
+
+func (d *Delivered) isRenewal() bool {
+	return d.Object.isLease() && d.Change == Updated && d.TakenBy == ""
 }
 
 func (o Object) isLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }

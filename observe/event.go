@@ -125,6 +125,8 @@ type Delivered struct {
 	// Later lists the keys that the handler added with a delay.
 	Later []DelayedKey  `json:"later,omitempty"`
 	Took  time.Duration `json:"tookNanos"` // in the handler
+	// TakenBy is the holder that has taken over a Lease with this version.
+	TakenBy string `json:"takenBy,omitempty"`
 	// Unchanged is set if this version differs from the one that was delivered before in
 	// nothing but heartbeats, or in nothing that the handler receives.
 	Unchanged bool `json:"-"`
@@ -173,6 +175,8 @@ type Called struct {
 	Event *KubernetesEvent `json:"event,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.
 	BoundTo string `json:"boundTo,omitempty"`
+	// TakenBy is the holder that takes over a Lease by the call.
+	TakenBy string `json:"takenBy,omitempty"`
 }
 
 // KubernetesEvent is the content of an Event, an API object that says what happened to

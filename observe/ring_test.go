@@ -241,6 +241,7 @@ func TestBackground(t *testing.T) {
 		&BootStep{}, &ControllerChanged{},
 		&Called{Verb: "create", Object: lease, Status: 201}, &Called{Verb: "update", Object: lease, Status: 409},
 		&Called{Verb: "create", Object: Object{Resource: "events"}, Status: 201, Event: &KubernetesEvent{Type: "Warning"}},
+		&Called{Verb: "update", Object: lease, Status: 200, TakenBy: "b"}, &Delivered{Change: Updated, Object: lease, TakenBy: "b"},
 		&Delivered{Change: Added, Object: lease}, &Delivered{Change: Resynced, Queues: []string{"q"}},
 		&Synced{Cause: 1}, &Synced{Writes: 1}, &Synced{Error: "x"}, &Logged{Sync: 1, Level: -2}, &Logged{},
 	} {

@@ -105,7 +105,7 @@ func (d *devCommand) addFlags(cmd *cobra.Command) {
 	f.StringVar(&d.up.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 }
 
-func (d *devCommand) validate() (viewMode, error) {
+func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 	for _, pattern := range d.match {
 		if _, err := filepath.Match(pattern, ""); err != nil {
 			return "", usage.Errorf("--match: %q is not a pattern of file names: use one such as *.go", pattern)
@@ -127,7 +127,7 @@ func (d *devCommand) validate() (viewMode, error) {
 		return "", err
 	}
 	d.plane.server, d.plane.manifests, d.up.manifests = &d.up.server, d.up.manifests, manifestFlags{} // applied and restored by us
-	if _, err := d.plane.load(); err != nil {
+	if _, err := d.plane.load(ctx); err != nil {
 		return "", err
 	}
 	return view, d.up.prepareServer()
@@ -143,7 +143,7 @@ func withoutPath(err error) error {
 
 // run returns the exit code, and the error that explains it.
 func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
-	view, err := d.validate()
+	view, err := d.validate(ctx)
 	if err != nil {
 		return exitFailure, err
 	}

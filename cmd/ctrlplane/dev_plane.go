@@ -30,7 +30,7 @@ type devPlane struct {
 
 // load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
 // the others.
-func (p *devPlane) load() (objs []manifests.Object, err error) {
+func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
 		if objs, err = manifests.Load(p.crds); err != nil {
 			return nil, fmt.Errorf("--crds: %w", err)
@@ -40,7 +40,7 @@ func (p *devPlane) load() (objs []manifests.Object, err error) {
 			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
 		}
 	}
-	paths, texts, err := p.manifests.resolve()
+	paths, texts, err := p.manifests.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	if p.bare, err = p.saveSettled(ctx); err != nil {
 		return err
 	}
-	objs, err := p.load()
+	objs, err := p.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 		_, err := p.server.RestoreSnapshot(ctx, p.base)
 		return err
 	}
-	objs, err := p.load()
+	objs, err := p.load(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"slices"
 
@@ -39,8 +40,29 @@ func (m *manifestFlags) validate() error {
 	return nil
 }
 
-// resolve returns the files, and what is not a file: stdin and kustomizations.
-func (m *manifestFlags) resolve() (paths []string, texts []manifests.Text, err error) {
+// resolve returns the files, and what is not a file: stdin and kustomizations. Stdin may never
+// end: resolve does not wait for it once ctx has ended, and the process ends then.
+func (m *manifestFlags) resolve(ctx context.Context) (paths []string, texts []manifests.Text, err error) {
+	type content struct {
+		paths []string
+		texts []manifests.Text
+		err   error
+	}
+	read := make(chan content, 1)
+	go func() {
+		var c content
+		c.paths, c.texts, c.err = m.read()
+		read <- c
+	}()
+	select {
+	case c := <-read:
+		return c.paths, c.texts, c.err
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+func (m *manifestFlags) read() (paths []string, texts []manifests.Text, err error) {
 	for _, path := range m.files {
 		if path != manifests.Stdin {
 			paths = append(paths, path)

@@ -164,12 +164,15 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	}
 	r.signals = listenForSignals()
 	defer r.signals.stop()
+	// Until the command runs, a second signal ends this process at once.
+	stopWatching := context.AfterFunc(ctx, r.signals.stop)
+	defer stopWatching()
 	if err := r.report.open(r.up, args); err != nil {
 		return exitFailure, err
 	}
 	defer func() { code, err = r.finish(code, err) }()
-	if err := r.loadApplied(); err != nil {
-		return exitFailure, err
+	if err := r.loadApplied(ctx); err != nil {
+		return r.startFailure(ctx, err)
 	}
 	c, err := newCommandProcess(args)
 	if err != nil {
@@ -179,11 +182,9 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		c.recordOutput(r.report.report.RecordOutput)
 	}
 	if err := r.startPlane(ctx, c); err != nil {
-		if ctx.Err() != nil {
-			return r.signals.exitCode(), err
-		}
-		return exitFailure, err
+		return r.startFailure(ctx, err)
 	}
+	stopWatching()
 	defer func() {
 		code, err = r.judge(code, err)
 		r.report.beginStage("stop")
@@ -199,6 +200,14 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		return r.signals.exitCode(), errors.New("interrupted before the command was started")
 	}
 	return r.runToEnd(c)
+}
+
+// startFailure returns the exit code for an error before the command, and the error.
+func (r *runCommand) startFailure(ctx context.Context, err error) (int, error) {
+	if ctx.Err() != nil {
+		return r.signals.exitCode(), err
+	}
+	return exitFailure, err
 }
 
 // runToEnd runs the command and, with --settle, waits until the control plane has

@@ -213,9 +213,9 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 
 // loadApplied reads the manifests that the control plane starts with: their objects are
 // judged at the end.
-func (r *runCommand) loadApplied() (err error) {
+func (r *runCommand) loadApplied(ctx context.Context) (err error) {
 	s := &r.up.server
-	if s.Manifests, s.ManifestTexts, err = r.up.manifests.resolve(); err != nil {
+	if s.Manifests, s.ManifestTexts, err = r.up.manifests.resolve(ctx); err != nil {
 		return err
 	}
 	if r.report.dir != "" || r.settle || r.assertions.healthy {

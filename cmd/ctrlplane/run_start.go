@@ -11,8 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// startPlane starts the control plane. If ctx ends in the meantime, a second signal
-// ends this process at once.
+// startPlane starts the control plane.
 func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
 	s.OnStage = func(ctrlplane.Stage) { r.report.startRecording(s) }
@@ -24,8 +23,6 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 		code, _ := r.finish(exitFailure, errors.New(kubernetesFailed))
 		exit(code)
 	})
-	stopWatching := context.AfterFunc(ctx, r.signals.stop)
-	defer stopWatching()
 	err := s.Start(ctx)
 	started.Store(err == nil)
 	if err == nil && r.up.showsTimings {

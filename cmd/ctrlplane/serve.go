@@ -77,7 +77,7 @@ type warner interface{ Warn(msg string) }
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
-	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(); err != nil {
+	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(ctx); err != nil {
 		return err
 	}
 	if err := u.record.open(v.warn); err != nil {

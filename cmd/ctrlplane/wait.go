@@ -104,7 +104,7 @@ func (w *waitCommand) withTimeout(ctx context.Context) (context.Context, context
 
 // waitObjects waits for the objects in the files and arguments.
 func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []string) error {
-	refs, err := w.fileRefs()
+	refs, err := w.fileRefs(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,8 +161,8 @@ func (w *waitCommand) printInterventions(ctx context.Context, out io.Writer) {
 const interventionsTimeout = 3 * time.Second
 
 // fileRefs returns references to the objects in the files.
-func (w *waitCommand) fileRefs() ([]health.Ref, error) {
-	paths, texts, err := w.objects.resolve()
+func (w *waitCommand) fileRefs(ctx context.Context) ([]health.Ref, error) {
+	paths, texts, err := w.objects.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,8 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 		call.Event = describeSentEvent(req)
 	case IsBinding(call):
 		call.BoundTo = describeSentBinding(req)
+	case IsLeaseUpdate(call):
+		call.TakenBy = describeSentLease(req)
 	}
 	c.recorder.Call(call, func() {
 		resp, err = c.next.RoundTrip(req) //nolint:bodyclose // it is returned

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,8 +31,11 @@ func encodeObject(t *testing.T, obj runtime.Object, media string) []byte {
 		t.Fatal(media)
 	}
 	gv := schema.GroupVersion{Version: "v1"}
-	if _, is := obj.(*appsv1.ReplicaSet); is {
+	switch obj.(type) {
+	case *appsv1.ReplicaSet:
 		gv.Group = "apps"
+	case *coordinationv1.Lease:
+		gv.Group = coordinationv1.GroupName
 	}
 	data, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, gv), obj)
 	if err != nil {

@@ -64,7 +64,7 @@ func (d deliveryRecorder) OnUpdate(before, obj any) {
 		}
 		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
-	e.Unchanged = isUnchanged(before, obj)
+	e.Unchanged, e.TakenBy = isUnchanged(before, obj), takerOf(before, obj)
 	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
 }
 

@@ -204,7 +204,7 @@ func TestApplyRefused(t *testing.T) {
 func TestApplyBadConfig(t *testing.T) {
 	s := newFakeServer(t)
 	s.config.CAFile = filepath.Join(t.TempDir(), "nope")
-	s.config.Host = "https://127.0.0.1:1"
+	s.config.Host, s.config.Transport = "https://127.0.0.1:1", nil
 	if err := Apply(t.Context(), s.config, nil); err == nil || !strings.HasPrefix(err.Error(), "manifests: ") {
 		t.Errorf("error is %v", err)
 	}

@@ -3,9 +3,12 @@ package manifests
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,18 +85,22 @@ func TestApplyRetryTimeout(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newFakeServer(t)
-			s.answer, s.lag = tt.answer, tt.lag
-			objs := sortByPhase(mustLoad(t, tt.docs...))
-			err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), objs)
-			if err == nil || err.Error() != tt.want {
-				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.answer, s.lag = tt.answer, tt.lag
+				objs := sortByPhase(mustLoad(t, tt.docs...))
+				err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), objs)
+				if err == nil || err.Error() != tt.want {
+					t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
+				}
+			})
 		})
 	}
 }
 
-func TestApplyNamesNotAccepted(t *testing.T) {
+func TestApplyNamesNotAccepted(t *testing.T) { synctest.Test(t, testApplyNamesNotAccepted) }
+
+func testApplyNamesNotAccepted(t *testing.T) {
 	s := newFakeServer(t)
 	s.lag = 1 << 30
 	objs := mustLoad(t, crdManifest("v1"))
@@ -127,9 +134,13 @@ func TestApplyCancelled(t *testing.T) {
 	}
 }
 
-func TestApplyUnreachable(t *testing.T) {
+func TestApplyUnreachable(t *testing.T) { synctest.Test(t, testApplyUnreachable) }
+
+func testApplyUnreachable(t *testing.T) {
 	s := newFakeServer(t)
-	s.config.Host = "http://127.0.0.1:1" // where no server listens
+	s.config.Transport, s.config.Dial = nil, func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
 	err := s.applierWithTimeout(t, 100*time.Millisecond).applyAll(t.Context(), mustLoad(t, manifest("v1", "Pod", "p")))
 	if err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)

@@ -58,11 +58,21 @@ func newFakeServer(t *testing.T) *fakeServer {
 		reads: map[string]int{},
 		count: map[string]int{},
 	}
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
-	s.config = &rest.Config{Host: server.URL, QPS: -1}
+	s.config = &rest.Config{Host: "http://fake", Transport: s, QPS: -1}
 	return s
 }
+
+// RoundTrip implements http.RoundTripper, without a connection: the clock may be synctest's.
+func (s *fakeServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Scheme, req.URL.Host = "", "" // as servers receive it
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, req)
+	return w.Result(), nil
+}
+
+// CloseIdleConnections does nothing, as there are none.
+func (s *fakeServer) CloseIdleConnections() {}
 
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()

@@ -60,6 +60,10 @@ func TestDiskFullRefusesWritesAndServesReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Await(t, "writable again", func() bool { return create("after") == nil })
+	p.Await(t, "reporting that", func() bool { // it may go up and down, so that takes some seconds
+		log, err := os.ReadFile(filepath.Join(p.Dir, "ctrlplane.log"))
+		return err == nil && strings.Contains(string(log), "the disk has room again")
+	})
 	p.Stop(t, syscall.SIGTERM)
 	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d", code)

@@ -272,6 +272,18 @@ func TestRunForwardsSignals(t *testing.T) {
 			}
 		})
 	}
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(sig.String()+" while reading manifests", func(t *testing.T) {
+			t.Parallel()
+			r := startRun(t, "-f", "-", "--", "true")
+			// More than a pipe holds: it is written when ctrlplane reads.
+			if _, err := io.WriteString(r.stdin, strings.Repeat("#\n", 128<<10)); err != nil {
+				t.Fatal(err)
+			}
+			r.sendSignal(t, sig)
+			r.requireExit(t, code)
+		})
+	}
 	t.Run("while stopping", func(t *testing.T) {
 		t.Parallel()
 		r := startRun(t, "--", "sh", "-c", "echo $$; cat; exit 7")

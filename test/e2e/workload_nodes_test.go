@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -91,7 +90,7 @@ func TestWorkloadPodLifecycle(t *testing.T) {
 		{Name: "first", Image: "registry.invalid/init:1"},
 		{Name: "sidecar", Image: "registry.invalid/sidecar:1", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)},
 	}
-	p.Spec.TerminationGracePeriodSeconds = new(int64(30))
+	p.Spec.TerminationGracePeriodSeconds = new(int64(3600)) // which no process needs
 	createObject(t, pods(ns), p)
 	got := await(t, "running pod", getByName(pods(ns), "life"), func(p *corev1.Pod) bool { return isRunning(*p) })
 	init := got.Status.InitContainerStatuses
@@ -101,12 +100,8 @@ func TestWorkloadPodLifecycle(t *testing.T) {
 	if got.Status.ObservedGeneration != got.Generation {
 		t.Errorf("observed generation %d of %d", got.Status.ObservedGeneration, got.Generation)
 	}
-	begin := time.Now()
 	deleteObject(t, pods(ns), "life")
 	awaitGone(t, "pod", getByName(pods(ns), "life"))
-	if took := time.Since(begin); took > 20*time.Second {
-		t.Errorf("the Pod took %v to terminate, although no process needs its grace period", took)
-	}
 }
 
 // The simulated kubelet serves the log in the Pod's annotation and refuses exec.

@@ -63,6 +63,8 @@ type Server struct {
 	traces  chan struct{} // has an element for each trace in progress
 	limits  *limits       // of each viewer
 
+	writeTimeout time.Duration // writeTimeout; longer in a test
+
 	http     *http.Server
 	ctx      context.Context // of all requests
 	cancel   context.CancelFunc
@@ -89,7 +91,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the page: %w: choose another --web-address", err)
 	}
-	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source, o.Player), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2), limits: newLimits()}
+	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source, o.Player), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2), limits: newLimits(), writeTimeout: writeTimeout}
 	port := listener.Addr().(*net.TCPAddr).Port
 	s.guard = &guard{sessions: s.sessions, readOnly: o.ReadOnly, cookie: "ctrlplane-" + strconv.Itoa(port)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -38,7 +38,7 @@ func (s *Server) serveStream(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &eventStream{w: w, control: http.NewResponseController(w)}
+	out := &eventStream{w: w, control: http.NewResponseController(w), timeout: s.writeTimeout}
 	defer s.hub.open()()
 	var at position
 	beat := time.NewTicker(heartbeat)
@@ -64,6 +64,7 @@ func (s *Server) serveStream(w http.ResponseWriter, req *http.Request) {
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	timeout time.Duration // of a write
 	begun   bool
 	buffer  bytes.Buffer
 }
@@ -120,7 +121,7 @@ func (e *eventStream) flush() error {
 	if e.buffer.Len() == 0 {
 		return nil
 	}
-	if err := e.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+	if err := e.control.SetWriteDeadline(time.Now().Add(e.timeout)); err != nil {
 		return err
 	}
 	if _, err := e.buffer.WriteTo(e.w); err != nil {

@@ -631,6 +631,7 @@ func TestPageThatReadsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.writeTimeout = 24 * time.Hour // Close does not wait for it
 	v := newVisitor(t, s)
 	v.open(s.OnceLink())
 	stuck, quick := v.stream(), v.stream()
@@ -641,12 +642,8 @@ func TestPageThatReadsNothing(t *testing.T) {
 	}
 	src.add(&observe.Logged{Controller: "c", Level: 8, Message: "last"})
 	quick.next(`"last"`)
-	began := time.Now()
 	if err := s.Close(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("Close took %s", took)
 	}
 	stuck.body.Close()
 }

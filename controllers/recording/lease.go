@@ -1,0 +1,79 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// IsLeaseUpdate reports whether a call renews a Lease or takes it over.
+func IsLeaseUpdate(c *observe.Called) bool {
+	return c.Object.Resource == "leases" && c.Object.Group == coordinationv1.GroupName && c.Verb == "update"
+}
+
+// describeSentLease returns the holder that takes over a Lease with a request; empty if the
+// request renews it, or the body cannot be read again.
+func describeSentLease(req *http.Request) string {
+	data, ok := readSent(req)
+	if !ok {
+		return ""
+	}
+	return ParseTaker(data)
+}
+
+// ParseTaker returns the holder of an encoded Lease if it takes the Lease over: it acquires
+// the Lease at the time at which it renews it. Empty means a renewal, or that the Lease is
+// released.
+func ParseTaker(data []byte) string {
+	var spec struct {
+		HolderIdentity         string
+		AcquireTime, RenewTime string // as encoded
+	}
+	if proto, ok := bytes.CutPrefix(data, []byte("k8s\x00")); ok {
+		// Of the envelope 2 is the object, and of that 2 the spec.
+		eachField(proto, func(n protowire.Number, object []byte) {
+			if n != 2 {
+				return
+			}
+			eachField(object, func(n protowire.Number, fields []byte) {
+				if n != 2 {
+					return
+				}
+				eachField(fields, func(n protowire.Number, v []byte) {
+					switch n {
+					case 1:
+						spec.HolderIdentity = string(v)
+					case 3:
+						spec.AcquireTime = string(v)
+					case 4:
+						spec.RenewTime = string(v)
+					}
+				})
+			})
+		})
+	} else {
+		lease := struct{ Spec any }{&spec}
+		_ = json.Unmarshal(data, &lease) // text that is not JSON names no holder
+	}
+	if spec.AcquireTime == "" || spec.AcquireTime != spec.RenewTime {
+		return ""
+	}
+	return spec.HolderIdentity
+}
+
+// takerOf returns the holder that an update of a Lease gives it; empty if it had that one, or
+// the Lease is released.
+func takerOf(before, after any) string {
+	was, ok := before.(*coordinationv1.Lease)
+	is, also := after.(*coordinationv1.Lease)
+	if !ok || !also || ptr.Equal(was.Spec.HolderIdentity, is.Spec.HolderIdentity) {
+		return ""
+	}
+	return ptr.Deref(is.Spec.HolderIdentity, "")
+}
