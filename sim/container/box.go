@@ -216,7 +216,7 @@ func (b *box) config(args []string) shell.Config {
 	}
 	return shell.Config{
 		Args: args, Env: env, Dir: b.dir, FS: b.files, Hostname: b.hostname, Processes: b.processes,
-		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.network.lookup, Get: b.network.get, Connect: b.network.connect,
+		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.network.lookup, Get: b.network.get, Connect: b.network.connect, Answers: b.network.answers,
 	}
 }
 

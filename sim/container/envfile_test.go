@@ -17,7 +17,7 @@ func podWithEnvironmentFile() *corev1.Pod {
 	pod.Spec.Containers[0].Env = []corev1.EnvVar{{
 		Name: "A", ValueFrom: &corev1.EnvVarSource{FileKeyRef: &corev1.FileKeySelector{VolumeName: "v", Path: "app/env", Key: "KEY"}},
 	}}
-	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "writer", VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}})
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "writer", Image: "busybox", VolumeMounts: []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}})
 	return pod
 }
 

@@ -56,6 +56,13 @@ func (n podNetwork) connect(ctx context.Context, host string, port int) error {
 	return err
 }
 
+// answers reports whether a Pod has an address. As in a cluster, that of a Service does not
+// answer ping.
+func (n podNetwork) answers(address string) bool {
+	addr, err := netip.ParseAddr(address)
+	return err == nil && (addr.IsLoopback() || address == n.of.Status.PodIP || n.s.http.IsSimulated(addr))
+}
+
 // server returns the Pod that a connection to a port of a host reaches, and its port.
 func (n podNetwork) server(ctx context.Context, host string, port int) (podhttp.Pod, int, error) {
 	if err := n.s.feeds.services.await(ctx, n.s); err != nil {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
@@ -93,7 +94,7 @@ func NeedsPreparation(pod *corev1.Pod, c *corev1.Container) bool {
 	for range podconfig.References(pod, c) {
 		return true
 	}
-	if podconfig.NeedsFiles(c) {
+	if podconfig.NeedsFiles(c) || checkImageName(c.Image) != nil || checkNonRoot(pod, c) != nil {
 		return true
 	}
 	for i := range pod.Spec.Volumes {
@@ -263,6 +264,7 @@ func (s *session) prepare(r *run, c *corev1.Container) {
 		s.mu.Lock()
 		of = r.pod.newest
 		s.mu.Unlock()
+		c = containerOf(of, r.name) // its image may be another
 	}
 }
 
@@ -276,6 +278,9 @@ func (s *session) check(r *run, of *corev1.Pod, c *corev1.Container) ([]kubecont
 	if err := s.checkVolumes(r.ctx, of); err != nil {
 		return nil, err
 	}
+	if err := checkImageName(c.Image); err != nil {
+		return nil, err
+	}
 	env, err := podconfig.Environment(r.ctx, of, c, s)
 	if err != nil {
 		return nil, err
@@ -285,7 +290,7 @@ func (s *session) check(r *run, of *corev1.Pod, c *corev1.Container) ([]kubecont
 			return nil, err
 		}
 	}
-	return env, nil
+	return env, checkNonRoot(of, c)
 }
 
 // block makes a run wait, for the reason that its status shows.
@@ -293,18 +298,25 @@ func (s *session) block(r *run, of *corev1.Pod, err error) {
 	s.mu.Lock()
 	was := r.state
 	r.state.Phase, r.state.Reason, r.state.Message = Blocked, "CreateContainerConfigError", err.Error()
-	if isMountError(err) {
+	switch {
+	case isMountError(err):
 		r.state.Reason, r.state.Message = "ContainerCreating", ""
+	case isImageError(err):
+		r.state.Reason = "InvalidImageName"
 	}
-	changed := was != r.state
+	changed, reason := was != r.state, r.state.Reason
 	s.mu.Unlock()
 	if !changed {
 		return
 	}
-	if isMountError(err) {
-		s.cfg.RecordEvent(of, "", corev1.EventTypeWarning, "FailedMount", err.Error())
-	} else {
-		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "Failed", "Error: "+err.Error())
+	switch {
+	case isMountError(err):
+		s.cfg.RecordEvent(of, "", corev1.EventTypeWarning, events.FailedMountVolume, err.Error())
+	case isImageError(err):
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, events.FailedToInspectImage, err.Error())
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: "+reason)
+	default:
+		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, events.FailedToCreateContainer, "Error: "+err.Error())
 	}
 	s.changed(r.pod)
 }

@@ -127,7 +127,7 @@ func (f *fixture) awaitExec(pod *corev1.Pod, script, want string) {
 func newPod(command ...string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "p", UID: "u", Labels: map[string]string{"app": "a"}},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Command: command, TerminationMessagePath: "/dev/termination-log"}}},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "busybox", Command: command, TerminationMessagePath: "/dev/termination-log"}}},
 	}
 }
 
@@ -202,6 +202,51 @@ func TestBlockedUntilObjectsExist(t *testing.T) {
 	f.await(pod, Ended)
 	if got := f.logOf(pod); got != "secret value\n" {
 		t.Errorf("log: %q", got)
+	}
+}
+
+// TestBlockedByTheNameOfTheImage corrects the image, also of a container without a command.
+func TestBlockedByTheNameOfTheImage(t *testing.T) {
+	for name, command := range map[string][]string{"command": {"echo", "hi"}, "no command": nil} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			pod := newPod(command...)
+			pod.Spec.Containers[0].Image = "busybox latest"
+			f.start(pod)
+			const message = `Failed to apply default image tag "busybox latest": couldn't parse image name "busybox latest": invalid reference format`
+			if state := f.await(pod, Blocked); state.Reason != "InvalidImageName" || state.Message != message {
+				t.Errorf("got %+v", state)
+			}
+			for _, want := range []string{"InspectFailed: " + message, "Failed: Error: InvalidImageName"} {
+				if got := <-f.events; got != want {
+					t.Errorf("event %q, want %q", got, want)
+				}
+			}
+			pod = pod.DeepCopy()
+			pod.Spec.Containers[0].Image = "busybox:latest"
+			f.start(pod)
+			if command == nil {
+				f.await(pod, Running)
+			} else if f.await(pod, Ended); f.logOf(pod) != "hi\n" {
+				t.Errorf("log: %q", f.logOf(pod))
+			}
+		})
+	}
+}
+
+// TestBlockedByItsUser has a container that must not run as root, and a Pod that runs as root.
+func TestBlockedByItsUser(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("id")
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(0))}
+	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{RunAsNonRoot: new(true)}
+	f.start(pod)
+	const message = `container's runAsUser breaks non-root policy (pod: "p_ns(u)", container: c)`
+	if state := f.await(pod, Blocked); state.Reason != "CreateContainerConfigError" || state.Message != message {
+		t.Errorf("got %+v", state)
+	}
+	if got := <-f.events; got != "Failed: Error: "+message {
+		t.Errorf("event %q", got)
 	}
 }
 

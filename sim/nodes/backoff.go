@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 )
 
 // The delays before restarts are those of upstream's kubelet.
@@ -14,8 +15,11 @@ const (
 	backOffReset      = 2 * maxRestartBackOff // a run of this length begins again with no delay
 )
 
+var reasonCrashLoopBackOff = kubecontainer.ErrCrashLoopBackOff.Error()
+
 // restartBackoffs knows after how many restarts the delays of the containers of a Pod
-// began again. Like a kubelet's, it is lost when the process ends. nil knows nothing.
+// began again, and which restarts were reported. Like a kubelet's, it is lost when the
+// process ends. nil knows nothing.
 type restartBackoffs struct {
 	mu sync.Mutex
 	of map[string]restartBackoff // by the name of the container
@@ -24,6 +28,8 @@ type restartBackoffs struct {
 type restartBackoff struct {
 	key  string // what resets it when it changes; empty if not known
 	from int32  // after this many restarts the delays began
+
+	delayReported, imageReported int32 // after this many restarts, and 1 more; 0 if never
 }
 
 // reset makes the next restart of a container, after that many, one without a delay.
@@ -33,7 +39,9 @@ func (b *restartBackoffs) reset(container string, restarts int32) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.set(container, restartBackoff{b.of[container].key, restarts})
+	of := b.of[container]
+	of.from = restarts
+	b.set(container, of)
 }
 
 // set needs the lock.
@@ -53,13 +61,16 @@ func (b *restartBackoffs) setKey(c *corev1.Container, restarts int32) {
 	key := c.Image + " " + describeResources(&c.Resources)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch was := b.of[c.Name]; was.key {
+	of := b.of[c.Name]
+	switch of.key {
 	case key:
+		return
 	case "":
-		b.set(c.Name, restartBackoff{key, was.from})
 	default:
-		b.set(c.Name, restartBackoff{key, restarts})
+		of.from = restarts
 	}
+	of.key = key
+	b.set(c.Name, of)
 }
 
 // delay returns how long a container waits between its last exit and its next start,

@@ -1,12 +1,14 @@
 package nodes
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/kubernetes/pkg/kubelet/util/format"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -43,7 +45,8 @@ type containerRun struct {
 	status    *corev1.PodStatus // of the Pod, with its addresses
 	backoffs  *restartBackoffs  // of the Pod
 	resized   bool              // its node has the resources that its spec asks for
-	resizing  bool              // result: it stops, to restart with other resources
+	replacing bool              // result: it stops, to restart as its spec asks for now
+	resizing  bool              // result: that is for other resources
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }
@@ -90,6 +93,11 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
+// isOutdated reports whether a running container has to restart because its spec has changed.
+func (r *containerRun) isOutdated(s corev1.ContainerStatus) bool {
+	return r.resized && restartsToResize(r.container, s) || restartsForImage(r.container, r.kind, s)
+}
+
 // isReady reports whether a container that has been running since then is ready. If
 // not, it sets when to check again.
 func (r *containerRun) isReady(since time.Time) bool {
@@ -109,8 +117,8 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	command, known := r.observe(s.RestartCount)
 	decides := known && command.Decides()
 	stopped := decides && command.Replaced // whatever the spec asks for now
-	if stopped || r.resized && restartsToResize(r.container, s) && (!decides || command.Phase < container.Ended) {
-		return r.restartToResize(s, command, decides)
+	if stopped || r.isOutdated(s) && (!decides || command.Phase < container.Ended) {
+		return r.replace(s, command, decides)
 	}
 	if decides || known && command.Phase < container.Running {
 		return r.followCommand(s, command)
@@ -170,9 +178,8 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 	if at := last.FinishedAt.Add(delay); r.now.Before(at) {
 		r.wakeAt(at)
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
-			Reason: "CrashLoopBackOff",
-			Message: "back-off " + delay.String() + " restarting failed container=" + r.container.Name +
-				" pod=" + r.pod.Name + "_" + r.pod.Namespace + "(" + string(r.pod.UID) + ")",
+			Reason:  reasonCrashLoopBackOff,
+			Message: fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", delay, r.container.Name, format.Pod(r.pod)),
 		}}
 		return s
 	}
@@ -196,11 +203,14 @@ func shouldRestart(pod *corev1.Pod, c *corev1.Container, kind containerKind, cod
 
 // syncWithSpec copies to the status what a change of the spec may change.
 func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
-	s.Name, s.Image, s.ImageID = r.container.Name, r.container.Image, r.container.Image
+	s.Name = r.container.Name
+	if !r.replacing {
+		s.Image, s.ImageID = r.container.Image, r.container.Image
+	}
 	if s.State.Running != nil && r.resized {
 		s.AllocatedResources = r.container.Resources.Requests
 	}
-	if s.State.Running != nil && r.resized && !r.resizing {
+	if s.State.Running != nil && r.resized && !r.replacing {
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}
 	return s

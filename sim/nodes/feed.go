@@ -188,7 +188,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	if seen.simulated != "" {
 		f.record(pod, podEvent{reason: "Simulated", message: seen.simulated})
 	}
-	for _, event := range seen.resize {
+	for _, event := range seen.events {
 		f.record(pod, event)
 	}
 	what := seen.next

@@ -35,6 +35,11 @@ func testPod(change func(*corev1.Pod)) *corev1.Pod {
 	if change != nil {
 		change(pod)
 	}
+	for c := range podContainers(pod) {
+		if c.Image == "" {
+			c.Image = "nginx"
+		}
+	}
 	return pod
 }
 

@@ -34,7 +34,7 @@ type podUpdate struct {
 	annotationError error      // what is wrong with its annotations, if not reported before
 	rejected        *rejection // by its node as the watch knows it: check the current Node
 	simulated       string     // what is simulated about it, if not reported before
-	resize          []podEvent // about a resize, if not reported before
+	events          []podEvent // about a resize or a restart, if not reported before
 }
 
 // updatePod stores the state of a Pod. With listed, the Pod comes from a list and may be
@@ -74,7 +74,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		r.updateTable(pod, at)
 		s.simulated = r.commandsOf(pod, e)
 	}
-	s.resize = e.takeResizeEvents()
+	s.events = append(e.takeResizeEvents(), e.backoffs.takeEvents(pod)...)
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}

@@ -97,7 +97,7 @@ func TestRestartAllLeavesEphemeralContainers(t *testing.T) {
 		restartsAllOnFailure(p)
 		p.Spec.Containers[0].Command = []string{"sleep", "infinity"}
 		p.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
-			Name: "e", Command: []string{"sleep", "infinity"},
+			Name: "e", Image: "busybox", Command: []string{"sleep", "infinity"},
 		}}}
 	})
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs, e: runs")

@@ -61,6 +61,9 @@ type Config struct {
 	// Connect tells nc -z why nothing listens; nil = it reports that the network is
 	// missing.
 	Connect func(ctx context.Context, host string, port int) error
+	// Answers tells ping whether an address answers. It must not block; nil = ping reports
+	// that the network is missing.
+	Answers func(address string) bool
 	// Limits bound what the command costs.
 	Limits Limits
 }

@@ -123,6 +123,20 @@ func TestSleepCost(t *testing.T) {
 	}
 }
 
+// TestTailOfALongLine bounds what tail allocates until it holds all that it may.
+func TestTailOfALongLine(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, got := run(t, Config{Args: []string{"tail", "/dev/zero"}, Limits: Limits{CPUShare: 1}})
+	runtime.ReadMemStats(&after)
+	if want := (Result{137, OOMKilled}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<30 {
+		t.Errorf("it has allocated %d MiB", used>>20)
+	}
+}
+
 func BenchmarkEcho(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -60,7 +61,7 @@ func expandEscapes(s string) (text string, stop bool) {
 }
 
 // maxWidth bounds the width and precision of printf.
-const maxWidth = 4096
+const maxWidth = 64 << 10
 
 func printf(p *proc, args []string) int {
 	if len(args) > 1 && args[1] == "--" {
@@ -157,7 +158,7 @@ func (f *formatter) directive(format string) (n int, stop bool) {
 	for i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0 {
 		i++
 	}
-	spec := "%" + format[1:i]
+	spec, widest := "%"+format[1:i], 0
 	number := func() (int, bool) {
 		if i < len(format) && format[i] == '*' {
 			i++
@@ -166,7 +167,8 @@ func (f *formatter) directive(format string) (n int, stop bool) {
 				spec += "-"
 				w = -w
 			}
-			return min(w, maxWidth), true
+			widest = max(widest, w)
+			return w, true
 		}
 		from := i
 		for i < len(format) && format[i] >= '0' && format[i] <= '9' {
@@ -174,9 +176,10 @@ func (f *formatter) directive(format string) (n int, stop bool) {
 		}
 		w, err := strconv.Atoi(format[from:i])
 		if i > from && err != nil {
-			w = maxWidth
+			w = math.MaxInt
 		}
-		return min(w, maxWidth), i > from
+		widest = max(widest, w)
+		return w, i > from
 	}
 	if w, ok := number(); ok {
 		spec += strconv.Itoa(w)
@@ -194,6 +197,12 @@ func (f *formatter) directive(format string) (n int, stop bool) {
 		f.status = 1
 		return 0, true
 	}
+	if widest > maxWidth {
+		f.p.errorf("printf: %s: more than %d characters are not simulated", format[:i+1], maxWidth)
+		f.status = 1
+		return 0, true
+	}
+	f.p.step(widest / 256)
 	return i + 1, f.convert(spec, format[i])
 }
 

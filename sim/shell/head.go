@@ -189,8 +189,9 @@ func (p *proc) tail(r io.Reader, n int64, fromStart, bytesOnly bool) error {
 			return true
 		})
 	}
-	var kept []byte // the last lines; what is before them is dropped now and then
-	held := 0
+	const least = 64 << 10
+	var kept []byte        // the last lines
+	held, most := 0, least // from that size on, what is before the last lines is dropped
 	defer func() { p.hold(-held) }()
 	buf := make([]byte, 4<<10)
 	for {
@@ -198,11 +199,12 @@ func (p *proc) tail(r io.Reader, n int64, fromStart, bytesOnly bool) error {
 		p.hold(m)
 		held += m
 		kept = append(kept, buf[:m]...)
-		if len(kept) > 64<<10 || err != nil {
+		if len(kept) > most || err != nil {
 			rest := lastPart(kept, n, bytesOnly)
 			p.hold(len(rest) - len(kept))
 			held += len(rest) - len(kept)
 			kept = slices.Clone(rest)
+			most = max(least, 2*len(kept)) // a long line is not copied for each part of it
 		}
 		if err != nil {
 			if _, werr := p.stdout().Write(kept); werr != nil {

@@ -222,6 +222,7 @@ func TestResults(t *testing.T) {
 		{`f() { f; }; f`, Result{139, Error}},
 		{`kill -9 $$`, Result{137, Error}},
 		{`kill $$`, Result{143, Error}},
+		{`sh -c 'kill -9 -1; exit 3'; exit $?`, Result{3, Error}},
 		{`while sleep 1000 & do :; done 2>/dev/null`, Result{2, Error}},
 	} {
 		if _, _, got := run(t, Config{Args: []string{"sh", "-c", tt.script}}); got != tt.want {

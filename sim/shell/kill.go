@@ -45,7 +45,7 @@ func kill(p *proc, args []string) int {
 		}
 		if pid <= 0 { // a process group; there is one
 			for _, other := range p.m.table.list() {
-				if other.pid != 1 && other.m == p.m {
+				if other.pid != 1 && other.m == p.m && !(pid == -1 && other == p) { // as Linux does
 					other.signal(sig)
 				}
 			}

@@ -24,7 +24,7 @@ func init() { // not in the declaration: programs run programs
 		"env": env, "printenv": printenv, "sleep": sleep, "usleep": sleep, "date": date, "hostname": hostname, "id": id, "whoami": id, "groups": id,
 		"uname": uname, "arch": uname, "nproc": nproc, "kill": kill, "ps": ps, "pidof": pgrep, "pgrep": pgrep, "pkill": pgrep, "killall": pgrep,
 		"which": which, "timeout": timeout, "nohup": nohup, "uptime": uptime, "tty": tty, "stty": exitWith(0), "clear": clearScreen, "getent": getent,
-		"wget": fetch, "curl": fetch, "nslookup": nslookup, "nc": netcat, "sysctl": sysctl, "ping": noNetwork, "telnet": noNetwork, "traceroute": noNetwork,
+		"wget": fetch, "curl": fetch, "nslookup": nslookup, "nc": netcat, "sysctl": sysctl, "ping": ping, "telnet": noNetwork, "traceroute": noNetwork,
 	}
 }
 

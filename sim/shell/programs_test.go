@@ -13,6 +13,9 @@ func TestPrograms(t *testing.T) {
 		status       int
 	}{
 		{`printf 'a\nb\nc\n' | head -n 2; printf 'a\nb\nc\n' | head -1; printf abc | head -c 2; printf 'a\nb\nc\n' | head -n -1`, "a\nb\na\naba\nb\n", 0},
+		{`mkdir -p /tmp/a/b; cd /tmp/a/b; echo x >../f; tar cf - ../../a/../../etc/passwd ../f .. | tar tf -`, "etc/passwd\nf\n./\nb/\nf\n", 0},
+		{`printf '%60000s' x | wc -c; printf '%70000s' x 2>&1; printf '%.99999999999999999999d' 1 2>/dev/null; echo $?`,
+			"60000\nprintf: %70000s: more than 65536 characters are not simulated\n1\n", 0},
 		{`seq 20 | tail -n 2; seq 5 | tail -n +4; printf abc | tail -c 2; seq 3 | tail -1`, "19\n20\n4\n5\nbc3\n", 0},
 		{`printf 'foo\nbar\nFoo\n' >f; grep foo f; grep -i foo f; grep -v foo f; grep -c o f; grep -n bar f; grep -q zzz f; echo $?`,
 			"foo\nfoo\nFoo\nbar\nFoo\n2\n2:bar\n1\n", 0},

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -195,7 +196,7 @@ func (t *archiver) add(w *tar.Writer, name string, depth int) error {
 		t.status = p.fail("%s: %v", name, err)
 		return nil
 	}
-	header.Name = strings.TrimLeft(name, "/")
+	header.Name = memberName(name)
 	header.Uid, header.Gid = info.uid, info.gid
 	header.Uname, header.Gname = p.owner(info)
 	if info.IsDir() {
@@ -407,4 +408,15 @@ func (p *proc) gzip(w io.Writer, r io.Reader, unpack bool) error {
 		return err
 	}
 	return z.Close()
+}
+
+// memberName returns the name that a file gets in an archive: without a part that leads out
+// of the folder in which it is extracted.
+func memberName(name string) string {
+	inside := "/" + name + "/"
+	if i := strings.LastIndex(inside, "/../"); i >= 0 {
+		inside = inside[i+len("/.."):]
+		name = cmp.Or(strings.Trim(inside, "/"), ".")
+	}
+	return strings.TrimLeft(name, "/")
 }

@@ -24,9 +24,16 @@ func differs(a, b corev1.ResourceList, name corev1.ResourceName) bool {
 	return a.Name(name, "").Cmp(*b.Name(name, "")) != 0
 }
 
-// restartToResize stops a running container, and starts it again once it has ended. As with
-// a kubelet, neither its restart policy nor a backoff matters.
-func (r *containerRun) restartToResize(s corev1.ContainerStatus, command container.State, decides bool) corev1.ContainerStatus {
+// restartsForImage reports whether a running container has to restart because its spec has
+// another image now. Other changes of a spec do not restart a container, and init containers
+// are to complete.
+func restartsForImage(c *corev1.Container, kind containerKind, s corev1.ContainerStatus) bool {
+	return (kind == mainContainer || kind == sidecar) && s.State.Running != nil && s.Image != "" && s.Image != c.Image
+}
+
+// replace stops a running container, and starts it again once it has ended. As with a
+// kubelet, neither its restart policy nor a backoff matters.
+func (r *containerRun) replace(s corev1.ContainerStatus, command container.State, decides bool) corev1.ContainerStatus {
 	if r.commands.mayStart {
 		r.commands.runtime.Replace(r.pod, r.container.Name, s.RestartCount)
 	}
@@ -34,7 +41,7 @@ func (r *containerRun) restartToResize(s corev1.ContainerStatus, command contain
 	switch {
 	case !decides:
 	case command.Phase < container.Ended:
-		r.resizing = true
+		r.replacing, r.resizing = true, s.Image == r.container.Image
 		return s
 	default:
 		end = command

@@ -140,7 +140,7 @@ func TestResizeEvents(t *testing.T) {
 	update := func() {
 		t.Helper()
 		for range 2 { // a second update reports nothing again
-			for _, e := range l.updatePod(pod, false, node).resize {
+			for _, e := range l.updatePod(pod, false, node).events {
 				reason, _, _ := strings.Cut(e.message, ":")
 				got = append(got, strings.TrimSpace(e.container+" "+e.reason+": "+reason))
 			}
@@ -184,7 +184,8 @@ func TestResizeEvents(t *testing.T) {
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	resize(pod, "300m", "128Mi")
 	update()
-	check("while it waits for a restart", "ResizeStarted: Pod resize started", "ResizeCompleted: Pod resize completed")
+	check("while it waits for a restart", "ResizeStarted: Pod resize started", "ResizeCompleted: Pod resize completed",
+		"a BackOff: Back-off restarting failed container a in pod p_n(u)")
 	pod.Status = *crashed
 	write()
 	check("restarted")
