@@ -34,20 +34,46 @@ type candidates struct {
 }
 
 // period is a time in which a client has made one write after the other.
-type period struct{ from, to time.Time }
+type period struct {
+	from, to time.Time
+	// parallel is set once it has made two at once: then it has several workers, and may have taken
+	// a key while one of them worked for another object.
+	parallel bool
+}
 
-// noteBusy notes that a client makes a write, and returns the last busy period before it.
-func (cl *client) noteBusy(w *write) (before period) {
+// noteBusy notes that a client makes a write, and returns the last busy period and the last runs
+// of writes before it.
+func (cl *client) noteBusy(w *write) (before period, runs []startedRun) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	before = cl.busy
+	for _, r := range cl.runs {
+		if r.cause != nil && r.began.Before(w.began) {
+			runs = append(runs, r)
+		}
+	}
+	if w.routine {
+		return before, runs
+	}
 	if w.began.Sub(before.to) > busyGap {
 		cl.busy.from = w.began
 	}
+	cl.busy.parallel = before.parallel || w.began.Before(before.to)
+	before.parallel = cl.busy.parallel
 	if w.answered.After(before.to) {
 		cl.busy.to = w.answered
 	}
-	return before
+	return before, runs
+}
+
+// noteContinued notes that the client has been busy since before its last write, however long it
+// paused before that.
+func (cl *client) noteContinued(before period) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if !before.parallel && before.from.Before(cl.busy.from) {
+		cl.busy.from = before.from
+	}
 }
 
 // beginsAfter returns when a program begins to write for an event, if it does: when it has
@@ -64,8 +90,16 @@ func (c *candidates) beginsAfter(e *event) time.Time {
 	return begins
 }
 
+// takenFor returns when the key of an event was taken from its queue, if it was.
+func (c *candidates) takenFor(e *event) time.Time {
+	if c.busy.parallel {
+		return later(e.at.Add(handlerDelay), c.free)
+	}
+	return later(e.at.Add(handlerDelay), c.beginsAfter(e))
+}
+
 // candidates returns the events of the objects that are related to the written one.
-func (w *write) candidates(events []*event, versions []string, busy period, isRelated func(*event) bool) *candidates {
+func (w *write) candidates(events []*event, versions []string, busy period, runs []startedRun, isRelated func(*event) bool) *candidates {
 	c := &candidates{busy: busy}
 	for _, e := range events {
 		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
@@ -87,6 +121,7 @@ func (w *write) candidates(events []*event, versions []string, busy period, isRe
 		}
 	}
 	c.leaveOutReads(events)
+	c.leaveOutConsumed(w, runs, isRelated)
 	return c
 }
 
@@ -102,6 +137,36 @@ func (c *candidates) leaveOutReads(events []*event) {
 		}
 	}
 	c.listed, c.ownListed = slices.DeleteFunc(c.listed, isRead), slices.DeleteFunc(c.ownListed, isRead)
+}
+
+// leaveOutConsumed moves the time when the key was last taken: a queue is in order, so that when
+// a program began to write for an event of another object, it had already worked on the keys
+// of earlier events, and had nothing to write for these. Another controller of the program has
+// a queue of its own, and writes other kinds of objects.
+func (c *candidates) leaveOutConsumed(w *write, runs []startedRun, isRelated func(*event) bool) {
+	if c.busy.parallel {
+		return
+	}
+	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
+	for _, r := range runs {
+		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(groupResource(w.object)) {
+			continue
+		}
+		isEarlier := func(e *event) bool {
+			added := e.at.Add(handlerDelay)
+			return added.After(c.taken) && added.Before(r.cause.at)
+		}
+		if slices.ContainsFunc(c.changes, isEarlier) || slices.ContainsFunc(c.own, isEarlier) {
+			c.taken = later(r.free, r.cause.at)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // choose returns the likeliest event; nil if there is none.

@@ -26,17 +26,17 @@ const maxSearchedBody, maxMentions = 16 << 10, 256
 // when it read the object is not the cause.
 func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint64 {
 	w := newWrite(r, answer)
-	busy := cl.noteBusy(w)
+	busy, runs := cl.noteBusy(w)
 	events, versions := cl.knownEvents(r)
 	if len(events) == 0 {
 		return 0
 	}
 	events = w.knownBefore(events, versions)
-	c := w.candidates(events, versions, busy, w.isRelatedTo)
+	c := w.candidates(events, versions, busy, runs, w.isRelatedTo)
 	best := c.choose(w)
 	if best == nil || w.began.Sub(best.at) > maxPause && !c.isContinuedBy(w) {
 		names := w.namesInRelated(events)
-		other := w.candidates(events, versions, busy, func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
+		other := w.candidates(events, versions, busy, runs, func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
 		if other != nil && (best == nil || w.began.Sub(other.at) <= maxPause) {
 			best = other
 		}
@@ -44,7 +44,15 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint
 	if best == nil {
 		return 0
 	}
-	return best.record(r.observer, cl.name, w, c)
+	seq, begins := best.record(r.observer, cl.name, w, c)
+	switch {
+	case w.routine:
+	case begins:
+		cl.noteRun(best, w, c.busy.to)
+	default:
+		cl.noteContinued(busy)
+	}
+	return seq
 }
 
 // write is a write whose cause is wanted.
@@ -56,6 +64,7 @@ type write struct {
 	base, made      string          // the versions that it changes, if it says so, and has made
 	began, answered time.Time
 	failed          bool
+	routine         bool // no worker waits for it
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -70,7 +79,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		object: c.Object, target: groupResource(c.Object) + "/" + c.Subresource + "/" + c.Object.Key(),
-		began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(), routine: c.IsRoutine(),
 	}
 	w.names.namespace = w.object.Namespace
 	sent := r.sentObject()

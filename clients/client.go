@@ -15,6 +15,8 @@ const (
 	rateSeconds = 5
 	// ownVersions is the number of versions kept of what a client has written.
 	ownVersions = 128
+	// keptRuns is the number of runs of writes that are kept of a client.
+	keptRuns = 16
 )
 
 // client is one client.
@@ -35,6 +37,8 @@ type client struct {
 	written [ownVersions]string // versions of objects, in a ring
 	writes  int
 	busy    period
+	runs    [keptRuns]startedRun // in a ring
+	nextRun int
 }
 
 // answered is the last call of a client.

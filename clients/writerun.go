@@ -2,6 +2,7 @@ package clients
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -20,6 +21,28 @@ type writeRun struct {
 }
 
 const maxTargets = 64
+
+// startedRun is when a run of writes began, and why.
+type startedRun struct {
+	cause *event
+	began time.Time // its first write
+	free  time.Time // when the client had ended its last write before that
+}
+
+// noteRun notes that a write for an event begins a run.
+func (cl *client) noteRun(e *event, w *write, free time.Time) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.runs[cl.nextRun%keptRuns] = startedRun{e, w.began, free}
+	cl.nextRun++
+}
+
+// hasWritten reports whether the run has written an object of a resource.
+func (r startedRun) hasWritten(resource string) bool {
+	return slices.ContainsFunc(r.cause.lastRun().targets, func(target string) bool {
+		return strings.HasPrefix(target, resource+"/")
+	})
+}
 
 // isContinuedBy reports whether a write may belong to the run. A program that writes an
 // object again, or goes on after a failure, does so for another reason.
@@ -44,20 +67,18 @@ func (e *event) lastRun() writeRun {
 }
 
 // record records the event, once, as the cause of a write, and returns the Seq of the
-// record.
-func (e *event) record(o *observe.Observer, client string, w *write, c *candidates) uint64 {
+// record, and whether the write begins a run.
+func (e *event) record(o *observe.Observer, client string, w *write, c *candidates) (seq uint64, begins bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := &e.writes; !r.isContinuedBy(w, c.read) || len(r.targets) >= maxTargets {
-		*r = writeRun{taken: e.at.Add(handlerDelay)}
-		if c.free.After(r.taken) {
-			r.taken = c.free
-		}
+		begins = true
+		*r = writeRun{taken: c.takenFor(e)}
 	}
 	r := &e.writes
 	r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
 	if e.seq == 0 {
 		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version}, e.at)
 	}
-	return e.seq
+	return e.seq, begins
 }

@@ -7,10 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
-// that is not healthy is the reason, as Why returns it.
+// that is not healthy is the reason, as Why returns it. A Service without a ready Pod, which Wait
+// does not wait for, is in progress.
 func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
 	ctx, mapper := w.newNameMapper(ctx)
 	m, err := mapper.mappingFor(ctx, kind)
@@ -30,6 +33,13 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 	}
 	if s = StateOf(u); s.Status != Current {
 		s.Message = w.Why(ctx, u)
+		return s, nil
+	}
+	if s.Ref.GroupKind() == serviceKind {
+		search := &reasonSearch{ctx: ctx, objects: w.objects}
+		if reason := search.explainBackends(u); reason != "" {
+			s.Status, s.Message = InProgress, words.OneLine(reason)
+		}
 	}
 	return s, nil
 }

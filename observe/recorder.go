@@ -19,7 +19,7 @@ type Recorder struct {
 	state   atomic.Pointer[controllerState]
 	aliases atomic.Pointer[[]string]
 	watched sync.Map // set of resources
-	writes  sync.Map // WriteCount without its count → *atomic.Int64
+	writes  growingMap[writtenKind, atomic.Int64]
 
 	skipsIdle atomic.Bool // see SkipIdleSyncs
 
@@ -117,25 +117,21 @@ func (r *Recorder) Call(c *Called, send func()) {
 		send()
 		return
 	}
-	defer r.BeginCall(c)()
-	run := &callRun{}
-	s := &scope{labels: r.labels, recorder: r, call: run}
+	if c.IsWrite() && !c.IsRoutine() {
+		r.writing.Add(1)
+		defer r.writing.Add(-1)
+	}
+	s := &struct {
+		scope
+		callRun
+	}{scope: scope{labels: r.labels, recorder: r}}
+	s.call = &s.callRun
 	if current := currentScope(); current != nil && current.recorder == r {
 		s.outer, s.run, s.delivery = current.outer, current.run, current.delivery
 	}
-	runInScope(s, send)
-	c.Wrote = run.end()
+	runInScope(&s.scope, send)
+	c.Wrote = s.callRun.end()
 	r.RecordCall(c)
-}
-
-// BeginCall counts a write in flight. The caller calls ended once the call has been
-// answered and recorded.
-func (r *Recorder) BeginCall(c *Called) (ended func()) {
-	if r == nil || !c.IsWrite() || c.IsRoutine() {
-		return func() {}
-	}
-	r.writing.Add(1)
-	return func() { r.writing.Add(-1) }
 }
 
 // RecordCall records an API call of the calling goroutine that has been answered.
@@ -175,7 +171,7 @@ func (r *Recorder) countCall(c *Called, w *syncRun) {
 		if w != nil {
 			w.reads.Add(1)
 			if c.Verb == "get" {
-				w.setKey(c.Object.Key(), BasisCall)
+				w.inferKey(c)
 			}
 		}
 		return
@@ -184,18 +180,21 @@ func (r *Recorder) countCall(c *Called, w *syncRun) {
 	if w != nil {
 		w.writes.Add(1)
 		if c.Verb != "create" {
-			w.setKey(c.Object.Key(), BasisCall)
+			w.inferKey(c)
 		}
 	}
-	what := WriteCount{Verb: c.Verb, Resource: c.Object.groupResource()}
-	if c.Subresource != "" {
-		what.Resource += "/" + c.Subresource
+	r.writes.get(writtenKind{c.Verb, c.Object.Group, c.Object.Resource, c.Subresource}).Add(1)
+}
+
+// writtenKind is what a WriteCount counts.
+type writtenKind struct{ verb, group, resource, subresource string }
+
+func (k writtenKind) count(n int64) WriteCount {
+	resource := Object{Group: k.group, Resource: k.resource}.groupResource()
+	if k.subresource != "" {
+		resource += "/" + k.subresource
 	}
-	n, ok := r.writes.Load(what)
-	if !ok {
-		n, _ = r.writes.LoadOrStore(what, new(atomic.Int64))
-	}
-	n.(*atomic.Int64).Add(1)
+	return WriteCount{Verb: k.verb, Resource: resource, Count: n}
 }
 
 // groupResource returns RESOURCE or RESOURCE.GROUP.
@@ -221,6 +220,17 @@ func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 		}
 	}
 	r.observer.append(l, time.Now())
+}
+
+// NameSync sets the key of the controller's sync that the calling goroutine works on, as its log
+// names it.
+func (r *Recorder) NameSync(key string) {
+	if r == nil {
+		return
+	}
+	if w := currentScope().activeSync(); w != nil && w.queue.recorder == r {
+		w.setKey(key, BasisLog)
+	}
 }
 
 // SkipIdleSyncs leaves out the records of syncs that no event caused and that changed
@@ -274,12 +284,9 @@ func (r *Recorder) snapshot() Controller {
 		return true
 	})
 	slices.Sort(c.Watches)
-	r.writes.Range(func(what, n any) bool {
-		w := what.(WriteCount)
-		w.Count = n.(*atomic.Int64).Load()
-		c.Writes = append(c.Writes, w)
-		return true
-	})
+	for kind, n := range r.writes.entries() {
+		c.Writes = append(c.Writes, kind.count(n.Load()))
+	}
 	slices.SortFunc(c.Writes, func(a, b WriteCount) int {
 		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Verb, b.Verb))
 	})

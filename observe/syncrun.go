@@ -39,6 +39,17 @@ type inferredKey struct {
 	basis Basis
 }
 
+// inferKey takes the object of a call for the key, if nothing better is known. What an autoscaler
+// scales is not its key.
+func (w *syncRun) inferKey(c *Called) {
+	if c.Subresource == "scale" {
+		return
+	}
+	if known := w.key.Load(); known == nil || basisRank(known.basis) < basisRank(BasisCall) {
+		w.setKey(c.Object.Key(), BasisCall)
+	}
+}
+
 // setKey sets the key, unless it is known on the same or a better basis.
 func (w *syncRun) setKey(key string, basis Basis) {
 	if key == "" {

@@ -14,20 +14,12 @@ import (
 // versions older than the deletion itself.
 const lagGrace = 500 * time.Millisecond
 
-// versions holds the newest version written of each resource.
-type versions struct{ of sync.Map } // RESOURCE[.GROUP] → *newest
+// versions holds the newest version written of each resource, RESOURCE or RESOURCE.GROUP.
+type versions = growingMap[string, newestVersion]
 
 type newestVersion struct {
 	version atomic.Int64
 	at      atomic.Int64 // Unix nanoseconds
-}
-
-func (v *versions) get(resource string) *newestVersion {
-	n, ok := v.of.Load(resource)
-	if !ok {
-		n, _ = v.of.LoadOrStore(resource, new(newestVersion))
-	}
-	return n.(*newestVersion)
 }
 
 // NoteVersion records that a newer version of a resource, RESOURCE or
@@ -39,7 +31,7 @@ func (o *Observer) NoteVersion(resource string, version int64) {
 }
 
 // ForgetResource removes a resource that is no longer served.
-func (o *Observer) ForgetResource(resource string) { o.versions.of.Delete(resource) }
+func (o *Observer) ForgetResource(resource string) { o.versions.remove(resource) }
 
 // InformerState gives access to the informer of a Handler. Both functions may be
 // called at any time.

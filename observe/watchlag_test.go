@@ -131,14 +131,10 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		time.Sleep(busyQuietTime + 1)
 		settled("its end", true)
 
-		call := &Called{Verb: "create", Object: Object{Resource: "pods"}}
-		ended := by.BeginCall(call)
-		settled("a write on its way", false, "c")
-		ended()
 		for _, c := range []*Called{{Verb: "get", Object: Object{Resource: "pods"}}, {Verb: "update", Object: Object{Resource: "leases"}}} {
-			by.BeginCall(c)
-			settled(c.Verb+" of "+c.Object.Resource, true)
+			by.Call(c, func() { settled(c.Verb+" of "+c.Object.Resource, true) })
 		}
+		by.Call(&Called{Verb: "create", Object: Object{Resource: "pods"}}, func() { settled("a write on its way", false, "c") })
 	})
 }
 

@@ -287,3 +287,25 @@ func BenchmarkAddAfter(b *testing.B) {
 		q.AddAfter("key", 0)
 	}
 }
+
+// An autoscaler reads and writes the scale of its target, whose name is not its key.
+func TestScaleIsNotTheKey(t *testing.T) {
+	b := newQueueBench(t)
+	q := newQueue[string](b, "horizontalpodautoscaler")
+	defer q.ShutDown()
+	q.Add("default/autoscaler")
+	b.by.Do(func() {
+		key, _ := q.Get()
+		for _, c := range []observe.Called{
+			{Verb: "get", Subresource: "scale", Object: observe.Object{Resource: "deployments", Namespace: "default", Name: "web"}},
+			{Verb: "update", Subresource: "scale", Object: observe.Object{Resource: "deployments", Namespace: "default", Name: "web"}},
+			{Verb: "update", Subresource: "status", Object: observe.Object{Resource: "horizontalpodautoscalers", Namespace: "default", Name: "autoscaler"}},
+		} {
+			b.by.RecordCall(&c)
+		}
+		q.Done(key)
+	})
+	if s := recordedEvents[*observe.Synced](t, b); len(s) != 1 || s[0].Key != "default/autoscaler" || s[0].KeyBasis != observe.BasisCall {
+		t.Errorf("got %+v", s[0])
+	}
+}

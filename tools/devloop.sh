@@ -34,10 +34,14 @@ manifests="-f config/registry.yaml -f config/site.yaml"
 
 now() { date +%s%N; }
 since() { echo $((($(now) - $1) / 1000000)); }
-change() { sed -i.bak "s/First reconcile [0-9]*/First reconcile $(now)/" "$work/$1/controller.go"; }
-reconciled() { # FILE COUNT: waits until as many runs have reconciled
+stamp=0
+change() { # COPY: from now on its operator says another number
+	stamp=$(now)
+	sed -i.bak "s/First reconcile [0-9]*/First reconcile $stamp/" "$work/$1/controller.go"
+}
+reconciled() { # FILE: waits until the operator with the last change has reconciled
 	for _ in $(seq 12000); do
-		if [ "$(grep -c 'First reconcile' "$1")" -ge "$2" ]; then return; fi
+		if grep -q "First reconcile $stamp" "$1"; then return; fi
 		sleep 0.01
 	done
 	echo "the operator has not reconciled:" >&2
@@ -56,7 +60,7 @@ run() {
 	: >"$work/hand.log"
 	go run . >"$work/hand.log" 2>&1 &
 	operator=$!
-	reconciled "$work/hand.log" 1
+	reconciled "$work/hand.log"
 }
 
 cd "$work/build"
@@ -65,14 +69,14 @@ cd "$work/dev"
 : >"$work/dev.log"
 "$ctrlplane" dev --ui plain --crds config/crd.yaml $manifests -- go run . >"$work/dev.log" 2>&1 &
 dev=$!
-reconciled "$work/dev.log" 1
+reconciled "$work/dev.log"
 cd "$work/hand"
 "$ctrlplane" up --name byhand --ui none -f config/crd.yaml $manifests >/dev/null &
 plane=$!
 until "$ctrlplane" --name byhand wait settled >/dev/null 2>&1; do sleep 0.2; done
 export KUBECONFIG="$("$ctrlplane" --name byhand kubeconfig)"
 run
-for n in $(seq "$rounds"); do
+for _ in $(seq "$rounds"); do
 	sleep 3
 	cd "$work/build"
 	change build
@@ -82,7 +86,7 @@ for n in $(seq "$rounds"); do
 
 	begin=$(now)
 	change dev
-	reconciled "$work/dev.log" $((n + 1))
+	reconciled "$work/dev.log"
 	since "$begin" >>"$work/dev.ms"
 
 	cd "$work/hand"

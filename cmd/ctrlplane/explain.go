@@ -75,11 +75,7 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 			continue
 		}
 		if !ok {
-			hint := fmt.Sprintf("%q lists them", t.commandLine("explain"))
-			if nearest != "" {
-				hint = fmt.Sprintf("did you mean %q?", nearest)
-			}
-			return nil, usage.Errorf("unknown controller %q: %s", word, hint)
+			return nil, unknownPageError(t, word, nearest)
 		}
 		if page, ok := explain.FindPage(name); ok && !seen[name] {
 			pages = append(pages, page)
@@ -87,6 +83,18 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 		}
 	}
 	return pages, nil
+}
+
+// unknownPageError says what was probably meant: the fields of a kind, or a controller.
+func unknownPageError(t *target, word, nearest string) error {
+	hint := fmt.Sprintf("%q lists them", t.commandLine("explain"))
+	switch {
+	case isBuiltInKind(word):
+		hint = fmt.Sprintf("%q explains the fields of that kind", t.commandLine("kubectl explain "+word))
+	case nearest != "":
+		hint = fmt.Sprintf("did you mean %q?", nearest)
+	}
+	return usage.Errorf("unknown controller %q: %s", word, hint)
 }
 
 // gatherFacts asks the running control plane. If none is named and none is running,

@@ -163,11 +163,13 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 }
 
 // otherTools are verbs of kind, k3d, minikube and kubectl, and what they are here.
-var otherTools = map[string]string{
-	"cluster": "up", "create": "up", "start": "up", "serve": "up", "launch": "up",
-	"clusters": "list", "profile": "list", "remove": "delete", "destroy": "delete",
-	"dashboard": "top", "ui": "top", "exec": "run", "describe": "kubectl describe",
-	"get": "kubectl get", "apply": "kubectl apply", "config": "kubeconfig", "unpause": "controllers resume",
+var otherTools = map[string][]string{
+	"cluster": {"up"}, "create": {"up"}, "start": {"up"}, "serve": {"up"}, "launch": {"up"},
+	"clusters": {"list"}, "profile": {"list"}, "remove": {"delete"}, "destroy": {"delete"},
+	"dashboard": {"top"}, "ui": {"top"}, "config": {"kubeconfig"}, "unpause": {"controllers resume"},
+	"exec": {"run", "kubectl exec"}, "describe": {"kubectl describe"}, "get": {"kubectl get"}, "apply": {"kubectl apply"},
+	"edit": {"kubectl edit"}, "patch": {"kubectl patch"}, "rollout": {"kubectl rollout"}, "label": {"kubectl label"},
+	"expose": {"kubectl expose"}, "drain": {"kubectl drain"}, "cordon": {"kubectl cordon"}, "port-forward": {"kubectl port-forward"},
 }
 
 // meantVerbs returns the quoted verbs that a wrong one probably stands for: of this
@@ -188,7 +190,7 @@ func meantVerbs(cmd *cobra.Command, args []string) []string {
 	word := args[0]
 	found := paths[word]
 	if own, ok := otherTools[word]; found == nil && !cmd.HasParent() && ok {
-		found = []string{own}
+		found = own
 	}
 	if near, ok := suggest.Nearest(word, slices.Sorted(maps.Keys(paths))); found == nil && ok {
 		found = paths[near]

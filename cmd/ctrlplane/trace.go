@@ -88,6 +88,9 @@ what led to an object. With --from, both read a recording.`,
 
 func (o *traceCommand) addFlags(cmd *cobra.Command) {
 	cmd.Args = func(_ *cobra.Command, args []string) error { // bad flags come first
+		if err := requireName(o.target, cmd.CommandPath(), args); err != nil {
+			return err
+		}
 		_, _, err := cliargs.Object(cmd.CommandPath(), args)
 		return err
 	}

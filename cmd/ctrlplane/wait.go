@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -72,10 +73,25 @@ func (w *waitCommand) validate(cmd *cobra.Command, args []string) error {
 	if err := w.objects.validate(); err != nil {
 		return err
 	}
-	if err := health.CheckArgs(joinKindAndNames(args)); err != nil {
+	if err := w.checkArgs(cmd.CommandPath(), args); err != nil {
 		return err
 	}
 	return w.validateTimeout()
+}
+
+// checkArgs returns an error for arguments that do not name objects.
+func (w *waitCommand) checkArgs(verb string, args []string) error {
+	if err := requireName(w.target, verb, args); err != nil {
+		return err
+	}
+	err := health.CheckArgs(joinKindAndNames(args))
+	if err == nil || len(args) != 1 {
+		return err
+	}
+	if _, near := suggest.Nearest(args[0], []string{"settled"}); near {
+		return usage.Errorf(`%w: did you mean "settled"?`, err)
+	}
+	return err
 }
 
 // joinKindAndNames turns KIND NAME… into KIND/NAME…, as kubectl reads it.

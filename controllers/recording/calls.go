@@ -101,9 +101,17 @@ var methodVerbs = map[string]string{
 // builtInKinds returns the kinds of the built-in resources.
 var builtInKinds = sync.OnceValue(func() map[schema.GroupVersionResource]string {
 	all := map[schema.GroupVersionResource]string{}
+	for gvk, gvr := range builtInResources() {
+		all[gvr] = gvk.Kind
+	}
+	return all
+})
+
+// builtInResources returns the resources of the built-in kinds.
+var builtInResources = sync.OnceValue(func() map[schema.GroupVersionKind]schema.GroupVersionResource {
+	all := map[schema.GroupVersionKind]schema.GroupVersionResource{}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
-		plural, _ := meta.UnsafeGuessKindToResource(gvk)
-		all[plural] = gvk.Kind
+		all[gvk], _ = meta.UnsafeGuessKindToResource(gvk)
 	}
 	return all
 })

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,8 +19,9 @@ import (
 
 const (
 	// recordedVerbosity is the verbosity up to which every line is recorded. Lines
-	// of one more, at which controllers name the key that they sync, are recorded
-	// within a sync only: event handlers are verbose at that level.
+	// of one more are recorded within a sync only: event handlers are verbose at that level.
+	// Those that a sync begins or has ended name its key, and are no records: that of the
+	// sync says the same.
 	recordedVerbosity = 3
 	maxValueLength    = 300 // bytes of an attribute
 )
@@ -51,7 +53,10 @@ func isRecorded(level int) bool {
 }
 
 func (s *recordingSink) Info(level int, msg string, kv ...any) {
-	if isRecorded(level) {
+	switch {
+	case level == recordedVerbosity+1 && isAboutSync(msg) && !isAboutFailure(msg):
+		s.recorder.NameSync(cmp.Or(keyIn(kv), s.key))
+	case isRecorded(level):
 		s.recordLine(-level, nil, msg, kv)
 	}
 	if s.log.Enabled(level) {
@@ -164,6 +169,21 @@ func syncFailure(l *observe.Logged) string {
 	return l.Message
 }
 
+// keyIn returns the key that the attributes of a line about a sync name.
+func keyIn(kv []any) (first string) {
+	for i := 0; i+1 < len(kv); i += 2 {
+		if kv[i] == "controller" || kv[i] == "kind" || kv[i] == "err" {
+			continue
+		}
+		object := objectKey(kv[i+1])
+		if kv[i] == "key" && object != "" {
+			return object
+		}
+		first = cmp.Or(first, object)
+	}
+	return first
+}
+
 func truncateValue(s string) string {
 	if len(s) > maxValueLength {
 		return s[:maxValueLength] + "…"
@@ -171,17 +191,41 @@ func truncateValue(s string) string {
 	return s
 }
 
+// named is an object of the API.
+type named interface {
+	GetName() string
+	GetNamespace() string
+}
+
+// objectKey returns the key of the object that a value names, if any.
+func objectKey(v any) string {
+	switch x := v.(type) {
+	case nil, int, bool, time.Duration, time.Time:
+		return ""
+	case string:
+		return x
+	case klog.ObjectRef:
+		return x.String()
+	case named:
+		if r := reflect.ValueOf(x); r.Kind() == reflect.Pointer && r.IsNil() {
+			return ""
+		}
+		return klog.KRef(x.GetNamespace(), x.GetName()).String()
+	case error:
+		return ""
+	}
+	return objectNameIn(v)
+}
+
 // formatValue returns a value as text, and the key of the object that it names,
 // if any. Objects are named, not printed.
 func formatValue(v any) (text, key string) {
+	if key := objectKey(v); key != "" {
+		return key, key
+	}
 	switch x := v.(type) {
-	case nil:
+	case nil, string, named:
 		return "", ""
-	case string:
-		return x, x
-	case klog.ObjectRef:
-		name := x.String()
-		return name, name
 	case int:
 		return strconv.Itoa(x), ""
 	case bool:
@@ -190,26 +234,12 @@ func formatValue(v any) (text, key string) {
 		return x.String(), ""
 	case time.Time:
 		return x.Format(time.RFC3339Nano), ""
-	case interface {
-		GetName() string
-		GetNamespace() string
-	}:
-		if r := reflect.ValueOf(x); r.Kind() == reflect.Pointer && r.IsNil() {
-			return "", ""
-		}
-		name := klog.KRef(x.GetNamespace(), x.GetName()).String()
-		return name, name
 	case error:
 		return x.Error(), ""
-	default:
-		if name := objectNameIn(x); name != "" {
-			return name, name
-		}
-		if m, ok := x.(logr.Marshaler); ok { // printing its fields would be a data race
-			return fmt.Sprint(marshaledValue{m}), ""
-		}
-		return formatBrief(x), ""
+	case logr.Marshaler: // printing its fields would be a data race
+		return fmt.Sprint(marshaledValue{x}), ""
 	}
+	return formatBrief(v), ""
 }
 
 // marshaledValue prints the result of MarshalLog. As a Stringer it leaves it to

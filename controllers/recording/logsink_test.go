@@ -29,8 +29,14 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
+// recordedSync is the record of a sync, and how many lines of its log are recorded.
+type recordedSync struct {
+	*observe.Synced
+	Lines int
+}
+
 // recordSync runs a sync of the key "default/web", and returns its record.
-func recordSync(t *testing.T, work func(logr.Logger, *observe.Recorder)) *observe.Synced {
+func recordSync(t *testing.T, work func(logr.Logger, *observe.Recorder)) (s recordedSync) {
 	t.Helper()
 	all := observe.NewQueues()
 	o := observe.New(observe.Options{Queues: all})
@@ -44,11 +50,12 @@ func recordSync(t *testing.T, work func(logr.Logger, *observe.Recorder)) *observ
 		work(NewLogger(slog.DiscardHandler, by), by)
 		q.Done(key)
 	})
-	page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindSynced}})
-	if err != nil || len(page.Records) != 1 {
+	page, err := o.Records(t.Context(), observe.Query{Kinds: []observe.Kind{observe.KindSynced, observe.KindLogged}})
+	if err != nil || len(page.Records) == 0 {
 		t.Fatalf("%v, %v", page.Records, err)
 	}
-	return page.Records[0].Event.(*observe.Synced)
+	last := len(page.Records) - 1
+	return recordedSync{page.Records[last].Event.(*observe.Synced), last}
 }
 
 // line is a log line of upstream's controllers, read from its source, with values for its
@@ -110,7 +117,7 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 	} {
 		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(4), nil) })
 		if s.Key != "default/web" || s.KeyBasis != observe.BasisLog || s.Error != "" {
-			t.Errorf("%s: %+v", l.text, s)
+			t.Errorf("%s: %+v", l.text, s.Synced)
 		}
 	}
 	for name, do := range map[string]func(logr.Logger){
@@ -123,7 +130,7 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		},
 	} {
 		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { do(l) }); s.Key != "default/web" || s.KeyBasis != observe.BasisLog {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: %+v", name, s.Synced)
 		}
 	}
 	for name, do := range map[string]func(logr.Logger){
@@ -142,8 +149,23 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		},
 	} {
 		if s := recordSync(t, func(l logr.Logger, _ *observe.Recorder) { do(l) }); s.Key != "" || s.KeyBasis != observe.BasisUnknown {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: %+v", name, s.Synced)
 		}
+	}
+}
+
+// The record of a sync has its key and how long it took: lines that say so are not recorded, but
+// reach the log.
+func TestSyncLinesAreNoRecords(t *testing.T) {
+	var log bytes.Buffer
+	upstream := parseUpstreamLogTexts(t)
+	s := recordSync(t, func(_ logr.Logger, by *observe.Recorder) {
+		l := NewLogger(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.Level(-4)}), by)
+		line{"daemon/daemon_controller.go", "Finished syncing daemon set", map[string]any{"daemonset": "default/web"}}.log(t, upstream, l.V(4), nil)
+		line{file: "deployment/util/deployment_util.go", text: "Updating replica set revision"}.logUnread(t, l.V(4))
+	})
+	if s.Key != "default/web" || s.Lines != 1 || strings.Count(log.String(), "\n") != 2 {
+		t.Errorf("%+v, %d lines recorded, log:\n%s", s.Synced, s.Lines, &log)
 	}
 }
 

@@ -80,12 +80,13 @@ func (s ResponseSummary) addName(c *observe.Called) {
 	}
 }
 
-// PeekResponse parses the beginning of a response. Its body still reads from the start.
+// PeekResponse parses the beginning of a response as far as AddTo needs it. Its body still reads
+// from the start.
 func PeekResponse(resp *http.Response) (s ResponseSummary) {
 	mediaType := resp.Header.Get("Content-Type")
 	limit, parse := jsonPrefixSize, parseJSON
-	if strings.HasPrefix(mediaType, "application/vnd.kubernetes.protobuf") {
-		limit, parse = protoPrefixSize, parseProto
+	if strings.HasPrefix(mediaType, runtime.ContentTypeProtobuf) {
+		limit, parse = protoPrefixSize, parseProtoIdentity
 		if resp.StatusCode >= http.StatusBadRequest {
 			limit = statusPrefixSize
 		}
@@ -162,53 +163,96 @@ func parseJSON(data []byte) (s ResponseSummary) {
 	return s
 }
 
-// parseProto reads the envelope of k8s.io/apimachinery/pkg/runtime/generated.proto
-// (type meta, raw object) and the first fields of the object in it. data may be
+// parseProto reads a Status, or the metadata of another object in protobuf. data may be
 // truncated.
 func parseProto(data []byte) (s ResponseSummary) {
+	kind, raw := openEnvelope(data)
+	s.Kind = string(kind)
+	s.parseObject(raw, s.parseMetadata)
+	return s
+}
+
+// parseProtoIdentity is parseProto for a controller's call: of an object that is not a Status,
+// it reads no more than AddTo needs, because there are many.
+func parseProtoIdentity(data []byte) (s ResponseSummary) {
+	kind, raw := openEnvelope(data)
+	if string(kind) == statusKind {
+		s.Kind = statusKind
+	}
+	s.parseObject(raw, s.parseIdentity)
+	return s
+}
+
+const statusKind = "Status"
+
+// openEnvelope reads the envelope of k8s.io/apimachinery/pkg/runtime/generated.proto: 1 type,
+// of which 2 is the kind, 2 object.
+func openEnvelope(data []byte) (kind, object []byte) {
 	data, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
 	if !ok {
-		return s
+		return nil, nil
 	}
-	var raw []byte
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
 			eachField(v, func(n protowire.Number, v []byte) {
 				if n == 2 {
-					s.Kind = string(v)
+					kind = v
 				}
 			})
 		case 2:
-			raw = v
+			object = v
 		}
 	})
-	if s.Kind == "Status" { // 1 metadata, 2 status, 3 message, 4 reason, 5 details
-		eachField(raw, func(n protowire.Number, v []byte) {
-			switch n {
-			case 3:
-				s.Message = string(v)
-			case 4:
-				s.Reason = string(v)
-			case 5: // of which 1 is the name, 6 the UID
-				eachField(v, func(n protowire.Number, v []byte) {
-					switch n {
-					case 1:
-						s.Details.Name = string(v)
-					case 6:
-						s.Details.UID = string(v)
-					}
-				})
-			}
-		})
-		return s
+	return kind, object
+}
+
+// parseObject reads a Status, or the metadata of another object with a function.
+func (s *ResponseSummary) parseObject(object []byte, parseMetadata func([]byte)) {
+	if s.Kind == statusKind {
+		s.parseStatus(object)
+		return
 	}
-	eachField(raw, func(n protowire.Number, v []byte) {
+	eachField(object, func(n protowire.Number, v []byte) {
 		if n == 1 {
-			s.parseMetadata(v)
+			parseMetadata(v)
 		}
 	})
-	return s
+}
+
+// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 6 the UID).
+func (s *ResponseSummary) parseStatus(data []byte) {
+	eachField(data, func(n protowire.Number, v []byte) {
+		switch n {
+		case 3:
+			s.Message = string(v)
+		case 4:
+			s.Reason = string(v)
+		case 5:
+			eachField(v, func(n protowire.Number, v []byte) {
+				switch n {
+				case 1:
+					s.Details.Name = string(v)
+				case 6:
+					s.Details.UID = string(v)
+				}
+			})
+		}
+	})
+}
+
+// parseIdentity reads an ObjectMeta: 1 name, 5 uid, 6 resourceVersion.
+func (s *ResponseSummary) parseIdentity(data []byte) {
+	eachField(data, func(n protowire.Number, v []byte) {
+		switch n {
+		case 1:
+			s.Metadata.Name = string(v)
+		case 5:
+			s.Metadata.UID = string(v)
+		case 6:
+			s.Metadata.ResourceVersion = string(v)
+		}
+	})
 }
 
 // parseMetadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion, 12

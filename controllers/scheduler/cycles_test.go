@@ -123,6 +123,7 @@ func TestCycles(t *testing.T) {
 	nodes.Set("n2", fwk.NewStatus(fwk.Unschedulable, "Insufficient cpu", "Insufficient memory").WithPlugin("NodeResourcesFit"))
 	nodes.Set("n3", fwk.NewStatus(fwk.UnschedulableAndUnresolvable, "node(s) had untolerated taint").WithPlugin("TaintToleration"))
 	refused := &framework.FitError{Pod: web, NumAllNodes: 3, Diagnosis: framework.Diagnosis{NodeToStatus: nodes, PostFilterMsg: "preemption: no victims"}}
+	s.log.Error(nil, preemptionFailed, "pod", klog.KObj(web), "status", "preemption: no victims")
 	s.FailureHandler(t.Context(), nil, info, fwk.NewStatus(fwk.Unschedulable).WithError(refused), nil, time.Now())
 
 	node := s.deliver(observe.Object{Resource: "nodes", Name: "n4"}, web)

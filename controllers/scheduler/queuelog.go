@@ -31,6 +31,11 @@ const (
 // records with the plugins.
 const attemptFailed = "Unable to schedule pod; no "
 
+// preemptionFailed is upstream's line about an error of a PostFilter plugin, which
+// recordFailure records with the reasons of the others. As the error of the attempt it
+// would hide them.
+const preemptionFailed = "Status after running PostFilter plugins for pod"
+
 // recordedVerbosity is that of the lines that are recorded. More of them are about
 // each Pod than is worth keeping.
 const recordedVerbosity = 2
@@ -118,7 +123,11 @@ func (l *queueLog) reportMove(kv []any, other string) {
 }
 
 func (l *queueLog) Error(err error, msg string, kv ...any) {
-	_, recorded := l.sinks()
+	plain, recorded := l.sinks()
+	if msg == preemptionFailed {
+		plain.Error(err, msg, kv...)
+		return
+	}
 	recorded.Error(err, msg, kv...)
 }
 

@@ -21,7 +21,7 @@ func TestUpstreamStillLogsMoves(t *testing.T) {
 		},
 		"schedule_one.go": {
 			fmt.Sprintf("v1.EventTypeNormal, %q, ", boundReason),
-			`Info("` + attemptFailed + `fit`,
+			`Info("` + attemptFailed + `fit`, `HandleErrorWithContext(ctx, nil, "` + preemptionFailed + `", "pod", klog.KObj(pod), "status", msg)`, "fitError.Diagnosis.PostFilterMsg = msg",
 			"sched.NextEntity(", "sched.SchedulePod(", "sched.FailureHandler(",
 		},
 	} {

@@ -1,10 +1,14 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -115,6 +119,26 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 			t.Errorf("no %q in:\n%s", tc.says, text)
 		}
 		if !strings.Contains(text, "403: "+refused.Error) {
+			t.Errorf("the line of the write cuts the reason:\n%s", text)
+		}
+	}
+}
+
+// The sentence has no room for the regular expression with which upstream's validation ends a
+// message; the line of the write has all of it.
+func TestTraceSummarizesInvalidNames(t *testing.T) {
+	for _, problem := range slices.Concat(validation.IsDNS1123Subdomain("we@b"), validation.IsDNS1035Label("we@b"), validation.IsValidLabelValue("we@b!")) {
+		message := `Deployment.apps "we@b" is invalid: metadata.name: Invalid value: "we@b": ` + problem
+		tree, err := Build(clientCalls(observe.Called{Verb: "create", Status: 422, Error: message}), deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := writeString(t, tree, Text, Style{})
+		meaning, _, _ := strings.Cut(message, " (e.g. ")
+		if sentence := strings.Split(text, "\n")[1]; !strings.HasPrefix(sentence, "kubectl (admin) failed to create Deployment web: 422: "+meaning[:120]) || strings.Contains(sentence, "regex") {
+			t.Errorf("the sentence is %q", sentence)
+		}
+		if !strings.Contains(text, words.OneLine(message)) {
 			t.Errorf("the line of the write cuts the reason:\n%s", text)
 		}
 	}

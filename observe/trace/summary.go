@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -185,13 +186,17 @@ func (p phrases) shortWrite(n *Node) string {
 // maxReason is how much of why a write was refused is said in a sentence.
 const maxReason = 200
 
+// validationHint is what upstream's validation appends to its messages: examples and a regular
+// expression, for which a sentence has no room.
+var validationHint = regexp.MustCompile(` \((e\.g\. [^(]*)?regex used for validation is '[^']*'\)`)
+
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
 	if n.writeFailure() == "" {
 		return s
 	}
-	why := []rune(strings.TrimSuffix(describeFailure(n), "."))
+	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(describeFailure(n), ""), "."))
 	if len(why) > maxReason {
 		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}

@@ -21,8 +21,16 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	p.writeSentence(t.summarize(p.phrases))
 	p.writeMissed(t.Missed, t.firstRoot())
 	p.b.WriteString("\n")
-	for _, n := range t.Roots {
-		p.writeBranch(item{n, n}, "", "")
+	roots := make([]item, len(t.Roots))
+	for i, n := range t.Roots {
+		roots[i] = item{n, n}
+	}
+	for _, r := range foldFailures(roots, t.all) {
+		if r.folded > 0 {
+			p.writeFolded(r, "", "")
+			continue
+		}
+		p.writeBranch(r.item, "", "", t.all)
 	}
 	p.writeIdle(t)
 	p.writeLegend(p.pickGlyph("╌", "~"))
@@ -92,12 +100,12 @@ func (p *painter) writeIdle(t *Tree) {
 }
 
 // writeBranch draws an item with the prefix lead, and those below it with rest.
-func (p *painter) writeBranch(it item, lead, rest string) {
+func (p *painter) writeBranch(it item, lead, rest string, all bool) {
 	n, text := it.node, p.describeItem(it)
 	if c := n.onlyWrite(); c != nil {
 		n, text = c, p.describeFolded(it, c)
 	}
-	items := childItems(n)
+	items := foldFailures(childItems(n), all)
 	var notes []string
 	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
 		notes = logNotes(n.LogLines)
@@ -115,12 +123,16 @@ func (p *painter) writeBranch(it item, lead, rest string) {
 		p.writeLine(nil, rest+under, rest+under, p.faint(note))
 	}
 	for i, c := range items {
+		if c.folded > 0 {
+			p.writeFolded(c, rest+bar, rest+bar)
+			continue
+		}
 		last := i == len(items)-1
-		mark := p.branchMark(c, last)
+		mark := p.branchMark(c.item, last)
 		if last {
-			p.writeBranch(c, rest+mark, rest+end)
+			p.writeBranch(c.item, rest+mark, rest+end, all)
 		} else {
-			p.writeBranch(c, rest+mark, rest+bar)
+			p.writeBranch(c.item, rest+mark, rest+bar, all)
 		}
 	}
 }

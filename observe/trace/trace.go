@@ -40,6 +40,8 @@ type Tree struct {
 	Took   time.Duration  `json:"tookNanos"` // until the end of the last node
 	Missed uint64         `json:"missed,omitempty"`
 	Roots  []*Node        `json:"roots"`
+
+	all bool // the text folds nothing
 }
 
 // ErrNoRecords says that no record is about the object.
@@ -67,7 +69,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 			children[n.parent] = append(children[n.parent], n)
 		}
 	}
-	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}}
+	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All}
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {

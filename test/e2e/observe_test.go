@@ -80,11 +80,6 @@ func TestObserveRollout(t *testing.T) {
 	if sync.Key != ns+"/web" || sync.KeyBasis != observe.BasisLog || sync.Queue != "deployment" || sync.Writes == 0 || sync.Took <= 0 {
 		t.Errorf("synced: %+v", sync)
 	}
-	lines := await(t, "log of the sync", fetchRecords[*observe.Logged](src, bySync), func(l []*observe.Logged) bool { return len(l) > 0 })
-	if !slices.ContainsFunc(lines, func(l *observe.Logged) bool { return strings.HasPrefix(l.Message, "Finished syncing") }) {
-		t.Errorf("log lines: %s", toYAML(lines))
-	}
-
 	q.Controller = "replicaset-controller"
 	calls = await(t, "creation of the Pods", fetchRecords[*observe.Called](src, q), func(l []*observe.Called) bool {
 		return len(slices.DeleteFunc(slices.Clone(l), func(c *observe.Called) bool { return !isCreate("pods")(c) })) == 3

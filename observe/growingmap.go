@@ -1,0 +1,53 @@
+package observe
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// growingMap is a map to which keys are hardly ever added. Reading takes no lock and allocates
+// nothing, unlike sync.Map, whose keys are interfaces.
+type growingMap[K comparable, V any] struct {
+	mu  sync.Mutex // for adding and removing
+	all atomic.Pointer[map[K]*V]
+}
+
+// entries returns all entries, which must not be changed.
+func (g *growingMap[K, V]) entries() map[K]*V {
+	if m := g.all.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+// get returns the value of a key, a new one if there is none.
+func (g *growingMap[K, V]) get(key K) *V {
+	if v := g.entries()[key]; v != nil {
+		return v
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v := g.entries()[key]; v != nil {
+		return v
+	}
+	v := new(V)
+	g.change(func(m map[K]*V) { m[key] = v })
+	return v
+}
+
+func (g *growingMap[K, V]) remove(key K) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.change(func(m map[K]*V) { delete(m, key) })
+}
+
+// change replaces the map by a changed copy. The caller holds the lock.
+func (g *growingMap[K, V]) change(f func(map[K]*V)) {
+	m := maps.Clone(g.entries())
+	if m == nil {
+		m = map[K]*V{}
+	}
+	f(m)
+	g.all.Store(&m)
+}

@@ -1,0 +1,83 @@
+package trace
+
+import (
+	"fmt"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// line is an item of the tree or, if folded is set, the first of so many that are not drawn.
+type line struct {
+	item
+	folded int
+}
+
+// minFolded is how many items are worth a line that stands for them.
+const minFolded = 3
+
+// foldFailures folds attempts that failed in the same way one after the other, as those of a
+// controller that has no permission or no quota: the first and the last are drawn.
+func foldFailures(items []item, all bool) (list []line) {
+	for i := 0; i < len(items); {
+		end := i + 1
+		for failure := items[i].failure(); failure != "" && end < len(items) && items[end].failure() == failure; {
+			end++
+		}
+		if between := end - i - 2; between >= minFolded && !all {
+			list = append(list, line{items[i], 0}, line{items[i+1], between}, line{items[end-1], 0})
+		} else {
+			for _, it := range items[i:end] {
+				list = append(list, line{it, 0})
+			}
+		}
+		i = end
+	}
+	return list
+}
+
+// failure says what has failed and how, except for names and texts that differ at each
+// attempt; "" if the item has another effect, too.
+func (it item) failure() string {
+	n := it.node
+	if n.Kind != Sync {
+		return n.callFailure()
+	}
+	if !n.failed() || n.Deeper > 0 {
+		return ""
+	}
+	s := "sync " + n.Controller + " " + n.Queue + " " + n.Key
+	calls := 0
+	for _, c := range n.Children {
+		if c.isRetry() {
+			continue
+		}
+		failure := c.callFailure()
+		if failure == "" {
+			return ""
+		}
+		calls++
+		s += "\n" + failure
+	}
+	if calls == 0 {
+		s += "\n" + n.Error
+	}
+	return s
+}
+
+// callFailure says which call has failed and how; "" for another node.
+func (n *Node) callFailure() string {
+	if n.Kind != Call || !n.failed() || len(n.Children) > 0 || n.Deeper > 0 {
+		return ""
+	}
+	name := n.Object.Name
+	if n.Verb == "create" { // it may be generated
+		name = ""
+	}
+	return fmt.Sprint(n.Controller, " ", n.Verb, " ", n.Object.Group, n.Object.Resource, n.Subresource, n.Object.Namespace, "/", name, " ", n.Status, n.Conflict)
+}
+
+// writeFolded writes the line that stands for folded ones.
+func (p *painter) writeFolded(l line, lead, rest string) {
+	text := fmt.Sprintf("%s %s failed in the same way: --all shows them", p.pickGlyph("…", "..."), words.Count(l.folded, "more attempt"))
+	p.writeLine(&l.top.After, lead, rest, p.faint(text))
+}
