@@ -185,7 +185,10 @@ func (s *sampler) forgetFailures(controller string) {
 	})
 }
 
-// failingKeys returns up to ten of a controller's failing keys, newest first.
+// MaxFailingKeys is how many failing keys of a controller a Snapshot has.
+const MaxFailingKeys = 10
+
+// failingKeys returns a controller's failing keys, newest first.
 func (s *sampler) failingKeys(controller string) []FailingKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,5 +200,5 @@ func (s *sampler) failingKeys(controller string) []FailingKey {
 		}
 	}
 	slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })
-	return list[:min(len(list), 10)]
+	return list[:min(len(list), MaxFailingKeys)]
 }

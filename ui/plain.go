@@ -15,6 +15,7 @@ type plainWriter struct {
 	w            io.Writer
 	lastSummary  time.Time // when the last summary was written
 	settledShown bool      // the last line said "settled"
+	failing      string    // what it said to fail
 }
 
 func (*plainWriter) writeHeader(time.Time) error { return nil }
@@ -51,15 +52,16 @@ func IsNotable(e observe.Event) bool {
 }
 
 func (p *plainWriter) writeSnapshot(s observe.Snapshot) error {
+	failing := DescribeFailing(s)
 	if s.Process.Settled {
-		if p.settledShown {
+		if p.settledShown && p.failing == failing {
 			return nil
 		}
 	} else if s.Time.Sub(p.lastSummary) < summaryInterval {
 		p.settledShown = false
 		return nil
 	}
-	p.settledShown, p.lastSummary = s.Process.Settled, s.Time
+	p.settledShown, p.failing, p.lastSummary = s.Process.Settled, failing, s.Time
 	return p.writeLine(joinFields([]string{formatTime(s.Time.Local()), summarizeActivity(s)}))
 }
 

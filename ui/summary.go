@@ -13,12 +13,15 @@ import (
 
 const maxNamed = 3 // queues or controllers named in a sentence
 
-// summarizeActivity returns the pending work and the API request rate in a few
+// summarizeActivity returns the pending work, what fails and the API request rate in a few
 // words.
 func summarizeActivity(s observe.Snapshot) string {
-	text := "settled"
+	text, but := "settled", ", but "
 	if !s.Process.Settled {
-		text = "busy: " + describeWork(s)
+		text, but = "busy: "+describeWork(s), "; "
+	}
+	if failing := DescribeFailing(s); failing != "" {
+		text += but + failing
 	}
 	if s.Process.RequestRate > 0 {
 		text += "; " + CountNoun(int(math.Round(s.Process.RequestRate)), "request") + "/s"

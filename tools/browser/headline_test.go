@@ -45,6 +45,7 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	fails(`pods "web-5fc9f4bf66-x2x9k" is forbidden: exceeded quota: small`)
 	says("replicaset fails: exceeded quota: small (default/web and 1 more)")
 	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "2 fail"`)
+	p.await(`document.getElementById("state").innerText.includes(", 2 keys fail") && document.getElementById("state").dataset.state === "bad"`)
 	p.picture("failing")
 	p.choose("controller", "job-controller") // also what is not in the diagram
 	p.await(`!` + shownNodes + `.includes("actor:replicaset-controller")`)

@@ -53,7 +53,7 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 			m.message = "no step to show: this view has not released a write yet"
 			break
 		}
-		m.overlay, m.overlayView = stepOverlay, viewport{}
+		m = m.openOverlay(stepOverlay)
 	case moveUp, moveDown, halfUp, halfDown, pageUp, pageDown, toTop, toEnd:
 		return m.moveCursor(a), nil
 	case open:
@@ -67,9 +67,10 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	case openPage:
 		return m.servePage()
 	case help:
-		m.overlay, m.overlayView = helpOverlay, viewport{}
+		m = m.openOverlay(helpOverlay)
 	case showWarnings:
-		m.overlay, m.overlayView, m.warningsRead = warningsOverlay, viewport{}, len(m.warnings)
+		m.warningsRead = len(m.warnings)
+		m = m.openOverlay(warningsOverlay)
 	case freeze:
 		m.frozen = !m.frozen
 	case toggleAll:
@@ -95,10 +96,9 @@ func (m model) updateScreen(a action) model {
 	case growFeed:
 		s.upperShare = max(min(s.upperShare, m.screenAreas().upperShare())-10, 10) // a pane may take less than its share
 	case filter:
-		m.typingFilter = true
-		if s.kind.isPage() {
-			s.focus = feedPane // the upper pane of a page has no filter
-		}
+		return m.typeFilter()
+	case nextMatch, previousMatch:
+		return m.findAgain(a)
 	case toggleFollow:
 		if m.showsOutput() {
 			m.output = m.output.toggleFollow()
@@ -145,11 +145,28 @@ func (m model) performInOverlay(a action) model {
 		if m.overlay == textOverlay && m.text.object != nil {
 			return m.openSubject().showYAML()
 		}
+	case filter:
+		return m.typeFilter()
+	case nextMatch, previousMatch:
+		return m.findAgain(a)
 	case back, help, showWarnings, showStep:
+		if a == back && m.overlayFind != "" {
+			return m.setFilter("")
+		}
 		m.overlay = noOverlay
 	default:
 		lines := len(m.overlayLines(m.width))
 		m.overlayView = m.overlayView.panBy(stepSize(a, lines, m.overlayHeight()), lines, m.overlayHeight())
+	}
+	return m
+}
+
+// typeFilter begins to type a filter of a list, or what to search in a text.
+func (m model) typeFilter() model {
+	m.typingFilter = true
+	if m.showsText() {
+		m.findFrom = m.textViewport().cursor
+		return m.setFilter("")
 	}
 	return m
 }
@@ -202,9 +219,12 @@ func (m model) showYAML() model {
 
 func (m model) appendToFilter(s string) model { return m.setFilter(m.activeFilter() + s) }
 
-// activeFilter returns the filter of the focused pane.
+// activeFilter returns the filter of the focused pane, or what is searched in a text.
 func (m model) activeFilter() string {
 	s := m.currentScreen()
+	if m.overlay != noOverlay {
+		return m.overlayFind
+	}
 	if s.focus == feedPane {
 		return s.feed.filter
 	}
@@ -212,6 +232,10 @@ func (m model) activeFilter() string {
 }
 
 func (m model) setFilter(f string) model {
+	if m.overlay != noOverlay {
+		m.overlayFind = f
+		return m.find(m.findFrom, 1)
+	}
 	s := m.currentScreen()
 	if s.focus == feedPane {
 		s.feed.filter = f
@@ -219,8 +243,11 @@ func (m model) setFilter(f string) model {
 	}
 	s.filter = f
 	m = m.withCurrentScreen(s)
-	if s.kind == queuesScreen {
+	switch {
+	case s.kind == queuesScreen:
 		return m.arrangeRows(false)
+	case s.kind.isPage():
+		return m.find(m.findFrom, 1)
 	}
 	return m.followPickedItem(len(m.screens) - 1)
 }

@@ -22,17 +22,27 @@ func barScale(deepest int64) int64 {
 }
 
 // depthBar draws a depth in w columns of a linear scale, and behind it up to which the
-// queue was filled in the last second. A key is always visible.
+// queue was filled in the last second. It is exact to an eighth of a column, so that a few
+// keys can be compared beside many. A key is always visible.
 func (t *theme) depthBar(depth, peak, scale int64, w int) line {
-	cells := func(n int64) int {
+	steps := []rune(t.pickGlyph("▏▎▍▌▋▊▉█", "#"))
+	length := func(n, each int64) int { // in parts of a column
 		if n <= 0 {
 			return 0
 		}
-		return min(max(int((n*int64(w)+scale/2)/scale), 1), w)
+		return int(min(max((n*int64(w)*each+scale/2)/scale, 1), int64(w)*each))
 	}
-	full, marked := cells(depth), cells(max(peak, depth))
+	bar, each := "", len(steps)
+	if parts := length(depth, int64(each)); parts > 0 {
+		bar = strings.Repeat(string(steps[each-1]), parts/each)
+		if rest := parts % each; rest > 0 {
+			bar += string(steps[rest-1])
+		}
+	}
+	full := textWidth(bar)
+	marked := max(length(peak, 1), full)
 	return line{
-		{strings.Repeat(t.pickGlyph("█", "#"), full), barFill},
+		{bar, barFill},
 		{strings.Repeat(t.pickGlyph("░", "-"), marked-full), barPeak},
 		{spaces(w - marked), plain},
 	}

@@ -62,7 +62,11 @@ func (m model) detailLines(w, h int) []string {
 	l := s.view.clampToList(len(all), h-1)
 	state := ""
 	if len(all) > h-1 {
-		state = ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))
+		state = "line " + ui.GroupDigits(min(l.top+h-1, len(all))) + " of " + ui.GroupDigits(len(all))
+	}
+	if s.filter != "" {
+		text, _ := m.shownText()
+		state = joinState(findState(text, s.filter, l.cursor), state)
 	}
 	name := "Controller " + s.controller
 	if _, is := m.findClient(s.controller); is {
@@ -71,10 +75,10 @@ func (m model) detailLines(w, h int) []string {
 	if s.kind == objectScreen {
 		name = words.OneLine(s.object.String())
 	}
-	lines := []string{m.titleLine(truncate(name, w-8, m.theme.ellipsis()), state, focused, w)}
+	lines := []string{m.titleLine(truncate(name, w-textWidth(state)-6, m.theme.ellipsis()), state, focused, w)}
 	for i := l.top; i < len(all) && i < l.top+h-1; i++ {
-		selected := pick && i == l.cursor
-		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), all[i].line...), w, selected))
+		selected := focused && i == l.cursor && (pick || len(all[i].line.matchesOf(s.filter)) > 0)
+		lines = append(lines, m.theme.renderLine(append(m.cursorMark(selected), all[i].line.withMatches(s.filter)...), w, selected))
 	}
 	return lines
 }

@@ -167,7 +167,7 @@ func (m model) entryLine(e feedEntry, w int) line {
 
 // itemLine draws time, mark, controller, verb, subject, status, duration and note.
 func (m model) itemLine(i feedItem, w int) line {
-	i.note = essence(i.note) // the object is in the subject
+	i.note = ui.ShortError(i.note) // the object is in the subject
 	tail := m.theme.ellipsis()
 	stamp := "15:04:05.000"
 	if w < 72 {

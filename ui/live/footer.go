@@ -39,10 +39,10 @@ func (m model) failureLine() line {
 	}
 	r := m.rows[s.view.cursor]
 	f, ok := r.failingKey()
-	if !ok || f.Error == "" || isConflict(f.Error) {
+	if !ok || f.Error == "" || ui.IsConflict(f.Error) {
 		return nil
 	}
-	return line{{" " + ui.ShortName(r.controller) + ": ", bad}, {formatKey(f.Key, f.KeyBasis) + " fails: " + essence(words.OneLine(f.Error)), plain}}
+	return line{{" " + ui.ShortName(r.controller) + ": ", bad}, {formatKey(f.Key, f.KeyBasis) + " fails: " + ui.ShortError(words.OneLine(f.Error)), plain}}
 }
 
 // interventionsLine lists the controllers with an intervention.
@@ -93,7 +93,11 @@ func (m model) footerLine(w int) line {
 		return joinJustified(l, styledLine("a kind, such as pods or deploy; enter list  esc cancel ", faint), w, m.theme.ellipsis())
 	case m.typingFilter:
 		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
-		return joinJustified(l, styledLine("enter apply  esc clear ", faint), w, m.theme.ellipsis())
+		keys := "enter apply  esc clear "
+		if m.showsText() {
+			keys = "enter, then n N next, previous  esc end "
+		}
+		return joinJustified(l, styledLine(keys, faint), w, m.theme.ellipsis())
 	}
 	fields := []headerField{}
 	for _, b := range m.hintedBindings() {
@@ -127,7 +131,7 @@ func (m model) isTimely(a action) bool {
 	switch a {
 	case timeBack, timeForward, timePlay, nextRecord, timeNow, timeSlower, timeFaster:
 		return m.past != nil
-	case stepOnce, showStep:
+	case stepOnce, showStep, nextMatch, previousMatch:
 		return true
 	case pauseResume:
 		return paused
@@ -150,6 +154,8 @@ func (m model) hintFor(b binding) string {
 		return "last"
 	case b.action == pauseResume && state == statePaused:
 		return "resume"
+	case b.action == filter && m.showsText():
+		return "search"
 	case b.action == stopStart && (state == stateOff || state == stateFailed):
 		return "start"
 	}

@@ -87,10 +87,15 @@ func (m model) stateLine(p observe.Process) line {
 		return append(l, span{m.theme.pickGlyph("◌ ", "") + "starting", accent})
 	case p.State == observe.Stopping:
 		return append(l, span{m.theme.pickGlyph("◌ ", "") + "stopping", caution})
-	case p.Settled:
-		return append(l, span{m.theme.pickGlyph("● ", "") + "settled", good})
 	}
-	return append(l, span{m.theme.pickGlyph("◐ ", "") + "busy", accent})
+	mark, state, st := "◐ ", "busy", accent
+	if p.Settled {
+		mark, state, st = "● ", "settled", good
+	}
+	if failing := ui.DescribeFailing(m.snapshot); failing != "" {
+		return append(l, span{markBad + " " + state + ", " + failing, bad})
+	}
+	return append(l, span{m.theme.pickGlyph(mark, "") + state, st})
 }
 
 // hasChangedClient reports whether one of the interventions is in a client.

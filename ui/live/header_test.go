@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // TestUptimeFits checks that the header does not cut the uptime.
@@ -14,6 +16,37 @@ func TestUptimeFits(t *testing.T) {
 		m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
 		if want := "up " + formatAge(up) + " "; !strings.Contains(m.View().Content, want) {
 			t.Errorf("no %q in\n%s", want, strings.SplitAfterN(m.View().Content, "\n", 3)[0])
+		}
+	}
+}
+
+// TestHeaderSaysThatKeysFail: settled is not all right while keys fail.
+func TestHeaderSaysThatKeysFail(t *testing.T) {
+	const quota = `pods "broken-" is forbidden: exceeded quota: small`
+	source := &fixedSource{}
+	for _, c := range []struct {
+		settled bool
+		failing []observe.FailingKey
+		want    string
+	}{
+		{true, nil, "● settled"},
+		{true, failingKeys(1, quota), "! settled, 1 key fails"},
+		{true, failingKeys(3, quota), "! settled, 3 keys fail"},
+		{true, failingKeys(observe.MaxFailingKeys, quota), "! settled, 10+ keys fail"},
+		{true, failingKeys(3, conflictError), "● settled"},
+		{false, failingKeys(3, quota), "! busy, 3 keys fail"},
+		{false, []observe.FailingKey{{Queue: "job", Key: "default/new", Error: quota, Times: 1}}, "◐ busy"},
+	} {
+		source.snapshot = idleSnapshot()
+		source.snapshot.Process.Settled = c.settled
+		for i := range source.snapshot.Controllers {
+			if jobs := &source.snapshot.Controllers[i]; jobs.Name == "job-controller" {
+				jobs.Failing = c.failing
+			}
+		}
+		m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
+		if got := m.drawScreen()[0]; !strings.HasSuffix(got, " "+c.want) {
+			t.Errorf("settled %t, %d keys fail: the header is %q, want %q", c.settled, len(c.failing), got, c.want)
 		}
 	}
 }

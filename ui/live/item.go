@@ -129,7 +129,7 @@ func (i *feedItem) setSync(e *observe.Synced) {
 	}
 	i.note = words.OneLine(e.Error)
 	switch {
-	case isConflict(e.Error) && e.Retried:
+	case ui.IsConflict(e.Error) && e.Retried:
 		i.mark, i.status = markConflict, "retry"
 	case e.Error != "":
 		i.mark, i.status = markBad, "fail"

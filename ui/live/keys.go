@@ -25,6 +25,8 @@ const (
 	growUpper
 	growFeed
 	filter
+	nextMatch
+	previousMatch
 	toggleAll
 	toggleFollow
 	toggleIdle
@@ -90,6 +92,7 @@ func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
 func canOpen(m model) bool     { return inFeed(m) || m.currentScreen().kind != controllerScreen }
 func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
+func isSearching(m model) bool { return m.showsText() && m.activeFilter() != "" }
 func hasWarnings(m model) bool { return len(m.warnings) > 0 }
 func canIntervene(m model) bool {
 	return m.interventions != nil && m.currentScreen().kind != objectScreen
@@ -118,13 +121,15 @@ func presentSections() []keySection {
 			{toTop, []string{"g", "home"}, "go to the top", "", nil},
 			{toEnd, []string{"G", "end"}, "go to the end; in Activity: follow it", "", nil},
 			{open, []string{"enter"}, "open it; in Activity: the line in full", "open", canOpen},
-			{back, []string{"esc"}, "clear the filter, or go back", "back", onPage},
+			{back, []string{"esc"}, "clear the filter or search, or go back", "back", onPage},
 			{switchPane, []string{"tab"}, "switch between upper pane and Activity", "pane", nil},
 			{growUpper, []string{"+", "="}, "enlarge the upper pane", "", nil},
 			{growFeed, []string{"-"}, "enlarge Activity", "", nil},
 		}},
 		{"Display", []binding{
-			{filter, []string{"/"}, "show only lines that contain all words", "filter", nil},
+			{filter, []string{"/"}, "filter a list by words; search in a text", "filter", nil},
+			{nextMatch, []string{"n"}, "in a text: the next line found", "next", isSearching},
+			{previousMatch, []string{"N"}, "in a text: the previous line found", "previous", isSearching},
 			{freeze, []string{"space"}, "freeze the screen, or resume updates", "freeze", nil},
 			{toggleFollow, []string{"f"}, "follow new activity, or stop following", "follow", inFeed},
 			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},

@@ -70,7 +70,8 @@ type model struct {
 
 	// Input state.
 	askingQuit   bool // the quit question is open
-	typingFilter bool
+	typingFilter bool // or what is searched
+	findFrom     int  // the line at which typing began
 	typingKind   bool // of the objects to list
 	kindInput    string
 	typingTime   bool // of the past, to go to
@@ -78,6 +79,7 @@ type model struct {
 	confirming   *confirmation // open stop or start question; nil if none
 	overlay      overlay
 	overlayView  viewport
+	overlayFind  string    // what is searched in it
 	text         *textView // of textOverlay
 	message      string    // response to the last key
 	clicked      string    // what a second click on it opens
@@ -146,7 +148,7 @@ type screen struct {
 
 	view       viewport // of the upper pane
 	pickedRow  string   // ID of the row that the cursor follows
-	filter     string   // of the upper pane
+	filter     string   // of the upper pane; on a page, what is searched in it
 	feed       feed
 	focus      pane
 	upperShare int // of the upper pane, in percent

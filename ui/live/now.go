@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ func (m model) nowText(r row) (string, style) {
 		return m.offText(c, reason), caution
 	}
 	failing, fails := r.failingKey()
-	if fails && !isConflict(failing.Error) {
+	if fails && !ui.IsConflict(failing.Error) {
 		return failingText(failing), bad
 	}
 	running := r.runningSyncs()
@@ -82,7 +81,7 @@ func (r row) failingKey() (found observe.FailingKey, ok bool) {
 		if r.queue != nil && f.Queue != r.queue.Name {
 			continue
 		}
-		if !isConflict(f.Error) {
+		if !ui.IsConflict(f.Error) {
 			return f, true
 		}
 		if !ok {
@@ -98,19 +97,8 @@ func failingText(f observe.FailingKey) string {
 	if f.Error == "" {
 		return "fails: " + key
 	}
-	return "fails: " + essence(words.OneLine(f.Error)) + " (" + key + ")"
+	return "fails: " + ui.ShortError(words.OneLine(f.Error)) + " (" + key + ")"
 }
-
-// aboutObject is how errors of the API server begin: deployments.apps "shop" is …
-var aboutObject = regexp.MustCompile(`^(Operation cannot be fulfilled on )?[a-z0-9.-]+ "[^"]*":? (is )?`)
-
-// essence returns an error without the object that it is about, so that little room is
-// enough to say what is wrong: "forbidden: …".
-func essence(err string) string { return strings.TrimPrefix(err, aboutObject.FindString(err)) }
-
-// isConflict reports whether an error is upstream's for an object that had been modified.
-// That is normal: the controller tries again.
-func isConflict(err string) bool { return strings.Contains(err, "the object has been modified") }
 
 // runningSyncs returns the syncs in flight of the row's queue.
 func (r row) runningSyncs() (list []observe.RunningSync) {

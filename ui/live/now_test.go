@@ -9,24 +9,6 @@ import (
 
 const conflictError = `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version`
 
-// What is wrong comes before what is known from the key.
-func TestEssence(t *testing.T) {
-	for err, want := range map[string]string{
-		`pods "broken-" is forbidden: exceeded quota: small`: "forbidden: exceeded quota: small",
-		conflictError:                          "the object has been modified; please apply your changes to the latest version",
-		`deployments.apps "shop" not found`:    "not found",
-		"connection refused":                   "connection refused",
-		`create: pods "x" already exists`:      `create: pods "x" already exists`,
-		"":                                     "",
-		`nodes "a": the object was renamed`:    "the object was renamed",
-		`exit code 1: pods "x" already exists`: `exit code 1: pods "x" already exists`,
-	} {
-		if got := essence(err); got != want {
-			t.Errorf("%q: got %q, want %q", err, got, want)
-		}
-	}
-}
-
 // TestConflictIsNormal: it does not hide what a controller works on, nor other errors.
 func TestConflictIsNormal(t *testing.T) {
 	conflict := observe.FailingKey{Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: conflictError}
@@ -34,10 +16,10 @@ func TestConflictIsNormal(t *testing.T) {
 	running := observe.RunningSync{Queue: "deployment", Key: "default/api", KeyBasis: observe.BasisLog}
 	queue := &observe.Queue{Name: "deployment"}
 	for want, c := range map[string]observe.Controller{
-		"conflict, tries again: default/web":   {Failing: []observe.FailingKey{conflict}},
-		"default/api":                          {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
-		"fails: forbidden: quota (default/db)": {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
-		"fails: default/new":                   {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/new", KeyBasis: observe.BasisLog}}},
+		"conflict, tries again: default/web": {Failing: []observe.FailingKey{conflict}},
+		"default/api":                        {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
+		"fails: quota (default/db)":          {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
+		"fails: default/new":                 {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/new", KeyBasis: observe.BasisLog}}},
 	} {
 		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30)
 		if got, _ := m.nowText(row{queue: queue, info: &c}); got != want {
@@ -47,6 +29,29 @@ func TestConflictIsNormal(t *testing.T) {
 	sync := observe.Record{Event: &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: conflictError, Retried: true}}
 	if i := describeRecord(sync); i.mark != markConflict || i.status != "retry" || i.subject != "default/web" {
 		t.Errorf("%+v", i)
+	}
+}
+
+// TestFailingComesFirst: a controller whose key fails is above the busiest one, with the
+// decisive words of the error, at the least size that is supported well. It stays in the table
+// without idle rows, also while the key waits for its retry.
+func TestFailingComesFirst(t *testing.T) {
+	s := burstSnapshot()
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; c.Name == "job-controller" {
+			c.Failing = failingKeys(1, `pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`)
+		}
+	}
+	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 80, 24)
+	for _, m := range []model{m, pressKeys(t, m, "i")} {
+		if first := m.drawScreen()[m.screenAreas().upper.y+2]; !strings.Contains(first, "job") || !strings.Contains(first, "fails: exceeded quota") {
+			t.Errorf("the first row is %q", first)
+		}
+	}
+	later := m
+	later.snapshot.Time = s.Time.Add(orderHoldTime / 2)
+	if later = later.arrangeRows(false); later.arrangedAt != m.arrangedAt {
+		t.Error("the rows do not keep their places")
 	}
 }
 

@@ -100,6 +100,10 @@ func (m model) outputLines(w, h int) []string {
 	if below := o.last - o.bottom; o.bottom != 0 && below > 0 {
 		state = ui.GroupDigits(below) + " newer below"
 	}
+	filter := m.currentScreen().feed.filter
+	if filter != "" {
+		state = "/" + filter + ", " + state
+	}
 	title := m.titleLine("Operator", words.OneLine(state), inFeed(m), w)
 	if bad && o.bottom == 0 {
 		title = m.titleLine("Operator "+m.theme.pickGlyph("✗", markBad), words.OneLine(state), inFeed(m), w)
@@ -113,6 +117,9 @@ func (m model) outputLines(w, h int) []string {
 	}
 	var rows []string // the last first
 	for i := max(end, 1) - 1; i >= 0 && len(rows) < h-1; i-- {
+		if !containsWords(ansi.Strip(o.lines[i].Text), filter) {
+			continue
+		}
 		wrapped := m.outputRows(o.lines[i], w-1)
 		if room := h - 1; room > 0 && len(wrapped) > room { // the beginning says more than the end
 			wrapped = wrapped[:room]
@@ -122,6 +129,9 @@ func (m model) outputLines(w, h int) []string {
 		for _, row := range wrapped {
 			rows = append(rows, m.theme.renderLine(row, w, false))
 		}
+	}
+	if len(rows) == 0 {
+		return []string{title, m.theme.renderLine(styledLine("  nothing matches the filter", faint), w, false)}
 	}
 	rows = rows[:min(len(rows), h-1)]
 	slices.Reverse(rows)

@@ -7,54 +7,89 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
+// openOverlay shows an overlay from its beginning.
+func (m model) openOverlay(o overlay) model {
+	m.overlay, m.overlayView, m.overlayFind = o, viewport{}, ""
+	return m
+}
+
 // overlayScreen draws the overlay: a title, the visible lines, and the keys.
 func (m model) overlayScreen() []string {
 	all, h := m.overlayLines(m.width), m.overlayHeight()
 	l := m.overlayView.clampToList(len(all), h)
 	state := ""
 	if len(all) > h {
-		state = ui.GroupDigits(min(l.top+h, len(all))) + " of " + ui.GroupDigits(len(all))
+		state = "line " + ui.GroupDigits(min(l.top+h, len(all))) + " of " + ui.GroupDigits(len(all))
 	}
-	title := "Help"
+	if m.overlayFind != "" {
+		state = joinState(findState(all, m.overlayFind, l.cursor), state)
+	}
+	title, room := "Help", m.width-textWidth(state)-6
 	switch m.overlay {
 	case warningsOverlay:
 		title = "Warnings"
 	case stepOverlay:
-		title = truncate(m.stepped.title, m.width-12, m.theme.ellipsis())
+		title = truncate(m.stepped.title, room, m.theme.ellipsis())
 	case textOverlay:
-		title = truncate(words.OneLine(m.text.title), m.width-12, m.theme.ellipsis())
+		title = truncate(words.OneLine(m.text.title), room, m.theme.ellipsis())
 	}
 	lines := []string{m.titleLine(title, state, true, m.width)}
 	for i := l.top; i < len(all) && i < l.top+h; i++ {
-		lines = append(lines, m.theme.renderLine(all[i], m.width, false))
+		lines = append(lines, m.overlayLine(all[i], i == l.cursor))
 	}
 	lines = padLines(lines, m.height-1)
-	keys := line{{" esc", strong}, {" back", faint}, {"  j k", strong}, {" scroll", faint}}
-	if m.overlay == stepOverlay && canStep(m) {
-		keys = append(keys, span{"  s", strong}, span{" step", faint})
+	if m.typingFilter {
+		return append(lines, m.theme.renderLine(m.footerLine(m.width), m.width, false))
 	}
-	if m.overlay == textOverlay {
-		keys = m.textKeys(keys)
-	}
+	keys := append(styledLine(" ", plain), joinFields(m.overlayKeys(), m.width-1, "  ")...)
 	if m.message != "" {
 		keys = styledLine(" "+m.message, caution)
 	}
 	return append(lines, m.theme.renderLine(keys, m.width, false))
 }
 
-// textKeys are the keys for what a text is about.
-func (m model) textKeys(keys line) line {
-	add := func(key, what string) { keys = append(keys, span{"  " + key, strong}, span{" " + what, faint}) }
+// overlayLine draws a line of an overlay: what is searched stands out, and the line of the
+// current match has the mark of the cursor.
+func (m model) overlayLine(l line, atCursor bool) string {
+	if len(l.matchesOf(m.overlayFind)) == 0 {
+		return m.theme.renderLine(l, m.width, false)
+	}
+	l = l.withMatches(m.overlayFind)
+	if first := l[0]; atCursor && strings.HasPrefix(first.text, " ") {
+		l = append(append(m.cursorMark(true), span{first.text[1:], first.style}), l[1:]...)
+	}
+	return m.theme.renderLine(l, m.width, atCursor)
+}
+
+// overlayKeys are the keys for an overlay, and for what a text is about.
+func (m model) overlayKeys() (keys []headerField) {
+	add := func(key, what string, dropOrder int) {
+		keys = append(keys, headerField{line{{key, strong}, {" " + what, faint}}, dropOrder})
+	}
+	if m.overlayFind != "" {
+		add("esc", "end the search", 0)
+		add("n N", "next, previous", 0)
+	} else {
+		add("esc", "back", 0)
+		add("j k", "scroll", 4)
+		add("/", "search", 1)
+	}
+	if m.overlay == stepOverlay && canStep(m) {
+		add("s", "step", 0)
+	}
+	if m.overlay != textOverlay {
+		return keys
+	}
 	switch {
 	case m.text.object != nil:
-		add("enter", "open "+truncate(objectName(*m.text.object), 30, m.theme.ellipsis()))
-		add("t", "trace")
-		add("w", "why")
-		add("e", "YAML")
+		add("enter", "open "+truncate(objectName(*m.text.object), 30, m.theme.ellipsis()), 3)
+		add("t", "trace", 1)
+		add("w", "why", 1)
+		add("e", "YAML", 1)
 	case m.text.owner != "":
-		add("enter", "open "+ui.ShortName(m.text.owner))
+		add("enter", "open "+ui.ShortName(m.text.owner), 3)
 	}
-	add("y", "copy")
+	add("y", "copy", 2)
 	return keys
 }
 
@@ -64,7 +99,11 @@ func (m model) overlayHeight() int { return max(m.height-2, 1) }
 func (m model) overlayLines(w int) []line {
 	switch m.overlay {
 	case stepOverlay:
-		return m.stepped.diff
+		lines := make([]line, len(m.stepped.diff))
+		for i, l := range m.stepped.diff {
+			lines[i] = append(styledLine(" ", plain), l...)
+		}
+		return lines
 	case textOverlay:
 		return m.text.lines(m, w)
 	}
@@ -160,7 +199,7 @@ func (m model) markLines() []line {
 		explain("LAST MINUTE", "depth over time, each row has its scale"),
 		nil,
 		styledLine(" Order", strong),
-		explain("", "Busiest first, until you sort by a column."),
+		explain("", "Failing, then busiest, until you sort."),
 		explain("", "Rows keep their places for 2 s."),
 		explain("", "The cursor stays on the first row; once you"),
 		explain("", "move it, it follows its row, until g."),

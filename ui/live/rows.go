@@ -17,6 +17,7 @@ type row struct {
 	controller, name, state string
 	queue                   *observe.Queue      // nil for a controller without a queue
 	info                    *observe.Controller // nil if the controller is unknown
+	failing                 bool                // a key fails, or the controller has failed
 	shared                  bool                // the controller has several queues
 	internal                bool                // not shown unless the user asks for it
 }
@@ -93,25 +94,45 @@ func (r row) familiarity() int { return ui.Familiarity(r.controller) }
 // housekeeping is the first of the controllers for which a single key says nothing.
 var housekeeping = ui.Familiarity("service-lb-controller")
 
-// groupRank returns the position of the row's group in the default order.
-func (r row) groupRank() int {
+// Groups of rows in the default order.
+const (
+	groupFailing = iota
+	groupBusy
+	groupChanged
+	groupIdle
+	groupOff
+)
+
+func (r row) group() int {
 	switch {
+	case r.failing:
+		return groupFailing
 	case r.isBusy():
-		return 0
-	case r.state == stateFailed, r.state == statePaused, r.info != nil && len(r.info.Failing) > 0,
+		return groupBusy
+	case r.state == statePaused, r.info != nil && len(r.info.Failing) > 0,
 		r.state == stateOff && strings.Contains(r.controller, "/"): // an operator that has ended
-		return 1
+		return groupChanged
 	case r.state == stateOff:
-		return 3
+		return groupOff
 	}
-	return 2
+	return groupIdle
 }
 
 func compareActivity(a, b row) int {
-	if rank := cmp.Compare(a.groupRank(), b.groupRank()); rank != 0 || !a.isBusy() {
-		return cmp.Or(rank, cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
+	return cmp.Or(cmp.Compare(a.group(), b.group()), compareLoad(a, b), cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
+}
+
+// compareLoad compares how busy two rows are.
+func compareLoad(a, b row) int {
+	level := func(r row) (load, past int) {
+		if r.isBusy() {
+			load, past = r.loadLevel(), r.pastLevel()
+		}
+		return load, past
 	}
-	return cmp.Or(-cmp.Compare(a.loadLevel(), b.loadLevel()), -cmp.Compare(a.pastLevel(), b.pastLevel()), cmp.Compare(a.familiarity(), b.familiarity()), compareName(a, b))
+	aLoad, aPast := level(a)
+	bLoad, bPast := level(b)
+	return cmp.Or(-cmp.Compare(aLoad, bLoad), -cmp.Compare(aPast, bPast))
 }
 
 func compareName(a, b row) int {
@@ -141,9 +162,11 @@ func rowsOf(s observe.Snapshot) []row {
 		}
 		if r.info != nil {
 			r.state = words.OneLine(r.info.State)
+			r.failing = r.state == stateFailed && q == mains[q.Controller] || r.hasFailingKey(s.Process.Settled)
 		}
 		// Of a controller's queues without work one is enough, unless their owner is unknown.
-		r.internal = ui.IsInternal(q.Controller) || q.Controller != "" && q != mains[q.Controller] && !r.isActive() && r.peak() == 0
+		isSpare := q.Controller != "" && q != mains[q.Controller] && !r.isActive() && r.peak() == 0
+		r.internal = !r.failing && (ui.IsInternal(q.Controller) || isSpare)
 		rows = append(rows, r)
 	}
 	shown := map[string]int{}
@@ -157,10 +180,20 @@ func rowsOf(s observe.Snapshot) []row {
 	}
 	for i := range s.Controllers {
 		if c := &s.Controllers[i]; queues[c.Name] == 0 {
-			rows = append(rows, row{controller: words.OneLine(c.Name), state: words.OneLine(c.State), info: c, internal: ui.IsInternal(c.Name)})
+			r := row{controller: words.OneLine(c.Name), state: words.OneLine(c.State), info: c}
+			r.failing = r.state == stateFailed || r.hasFailingKey(s.Process.Settled)
+			r.internal = !r.failing && ui.IsInternal(c.Name)
+			rows = append(rows, r)
 		}
 	}
 	return rows
+}
+
+// hasFailingKey reports whether a key of the row's queue fails.
+func (r row) hasFailingKey(settled bool) bool {
+	return slices.ContainsFunc(r.info.Failing, func(f observe.FailingKey) bool {
+		return (r.queue == nil || f.Queue == r.queue.Name) && ui.IsFailing(f, settled)
+	})
 }
 
 // label returns the row's name: the controller, and the queue if there are several.
@@ -246,7 +279,7 @@ const orderHoldTime = 2 * time.Second
 
 // arrangeRows sorts and filters the rows of the snapshot and keeps the cursor on
 // its row. It keeps the previous order for orderHoldTime, unless force is set or a
-// row below an idle one becomes active.
+// row below an idle one becomes active or fails.
 func (m model) arrangeRows(force bool) model {
 	all := rowsOf(m.snapshot)
 	place := make(map[string]int, len(m.order))
@@ -261,8 +294,9 @@ func (m model) arrangeRows(force bool) model {
 	}
 	if keep {
 		slices.SortFunc(all, func(a, b row) int { return cmp.Compare(place[a.id()], place[b.id()]) })
-		idle := slices.IndexFunc(all, func(r row) bool { return !r.isBusy() })
-		keep = m.sort.column != sortByActivity || idle < 0 || !slices.ContainsFunc(all[idle:], row.isBusy)
+		isOnTop := func(r row) bool { return r.group() <= groupBusy }
+		idle := slices.IndexFunc(all, func(r row) bool { return !isOnTop(r) })
+		keep = m.sort.column != sortByActivity || idle < 0 || !slices.ContainsFunc(all[idle:], isOnTop)
 	}
 	if !keep {
 		slices.SortFunc(all, m.sort.compareFunc())
@@ -278,7 +312,7 @@ func (m model) arrangeRows(force bool) model {
 		switch {
 		case !r.matchesFilter(first.filter):
 		case r.internal && !m.showInternal && first.filter == "":
-		case m.hideIdle && !r.isActive():
+		case m.hideIdle && !r.isActive() && !r.failing:
 			m.idleHidden++
 		default:
 			m.rows = append(m.rows, r)

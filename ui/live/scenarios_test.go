@@ -108,7 +108,7 @@ func requireAnswers(t *testing.T, scenario string, m model) {
 		"idle":     {"deployment", "·/5"},
 		"rollout":  {"deployment", "35", "█", "░", "5/5", "default/web-17 +4"},
 		"paused":   {"replicaset", "1/5", "paused"},
-		"operator": {"shop-operator", "█", "fails: forbidden: User"},
+		"operator": {"shop-operator", "█", "fails: cannot patch deplo"},
 	}[scenario] {
 		if !strings.Contains(first, want) {
 			t.Errorf("no %q in the first row %q", want, first)

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -49,6 +50,11 @@ func (l line) truncate(w int, tail string) line {
 		w -= n
 	}
 	return out
+}
+
+// joinState joins the parts of a title's status text.
+func joinState(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // joinJustified places left and right at the two ends of w columns. Where both do not

@@ -18,8 +18,8 @@ type textView struct {
 
 // openText shows a text.
 func (m model) openText(t textView) model {
-	m.text, m.overlay, m.overlayView = &t, textOverlay, viewport{}
-	return m
+	m.text = &t
+	return m.openOverlay(textOverlay)
 }
 
 // openSubject opens the page of what a text is about.

@@ -25,6 +25,7 @@ const (
 	highlight        // focus, keys
 	barFill          // the depth of a queue, as a bar
 	barPeak          // its peak
+	found            // what a search has found
 	styleCount       // number of styles
 )
 
@@ -74,13 +75,13 @@ func (o themeOptions) build() *theme {
 // looks returns the look of each style, and what selects a line.
 func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(lipgloss.Style) lipgloss.Style) {
 	base := lipgloss.NewStyle()
-	reversed := func(lipgloss.Style) lipgloss.Style { return base.Reverse(true) }
+	reversed := func(look lipgloss.Style) lipgloss.Style { return base.Reverse(!look.GetReverse()) }
 	switch {
 	case o.mono:
 		return [styleCount]lipgloss.Style{
 			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base, bad: base.Bold(true).Underline(true),
 			caution: base.Underline(true), accent: base, deletion: base, highlight: base.Bold(true),
-			barFill: base, barPeak: base,
+			barFill: base, barPeak: base, found: base.Reverse(true),
 		}, reversed
 	case o.basic:
 		blue := lipgloss.Cyan
@@ -91,7 +92,7 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base.Foreground(lipgloss.Green),
 			bad: base.Foreground(lipgloss.Red).Bold(true), caution: base.Foreground(lipgloss.Yellow), accent: base.Foreground(blue),
 			deletion: base.Foreground(lipgloss.Magenta), highlight: base.Foreground(blue).Bold(true),
-			barFill: base.Foreground(blue), barPeak: base.Foreground(lipgloss.Yellow),
+			barFill: base.Foreground(blue), barPeak: base.Foreground(lipgloss.Yellow), found: base.Reverse(true),
 		}, reversed
 	}
 	pick := lipgloss.LightDark(o.dark)
@@ -108,6 +109,7 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 			highlight: base.Foreground(shade("25", "80")).Bold(true),
 			barFill:   base.Foreground(shade("25", "80")),
 			barPeak:   base.Foreground(shade("130", "221")),
+			found:     base.Reverse(true),
 		}, func(look lipgloss.Style) lipgloss.Style {
 			return look.Background(shade("254", "237"))
 		}

@@ -30,6 +30,15 @@ func (l viewport) panBy(by, n, h int) viewport {
 	return l
 }
 
+// reveal moves the cursor to a line, and scrolls only if it is not visible.
+func (l viewport) reveal(at, n, h int) viewport {
+	if at < l.top || at >= l.top+h {
+		l.top = at - h/3
+	}
+	l.cursor = at
+	return l.clampToList(n, h)
+}
+
 // stepSize returns how far an action moves in n lines of which h are visible.
 func stepSize(a action, n, h int) int {
 	switch a {

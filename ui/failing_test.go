@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The reason comes first: what is known from the row, or said by every such error, is left out.
+func TestShortError(t *testing.T) {
+	const rbac = `deployments.apps "shop" is forbidden: User "system:serviceaccount:shop:operator" cannot patch resource "deployments" in API group "apps" in the namespace "shop"`
+	for err, want := range map[string]string{
+		`pods "broken-" is forbidden: exceeded quota: small`:                                                 "exceeded quota: small",
+		`create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: exceeded quota: small`: "exceeded quota: small",
+		rbac: `cannot patch deployments in API group "apps" in the namespace "shop"`,
+		`deployments.apps is forbidden: User "x" cannot list resource "deployments" in API group "apps" at the cluster scope`: `cannot list deployments in API group "apps" at the cluster scope`,
+		`Internal error occurred: failed calling webhook "a.example": connection refused`:                                     `failed calling webhook "a.example": connection refused`,
+		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified`:                               "the object has been modified",
+		`deployments.apps "shop" not found`:    "not found",
+		"connection refused":                   "connection refused",
+		`create: pods "x" already exists`:      `create: pods "x" already exists`,
+		"":                                     "",
+		`nodes "a": the object was renamed`:    "the object was renamed",
+		`exit code 1: pods "x" already exists`: `exit code 1: pods "x" already exists`,
+	} {
+		if got := ShortError(err); got != want {
+			t.Errorf("%q: got %q, want %q", err, got, want)
+		}
+	}
+}
+
+// TestSettledSaysWhatFails: neither the status nor the plain output says only "settled" while
+// keys fail.
+func TestSettledSaysWhatFails(t *testing.T) {
+	s := busySnapshot() // a controller has failed, and of five keys that fail one has a conflict
+	s.Controllers[4].Failing[4].Error = "the object has been modified"
+	s.Process.RequestRate = 0
+	headline := func() string {
+		var b bytes.Buffer
+		if err := WriteStatus(&b, s, ""); err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := strings.Cut(b.String(), ";")
+		return text
+	}
+	plain := func() string {
+		var b bytes.Buffer
+		p := &plainWriter{w: &b}
+		for range 2 {
+			if err := p.writeSnapshot(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return b.String()
+	}
+	s.Process.Settled = true
+	const want = "settled, but 1 controller failed, 4 keys fail"
+	if got := headline(); got != "default is ready and "+want {
+		t.Errorf("status: %q", got)
+	}
+	if got := plain(); !strings.HasSuffix(got, want+"\n") || strings.Count(got, "\n") != 1 {
+		t.Errorf("plain: %q", got)
+	}
+	s.Process.Settled = false // first failures are not counted while controllers work
+	if got := plain(); !strings.Contains(got, "; 1 controller failed, 2 keys fail\n") {
+		t.Errorf("plain: %q", got)
+	}
+	s.Controllers = []observe.Controller{s.Controllers[1]}
+	s.Process.Settled = true
+	if got := headline(); got != "default is ready and settled" {
+		t.Errorf("status: %q", got)
+	}
+}
