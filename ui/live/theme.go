@@ -80,7 +80,7 @@ func (o themeOptions) build() *theme {
 func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(lipgloss.Style) lipgloss.Style) {
 	base := lipgloss.NewStyle()
 	reversed := func(look lipgloss.Style) lipgloss.Style {
-		return base.Reverse(!look.GetReverse()).Bold(look.GetBold()).Underline(look.GetUnderline())
+		return base.Reverse(!look.GetReverse()).Bold(look.GetBold()) // an underline would run through blanks
 	}
 	switch {
 	case o.mono:
