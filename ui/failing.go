@@ -58,6 +58,9 @@ var (
 // ShortError returns an error without what stands before the reason, so that a narrow column
 // shows the reason: "exceeded quota: small", "cannot create pods in the namespace".
 func ShortError(err string) string {
+	if IsConflict(err) {
+		return "conflict"
+	}
 	err = strings.TrimPrefix(err, "Internal error occurred: ")
 	if _, reason, ok := strings.Cut(err, " is forbidden: "); ok {
 		return notPermitted.ReplaceAllString(reason, "$1 $2")

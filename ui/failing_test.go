@@ -17,7 +17,7 @@ func TestShortError(t *testing.T) {
 		rbac: `cannot patch deployments in API group "apps" in the namespace "shop"`,
 		`deployments.apps is forbidden: User "x" cannot list resource "deployments" in API group "apps" at the cluster scope`: `cannot list deployments in API group "apps" at the cluster scope`,
 		`Internal error occurred: failed calling webhook "a.example": connection refused`:                                     `failed calling webhook "a.example": connection refused`,
-		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified`:                               "the object has been modified",
+		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified`:                               "conflict",
 		`deployments.apps "shop" not found`:    "not found",
 		"connection refused":                   "connection refused",
 		`create: pods "x" already exists`:      `create: pods "x" already exists`,

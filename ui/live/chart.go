@@ -22,30 +22,28 @@ func barScale(deepest int64) int64 {
 }
 
 // depthBar draws a depth in w columns of a linear scale, and behind it up to which the
-// queue was filled in the last second. It is exact to an eighth of a column, so that a few
-// keys can be compared beside many. A key is always visible.
+// queue was filled in the last second. The depth is exact to an eighth of a column, so that a
+// few keys can be compared beside many. A key is always visible.
 func (t *theme) depthBar(depth, peak, scale int64, w int) line {
 	steps := []rune(t.pickGlyph("▏▎▍▌▋▊▉█", "#"))
-	length := func(n, each int64) int { // in parts of a column
-		if n <= 0 {
-			return 0
-		}
-		return int(min(max((n*int64(w)*each+scale/2)/scale, 1), int64(w)*each))
+	length := func(n int64, each int) int { // in parts of a column
+		return int(min((max(n, 0)*int64(w*each)+scale/2)/scale, int64(w*each)))
 	}
-	bar, each := "", len(steps)
-	if parts := length(depth, int64(each)); parts > 0 {
-		bar = strings.Repeat(string(steps[each-1]), parts/each)
-		if rest := parts % each; rest > 0 {
-			bar += string(steps[rest-1])
-		}
+	each := len(steps)
+	parts := length(depth, each)
+	if depth > 0 && w > 0 {
+		parts = max(parts, 1)
+	}
+	bar := strings.Repeat(string(steps[each-1]), parts/each)
+	if rest := parts % each; rest > 0 {
+		bar += string(steps[rest-1])
 	}
 	full := textWidth(bar)
-	marked := max(length(peak, 1), full)
-	return line{
-		{bar, barFill},
-		{strings.Repeat(t.pickGlyph("░", "-"), marked-full), barPeak},
-		{spaces(w - marked), plain},
+	lately := strings.Repeat(t.pickGlyph("░", "-"), max(length(peak, 1)-full, 0))
+	if peak > 0 && full == 0 && lately == "" && w > 0 {
+		lately = t.pickGlyph("┊", "-") // less than half a column
 	}
+	return line{{bar, barFill}, {lately, barPeak}, {spaces(w - full - textWidth(lately)), plain}}
 }
 
 // chartWidth returns the widest chart of one minute that fits w columns and has

@@ -87,6 +87,7 @@ func TestScenarios(t *testing.T) {
 		}
 		for look, msgs := range map[string][]tea.Msg{
 			"16": {tea.ColorProfileMsg{Profile: colorprofile.ANSI}}, "light": {tea.BackgroundColorMsg{Color: color.White}}, "mono": nil,
+			"16-light": {tea.ColorProfileMsg{Profile: colorprofile.ANSI}, tea.BackgroundColorMsg{Color: color.White}},
 		} {
 			t.Run(name+"/"+look, func(t *testing.T) {
 				o := Options{Source: source}

@@ -64,7 +64,11 @@ func (o themeOptions) build() *theme {
 		if i == int(faint) { // faint text has too little contrast on the selection
 			look = lipgloss.NewStyle()
 		}
-		t.selOn[i], t.selOff[i] = splitStyle(selection(look))
+		selected := selection(look)
+		if o.basic && !o.mono && i == int(bad) { // what fails is red in any row
+			selected = selected.Foreground(look.GetForeground())
+		}
+		t.selOn[i], t.selOff[i] = splitStyle(selected)
 		if t.isSolid(style(i)) {
 			t.selOn[i], t.selOff[i] = t.on[i], t.off[i]
 		}
@@ -75,7 +79,9 @@ func (o themeOptions) build() *theme {
 // looks returns the look of each style, and what selects a line.
 func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(lipgloss.Style) lipgloss.Style) {
 	base := lipgloss.NewStyle()
-	reversed := func(look lipgloss.Style) lipgloss.Style { return base.Reverse(!look.GetReverse()) }
+	reversed := func(look lipgloss.Style) lipgloss.Style {
+		return base.Reverse(!look.GetReverse()).Bold(look.GetBold()) // an underline would run through blanks
+	}
 	switch {
 	case o.mono:
 		return [styleCount]lipgloss.Style{
@@ -84,15 +90,15 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 			barFill: base, barPeak: base, found: base.Reverse(true),
 		}, reversed
 	case o.basic:
-		blue := lipgloss.Cyan
-		if !o.dark {
-			blue = lipgloss.Blue
+		blue, amber := lipgloss.Cyan, lipgloss.Yellow
+		if !o.dark { // many terminals have a cyan and a yellow that white swallows
+			blue, amber = lipgloss.Blue, lipgloss.Magenta
 		}
 		return [styleCount]lipgloss.Style{
 			plain: base, faint: base.Faint(true), strong: base.Bold(true), good: base.Foreground(lipgloss.Green),
-			bad: base.Foreground(lipgloss.Red).Bold(true), caution: base.Foreground(lipgloss.Yellow), accent: base.Foreground(blue),
+			bad: base.Foreground(lipgloss.Red).Bold(true), caution: base.Foreground(amber), accent: base.Foreground(blue),
 			deletion: base.Foreground(lipgloss.Magenta), highlight: base.Foreground(blue).Bold(true),
-			barFill: base.Foreground(blue), barPeak: base.Foreground(lipgloss.Yellow), found: base.Reverse(true),
+			barFill: base.Foreground(blue), barPeak: base.Foreground(amber), found: base.Reverse(true),
 		}, reversed
 	}
 	pick := lipgloss.LightDark(o.dark)
@@ -140,7 +146,7 @@ func (t *theme) renderLine(l line, w int, selected bool) string {
 	var b, run strings.Builder
 	for i := 0; i < len(l); {
 		st := l[i].style
-		mixes := !selected || !t.isSolid(st) // blanks look the same in all other styles
+		mixes := !t.marksBlanks(st) && (!selected || !t.isSolid(st)) // blanks look the same in all other styles
 		for ; i < len(l) && (l[i].style == st || mixes && isBlank(l[i].text)); i++ {
 			run.WriteString(l[i].text)
 		}
@@ -148,12 +154,24 @@ func (t *theme) renderLine(l line, w int, selected bool) string {
 		if i == len(l) && !selected {
 			s = strings.TrimRight(s, " ")
 		}
-		if s != "" {
-			b.WriteString(on[st] + s + off[st])
+		before, after := "", ""
+		if !selected && t.marksBlanks(st) && st != found {
+			words := strings.Trim(s, " ")
+			before, after, _ = strings.Cut(s, words)
+			s = words
 		}
+		if s != "" {
+			s = on[st] + s + off[st]
+		}
+		b.WriteString(before + s + after)
 		run.Reset()
 	}
 	return b.String()
+}
+
+// marksBlanks reports whether a style is visible on blanks, as underlines are.
+func (o themeOptions) marksBlanks(st style) bool {
+	return st == found || o.mono && (st == bad || st == caution)
 }
 
 func isBlank(s string) bool { return strings.Trim(s, " ") == "" }
