@@ -30,6 +30,7 @@ type etcdClientReplacement struct {
 	clients    []*clientv3.Client // those of an assembly that is under way
 	ended      bool               // the assembly
 	failed     bool               // the assembly
+	checked    bool               // check has been called, which reports connectErr
 	connectErr error              // why the assembly got a client that has ended
 }
 
@@ -63,8 +64,8 @@ func replaceEtcdClient(prefix string, store Etcd) (*etcdClientReplacement, error
 func (r *etcdClientReplacement) newEndedClient(endpoints []string, why error) (*kubernetes.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended && !r.failed {
-		return nil, why
+	if r.checked && !r.failed {
+		return nil, why // and upstream tries again
 	}
 	r.connectErr = why
 	c, err := kubernetes.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
@@ -106,6 +107,7 @@ func (r *etcdClientReplacement) check() error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.checked = true
 	if r.connectErr != nil {
 		return fmt.Errorf("apiserver: %w", r.connectErr)
 	}

@@ -50,21 +50,26 @@ func (e *requestEnd) wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancelCause(req.Context())
 		defer cancel(nil)
+		began, late := time.Now(), e.ctx.Err() != nil
 		stop := context.AfterFunc(e.ctx, func() {
 			cancel(errClosing)
-			e.report(req)
+			if !late && errors.Is(context.Cause(e.ctx), errOverdue) {
+				reportCanceled(req, time.Since(began))
+			}
 		})
 		defer stop()
 		h.ServeHTTP(w, req.WithContext(ctx))
 	})
 }
 
-// report says which request has kept the server from closing. Watches do not.
-func (e *requestEnd) report(req *http.Request) {
-	if errors.Is(context.Cause(e.ctx), errOverdue) && !req.URL.Query().Has("watch") {
-		klog.FromContext(req.Context()).Info("request canceled because the API server is closing",
-			"method", req.Method, "path", req.URL.Path, "userAgent", req.UserAgent(), "after", requestGrace)
+// reportCanceled says which request has kept the server from closing. Watches from inside the
+// process only end with the controllers that wait for their other requests.
+func reportCanceled(req *http.Request, duration time.Duration) {
+	if req.TLS == nil && req.URL.Query().Has("watch") {
+		return
 	}
+	klog.FromContext(req.Context()).Info("request canceled because the API server is closing",
+		"method", req.Method, "path", req.URL.Path, "userAgent", req.UserAgent(), "duration", duration)
 }
 
 // begin cancels requests from requestGrace on.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,26 +44,41 @@ func TestClosingServerCancelsRequests(t *testing.T) {
 	})
 }
 
-// Only what was in flight when the time was over is reported, but for watches.
+// Only what was in flight when the time was over is reported, but for watches from inside the
+// process.
 func TestOverdueRequestsAreReported(t *testing.T) {
-	for name, end := range map[string]func(*requestEnd){
-		"overdue": func(e *requestEnd) { e.begin(); <-e.ctx.Done() },
-		"in time": func(e *requestEnd) { e.begin(); e.finish() },
+	requests := []*http.Request{
+		httptest.NewRequest(http.MethodPost, "/api/v1/pods", nil),
+		httptest.NewRequest(http.MethodGet, "/api/v1/nodes?watch=true", nil),
+		httptest.NewRequest(http.MethodGet, "https://localhost/api/v1/services?watch=true", nil),
+	}
+	const late = "/api/v1/events"
+	for name, test := range map[string]struct {
+		end  func(*requestEnd)
+		want []string
+	}{
+		"overdue": {func(e *requestEnd) { e.begin(); <-e.ctx.Done() }, []string{"/api/v1/pods", "/api/v1/services"}},
+		"in time": {func(e *requestEnd) { e.begin(); e.finish() }, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newRequestEnd()
 			log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 			h := e.wrap(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }))
-			for _, target := range []string{"/api/v1/pods", "/api/v1/nodes?watch=true"} {
-				req := httptest.NewRequest(http.MethodPost, target, nil)
-				go h.ServeHTTP(httptest.NewRecorder(), req.WithContext(klog.NewContext(t.Context(), log)))
+			serve := func(req *http.Request) {
+				h.ServeHTTP(httptest.NewRecorder(), req.WithContext(klog.NewContext(t.Context(), log)))
+			}
+			for _, req := range requests {
+				go serve(req)
 			}
 			synctest.Wait()
-			end(e)
+			test.end(e)
+			serve(httptest.NewRequest(http.MethodPost, late, nil))
 			synctest.Wait()
 			printed := log.GetSink().(ktesting.Underlier).GetBuffer().String()
-			if got, want := strings.Contains(printed, "/api/v1/pods"), name == "overdue"; got != want || strings.Contains(printed, "nodes") {
-				t.Errorf("%s: printed %q", name, printed)
+			for _, path := range []string{"/api/v1/pods", "/api/v1/nodes", "/api/v1/services", late} {
+				if got := strings.Contains(printed, path); got != slices.Contains(test.want, path) {
+					t.Errorf("%s: %s is printed: %v: %q", name, path, got, printed)
+				}
 			}
 		})
 	}

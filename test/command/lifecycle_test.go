@@ -32,8 +32,10 @@ func TestStopsOnSignals(t *testing.T) {
 			}
 			defer w.Stop()
 			p.Stop(t, sig)
-			if log := program.MustRun(t, p.Dir, "logs"); strings.Contains(log, "request canceled because") {
-				t.Errorf("the end has waited for requests: %s", log)
+			for line := range strings.Lines(program.MustRun(t, p.Dir, "logs")) {
+				if strings.Contains(line, "request canceled because") && strings.Contains(line, "command.test/") {
+					t.Errorf("the end has waited for the watch: %s", line)
+				}
 			}
 			if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
 				t.Errorf("exit code %d, %s", code, p.Stderr)
