@@ -127,7 +127,7 @@ func (m model) hintedBindings() (list []binding) {
 
 // isTimely reports whether an action is likely what the user looks for now.
 func (m model) isTimely(a action) bool {
-	paused := m.stateOf(m.selectedController()) == statePaused
+	paused := m.stateOf(m.targetController()) == statePaused
 	switch a {
 	case timeBack, timeForward, timePlay, nextRecord, timeNow, timeSlower, timeFaster:
 		return m.past != nil
@@ -147,7 +147,7 @@ func (m model) isTimely(a action) bool {
 
 // hintFor returns the hint of a key for the selected controller.
 func (m model) hintFor(b binding) string {
-	switch state := m.stateOf(m.selectedController()); {
+	switch state := m.stateOf(m.targetController()); {
 	case b.action == timePlay && m.past.Playing:
 		return "pause"
 	case b.action == timeNow && m.source == nil:

@@ -33,7 +33,20 @@ type confirmation struct {
 	start      bool // start if true, otherwise stop
 }
 
-// selectedController returns the controller that keys apply to; empty if none.
+// targetController returns the controller that keys act on: in Activity that of the selected
+// line, which is none while lines move; empty if none.
+func (m model) targetController() string {
+	s := m.currentScreen()
+	if s.focus != feedPane || s.kind == controllerScreen {
+		return m.selectedController()
+	}
+	if e, ok := s.feed.currentEntry(m.screenAreas().feed.h - 1); ok && !s.feed.following {
+		return describeRecord(e.record).controller
+	}
+	return ""
+}
+
+// selectedController returns the controller of the selected row or of the page; empty if none.
 func (m model) selectedController() string {
 	switch s := m.currentScreen(); {
 	case s.kind == controllerScreen:
@@ -60,10 +73,12 @@ func (m model) stateOf(name string) string {
 // requestIntervention handles a key that pauses, resumes, steps, stops or starts
 // the selected controller.
 func (m model) requestIntervention(a action) (model, tea.Cmd) {
-	name := m.selectedController()
+	name := m.targetController()
 	state := m.stateOf(name)
 	m = m.pickRow()
 	switch {
+	case name == "" && inFeed(m):
+		m.message = "no controller selected: select a line of Activity, or press tab and select one"
 	case m.interventionsIn(name) == nil:
 		m.message = "this source provides metrics only: it cannot pause, step or stop controllers"
 	case name == "":
@@ -96,7 +111,7 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 // next key acts on the same one.
 func (m model) pickRow() model {
 	s := m.currentScreen()
-	if s.kind == queuesScreen {
+	if s.kind == queuesScreen && s.focus != feedPane {
 		s.pickedRow = m.rowIDAt(s.view.cursor)
 	}
 	return m.withCurrentScreen(s)

@@ -252,3 +252,19 @@ func TestKeysStayWithTheirController(t *testing.T) {
 		t.Errorf("the next key acts on %s, want %s", got, first)
 	}
 }
+
+// TestKeysInActivity: keys act on the controller of the selected line, never on the row of the
+// list above, whose selection does not show then; while lines move, they act on none.
+func TestKeysInActivity(t *testing.T) {
+	h := sourceWithHeldWrites()
+	for i, name := range []string{"job-controller", "endpointslice-controller", "job-controller"} {
+		h.records = append(h.records, observe.Record{Seq: uint64(i + 1), Time: testNow, Event: &observe.Called{Controller: name, Verb: "create", Object: webPod, Status: 201}})
+	}
+	m := pressAndRun(t, newTestModel(t, Options{Source: h, NoColor: true}, 120, 40), "tab", "p")
+	if want := "no controller selected: select a line of Activity, or press tab and select one"; m.message != want || h.calls != nil {
+		t.Errorf("while lines move: %v, message %q", h.calls, m.message)
+	}
+	if m = pressAndRun(t, m, "k", "p"); !slices.Equal(h.calls, []string{"pause endpointslice-controller"}) {
+		t.Errorf("on a line: %v, message %q", h.calls, m.message)
+	}
+}

@@ -98,11 +98,11 @@ func canIntervene(m model) bool {
 	return m.interventions != nil && m.currentScreen().kind != objectScreen
 }
 func canStop(m model) bool {
-	_, isClient := m.findClient(m.selectedController())
+	_, isClient := m.findClient(m.targetController())
 	return canIntervene(m) && !isClient
 }
 func canStep(m model) bool {
-	return canIntervene(m) && m.stateOf(m.selectedController()) == statePaused
+	return canIntervene(m) && m.stateOf(m.targetController()) == statePaused
 }
 func hasStepped(m model) bool {
 	return m.stepped != nil && m.stateOf(m.stepped.controller) == statePaused
