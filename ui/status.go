@@ -241,7 +241,11 @@ func troubleRows(s observe.Snapshot) [][]string {
 				rows = append(rows, []string{c.Name, "failing", CountNoun(len(c.Failing)-i, "more key")})
 				break
 			}
-			rows = append(rows, []string{c.Name, "failing", describeFailing(f)})
+			state := "retrying" // after a conflict, or a first failure while controllers work
+			if IsFailing(f, s.Process.Settled) {
+				state = "failing"
+			}
+			rows = append(rows, []string{c.Name, state, describeFailing(f)})
 		}
 	}
 	return rows
