@@ -359,7 +359,28 @@ func testCausesByReference(t *testing.T) {
 	}
 }
 
-// A Lease that an operator takes over is told from one that it renews.
+// The Event that a program writes first begins no run of writes, and is not its work.
+func TestRoutineWriteBeginsNoRun(t *testing.T) { synctest.Test(t, testRoutineWriteBeginsNoRun) }
+
+func testRoutineWriteBeginsNoRun(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer end()
+	send(frame("ADDED", object("Site", "shop", "u1", "7")))
+	f.send(call{"POST", "/api/v1/namespaces/ns/events", operatorAgent, operator, nil, 201, object("Event", "shop.1", "e1", "8", "u1")})
+	time.Sleep(time.Millisecond)
+	began := time.Now()
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web", "d1", "9", "u1")})
+	calls, _ := f.records()
+	last := calls[len(calls)-1]
+	cl := f.clients.byName[last.Controller]
+	if !cl.busy.from.Equal(began) || cl.nextRun != 1 || last.Cause == 0 {
+		t.Errorf("busy from %s with %d runs, want one from %s; %+v", cl.busy.from, cl.nextRun, began, last)
+	}
+}
+
+// A Lease that an operator takes over is distinguished from a renewal.
 func TestTakeoverOfLease(t *testing.T) {
 	f := newFixture(t)
 	for _, sent := range []string{
