@@ -401,6 +401,22 @@ func TestTakeoverOfLease(t *testing.T) {
 	}
 }
 
+// A write may follow from a takeover, whose record is no background then.
+func TestTakeoverIsCause(t *testing.T) {
+	for renewed, want := range map[string]string{"00": "b", "02": ""} {
+		f := newFixture(t)
+		send, end := f.watch("/apis/coordination.k8s.io/v1/namespaces/ns/leases?watch=1", operatorAgent, operator)
+		lease := strings.TrimSuffix(object("Lease", "op", "l1", "8"), "}") +
+			`,"spec":{"holderIdentity":"b","acquireTime":"2026-07-01T12:00:00.000000Z","renewTime":"2026-07-01T12:00:` + renewed + `.000000Z"}}`
+		send(frame("MODIFIED", lease))
+		f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web", "d1", "9", "l1")})
+		end()
+		if _, events := f.records(); len(events) != 1 || events[0].TakenBy != want {
+			t.Errorf("%+v, want one that is taken by %q", events, want)
+		}
+	}
+}
+
 // A run of kubectl does not follow from what another run of it watches.
 func TestRunsOfKubectlAreUnrelated(t *testing.T) {
 	f := newFixture(t)
