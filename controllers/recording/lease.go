@@ -13,7 +13,6 @@ import (
 )
 
 // IsLeaseUpdate reports whether a call renews a Lease or takes it over.
-// IsLeaseUpdate reports whether a call renews a Lease or takes it over.
 func IsLeaseUpdate(c *observe.Called) bool { return c.Object.IsLease() && c.Verb == "update" }
 
 // describeSentLease returns the holder that takes over a Lease with a request; empty if the

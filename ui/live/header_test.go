@@ -20,7 +20,7 @@ func TestUptimeFits(t *testing.T) {
 	}
 }
 
-// TestHeaderSaysThatKeysFail: settled is not all right while keys fail.
+// TestHeaderSaysThatKeysFail: a settled control plane is not healthy while keys fail.
 func TestHeaderSaysThatKeysFail(t *testing.T) {
 	const quota = `pods "broken-" is forbidden: exceeded quota: small`
 	source := &fixedSource{}

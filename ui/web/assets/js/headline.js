@@ -28,7 +28,7 @@ const isConflict = (f) => /the object has been modified/.test(f.error || "");
 
 const failureText = ([f, ...more]) => `${reasonOf(f.error) || "requeued"} (${f.key || "a key"}${more.length ? ` and ${more.length} more` : ""})`;
 
-// reasonOf leaves out what an error begins with before it says the reason, as the terminal does.
+// reasonOf leaves out what an error begins with before it says the reason.
 const reasonOf = (error = "") => error.replace(/^Internal error occurred: /, "").replace(/^.*? is forbidden: (?:User "[^"]*" (cannot \w+) resource "([^"]*)")?/, (_, cannot, what) => (cannot ? `${cannot} ${what}` : ""));
 
 const clearly = 1.3; // by how much another controller has to be busier
