@@ -71,7 +71,7 @@ func (cl *client) noteBusy(w *write) (before period, runs []startedRun) {
 func (cl *client) noteContinued(before period) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	if !before.parallel && before.from.Before(cl.busy.from) {
+	if !before.parallel && !before.from.IsZero() && before.from.Before(cl.busy.from) {
 		cl.busy.from = before.from
 	}
 }

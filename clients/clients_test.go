@@ -359,7 +359,28 @@ func testCausesByReference(t *testing.T) {
 	}
 }
 
-// A Lease that an operator takes over is told from one that it renews.
+// The Event that a program writes first begins no run of writes, and is not its work.
+func TestRoutineWriteBeginsNoRun(t *testing.T) { synctest.Test(t, testRoutineWriteBeginsNoRun) }
+
+func testRoutineWriteBeginsNoRun(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer end()
+	send(frame("ADDED", object("Site", "shop", "u1", "7")))
+	f.send(call{"POST", "/api/v1/namespaces/ns/events", operatorAgent, operator, nil, 201, object("Event", "shop.1", "e1", "8", "u1")})
+	time.Sleep(time.Millisecond)
+	began := time.Now()
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web", "d1", "9", "u1")})
+	calls, _ := f.records()
+	last := calls[len(calls)-1]
+	cl := f.clients.byName[last.Controller]
+	if !cl.busy.from.Equal(began) || cl.nextRun != 1 || last.Cause == 0 {
+		t.Errorf("busy from %s with %d runs, want one from %s; %+v", cl.busy.from, cl.nextRun, began, last)
+	}
+}
+
+// A Lease that an operator takes over is distinguished from a renewal.
 func TestTakeoverOfLease(t *testing.T) {
 	f := newFixture(t)
 	for _, sent := range []string{
@@ -377,6 +398,22 @@ func TestTakeoverOfLease(t *testing.T) {
 	}
 	if calls, _ := f.records(); len(calls) != 2 || calls[0].TakenBy != "b" || calls[1].TakenBy != "" {
 		t.Errorf("%+v", calls)
+	}
+}
+
+// A write may follow from a takeover, whose record is no background then.
+func TestTakeoverIsCause(t *testing.T) {
+	for renewed, want := range map[string]string{"00": "b", "02": ""} {
+		f := newFixture(t)
+		send, end := f.watch("/apis/coordination.k8s.io/v1/namespaces/ns/leases?watch=1", operatorAgent, operator)
+		lease := strings.TrimSuffix(object("Lease", "op", "l1", "8"), "}") +
+			`,"spec":{"holderIdentity":"b","acquireTime":"2026-07-01T12:00:00.000000Z","renewTime":"2026-07-01T12:00:` + renewed + `.000000Z"}}`
+		send(frame("MODIFIED", lease))
+		f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web", "d1", "9", "l1")})
+		end()
+		if _, events := f.records(); len(events) != 1 || events[0].TakenBy != want {
+			t.Errorf("%+v, want one that is taken by %q", events, want)
+		}
 	}
 }
 

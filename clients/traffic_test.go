@@ -231,7 +231,8 @@ func (t truth) rate(lines []trafficLine, likely map[int]*observe.Delivered) (s s
 
 // The example operator has made these writes on a busy machine, while a user created, scaled
 // and deleted Sites, several at once, and changed what the operator owns. It reported which
-// event queued each key, which the search for likely causes does not see.
+// event queued each key, which the search for likely causes does not see. The rules
+// were made with these recordings, so the figures are not those of unseen traffic.
 func TestLikelyCausesAreTrue(t *testing.T) {
 	files, err := filepath.Glob("testdata/traffic/*.jsonl.gz")
 	if more := os.Getenv("TRAFFIC"); more != "" {

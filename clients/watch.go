@@ -39,6 +39,7 @@ type event struct {
 	version string
 	owners  []recording.OwnerReference
 	names   recording.Mentions // in the object
+	takenBy string             // the holder that has taken over the Lease with this version
 
 	mu     sync.Mutex
 	seq    uint64   // of its record; 0 = it has none
@@ -101,6 +102,9 @@ func (w *watch) sent(frame []byte) {
 	w.LastTime = now
 	sent := &event{at: now, opened: w.Since, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences,
 		names: recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)}
+	if change == observe.Updated && o.IsLease() {
+		sent.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
+	}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
 		return

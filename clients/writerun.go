@@ -67,18 +67,20 @@ func (e *event) lastRun() writeRun {
 }
 
 // record records the event, once, as the cause of a write, and returns the Seq of the
-// record, and whether the write begins a run.
+// record, and whether the write begins a run. No worker waits for a routine write: it begins none.
 func (e *event) record(o *observe.Observer, client string, w *write, c *candidates) (seq uint64, begins bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r := &e.writes; !r.isContinuedBy(w, c.read) || len(r.targets) >= maxTargets {
-		begins = true
+	r := &e.writes
+	continues := r.isContinuedBy(w, c.read) && len(r.targets) < maxTargets
+	if begins = !continues && !w.routine; begins {
 		*r = writeRun{taken: c.takenFor(e)}
 	}
-	r := &e.writes
-	r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
+	if begins || continues {
+		r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
+	}
 	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version}, e.at)
+		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.takenBy}, e.at)
 	}
 	return e.seq, begins
 }

@@ -7,8 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
@@ -37,8 +35,12 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 	}
 	if s.Ref.GroupKind() == serviceKind {
 		search := &reasonSearch{ctx: ctx, objects: w.objects}
-		if reason := search.explainBackends(u); reason != "" {
-			s.Status, s.Message = InProgress, words.OneLine(reason)
+		reason, err := search.explainBackends(u)
+		switch {
+		case err != nil:
+			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
+		case reason != "":
+			s.Status, s.Message = InProgress, reason
 		}
 	}
 	return s, nil

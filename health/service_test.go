@@ -1,8 +1,15 @@
 package health
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/endpointslice/util"
 )
 
 const service = `{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {clusterIP: 10.0.0.1, selector: {app: web}%SPEC%}}`
@@ -13,8 +20,8 @@ func webPod(name, label, status string) string {
 
 // A Service without a ready Pod is not served, though its own status says nothing of it.
 func TestExamineService(t *testing.T) {
-	const ready = `{phase: Running, conditions: [{type: Ready, status: "True"}]}`
-	const unready = `{phase: Running, containerStatuses: [{name: c, ready: false, state: {running: {}}}], conditions: [{type: Ready, status: "False"}]}`
+	const ready = `{phase: Running, podIP: 10.1.0.1, conditions: [{type: Ready, status: "True"}]}`
+	const unready = `{phase: Running, podIP: 10.1.0.2, containerStatuses: [{name: c, ready: false, state: {running: {}}}], conditions: [{type: Ready, status: "False"}]}`
 	for name, tc := range map[string]struct {
 		spec string
 		pods []string
@@ -25,6 +32,8 @@ func TestExamineService(t *testing.T) {
 		"none ready":            {"", []string{webPod("a", "web", unready), webPod("b", "web", unready)}, "its selector app=web matches 2 Pods, none of which is ready: Pod a: container c is running but not ready (and 1 other Pod)"},
 		"all have ended":        {"", []string{webPod("a", "web", "{phase: Succeeded}")}, "its selector app=web matches 1 Pod, none of which is ready"},
 		"unready are published": {", publishNotReadyAddresses: true", []string{webPod("a", "web", unready)}, ""},
+		"being deleted":         {"", []string{strings.Replace(webPod("a", "web", ready), "name: a,", `name: a, deletionTimestamp: "2026-07-01T12:00:00Z",`, 1)}, "its selector app=web matches 1 Pod, none of which is ready: Pod a: being deleted; the kubelet of its node has not stopped it"},
+		"unready, no address":   {", publishNotReadyAddresses: true", []string{webPod("a", "web", "{phase: Pending}")}, "its selector app=web matches 1 Pod, none of which is ready: Pod a: the kubelet of node node-1 has not started it"},
 		"another host":          {", type: ExternalName, externalName: example.com", nil, ""},
 		"no address":            {", type: LoadBalancer", nil, "no external address"},
 	} {
@@ -38,5 +47,44 @@ func TestExamineService(t *testing.T) {
 				t.Errorf("got %s: %s\nwant %s", s.Status, s.Message, tc.want)
 			}
 		})
+	}
+}
+
+// A Service is not healthy because its Pods cannot be read.
+func TestExamineServiceWithUnreadablePods(t *testing.T) {
+	svc := strings.Replace(service, "%SPEC%", "", 1)
+	refusing := newCluster(t, svc)
+	refusing.objects.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("pods is forbidden")
+	})
+	for want, c := range map[string]*cluster{
+		"list pods: pods is forbidden": refusing,
+		"Pod a: ":                      newCluster(t, svc, webPod("a", "web", "{phase: 5}")),
+	} {
+		if s, err := c.Examine(t.Context(), "services", "shop", "web"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %s: %s, %v; want an error with %q", s.Status, s.Message, err, want)
+		}
+	}
+}
+
+func TestIsEndpointAsUpstream(t *testing.T) {
+	for _, phase := range []corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed} {
+		for i := range 16 {
+			pod := &corev1.Pod{Status: corev1.PodStatus{Phase: phase}}
+			ready, publishNotReady := i&1 > 0, i&2 > 0
+			if ready {
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			}
+			if i&4 > 0 {
+				pod.Status.PodIPs = []corev1.PodIP{{IP: "10.1.0.1"}}
+			}
+			if i&8 > 0 {
+				pod.DeletionTimestamp = &metav1.Time{}
+			}
+			want := util.ShouldPodBeInEndpoints(pod, publishNotReady) && (ready || publishNotReady)
+			if got := isEndpoint(pod, publishNotReady); got != want {
+				t.Errorf("%s, case %04b: got %t, want %t", phase, i, got, want)
+			}
+		}
 	}
 }

@@ -28,10 +28,8 @@ func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool) 
 		return e.Message
 	case e.Status == Unknown:
 		return reason + "; current state unknown: " + e.Message
-	case s.err != nil:
-		return reason + "; no further details: " + plainError(s.err)
 	}
-	return reason
+	return reason + s.errorSuffix()
 }
 
 func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
@@ -58,6 +56,14 @@ func (s *reasonSearch) recordError(err error) {
 	if s.err == nil {
 		s.err = err
 	}
+}
+
+// errorSuffix says that details are missing in what was found, and why; "" if none are.
+func (s *reasonSearch) errorSuffix() string {
+	if s.err == nil {
+		return ""
+	}
+	return "; no further details: " + plainError(s.err)
 }
 
 // explainObject explains why an object is not healthy, or still exists.

@@ -35,14 +35,15 @@ func isBackground(e Event) bool {
 // isRenewal reports whether a call renews a lease. That one was created, deleted or taken over
 // by another holder is kept.
 func (c *Called) isRenewal() bool {
-	return c.Object.isLease() && !c.Failed() && (c.Verb == "update" || c.Verb == "patch") && c.TakenBy == ""
+	return c.Object.IsLease() && !c.Failed() && (c.Verb == "update" || c.Verb == "patch") && c.TakenBy == ""
 }
 
 func (d *Delivered) isRenewal() bool {
-	return d.Object.isLease() && d.Change == Updated && d.TakenBy == ""
+	return d.Object.IsLease() && d.Change == Updated && d.TakenBy == ""
 }
 
-func (o Object) isLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }
+// IsLease reports whether the object is a Lease.
+func (o Object) IsLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }
 
 // tracedLevel is the lowest level of log lines that package trace shows: klog's V(2).
 const tracedLevel = -2

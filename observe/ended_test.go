@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -23,5 +24,18 @@ func TestStoppedControllerHasNoFailingKeys(t *testing.T) {
 	r.ReportedQueue("site").End(&Synced{ID: 2, Key: "default/shop", Error: "exit status 1", Retried: true}, time.Now())
 	if c := snapshotOf(t, o, "shop/site"); len(c.Failing) != 1 || c.Failing[0].Times != 1 {
 		t.Errorf("after its start: %+v", c.Failing)
+	}
+}
+
+// A snapshot has ten failing keys, and how many it leaves out.
+func TestFailingKeysBeyondTheLimitAreCounted(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	q := o.Recorder("shop/site").ReportedQueue("site")
+	for i := range maxFailingKeys + 3 {
+		q.End(&Synced{ID: uint64(i + 1), Key: fmt.Sprintf("default/shop-%d", i), Error: "exit status 1", Retried: true}, time.Now())
+		listed := min(i+1, maxFailingKeys)
+		if c := snapshotOf(t, o, "shop/site"); len(c.Failing) != listed || c.MoreFailing != i+1-listed {
+			t.Errorf("%d keys fail: %d listed, %d more", i+1, len(c.Failing), c.MoreFailing)
+		}
 	}
 }

@@ -211,7 +211,7 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		c := r.snapshot()
 		c.Running = append(running[r.name], r.keyedSyncs()...)
 		c.Behind = behind[r]
-		c.Failing = o.sampler.failingKeys(r.name)
+		c.Failing, c.MoreFailing = o.sampler.failingKeys(r.name)
 		s.Controllers = append(s.Controllers, c)
 	}
 	if asks := o.options.Load(); asks != nil && asks.Clients != nil {

@@ -185,20 +185,20 @@ func (s *sampler) forgetFailures(controller string) {
 	})
 }
 
-// MaxFailingKeys is how many failing keys of a controller a Snapshot has.
-const MaxFailingKeys = 10
+// maxFailingKeys is how many failing keys of a controller a Snapshot has.
+const maxFailingKeys = 10
 
-// failingKeys returns a controller's failing keys, newest first.
-func (s *sampler) failingKeys(controller string) []FailingKey {
+// failingKeys returns a controller's failing keys, newest first, and how many more there are.
+func (s *sampler) failingKeys(controller string) (list []FailingKey, more int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updateFailures()
-	var list []FailingKey
 	for k, f := range s.failures {
 		if k.controller == controller {
 			list = append(list, *f)
 		}
 	}
 	slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })
-	return list[:min(len(list), MaxFailingKeys)]
+	n := min(len(list), maxFailingKeys)
+	return list[:n], len(list) - n
 }

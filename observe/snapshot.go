@@ -83,9 +83,11 @@ type Controller struct {
 	Failures  int64 `json:"failures"` // syncs that failed
 
 	Running []RunningSync `json:"running,omitempty"` // syncs in flight
-	Failing []FailingKey  `json:"failing,omitempty"` // keys whose last sync failed, newest first
-	Behind  []WatchLag    `json:"behind,omitempty"`  // by resource
-	Writing int64         `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
+	Failing []FailingKey  `json:"failing,omitempty"` // keys whose last sync failed, newest first, at most 10
+	// MoreFailing is the number of such keys that Failing leaves out.
+	MoreFailing int        `json:"moreFailing,omitempty"`
+	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
+	Writing     int64      `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
 }
 
 // WriteCount counts the writes of one kind.

@@ -23,7 +23,7 @@ func DescribeFailing(s observe.Snapshot) string {
 				keys++
 			}
 		}
-		if len(c.Failing) == observe.MaxFailingKeys {
+		if c.MoreFailing > 0 {
 			more = "+"
 		}
 	}

@@ -238,7 +238,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
-				rows = append(rows, []string{c.Name, "failing", CountNoun(len(c.Failing)-i, "more key")})
+				rows = append(rows, []string{c.Name, "failing", CountNoun(len(c.Failing)-i+c.MoreFailing, "more key")})
 				break
 			}
 			state := "retrying" // after a conflict, or a first failure while controllers work

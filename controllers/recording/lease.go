@@ -13,9 +13,7 @@ import (
 )
 
 // IsLeaseUpdate reports whether a call renews a Lease or takes it over.
-func IsLeaseUpdate(c *observe.Called) bool {
-	return c.Object.Resource == "leases" && c.Object.Group == coordinationv1.GroupName && c.Verb == "update"
-}
+func IsLeaseUpdate(c *observe.Called) bool { return c.Object.IsLease() && c.Verb == "update" }
 
 // describeSentLease returns the holder that takes over a Lease with a request; empty if the
 // request renews it, or the body cannot be read again.
@@ -27,9 +25,9 @@ func describeSentLease(req *http.Request) string {
 	return ParseTaker(data)
 }
 
-// ParseTaker returns the holder of an encoded Lease if it takes the Lease over: it acquires
-// the Lease at the time at which it renews it. Empty means a renewal, or that the Lease is
-// released.
+// ParseTaker returns the holder of the encoded Lease with which data begins if it takes the
+// Lease over: it acquires the Lease at the time at which it renews it. Empty means a renewal, or
+// that the Lease is released.
 func ParseTaker(data []byte) string {
 	var spec struct {
 		HolderIdentity         string
@@ -59,7 +57,7 @@ func ParseTaker(data []byte) string {
 		})
 	} else {
 		lease := struct{ Spec any }{&spec}
-		_ = json.Unmarshal(data, &lease) // text that is not JSON names no holder
+		_ = json.NewDecoder(bytes.NewReader(data)).Decode(&lease) // text that is not JSON names no holder
 	}
 	if spec.AcquireTime == "" || spec.AcquireTime != spec.RenewTime {
 		return ""

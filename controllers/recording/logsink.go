@@ -20,8 +20,8 @@ import (
 const (
 	// recordedVerbosity is the verbosity up to which every line is recorded. Lines
 	// of one more are recorded within a sync only: event handlers are verbose at that level.
-	// Those that a sync begins or has ended name its key, and are no records: that of the
-	// sync says the same.
+	// Those that say that a sync begins or has ended are not recorded; the record of the
+	// sync has the key.
 	recordedVerbosity = 3
 	maxValueLength    = 300 // bytes of an attribute
 )
@@ -224,7 +224,7 @@ func formatValue(v any) (text, key string) {
 		return key, key
 	}
 	switch x := v.(type) {
-	case nil, string, named:
+	case nil, string, named, klog.ObjectRef: // empty, or objectKey would have named it
 		return "", ""
 	case int:
 		return strconv.Itoa(x), ""

@@ -291,4 +291,7 @@ func TestLogMarshalersAreFormatted(t *testing.T) {
 	if got, _ := formatValue((*expectations)(nil)); !strings.Contains(got, "nil") {
 		t.Errorf("nil: got %q", got)
 	}
+	if got, _ := formatValue(klog.KObj((*corev1.Pod)(nil))); got != "" {
+		t.Errorf("no object: got %q", got)
+	}
 }

@@ -13,6 +13,8 @@ import (
 type WatchEvent struct {
 	Type   string // ADDED, MODIFIED, DELETED, BOOKMARK or ERROR
 	Object ResponseSummary
+	// Encoded begins with the encoded object, and is valid as long as the frame.
+	Encoded []byte
 }
 
 // initialEventsEnd is the annotation of the bookmark after the initial events of a watch.
@@ -41,6 +43,7 @@ func parseJSONEvent(frame []byte) (e WatchEvent) {
 		case "type":
 			e.Type = stringAt(value)
 		case "object":
+			e.Encoded = value
 			e.Object.readJSON(value)
 			return false
 		}
@@ -62,7 +65,7 @@ func parseProtoEvent(frame []byte) (e WatchEvent) {
 		case 2:
 			eachField(v, func(n protowire.Number, v []byte) {
 				if n == 1 {
-					e.Object = parseProto(v)
+					e.Object, e.Encoded = parseProto(v), v
 				}
 			})
 		}

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -40,7 +41,13 @@ func TestWatchEventsAreParsed(t *testing.T) {
 	end := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "12", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 	for _, media := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		parse := WatchEventParser(media + ";stream=watch")
-		if diff := cmp.Diff(WatchEvent{"MODIFIED", want}, parse(encodeWatchEvent(t, "MODIFIED", encodeObject(t, pod, media), media))); diff != "" {
+		encoded := encodeObject(t, pod, media)
+		e := parse(encodeWatchEvent(t, "MODIFIED", encoded, media))
+		if !bytes.HasPrefix(e.Encoded, bytes.TrimSpace(encoded)) {
+			t.Errorf("%s: the object is encoded as %q", media, e.Encoded)
+		}
+		e.Encoded = nil
+		if diff := cmp.Diff(WatchEvent{Type: "MODIFIED", Object: want}, e); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", media, diff)
 		}
 		bookmark := parse(encodeWatchEvent(t, "BOOKMARK", encodeObject(t, end, media), media))

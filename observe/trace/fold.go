@@ -2,6 +2,8 @@ package trace
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -73,11 +75,29 @@ func (n *Node) callFailure() string {
 	if n.Verb == "create" { // it may be generated
 		name = ""
 	}
-	return fmt.Sprint(n.Controller, " ", n.Verb, " ", n.Object.Group, n.Object.Resource, n.Subresource, n.Object.Namespace, "/", name, " ", n.Status, n.Conflict)
+	return fmt.Sprint(n.Controller, " ", n.Verb, " ", n.Object.Group, n.Object.Resource, n.Subresource, n.Object.Namespace, "/", name, " ", n.Status, n.Conflict, " ", n.sameError())
+}
+
+var (
+	aboutNew   = regexp.MustCompile(`^[\w.-]+ ("[^"]*")`) // pods "web-x7k2p" is forbidden
+	quotaUsage = regexp.MustCompile(`=[^,\s]+`)
+)
+
+// sameError returns the error without what differs at each attempt: a generated name, and how much
+// of a quota is used.
+func (n *Node) sameError() string {
+	text := n.Error
+	if m := aboutNew.FindStringSubmatch(text); m != nil && n.Verb == "create" {
+		text = strings.ReplaceAll(text, m[1], "")
+	}
+	if strings.Contains(text, "exceeded quota: ") {
+		text = quotaUsage.ReplaceAllString(text, "")
+	}
+	return text
 }
 
 // writeFolded writes the line that stands for folded ones.
 func (p *painter) writeFolded(l line, lead, rest string) {
-	text := fmt.Sprintf("%s %s failed in the same way: --all shows them", p.pickGlyph("…", "..."), words.Count(l.folded, "more attempt"))
+	text := fmt.Sprintf("%s %s failed in the same way: ctrlplane trace --all shows them", p.pickGlyph("…", "..."), words.Count(l.folded, "more attempt"))
 	p.writeLine(&l.top.After, lead, rest, p.faint(text))
 }

@@ -45,3 +45,31 @@ func TestRepeatedAttemptsAreFolded(t *testing.T) {
 		t.Errorf("with --all:\n%s", text)
 	}
 }
+
+// Attempts that have failed for another reason are drawn.
+func TestDifferentFailuresAreNotFolded(t *testing.T) {
+	const quota = `pods "web-%d" is forbidden: exceeded quota: two, requested: pods=1, used: pods=%[1]d, limited: pods=2`
+	const webhook = `admission webhook "a.example.com" denied the request: no`
+	for name, tc := range map[string]struct {
+		reason func(attempt int) string
+		want   int // lines
+	}{
+		"generated names and usage": {func(i int) string { return fmt.Sprintf(quota, i) }, 3},
+		"one of them differs": {func(i int) string {
+			if i == 5 {
+				return webhook
+			}
+			return fmt.Sprintf(quota, i)
+		}, 3 + 1 + 4},
+		"permission": {func(i int) string { return fmt.Sprintf(`pods "web-%d" is forbidden: no %d`, i, i%2) }, 10},
+	} {
+		var items []item
+		for i := range 10 {
+			n := &Node{Kind: Call, Controller: "c", Verb: "create", Object: &observe.Object{Resource: "pods", Namespace: "default"}, Status: 403, Error: tc.reason(i)}
+			items = append(items, item{n, n})
+		}
+		if lines := foldFailures(items, false); len(lines) != tc.want {
+			t.Errorf("%s: %d lines, want %d", name, len(lines), tc.want)
+		}
+	}
+}

@@ -20,28 +20,30 @@ func TestUptimeFits(t *testing.T) {
 	}
 }
 
-// TestHeaderSaysThatKeysFail: settled is not all right while keys fail.
+// TestHeaderSaysThatKeysFail: a settled control plane is not healthy while keys fail.
 func TestHeaderSaysThatKeysFail(t *testing.T) {
 	const quota = `pods "broken-" is forbidden: exceeded quota: small`
 	source := &fixedSource{}
 	for _, c := range []struct {
 		settled bool
 		failing []observe.FailingKey
+		more    int
 		want    string
 	}{
-		{true, nil, "● settled"},
-		{true, failingKeys(1, quota), "! settled, 1 key fails"},
-		{true, failingKeys(3, quota), "! settled, 3 keys fail"},
-		{true, failingKeys(observe.MaxFailingKeys, quota), "! settled, 10+ keys fail"},
-		{true, failingKeys(3, conflictError), "● settled"},
-		{false, failingKeys(3, quota), "! busy, 3 keys fail"},
-		{false, []observe.FailingKey{{Queue: "job", Key: "default/new", Error: quota, Times: 1}}, "◐ busy"},
+		{true, nil, 0, "● settled"},
+		{true, failingKeys(1, quota), 0, "! settled, 1 key fails"},
+		{true, failingKeys(3, quota), 0, "! settled, 3 keys fail"},
+		{true, failingKeys(10, quota), 0, "! settled, 10 keys fail"},
+		{true, failingKeys(10, quota), 1, "! settled, 10+ keys fail"},
+		{true, failingKeys(3, conflictError), 0, "● settled"},
+		{false, failingKeys(3, quota), 0, "! busy, 3 keys fail"},
+		{false, []observe.FailingKey{{Queue: "job", Key: "default/new", Error: quota, Times: 1}}, 0, "◐ busy"},
 	} {
 		source.snapshot = idleSnapshot()
 		source.snapshot.Process.Settled = c.settled
 		for i := range source.snapshot.Controllers {
 			if jobs := &source.snapshot.Controllers[i]; jobs.Name == "job-controller" {
-				jobs.Failing = c.failing
+				jobs.Failing, jobs.MoreFailing = c.failing, c.more
 			}
 		}
 		m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)

@@ -91,7 +91,7 @@ func (o themeOptions) looks() (looks [styleCount]lipgloss.Style, selection func(
 		}, reversed
 	case o.basic:
 		blue, amber := lipgloss.Cyan, lipgloss.Yellow
-		if !o.dark { // many terminals have a cyan and a yellow that white swallows
+		if !o.dark { // the cyan and the yellow of many terminals are hard to read on white
 			blue, amber = lipgloss.Blue, lipgloss.Magenta
 		}
 		return [styleCount]lipgloss.Style{

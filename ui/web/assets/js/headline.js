@@ -13,14 +13,12 @@ export const failures = (c) => (c.failing || []).filter((f) => !isConflict(f));
 // lasting are those worth attention: while controllers work, most retries of a first failure succeed.
 const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1);
 
-const mostListed = 10; // failing keys of a controller in a snapshot
-
 // describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail".
 export function describeFailing(model) {
   const all = [...model.controllers.values()];
   const broken = all.filter((c) => c.state === "failed").length;
   const keys = all.reduce((sum, c) => sum + lasting(c, model.process.settled).length, 0);
-  const more = all.some((c) => c.failing?.length === mostListed) ? "+" : "";
+  const more = all.some((c) => c.moreFailing > 0) ? "+" : "";
   return [broken ? count(broken, "controller") + " failed" : "", keys === 1 ? "1 key fails" : keys ? `${keys}${more} keys fail` : ""].filter(Boolean).join(", ");
 }
 
@@ -28,7 +26,7 @@ const isConflict = (f) => /the object has been modified/.test(f.error || "");
 
 const failureText = ([f, ...more]) => `${reasonOf(f.error) || "requeued"} (${f.key || "a key"}${more.length ? ` and ${more.length} more` : ""})`;
 
-// reasonOf leaves out what an error begins with before it says the reason, as the terminal does.
+// reasonOf leaves out what an error begins with before it says the reason.
 const reasonOf = (error = "") => error.replace(/^Internal error occurred: /, "").replace(/^.*? is forbidden: (?:User "[^"]*" (cannot \w+) resource "([^"]*)")?/, (_, cannot, what) => (cannot ? `${cannot} ${what}` : ""));
 
 const clearly = 1.3; // by how much another controller has to be busier
