@@ -51,6 +51,16 @@ var allCPU = sync.OnceValue(func() *bucket {
 // pacer hands out the CPU time of a command.
 type pacer struct{ own, all *bucket }
 
+// newPacer returns the pacer of a command that gets a share of one core. What may use all
+// cores is not counted in what all commands together get.
+func newPacer(share float64) pacer {
+	p := pacer{newBucket(share, cpuBurst), allCPU()}
+	if share >= float64(runtime.GOMAXPROCS(0)) {
+		p.all = newBucket(share, cpuBurst)
+	}
+	return p
+}
+
 const (
 	// minPause is the shortest pause: each is a timer and a change of threads, which cost
 	// more than a few steps of a command.

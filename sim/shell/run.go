@@ -176,7 +176,7 @@ func machineOf(ctx context.Context, c Config) *machine {
 	if m.cfg.Hostname == "" {
 		m.cfg.Hostname = "localhost"
 	}
-	m.cpu = pacer{newBucket(m.lim.CPUShare, cpuBurst), allCPU()}
+	m.cpu = newPacer(m.lim.CPUShare)
 	m.output = newBucket(float64(m.lim.OutputRate), 4<<20)
 	m.ctx, m.cancel = context.WithCancelCause(ctx)
 	return m
