@@ -167,8 +167,7 @@ func TestWebPage(t *testing.T) {
 		t.Errorf("explain: %s", text)
 	}
 
-	// The page of top outlives the control plane, that of up does not. Both commands end
-	// although streams are open.
+	// The page of top outlives the control plane, that of up does not.
 	plane.Stop(t, syscall.SIGINT)
 	awaitLine(t, lines, `"kind":"disconnected"`)
 	if err := top.Process.Signal(syscall.SIGINT); err != nil {
