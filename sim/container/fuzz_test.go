@@ -62,18 +62,26 @@ func FuzzVolumes(f *testing.F) {
 		defer cancel()
 		began := cpuTime(t) // other programs may use the machine as well
 		var out limitedBuffer
-		run := func(script string) {
-			// The error is that of a mount that does not exist, or of the script.
-			_ = r.Exec(ctx, pod, "c", 0, []string{"sh", "-c", script}, Streams{Stdout: &out, Stderr: io.Discard})
+		run := func(pod *corev1.Pod, container, script string) {
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				// The error is that of a mount that does not exist, or of the script.
+				_ = r.Exec(ctx, pod, container, 0, []string{"sh", "-c", script}, Streams{Stdout: &out, Stderr: io.Discard})
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				panic("a script has not ended a minute after its start") // the clean-up would wait for it
+			}
 		}
-		run(script + "\ncat " + host + " /other/* /m/../other/secret")
+		run(pod, "c", script+"\ncat "+host+" /other/* /m/../other/secret")
 		// A second container mounts what the script has left.
 		next := pod.DeepCopy()
 		c := &next.Spec.Containers[0]
 		c.Name = "next"
 		c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: mountPath, SubPath: subPath}, corev1.VolumeMount{Name: "cm", MountPath: "/sub", SubPath: subPath})
-		pod = next
-		_ = r.Exec(ctx, pod, "next", 0, []string{"sh", "-c", script + "\ncd " + shellQuote(mountPath) + "; find -L . -type f | head -100 | xargs cat"}, Streams{Stdout: &out, Stderr: io.Discard})
+		run(next, "next", script+"\ncd "+shellQuote(mountPath)+"; find -L . -type f | head -100 | xargs cat")
 		if used := cpuTime(t) - began; used > 10*time.Second {
 			t.Errorf("it used the CPU for %v", used)
 		}

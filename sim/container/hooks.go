@@ -140,14 +140,14 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 }
 
 // replace implements Runtime.Replace.
-func (s *session) replace(of *corev1.Pod, name string, number int32) {
+func (s *session) replace(of *corev1.Pod, name string, number int32, why Replacement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(of.UID, name, number)
-	if r == nil || r.state.Phase == Ended || r.state.Replaced || r.pod.stopping || s.ctx.Err() != nil {
+	if r == nil || r.state.Phase == Ended || r.state.Replaced != NotReplaced || r.pod.stopping || s.ctx.Err() != nil {
 		return
 	}
-	r.state.Replaced = true
+	r.state.Replaced = why
 	s.wg.Go(func() { s.stopRun(r, of, containerOf(of, name), time.Now().Add(gracePeriod(of, nil))) })
 }
 

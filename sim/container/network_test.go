@@ -75,6 +75,8 @@ func TestPodsAnswerOneAnother(t *testing.T) {
 		"nc -z web 81 || echo $?":                                     "nc: can't connect to remote host (10.0.0.1): service ns/web has no port 81\n1\n",
 		"ping -c 2 -i 0.01 web-0.headless": "PING web-0.headless (10.1.0.2): 56 data bytes\n64 bytes from 10.1.0.2: seq=0 ttl=64 time=0.000 ms\n" +
 			"64 bytes from 10.1.0.2: seq=1 ttl=64 time=0.000 ms\n\n--- web-0.headless ping statistics ---\n2 packets transmitted, 2 packets received, 0% packet loss\n",
+		"ping -q -w 0.01 -i 1000 localhost | tail -1; ping -c x localhost 2>&1; ping -w x localhost 2>&1 || echo $?": "1 packets transmitted, 1 packets received, 0% packet loss\n" +
+			"ping: invalid number 'x'\nping: invalid number 'x'\n1\n",
 		"ping -qc1 localhost | grep loss; ping -qc1 10.1.0.1 | grep loss": "1 packets transmitted, 1 packets received, 0% packet loss\n1 packets transmitted, 1 packets received, 0% packet loss\n",
 		"ping -c 1 -W 0 web | tail -1; ping -c 1 none || echo $?":         "1 packets transmitted, 0 packets received, 100% packet loss\nping: bad address 'none'\n1\n",
 		"nslookup web-0.headless | tail -3":                               "Name:\tweb-0.headless\nAddress: 10.1.0.2\n\n",

@@ -162,7 +162,7 @@ func (s *session) run(spec Spec) State {
 	case !prepared:
 		r.retry = make(chan struct{}, 1)
 		r.pod.newest = spec.Pod
-		s.wg.Go(func() { s.prepare(r, c) })
+		s.wg.Go(func() { s.prepare(r, spec.Pod, c) })
 	case sleeps:
 		r.state.Command = true
 		s.begin(r, spec.Pod, c)
@@ -235,10 +235,7 @@ func (s *session) sourcesChanged(pods []types.UID) {
 }
 
 // prepare waits until all that a run needs exists, and starts it.
-func (s *session) prepare(r *run, c *corev1.Container) {
-	s.mu.Lock()
-	of := r.pod.newest
-	s.mu.Unlock()
+func (s *session) prepare(r *run, of *corev1.Pod, c *corev1.Container) {
 	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
 		env, err := s.check(r, of, c)
 		if err == nil && (CanRun(c, r.args) || MayRun(c, r.args)) {
@@ -262,7 +259,9 @@ func (s *session) prepare(r *run, c *corev1.Container) {
 			return
 		}
 		s.mu.Lock()
-		of = r.pod.newest
+		if n := r.pod.newest; n != nil { // another container may have started, which drops it
+			of = n
+		}
 		s.mu.Unlock()
 		c = containerOf(of, r.name) // its image may be another
 	}

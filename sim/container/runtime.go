@@ -121,9 +121,9 @@ func (r *Runtime) Update(pod *corev1.Pod) {
 
 // Replace stops a run of a container, so that the next can start. It does not wait: the
 // state of the run tells when it has ended.
-func (r *Runtime) Replace(pod *corev1.Pod, container string, number int32) {
+func (r *Runtime) Replace(pod *corev1.Pod, container string, number int32, why Replacement) {
 	if s := r.active(); s != nil {
-		s.replace(pod, container, number)
+		s.replace(pod, container, number, why)
 	}
 }
 

@@ -205,6 +205,39 @@ func TestBlockedUntilObjectsExist(t *testing.T) {
 	}
 }
 
+// TestBlockedWhileAnotherStarts starts a container of a Pod while another is being prepared,
+// or is blocked.
+func TestBlockedWhileAnotherStarts(t *testing.T) {
+	f := newFixture(t)
+	run := func(pod *corev1.Pod, c *corev1.Container) { f.Run(Spec{Pod: pod, Container: c, Args: c.Command}) }
+	pod := newPod("echo", "$(A)")
+	waits := &pod.Spec.Containers[0]
+	waits.Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, Key: "k"}}}}
+	sleeps := corev1.Container{Name: "s", Image: "busybox", Command: []string{"sleep", "infinity"}}
+	pod.Spec.Containers = append(pod.Spec.Containers, sleeps)
+	run(pod, waits)
+	f.await(pod, Blocked)
+	run(pod, &sleeps)
+	f.awaitContainer(pod, "s", Running)
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"k": "value"}}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), settings, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(pod, Ended)
+
+	for i := range 200 { // each has two events, which the fixture keeps
+		pod := newPod()
+		pod.UID = types.UID(fmt.Sprint(i))
+		invalid := &pod.Spec.Containers[0]
+		invalid.Image = "x y"
+		pod.Spec.Containers = append(pod.Spec.Containers, sleeps)
+		run(pod, invalid)
+		run(pod, &sleeps)
+		f.await(pod, Blocked)
+		f.Remove(pod.UID)
+	}
+}
+
 // TestBlockedByTheNameOfTheImage corrects the image, also of a container without a command.
 func TestBlockedByTheNameOfTheImage(t *testing.T) {
 	for name, command := range map[string][]string{"command": {"echo", "hi"}, "no command": nil} {

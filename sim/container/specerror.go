@@ -39,7 +39,7 @@ func isImageError(err error) bool {
 }
 
 // checkNonRoot returns why a container must not run as the user that its spec names. The user
-// of an image is not known. The kubelet's function needs its runtime.
+// of an image is not known. The kubelet's function is not exported.
 func checkNonRoot(of *corev1.Pod, c *corev1.Container) error {
 	sc := securitycontext.DetermineEffectiveSecurityContext(of, c)
 	if sc == nil || !ptr.Deref(sc.RunAsNonRoot, false) || ptr.Deref(sc.RunAsUser, 1) != 0 {

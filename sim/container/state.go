@@ -13,6 +13,16 @@ const (
 	Ended
 )
 
+// Replacement is why a run is replaced by the next of its container.
+type Replacement int
+
+// The reasons of a replacement.
+const (
+	NotReplaced Replacement = iota
+	ReplacedForImage
+	ReplacedForResources
+)
+
 // State is the state of a run.
 type State struct {
 	Phase Phase
@@ -20,8 +30,8 @@ type State struct {
 	Command bool
 	// Probed says that the run has no command, but probes that decide about it.
 	Probed bool
-	// Replaced says that Runtime.Replace has stopped the run.
-	Replaced bool
+	// Replaced says why Runtime.Replace has stopped the run.
+	Replaced Replacement
 	// Reason and Message say why a run is blocked, or how it ended.
 	Reason, Message string
 	StartedAt       time.Time

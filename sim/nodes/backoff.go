@@ -19,7 +19,7 @@ var reasonCrashLoopBackOff = kubecontainer.ErrCrashLoopBackOff.Error()
 
 // restartBackoffs knows after how many restarts the delays of the containers of a Pod
 // began again, and which restarts were reported. Like a kubelet's, it is lost when the
-// process ends. nil knows nothing.
+// process ends. A nil value has no history.
 type restartBackoffs struct {
 	mu sync.Mutex
 	of map[string]restartBackoff // by the name of the container

@@ -93,9 +93,15 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
-// isOutdated reports whether a running container has to restart because its spec has changed.
-func (r *containerRun) isOutdated(s corev1.ContainerStatus) bool {
-	return r.resized && restartsToResize(r.container, s) || restartsForImage(r.container, r.kind, s)
+// replacement returns why a running container has to restart because its spec has changed.
+func (r *containerRun) replacement(s corev1.ContainerStatus) container.Replacement {
+	switch {
+	case restartsForImage(r.container, r.kind, s):
+		return container.ReplacedForImage
+	case r.resized && restartsToResize(r.container, s):
+		return container.ReplacedForResources
+	}
+	return container.NotReplaced
 }
 
 // isReady reports whether a container that has been running since then is ready. If
@@ -116,9 +122,15 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	since := s.State.Running.StartedAt
 	command, known := r.observe(s.RestartCount)
 	decides := known && command.Decides()
-	stopped := decides && command.Replaced // whatever the spec asks for now
-	if stopped || r.isOutdated(s) && (!decides || command.Phase < container.Ended) {
-		return r.replace(s, command, decides)
+	why := container.NotReplaced
+	if !decides || command.Phase < container.Ended {
+		why = r.replacement(s)
+	}
+	if decides && command.Replaced != container.NotReplaced { // whatever the spec asks for now
+		why = command.Replaced
+	}
+	if why != container.NotReplaced {
+		return r.replace(s, command, decides, why)
 	}
 	if decides || known && command.Phase < container.Running {
 		return r.followCommand(s, command)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
@@ -26,22 +27,24 @@ func differs(a, b corev1.ResourceList, name corev1.ResourceName) bool {
 
 // restartsForImage reports whether a running container has to restart because its spec has
 // another image now. Other changes of a spec do not restart a container, and init containers
-// are to complete.
+// are to complete. As with a kubelet, a sidecar restarts only once its startup probe has
+// succeeded.
 func restartsForImage(c *corev1.Container, kind containerKind, s corev1.ContainerStatus) bool {
-	return (kind == mainContainer || kind == sidecar) && s.State.Running != nil && s.Image != "" && s.Image != c.Image
+	replaceable := kind == mainContainer || kind == sidecar && ptr.Deref(s.Started, false)
+	return replaceable && s.State.Running != nil && s.Image != "" && s.Image != c.Image
 }
 
 // replace stops a running container, and starts it again once it has ended. As with a
 // kubelet, neither its restart policy nor a backoff matters.
-func (r *containerRun) replace(s corev1.ContainerStatus, command container.State, decides bool) corev1.ContainerStatus {
+func (r *containerRun) replace(s corev1.ContainerStatus, command container.State, decides bool, why container.Replacement) corev1.ContainerStatus {
 	if r.commands.mayStart {
-		r.commands.runtime.Replace(r.pod, r.container.Name, s.RestartCount)
+		r.commands.runtime.Replace(r.pod, r.container.Name, s.RestartCount, why)
 	}
 	end := container.State{ExitCode: sigtermExitCode, FinishedAt: r.now}
 	switch {
 	case !decides:
 	case command.Phase < container.Ended:
-		r.replacing, r.resizing = true, s.Image == r.container.Image
+		r.replacing, r.resizing = true, why == container.ReplacedForResources
 		return s
 	default:
 		end = command

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
@@ -55,6 +56,23 @@ func TestImageChangeRestartsContainer(t *testing.T) {
 	for c := range podContainers(pod) {
 		c.Image = "nginx:2"
 	}
+	main := podEvent{container: "a", reason: "Killing", message: "Container a definition changed, will be restarted"}
+	init := podEvent{container: "s", reason: "Killing", message: "Init container s definition changed"}
+	for name, test := range map[string]struct {
+		change func(*corev1.Pod)
+		want   []podEvent
+	}{
+		"running":             {func(*corev1.Pod) {}, []podEvent{init, main}},
+		"sidecar not started": {func(p *corev1.Pod) { p.Status.InitContainerStatuses[1].Started = new(false) }, []podEvent{main}},
+		"deleted":             {func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: epoch} }, nil},
+		"failed":              {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, nil},
+	} {
+		changed := pod.DeepCopy()
+		test.change(changed)
+		if diff := cmp.Diff(test.want, new(restartBackoffs).takeEvents(changed), cmp.AllowUnexported(podEvent{})); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
 	if diff := cmp.Diff([]string{"0s Running, ready, i: exit 0, s: runs #1, a: runs #1", "rests"}, timeline(pod, testPlacement, 9)); diff != "" {
 		t.Error(diff)
 	}
@@ -88,6 +106,14 @@ func TestImageChangeRestartsACommand(t *testing.T) {
 	if i, _ := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress); i >= 0 {
 		t.Errorf("conditions while it stops: %+v", pod.Status.Conditions)
 	}
+	pod.Generation++
+	pod.Spec.Containers[0].Image = "nginx"
+	st, _ := podStatus(pod, at, time.Now())
+	if _, c := podutil.GetPodCondition(&st, corev1.PodResizeInProgress); c != nil {
+		t.Errorf("after the image was changed back: %+v", c)
+	}
+	pod.Generation++
+	pod.Spec.Containers[0].Image = "nginx:2"
 	touch(t, pod, at, "/tmp/go")
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs #1")
 	if s := pod.Status.ContainerStatuses[0]; s.Image != "nginx:2" {

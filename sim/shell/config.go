@@ -73,7 +73,7 @@ type Limits struct {
 	// CPUShare is the share of one core that the command gets once it has
 	// used its burst of 200 ms; 0 = 0.05. All commands of the process
 	// together get at most a quarter of its cores. Both are a tenth of that
-	// while other goroutines of it wait for a processor.
+	// while more than half of the processors are in use or wanted.
 	CPUShare float64
 	// OutputRate is how many bytes per second go to Stdout and Stderr once
 	// 4 MiB are written; 0 = 256 KiB.

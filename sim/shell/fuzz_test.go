@@ -22,7 +22,17 @@ func fuzzRun(t *testing.T, c Config) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	start := cpuTime(t) // other programs may use the machine as well
-	_, err := Run(ctx, c)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(ctx, c)
+		ended <- err
+	}()
+	var err error
+	select {
+	case err = <-ended:
+	case <-time.After(time.Minute):
+		t.Fatalf("%q has not ended a minute after its start", c.Args)
+	}
 	if err != nil && !errors.Is(err, ErrUnknownProgram) && !strings.Contains(err.Error(), "permission denied") {
 		t.Error(err)
 	}

@@ -26,7 +26,7 @@ func (b *bucket) take(n float64, now time.Time) time.Duration {
 	defer b.mu.Unlock()
 	if !b.last.IsZero() {
 		most := b.burst
-		if b.tokens < 0 { // of a pause: what it took longer than it should is no credit
+		if b.tokens < 0 { // time beyond the planned pause is not credited
 			most = 0
 		}
 		b.tokens = min(most, b.tokens+b.rate*now.Sub(b.last).Seconds())
@@ -65,7 +65,8 @@ const (
 	// minPause is the shortest pause: each is a timer and a change of threads, which cost
 	// more than a few steps of a command.
 	minPause = 20 * time.Millisecond
-	// contendedCost multiplies the price of CPU time while the control plane is busy, beyond
+	// contendedCost multiplies the price of CPU time while more than half of the processors
+	// are in use or wanted, beyond
 	// what a command gets at once.
 	contendedCost = 10
 )
@@ -87,17 +88,21 @@ func (p pacer) take(used time.Duration, now time.Time) time.Duration {
 	return max(p.own.take(used.Seconds(), now), p.all.take(used.Seconds(), now))
 }
 
-// yield reports whether more than half of the processors are wanted, the caller's included,
-// and lets other goroutines run then. That some wait for a processor would show too late: what
-// a loop keeps them from is running beside each other.
+// yield reports whether the processors are contended, and lets other goroutines run then.
 func yield() bool {
 	wanted := []metrics.Sample{{Name: "/sched/goroutines/running:goroutines"}, {Name: "/sched/goroutines/runnable:goroutines"}}
 	metrics.Read(wanted)
-	if n := wanted[0].Value.Uint64() + wanted[1].Value.Uint64(); n <= max(1, uint64(runtime.GOMAXPROCS(0))/2) {
+	if !areContended(wanted[0].Value.Uint64()+wanted[1].Value.Uint64(), uint64(runtime.GOMAXPROCS(0))) {
 		return false
 	}
 	runtime.Gosched()
 	return true
+}
+
+// areContended reports whether goroutines, the caller included, use or want more than half of
+// the processors. Only when they want more than all would be too late.
+func areContended(wanted, processors uint64) bool {
+	return wanted > max(1, processors/2)
 }
 
 // stepsPerCheck is how many steps a process makes between two looks at the

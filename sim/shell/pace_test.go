@@ -1,9 +1,6 @@
 package shell
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -76,27 +73,20 @@ func TestPacerYields(t *testing.T) {
 	}
 }
 
-// TestYield checks that it sees whether the process is busy.
-func TestYield(t *testing.T) {
-	await := func(want bool) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); yield() != want; runtime.Gosched() {
-			if time.Now().After(deadline) {
-				t.Fatalf("never %v", want)
-			}
+// TestAreContended counts the command that asks as one that wants a processor.
+func TestAreContended(t *testing.T) {
+	for _, test := range []struct {
+		wanted, processors uint64
+		want               bool
+	}{
+		{0, 1, false}, {1, 1, false}, {2, 1, true},
+		{1, 2, false}, {2, 2, true},
+		{2, 4, false}, {3, 4, true},
+		{2, 5, false}, {3, 5, true},
+		{8, 16, false}, {9, 16, true},
+	} {
+		if got := areContended(test.wanted, test.processors); got != test.want {
+			t.Errorf("%d of %d processors: %v", test.wanted, test.processors, got)
 		}
 	}
-	await(false)
-	var stop atomic.Bool
-	var spinning sync.WaitGroup
-	for range 4 * runtime.GOMAXPROCS(0) {
-		spinning.Go(func() {
-			for !stop.Load() { //nolint:revive // it is busy
-			}
-		})
-	}
-	await(true)
-	stop.Store(true)
-	spinning.Wait()
-	await(false)
 }
