@@ -149,6 +149,8 @@ func TestReplicaControllersReleaseAndAdopt(t *testing.T) {
 			ns := createNamespace(t)
 			orphan := createObject(t, pods(ns), newPod("orphan", webLabels))
 			r.create(t, ns, 2)
+			// Before, there may be a Pod too many, which is deleted again.
+			await(t, "owner of the orphan", getByName(pods(ns), "orphan"), hasController)
 			for _, p := range awaitPods(t, ns, "app=web", 2) {
 				requireController(t, await(t, "owner of "+p.Name, getByName(pods(ns), p.Name), hasController), r.kind, "web")
 			}
