@@ -3,9 +3,11 @@ package kubelet
 import (
 	"bufio"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // connTracker knows the open connections of an http.Server, whose Close does not
@@ -82,11 +84,26 @@ func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // wait closes the connections that are still open and returns when their goroutines
 // have ended. It does not close the TLS layer: that sends an alert, which waits up
 // to 5 s for a client that does not read. Call it after Serve has returned.
-func (t *connTracker) wait() {
+func (t *connTracker) wait() error {
 	t.mu.Lock()
 	for c := range t.open {
 		c.(*tls.Conn).NetConn().Close()
 	}
 	t.mu.Unlock()
-	t.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		t.running.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-time.After(closeTimeout):
+		return errConnectionsLeft
+	}
 }
+
+// closeTimeout bounds the wait for connections that do not end although they are closed.
+const closeTimeout = 10 * time.Second
+
+var errConnectionsLeft = errors.New("simulated kubelets: connections have not ended 10 s after they were closed: continuing without them")

@@ -116,7 +116,7 @@ func (s *Server) Close() error {
 	}
 	err := s.server.Close()
 	<-s.serveDone
-	s.connections.wait()
+	err = errors.Join(err, s.connections.wait())
 	s.server = nil
 	return err
 }
