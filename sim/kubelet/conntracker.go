@@ -62,7 +62,7 @@ func (t *connTracker) trackHijacked(handler http.Handler) http.Handler {
 	})
 }
 
-// hijackRecorder remembers whether a connection was hijacked.
+// hijackRecorder remembers whether its connection may have been hijacked.
 type hijackRecorder struct {
 	http.ResponseWriter
 	hijacked bool
@@ -76,9 +76,8 @@ func (w *hijackRecorder) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
 
 // Hijack implements http.Hijacker.
 func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	c, rw, err := w.ResponseWriter.(http.Hijacker).Hijack()
-	w.hijacked = err == nil
-	return c, rw, err
+	w.hijacked = true // even if it fails: a connection may have been hijacked before, or in part
+	return w.ResponseWriter.(http.Hijacker).Hijack()
 }
 
 // wait closes the connections that are still open and returns when their goroutines
