@@ -16,7 +16,7 @@ import (
 // newETCD3Client is the function by which upstream creates the etcd client of each of
 // about seventy resources. It dials and waits for the connection; upstream's own tests
 // replace it in the same way. The linker reports neither a variable that has gone, which
-// is nil here, nor one that is no longer used: see replaceEtcdClient and check.
+// is nil here, nor one that has stopped using it: see replaceEtcdClient and check.
 //
 //go:linkname newETCD3Client k8s.io/apiserver/pkg/storage/storagebackend/factory.newETCD3Client
 var newETCD3Client func(storagebackend.TransportConfig) (*kubernetes.Client, error)

@@ -401,7 +401,7 @@ func TestTakeoverOfLease(t *testing.T) {
 	}
 }
 
-// A write may follow from a takeover, whose record is no background then.
+// A write may follow from a takeover, whose record is kept with the causes then.
 func TestTakeoverIsCause(t *testing.T) {
 	for renewed, want := range map[string]string{"00": "b", "02": ""} {
 		f := newFixture(t)
