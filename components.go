@@ -200,7 +200,7 @@ func (p *controlPlane) schedulerController() (controllers.ExtraController, error
 	}
 	extra.Build = func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
 		cfg := cfg
-		cfg.Recorder, cfg.View, cfg.WaitTurn = p.recorderFor(scheduler.Name), e.ViewOwn, e.WaitTurn
+		cfg.Recorder, cfg.Informers, cfg.WaitTurn = p.recorderFor(scheduler.Name), e.ViewFiltered, e.WaitTurn
 		s, err := scheduler.New(cfg)
 		if err != nil {
 			return nil, err

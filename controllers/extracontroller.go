@@ -27,10 +27,9 @@ type ExtraController struct {
 // Environment is what an ExtraController is built with.
 type Environment struct {
 	Informers informers.SharedInformerFactory
-	// ViewOwn returns a view of informers that belong to the controller alone, through
-	// which it is observed what they deliver. filtered names resources whose informers
-	// do not receive every object.
-	ViewOwn func(own informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory
+	// ViewFiltered returns a view of Informers in which those of one resource hold only
+	// the objects for which keep is true.
+	ViewFiltered func(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory
 	// Client returns a client that acts as the service account of that name.
 	Client func(account string) (kubernetes.Interface, error)
 	// WaitTurn makes the sync of the calling goroutine wait, once, if the control plane is
@@ -46,11 +45,11 @@ func (e ExtraController) newConstructor(c app.ControllerContext) constructFunc {
 			return nil, fmt.Errorf("informers are a %T", c.InformerFactory)
 		}
 		run, err := e.Build(ctx, Environment{
-			Informers: view,
-			ViewOwn:   view.viewOwn,
-			Client:    c.ClientBuilder.Client,
-			WaitTurn:  view.waitTurn,
-			Metrics:   c.ControllerManagerMetrics,
+			Informers:    view,
+			ViewFiltered: view.viewFiltered,
+			Client:       c.ClientBuilder.Client,
+			WaitTurn:     view.waitTurn,
+			Metrics:      c.ControllerManagerMetrics,
 		})
 		if err != nil {
 			return nil, err

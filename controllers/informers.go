@@ -28,12 +28,12 @@ import (
 type facade struct {
 	typed          informers.SharedInformerFactory
 	metadata       metadatainformer.SharedInformerFactory
-	ctx            context.Context               // of the shared informers, not of the controller
-	sharedRecorder *observe.Recorder             // of the shared informers' own calls; may be nil
-	recorder       *observe.Recorder             // of the events that the handlers receive; may be nil
-	owner          *facade                       // that removes the handlers; nil = this one
-	filtered       []schema.GroupVersionResource // whose informers do not receive every object
-	gate           *intervene.Gate               // where syncs wait that read a store; nil = they do not
+	ctx            context.Context   // of the shared informers, not of the controller
+	sharedRecorder *observe.Recorder // of the shared informers' own calls; may be nil
+	recorder       *observe.Recorder // of the events that the handlers receive; may be nil
+	owner          *facade           // that removes the handlers; nil = this one
+	filter         filter            // of the objects that the informers of one resource hold
+	gate           *intervene.Gate   // where syncs wait that read a store; nil = they do not
 
 	mu       sync.Mutex
 	handlers []ownedHandler
@@ -94,14 +94,7 @@ func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.Generic
 }
 
 func (f *facade) wrapInformer(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
-	return ownedInformer{informer, f, of}
-}
-
-// viewOwn is the view of informers that belong to the controller alone. The handlers
-// are removed together with the others of the controller. filtered names resources
-// whose informers do not receive every object.
-func (f *facade) viewOwn(factory informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory {
-	return &facade{typed: factory, ctx: f.ctx, recorder: f.recorder, owner: f, filtered: filtered}
+	return ownedInformer{f.filter.apply(informer, of), f, of}
 }
 
 // close removes the controller's handlers, and returns when none of them runs.
@@ -163,7 +156,7 @@ func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, 
 }
 
 func (i ownedInformer) addHandler(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
-	h, deliveries := recording.ObserveEvents(h, i.resource, slices.Contains(i.facade.filtered, i.resource), i.facade.recorder)
+	h, deliveries := recording.ObserveEvents(h, i.resource, i.facade.filter.appliesTo(i.resource), i.facade.recorder)
 	reg, err := add(h)
 	if err != nil {
 		deliveries.Close()

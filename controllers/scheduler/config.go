@@ -43,10 +43,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Recorder records the attempts to schedule Pods; nil turns recording off.
 	Recorder *observe.Recorder
-	// View returns the view of the scheduler's informers through which its event
-	// handlers are added. filtered names resources whose informers do not receive every
-	// object. nil means the informers themselves.
-	View func(own informers.SharedInformerFactory, filtered ...schema.GroupVersionResource) informers.SharedInformerFactory
+	// Informers returns informers that the scheduler shares with others. Those of resource
+	// hold only the objects for which keep is true. nil means that the scheduler has its own.
+	Informers func(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory
 	// WaitTurn is called with each Pod that the scheduler takes from its queue, before it
 	// looks for a node; nil does nothing. It needs Recorder.
 	WaitTurn func(context.Context)

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/component-base/configz"
 	"k8s.io/klog/v2"
@@ -56,17 +55,12 @@ func schedulerUser() user.Info {
 
 // startInstance builds the scheduler and starts its informers.
 func (s *Scheduler) startInstance() (*instance, error) {
-	name, err := cache.NewInformerName(Name)
-	if err != nil {
-		return nil, fmt.Errorf("another scheduler is running in this process: %w", err)
-	}
 	resetQueueMetrics()
 	if _, err := readGauge(schedulermetrics.ActivePods()); err != nil {
 		s.cfg.Logger.Warn("the scheduler's queues cannot be observed", "err", err)
 	}
-	inst, err := s.buildInstance(rest.AddUserAgent(s.cfg.Connect(schedulerUser()), "scheduler"), name)
+	inst, err := s.buildInstance(rest.AddUserAgent(s.cfg.Connect(schedulerUser()), "scheduler"), s.newInformers)
 	if err != nil {
-		name.Release()
 		return nil, fmt.Errorf("build: %w", err)
 	}
 	if err := inst.publishConfigz(s.component); err != nil {
@@ -80,9 +74,25 @@ func (s *Scheduler) startInstance() (*instance, error) {
 	return inst, nil
 }
 
+// newInformers returns the informers of the scheduler: of all Pods but those that have
+// finished, and of all other objects.
+func (s *Scheduler) newInformers(client kubernetes.Interface) informers.SharedInformerFactory {
+	if s.cfg.Informers == nil {
+		return newOwnInformers(client)
+	}
+	return s.cfg.Informers(corev1.SchemeGroupVersion.WithResource("pods"), func(obj any) bool {
+		pod, ok := obj.(*corev1.Pod)
+		return !ok || pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	})
+}
+
+func newOwnInformers(client kubernetes.Interface) informers.SharedInformerFactory {
+	return upstream.NewInformerFactory(client, 0, nil)
+}
+
 // buildInstance creates upstream's scheduler with a context of its own. It calls no
 // server and starts nothing.
-func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_ *instance, err error) {
+func (s *Scheduler) buildInstance(cfg *rest.Config, newInformers func(kubernetes.Interface) informers.SharedInformerFactory) (_ *instance, err error) {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -93,7 +103,7 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 	}
 	inst := &instance{
 		events:  events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()}),
-		typed:   upstream.NewInformerFactory(client, 0, name),
+		typed:   newInformers(client),
 		dynamic: dynamicinformer.NewFilteredDynamicSharedInformerFactory(dynamicClient, 0, metav1.NamespaceAll, nil),
 	}
 	inst.cycles = newCycles(s.recorder)
@@ -101,12 +111,8 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 		inst.cycles.waitTurn = func() { s.cfg.WaitTurn(inst.ctx) }
 	}
 	inst.ctx, inst.cancel = context.WithCancel(klog.NewContext(context.Background(), inst.cycles.newLogger(s.cfg.Logger.Handler())))
-	view := inst.typed
-	if s.cfg.View != nil && name != nil { // a dry run receives no events
-		view = s.cfg.View(inst.typed, filteredPods)
-	}
 	component := s.component.DeepCopy() // upstream defaults the profiles in place
-	inst.upstream, err = upstream.New(inst.ctx, client, view, inst.dynamic, inst.cycles.observeBindings(profile.NewRecorderFactory(inst.events)),
+	inst.upstream, err = upstream.New(inst.ctx, client, inst.typed, inst.dynamic, inst.cycles.observeBindings(profile.NewRecorderFactory(inst.events)),
 		upstream.WithComponentConfigVersion(component.APIVersion),
 		upstream.WithKubeConfig(cfg),
 		upstream.WithProfiles(component.Profiles...),
@@ -123,10 +129,6 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, name *cache.InformerName) (_
 	inst.cycles.observe(inst.upstream)
 	return inst, nil
 }
-
-// filteredPods are the objects of upstream's informer of Pods, which leaves out those
-// that have finished.
-var filteredPods = corev1.SchemeGroupVersion.WithResource("pods")
 
 // publishConfigz serves the configuration at /configz, as upstream does.
 func (inst *instance) publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error {

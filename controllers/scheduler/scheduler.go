@@ -69,7 +69,7 @@ func New(cfg Config) (*Scheduler, error) {
 // exist and arguments that a plugin does not accept.
 func (s *Scheduler) dryRun() error {
 	nowhere := &rest.Config{Host: "http://ctrlplane.invalid"} // building makes no calls
-	inst, err := s.buildInstance(nowhere, nil)
+	inst, err := s.buildInstance(nowhere, newOwnInformers)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,127 @@
+package controllers
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// viewFiltered is a view of the same informers in which those of one resource hold only
+// the objects for which keep is true: what an informer with a field selector of its own
+// would hold, without a watch and a cache of its own. Reads of its stores do not wait when
+// the control plane is slowed down.
+func (f *facade) viewFiltered(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory {
+	return &facade{
+		typed: f.typed, metadata: f.metadata, ctx: f.ctx, sharedRecorder: f.sharedRecorder, recorder: f.recorder,
+		owner: f, filter: filter{resource, keep},
+	}
+}
+
+// filter selects objects of a resource.
+type filter struct {
+	resource schema.GroupVersionResource
+	keep     func(obj any) bool // nil keeps the objects of all resources
+}
+
+func (f filter) appliesTo(resource schema.GroupVersionResource) bool {
+	return f.keep != nil && f.resource == resource
+}
+
+// apply returns informer, or a view of it with the selected objects.
+func (f filter) apply(informer cache.SharedIndexInformer, of schema.GroupVersionResource) cache.SharedIndexInformer {
+	if !f.appliesTo(of) {
+		return informer
+	}
+	return filteredInformer{informer, f.keep}
+}
+
+// filteredInformer is a view of an informer. An object that is no longer kept is deleted
+// in it.
+type filteredInformer struct {
+	cache.SharedIndexInformer
+	keep func(obj any) bool
+}
+
+func (i filteredInformer) filterEvents(h cache.ResourceEventHandler) cache.ResourceEventHandler {
+	return cache.FilteringResourceEventHandler{Handler: h, FilterFunc: func(obj any) bool {
+		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = gone.Obj
+		}
+		return i.keep(obj)
+	}}
+}
+
+func (i filteredInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandler(i.filterEvents(h))
+}
+
+func (i filteredInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.filterEvents(h), period)
+}
+
+func (i filteredInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	return i.SharedIndexInformer.AddEventHandlerWithOptions(i.filterEvents(h), o)
+}
+
+func (i filteredInformer) GetIndexer() cache.Indexer {
+	return filteredIndexer{i.SharedIndexInformer.GetIndexer(), i.keep}
+}
+
+// GetStore is GetIndexer.
+func (i filteredInformer) GetStore() cache.Store { return i.GetIndexer() }
+
+// filteredIndexer is a view of a store for reading.
+type filteredIndexer struct {
+	cache.Indexer
+	keep func(obj any) bool
+}
+
+func (x filteredIndexer) keepOnly(items []any) []any {
+	return slices.DeleteFunc(items, func(obj any) bool { return !x.keep(obj) })
+}
+
+func (x filteredIndexer) List() []any { return x.keepOnly(x.Indexer.List()) }
+
+func (x filteredIndexer) ListKeys() []string { return x.keepKeys(x.Indexer.ListKeys()) }
+
+func (x filteredIndexer) Get(obj any) (item any, exists bool, err error) {
+	return x.keepItem(x.Indexer.Get(obj))
+}
+
+func (x filteredIndexer) GetByKey(key string) (item any, exists bool, err error) {
+	return x.keepItem(x.Indexer.GetByKey(key))
+}
+
+func (x filteredIndexer) keepItem(item any, exists bool, err error) (any, bool, error) {
+	if !exists || err != nil || !x.keep(item) {
+		return nil, false, err
+	}
+	return item, true, nil
+}
+
+func (x filteredIndexer) Index(indexName string, obj any) ([]any, error) {
+	items, err := x.Indexer.Index(indexName, obj)
+	return x.keepOnly(items), err
+}
+
+func (x filteredIndexer) ByIndex(indexName, indexedValue string) ([]any, error) {
+	items, err := x.Indexer.ByIndex(indexName, indexedValue)
+	return x.keepOnly(items), err
+}
+
+func (x filteredIndexer) IndexKeys(indexName, indexedValue string) ([]string, error) {
+	keys, err := x.Indexer.IndexKeys(indexName, indexedValue)
+	return x.keepKeys(keys), err
+}
+
+// keepKeys leaves out keys of objects that are not kept, and of those that have gone
+// meanwhile.
+func (x filteredIndexer) keepKeys(keys []string) []string {
+	return slices.DeleteFunc(keys, func(key string) bool {
+		_, exists, err := x.GetByKey(key)
+		return err != nil || !exists
+	})
+}
