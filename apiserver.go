@@ -64,10 +64,12 @@ func (p *controlPlane) apiServerConfig() apiserver.Config {
 		Grants:          []apiserver.Grant{{Role: role, Binding: binding}},
 		ReadyChecks:     p.readyChecks,
 		LiveChecks:      p.liveChecks,
+		Loan:            p.informerLoan,
 	}
 }
 
 func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
+	defer p.informerLoan.Close() // after an error: the controllers wait for it
 	if p.clients, err = p.newClients(); err != nil {
 		return err
 	}

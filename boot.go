@@ -49,51 +49,54 @@ type controlPlane struct {
 
 	// ready says that the start has succeeded: the fields below are final. Before,
 	// only the steps of the start use them.
-	ready       atomic.Bool
-	dirPath     atomic.Pointer[string] // of dir, for any goroutine
-	kubernetes  atomic.Pointer[string] // the minor version, for any goroutine
-	observer    *observe.Observer
-	clients     *clients.Clients
-	pace        *intervene.Pace
-	scraped     []*scrapedProcess
-	memory      *memory.Governor
-	manifests   []manifests.Object
-	dir         *datadir.Dir
-	holdsData   bool          // dir has held an embedded etcd's data
-	placed      bool          // this start has placed its snapshot in dir
-	logFile     *logfile.File // nil without a log
-	etcd        *etcdStarter
-	certs       *pki.Bundle
-	supervisor  *controllers.Supervisor
-	nodes       *nodeSimulation
-	apiHandler  *loopback.DeferredHandler // the API server's, for clients inside the process
-	api         *apiserver.Server
-	kubelets    *kubelet.Server
-	commands    *container.Runtime // of the containers of simulated nodes
-	lease       *lease             // nil without leader election
-	leadership  *leadership        // nil without leader election
-	snapshots   *snapshotservice.Service
-	startState  atomic.Pointer[snapshotservice.Service] // snapshots, once the start is over
-	kubeconfig  *clientcmdapi.Config
-	url         string
-	scheduler   atomic.Pointer[scheduler.Scheduler] // nil while none runs
-	readyChecks []healthz.HealthChecker
-	liveChecks  []healthz.HealthChecker
+	ready      atomic.Bool
+	dirPath    atomic.Pointer[string] // of dir, for any goroutine
+	kubernetes atomic.Pointer[string] // the minor version, for any goroutine
+	observer   *observe.Observer
+	clients    *clients.Clients
+	pace       *intervene.Pace
+	scraped    []*scrapedProcess
+	memory     *memory.Governor
+	manifests  []manifests.Object
+	dir        *datadir.Dir
+	holdsData  bool          // dir has held an embedded etcd's data
+	placed     bool          // this start has placed its snapshot in dir
+	logFile    *logfile.File // nil without a log
+	etcd       *etcdStarter
+	certs      *pki.Bundle
+	supervisor *controllers.Supervisor
+	nodes      *nodeSimulation
+	apiHandler *loopback.DeferredHandler // the API server's, for clients inside the process
+	api        *apiserver.Server
+	// informerLoan are informers of the API server that the controllers use, too.
+	informerLoan *apiserver.InformerLoan
+	kubelets     *kubelet.Server
+	commands     *container.Runtime // of the containers of simulated nodes
+	lease        *lease             // nil without leader election
+	leadership   *leadership        // nil without leader election
+	snapshots    *snapshotservice.Service
+	startState   atomic.Pointer[snapshotservice.Service] // snapshots, once the start is over
+	kubeconfig   *clientcmdapi.Config
+	url          string
+	scheduler    atomic.Pointer[scheduler.Scheduler] // nil while none runs
+	readyChecks  []healthz.HealthChecker
+	liveChecks   []healthz.HealthChecker
 }
 
 func newControlPlane(config *Server) *controlPlane {
 	return &controlPlane{
 		// Apart, because client-go's transports keep the kubelets, which keep it: the control
 		// plane must not live on with them.
-		commands:   &container.Runtime{},
-		config:     config,
-		log:        slog.New(slog.DiscardHandler),
-		startEnded: make(chan struct{}),
-		closing:    make(chan struct{}),
-		done:       make(chan struct{}),
-		apiHandler: loopback.NewDeferredHandler(),
-		etcd:       newEtcdStarter(),
-		pace:       intervene.NewPace(),
+		commands:     &container.Runtime{},
+		config:       config,
+		log:          slog.New(slog.DiscardHandler),
+		startEnded:   make(chan struct{}),
+		closing:      make(chan struct{}),
+		done:         make(chan struct{}),
+		apiHandler:   loopback.NewDeferredHandler(),
+		informerLoan: apiserver.NewInformerLoan(),
+		etcd:         newEtcdStarter(),
+		pace:         intervene.NewPace(),
 	}
 }
 

@@ -65,6 +65,9 @@ type Config struct {
 	Grants []Grant
 	// Outside handles the requests from outside of this process; nil = all are passed on.
 	Outside OutsideHandler
+	// Loan receives informers that the server lends; nil = none. The caller closes it if
+	// Start fails.
+	Loan *InformerLoan
 }
 
 // Grant is a role and the binding that grants it.

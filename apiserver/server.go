@@ -104,6 +104,11 @@ func assembleServer(cfg Config, o options.CompletedOptions, release func(), chec
 		return nil, err
 	}
 	shared, front := config.KubeAPIs.ControlPlane.VersionedInformers, config.Aggregator.GenericConfig
+	if cfg.Loan != nil {
+		if err := cfg.Loan.lend(shared); err != nil {
+			return nil, err
+		}
+	}
 	localAPIs := make([]*localAPIRoute, len(cfg.LocalAPIs))
 	for i, api := range cfg.LocalAPIs {
 		if localAPIs[i], err = newLocalAPIRoute(front, api); err != nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/config"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
@@ -60,6 +61,11 @@ type Config struct {
 
 	// Connect returns a client configuration that acts as the given user.
 	Connect func(who user.Info) *rest.Config
+
+	// Lent returns informers of Pods and of Nodes that another part of the process runs
+	// for longer than the controllers, and whose objects have no managed fields. It may
+	// wait. nil, or nil results, mean that the controllers have their own.
+	Lent func() (pods, nodes cache.SharedIndexInformer)
 
 	// Pace slows down the syncs of all controllers; nil = never.
 	Pace *intervene.Pace

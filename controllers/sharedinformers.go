@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/discovery"
 	cacheddiscovery "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/informers"
@@ -46,11 +45,14 @@ type sharedInformers struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	mapperDone chan struct{} // closed when the mapper is no longer reset
+
+	removeNodeHandler func() error
 }
 
-func newSharedInformers(connect func(user.Info) *rest.Config, resync time.Duration, as *observe.Recorder) (*sharedInformers, error) {
+func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, error) {
+	as := cfg.recorderFor(sharedInformersName)
 	config := func(agent string) *rest.Config {
-		return recording.ObserveCalls(rest.AddUserAgent(connect(managerUser()), agent), as)
+		return recording.ObserveCalls(rest.AddUserAgent(cfg.Connect(managerUser()), agent), as)
 	}
 	client, err := kubernetes.NewForConfig(config("shared-informers"))
 	if err != nil {
@@ -83,6 +85,11 @@ func newSharedInformers(connect func(user.Info) *rest.Config, resync time.Durati
 		cancel:         cancel,
 		mapperDone:     make(chan struct{}),
 	}
+	s.useLent(cfg.Lent)
+	if err := s.handleNodes(cfg.OnNode); err != nil {
+		cancel()
+		return nil, err
+	}
 	controllersmetrics.Register()
 	go func() {
 		defer close(s.mapperDone)
@@ -101,6 +108,7 @@ func dropManagedFields(obj any) (any, error) {
 
 // handleNodes calls handle for each Node that exists or changes.
 func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
+	s.removeNodeHandler = func() error { return nil }
 	if handle == nil {
 		return nil
 	}
@@ -109,9 +117,13 @@ func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
 			handle(node)
 		}
 	}
-	_, err := s.typed.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	nodes := s.typed.Core().V1().Nodes().Informer()
+	handler, err := nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: on, UpdateFunc: func(_, obj any) { on(obj) },
 	})
+	if err == nil {
+		s.removeNodeHandler = func() error { return cache.ShutDownEventHandler(nodes, handler) }
+	}
 	return err
 }
 
@@ -135,9 +147,11 @@ func (s *sharedInformers) waitForSync(ctx context.Context) error {
 	return nil
 }
 
-func (s *sharedInformers) close() {
+func (s *sharedInformers) close() error {
+	err := s.removeNodeHandler()
 	s.cancel()
 	s.typed.Shutdown()
 	s.metadata.Shutdown()
 	<-s.mapperDone
+	return err
 }

@@ -91,11 +91,8 @@ func (s *Supervisor) prepare() error {
 		return err
 	}
 	var err error
-	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
+	if s.informers, err = newSharedInformers(s.cfg, s.resyncPeriod()); err != nil {
 		configz.Delete(app.ConfigzName)
-		return err
-	}
-	if err := s.informers.handleNodes(s.cfg.OnNode); err != nil {
 		return err
 	}
 	s.buildOwnerGraph()
@@ -312,8 +309,7 @@ func (s *Supervisor) Close() error {
 		wg.Go(func() { errs[i] = u.stop() })
 	}
 	wg.Wait()
-	s.informers.close()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.informers.close())...)
 }
 
 // publishConfig serves the configuration at /configz, as upstream does.
