@@ -9,7 +9,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
@@ -64,12 +63,9 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Logger:            p.log,
 		Recorder:          p.recorderFor,
 		Connect:           p.controllerClientConfig,
-		Lent: func() (pods, nodes cache.SharedIndexInformer) {
-			lent := p.informerLoan.Wait()
-			return lent.Pods, lent.Nodes
-		},
-		Pace:   p.pace,
-		OnNode: p.nodes.handlerForNodes(p.log),
+		Lent:              p.informerLoan.Wait,
+		Pace:              p.pace,
+		OnNode:            p.nodes.handlerForNodes(p.log),
 	})
 	if err == nil && c.LeaderElect {
 		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Truncate(time.Second), now: time.Now} // other processes see whole seconds

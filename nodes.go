@@ -40,6 +40,7 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 		WaitTurn:   func(ctx context.Context) { pace.WaitTurn(ctx, nil) },
 		Logger:     p.log.With("component", kubeletName),
 		Connect:    p.kubeletClientConfig,
+		Informers:  p.informerLoan.Wait,
 		Warn:       p.warn,
 	}
 }

@@ -55,17 +55,19 @@ func schedulerUser() user.Info {
 
 // startInstance builds the scheduler and starts its informers.
 func (s *Scheduler) startInstance() (*instance, error) {
+	if err := publishConfigz(s.component); err != nil {
+		return nil, err
+	}
 	resetQueueMetrics()
 	if _, err := readGauge(schedulermetrics.ActivePods()); err != nil {
 		s.cfg.Logger.Warn("the scheduler's queues cannot be observed", "err", err)
 	}
 	inst, err := s.buildInstance(rest.AddUserAgent(s.cfg.Connect(schedulerUser()), "scheduler"), s.newInformers)
 	if err != nil {
+		configz.Delete(configzName)
 		return nil, fmt.Errorf("build: %w", err)
 	}
-	if err := inst.publishConfigz(s.component); err != nil {
-		return nil, errors.Join(fmt.Errorf("/configz: %w", err), inst.close())
-	}
+	inst.configzPublished = true
 	if err := inst.events.StartRecordingToSinkWithContext(inst.ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("events: %w", err), inst.close())
 	}
@@ -131,7 +133,7 @@ func (s *Scheduler) buildInstance(cfg *rest.Config, newInformers func(kubernetes
 }
 
 // publishConfigz serves the configuration at /configz, as upstream does.
-func (inst *instance) publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error {
+func publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error {
 	external := &configv1.KubeSchedulerConfiguration{}
 	if err := conversionv1.Convert_config_KubeSchedulerConfiguration_To_v1_KubeSchedulerConfiguration(component, external, nil); err != nil {
 		return err
@@ -139,9 +141,8 @@ func (inst *instance) publishConfigz(component *schedulerconfig.KubeSchedulerCon
 	external.SetGroupVersionKind(configv1.SchemeGroupVersion.WithKind("KubeSchedulerConfiguration"))
 	entry, err := configz.New(configzName)
 	if err != nil {
-		return err
+		return fmt.Errorf("another scheduler is running in this process: %w", err)
 	}
-	inst.configzPublished = true
 	return entry.Set(external)
 }
 

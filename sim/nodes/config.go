@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -29,6 +30,9 @@ type Config struct {
 	// Connect returns a client configuration for the control plane without a rate
 	// limit.
 	Connect func(agent string) *rest.Config
+	// Informers returns informers of Pods and of Nodes that run, and that outlive the Fleet.
+	// Start calls it once, and does not change their objects.
+	Informers func() (pods, nodes cache.SharedIndexInformer)
 	// Count is how many nodes Start creates, less those that the fleet has already.
 	Count int
 	// CPU and Memory are the capacity of each node; empty means 32 and 256Gi.

@@ -11,14 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/kwok/pkg/utils/informer"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// nodeFeed is the store of a reflector. It keeps no Nodes but passes them to kwok,
-// with what is due for them. A failed node is a deleted one to kwok.
+// nodeFeed keeps no Nodes but passes them to kwok, with what is due for them. A failed
+// node is a deleted one to kwok.
 type nodeFeed struct {
 	ctx      context.Context
 	registry *podRegistry
@@ -31,8 +30,6 @@ type nodeFeed struct {
 	synced   chan struct{}                   // closed after the first list
 	isSynced bool
 }
-
-var _ cache.ReflectorStore = (*nodeFeed)(nil)
 
 func (f *nodeFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
 func (f *nodeFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
@@ -104,7 +101,7 @@ func (f *nodeFeed) removeNode(node *corev1.Node) {
 	}
 }
 
-func (f *nodeFeed) Replace(list []any, _ string) error {
+func (f *nodeFeed) Replace(list []any) error {
 	left := map[string]bool{}
 	for _, name := range f.registry.nodeNames() {
 		left[name] = true
@@ -127,8 +124,6 @@ func (f *nodeFeed) Replace(list []any, _ string) error {
 	return nil
 }
 
-func (f *nodeFeed) Resync() error { return nil }
-
 // podEvent is an Event about a Pod, or about one of its containers.
 type podEvent struct {
 	warning                    bool
@@ -149,8 +144,6 @@ type podFeed struct {
 	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
 	sends int        // of Pods from lists
 }
-
-var _ cache.ReflectorStore = (*podFeed)(nil)
 
 func (f *podFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
 func (f *podFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
@@ -250,9 +243,9 @@ func (f *podFeed) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. Pods that have started come first: they
+// Replace delivers the Pods that exist. Pods that have started come first: they
 // hold their host ports and addresses.
-func (f *podFeed) Replace(list []any, _ string) error {
+func (f *podFeed) Replace(list []any) error {
 	started := func(obj any) int {
 		if pod, ok := obj.(*corev1.Pod); ok && pod.Status.StartTime == nil {
 			return 1
@@ -270,8 +263,6 @@ func (f *podFeed) Replace(list []any, _ string) error {
 	f.registry.retainPods(present)
 	return nil
 }
-
-func (f *podFeed) Resync() error { return nil }
 
 // sendEvent passes an event to kwok, unless the context ends.
 func sendEvent[T runtime.Object](ctx context.Context, to chan informer.Event[T], kind informer.EventType, object T) {

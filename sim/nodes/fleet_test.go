@@ -12,9 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
@@ -23,6 +25,7 @@ const waitTimeout = 20 * time.Second
 
 func startTestFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Fleet {
 	t.Helper()
+	cfg.Informers = runInformers(t, client)
 	f, err := startWithClients(t.Context(), cfg, client, stageClients{}, newPlayed(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +36,18 @@ func startTestFleet(t *testing.T, client kubernetes.Interface, cfg Config) *Flee
 		}
 	})
 	return f
+}
+
+// runInformers returns informers that run until the test ends.
+func runInformers(t *testing.T, client kubernetes.Interface) func() (pods, nodes cache.SharedIndexInformer) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	factory := informers.NewSharedInformerFactory(client, 0)
+	t.Cleanup(func() { cancel(); factory.Shutdown() })
+	pods, nodes := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Informer()
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nodes }
 }
 
 // waitForPod waits until a Pod meets a condition.

@@ -58,7 +58,7 @@ func TestInterruptedStartCreatesNoNodesLater(t *testing.T) {
 			cancel(errors.New("interrupted"))
 			return true, nil, context.Canceled
 		})
-		if _, err := startWithClients(ctx, Config{Count: 1}, client, stageClients{}, newPlayed(nil)); !errors.Is(err, context.Canceled) {
+		if _, err := startWithClients(ctx, Config{Count: 1, Informers: runInformers(t, client)}, client, stageClients{}, newPlayed(nil)); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})

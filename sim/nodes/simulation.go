@@ -9,9 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -82,14 +80,9 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 		return nil, err
 	}
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	s.wg.Go(s.watchNodes)
-	s.wg.Go(func() {
-		select {
-		case <-s.nodes.synced: // a Pod is ignored until its node is known
-			s.watchPods()
-		case <-ctx.Done():
-		}
-	})
+	pods, nodes := cfg.Informers()
+	s.follow(nodes, func(any) bool { return true }, s.nodes, nil)
+	s.follow(pods, isBound, s.pods, s.nodes.synced) // a Pod is ignored until its node is known
 	if stages.kwok != nil {
 		s.wg.Go(func() { s.watchStages(stages) })
 	}
@@ -171,36 +164,28 @@ func (s *simulation) startKwok() error {
 	return nil
 }
 
-// watchNodes and watchPods fill the feeds until the context ends.
-func (s *simulation) watchNodes() {
-	api := s.client.CoreV1().Nodes()
-	s.runReflector("nodes", &corev1.Node{}, s.nodes, &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return api.Watch(ctx, o)
-		},
-	})
-}
-
-func (s *simulation) watchPods() {
-	api := s.client.CoreV1().Pods(metav1.NamespaceAll)
-	s.runReflector("pods", &corev1.Pod{}, s.pods, &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = boundPods
-			return api.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = boundPods
-			return api.Watch(ctx, o)
-		},
+// follow fills a feed until the context ends, beginning when after is closed; nil = at once.
+func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, after <-chan struct{}) {
+	s.wg.Go(func() {
+		if after != nil {
+			select {
+			case <-after:
+			case <-s.ctx.Done():
+				return
+			}
+		}
+		if err := follow(s.ctx, informer, condition, to); err != nil && s.ctx.Err() == nil {
+			s.log.Error("simulated nodes do not receive changes", "err", err)
+		}
 	})
 }
 
 const boundPods = "spec.nodeName!="
 
-func (s *simulation) runReflector(what string, kind any, to cache.ReflectorStore, lw *cache.ListWatch) {
-	from := cache.ToListWatcherWithWatchListSemantics(lw, s.client)
-	cache.NewReflectorWithOptions(from, kind, to, cache.ReflectorOptions{Name: component + "/" + what}).RunWithContext(s.ctx)
+// isBound reports whether boundPods selects a Pod.
+func isBound(obj any) bool {
+	pod, ok := obj.(*corev1.Pod)
+	return ok && pod.Spec.NodeName != ""
 }
 
 // onNodeLive is called when a node has become live. The feed ignored its Pods until

@@ -61,12 +61,13 @@ func (s *simulation) watchStages(c stageClients) {
 		return
 	}
 	api := c.kwok.KwokV1alpha1().Stages()
-	s.runReflector("stages", &v1alpha1.Stage{}, stageFeed{s}, &cache.ListWatch{
+	from := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return api.Watch(ctx, o)
 		},
-	})
+	}, s.client)
+	cache.NewReflectorWithOptions(from, &v1alpha1.Stage{}, stageFeed{s}, cache.ReflectorOptions{Name: component + "/stages"}).RunWithContext(s.ctx)
 }
 
 // ensureStageCRD creates kwok's CRD and returns when the resource is served.

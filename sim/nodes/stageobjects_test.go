@@ -60,7 +60,8 @@ func TestStageCRDIsRetried(t *testing.T) {
 			return true, nil, client.Tracker().Add(newEstablishedStageCRD(t))
 		})
 		kwok := kwokfake.NewSimpleClientset()
-		f, err := startWithClients(t.Context(), Config{}, clientfake.NewClientset(), stageClients{client, kwok}, newPlayed(nil))
+		objects := clientfake.NewClientset()
+		f, err := startWithClients(t.Context(), Config{Informers: runInformers(t, objects)}, objects, stageClients{client, kwok}, newPlayed(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
