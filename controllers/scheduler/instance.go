@@ -82,10 +82,13 @@ func (s *Scheduler) newInformers(client kubernetes.Interface) informers.SharedIn
 	if s.cfg.Informers == nil {
 		return newOwnInformers(client)
 	}
-	return s.cfg.Informers(corev1.SchemeGroupVersion.WithResource("pods"), func(obj any) bool {
-		pod, ok := obj.(*corev1.Pod)
-		return !ok || pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
-	})
+	return s.cfg.Informers(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
+}
+
+// isUnfinished reports whether upstream's own informer of Pods would hold a Pod.
+func isUnfinished(obj any) bool {
+	pod, ok := obj.(*corev1.Pod)
+	return !ok || pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
 func newOwnInformers(client kubernetes.Interface) informers.SharedInformerFactory {

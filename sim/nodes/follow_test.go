@@ -1,0 +1,83 @@
+package nodes
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+)
+
+// recordingFeed sends what it receives.
+type recordingFeed struct{ to chan []string }
+
+func (f recordingFeed) send(what string, objs ...any) error {
+	call := []string{what}
+	for _, obj := range objs {
+		pod := obj.(*corev1.Pod)
+		call = append(call, pod.Name)
+		pod.Name = "changed" // allowed: it is a copy
+	}
+	f.to <- call
+	return nil
+}
+
+func (f recordingFeed) Replace(list []any) error { return f.send("list", list...) }
+func (f recordingFeed) Add(obj any) error        { return f.send("add", obj) }
+func (f recordingFeed) Update(obj any) error     { return f.send("update", obj) }
+func (f recordingFeed) Delete(obj any) error     { return f.send("delete", obj) }
+
+func TestFollow(t *testing.T) {
+	newPodOn := func(name, node string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: corev1.PodSpec{NodeName: node}}
+	}
+	client := fake.NewClientset(newPodOn("bound", "node-1"), newPodOn("waits", ""))
+	pods, _ := runInformers(t, client)()
+	ctx, cancel := context.WithCancel(t.Context())
+	got, ended := make(chan []string), make(chan error, 1)
+	go func() { ended <- follow(ctx, pods, isBound, recordingFeed{got}) }()
+	api := client.CoreV1().Pods("default")
+	for _, step := range []struct {
+		act  func() error
+		want []string
+	}{
+		{func() error { return nil }, []string{"list", "bound"}},
+		{func() error {
+			_, err := api.Update(ctx, newPodOn("waits", "node-1"), metav1.UpdateOptions{})
+			return err
+		}, []string{"add", "waits"}},
+		{func() error {
+			_, err := api.Update(ctx, newPodOn("bound", "node-1"), metav1.UpdateOptions{})
+			return err
+		}, []string{"update", "bound"}},
+		{func() error { return api.Delete(ctx, "bound", metav1.DeleteOptions{}) }, []string{"delete", "bound"}},
+	} {
+		if err := step.act(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, <-got); diff != "" {
+			t.Errorf("the feed received (-want +got):\n%s", diff)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, exists, err := pods.GetStore().GetByKey("default/waits"); err != nil || !exists {
+		t.Errorf("the feed changed an object of the informer: %v, %v", exists, err)
+	}
+}
+
+// The last state of an object is known although its deletion was missed.
+func TestFollowMissedDeletion(t *testing.T) {
+	begun := make(chan struct{})
+	close(begun)
+	f := &follower{ctx: t.Context(), to: recordingFeed{make(chan []string, 1)}, begun: begun}
+	f.OnDelete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}})
+	if diff := cmp.Diff([]string{"delete", "web"}, <-f.to.(recordingFeed).to); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
