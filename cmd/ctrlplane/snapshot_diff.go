@@ -39,8 +39,8 @@ func newSnapshotDiff(t *target) *cobra.Command {
 		Use:   "diff A [B]",
 		Short: "Compare two snapshots, or a snapshot with the current state",
 		Long: `Show which objects differ between two snapshots, or between a snapshot and the current
-state, and how. The comparison ignores managedFields, resource versions, Leases and,
-without --events, Events. The values of Secrets are masked.
+state, and how. The comparison ignores managedFields, resource versions, Leases,
+heartbeats of Nodes and, without --events, Events. The values of Secrets are masked.
 
 -o yaml and -o json leave out what differs from run to run: UIDs, times, generated
 names, and assigned addresses, ports and nodes. Two runs that do the same print the

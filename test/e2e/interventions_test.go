@@ -413,7 +413,7 @@ func TestInterventionByTwoClients(t *testing.T) {
 				t.Errorf("%+v, %v", s, err)
 				s = &control.SteppedWrite{}
 			}
-			stepped <- s.Object.String()
+			stepped <- fmt.Sprintf("%s %s, held since %d", s.Verb, s.Object, s.Since.UnixNano()) // names of Pods to create are not final
 		}()
 	}
 	if first, second := <-stepped, <-stepped; first == second {

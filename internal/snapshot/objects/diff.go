@@ -25,7 +25,7 @@ const (
 )
 
 // Difference is an object that differs between two states. The values of Secrets are
-// masked; managedFields are left out.
+// masked; managedFields and the heartbeats of Nodes are left out.
 type Difference struct {
 	Change    string         `json:"change"`
 	Kind      string         `json:"kind"` // KIND or KIND.GROUP; "Unreadable" if the value cannot be decoded
@@ -101,6 +101,21 @@ func compareValues(key string, before, after []byte) (d Difference, ok bool) {
 	return d, true
 }
 
+// removeHeartbeats removes when a kubelet has confirmed the conditions of a Node, which it
+// does every five minutes.
+func removeHeartbeats(node *unstructured.Unstructured) {
+	conditions, _, err := unstructured.NestedSlice(node.Object, "status", "conditions")
+	if err != nil || len(conditions) == 0 {
+		return
+	}
+	for _, c := range conditions {
+		if condition, ok := c.(map[string]any); ok {
+			delete(condition, "lastHeartbeatTime")
+		}
+	}
+	node.Object["status"].(map[string]any)["conditions"] = conditions
+}
+
 // decodeForDiff returns the object in a value without the fields that are left out; nil
 // for no value.
 func decodeForDiff(key string, value []byte) *unstructured.Unstructured {
@@ -117,6 +132,9 @@ func decodeForDiff(key string, value []byte) *unstructured.Unstructured {
 	}
 	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
 	unstructured.RemoveNestedField(u.Object, "metadata", "resourceVersion")
+	if u.GetAPIVersion() == "v1" && u.GetKind() == "Node" {
+		removeHeartbeats(u)
+	}
 	return u
 }
 

@@ -102,6 +102,29 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A kubelet confirms the conditions of its Node again and again, which changes nothing.
+func TestDiffWithoutHeartbeats(t *testing.T) {
+	node := func(beat int64, ready corev1.ConditionStatus) snapshot.State {
+		return snapshot.State{Entries: []snapshot.Entry{entry("/minions/n", encodeProtobuf(t, &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "n"},
+			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{
+				Type: corev1.NodeReady, Status: ready, LastHeartbeatTime: metav1.Unix(beat, 0), LastTransitionTime: metav1.Unix(1, 0),
+			}}},
+		}))}}
+	}
+	if list := Diff(node(1, corev1.ConditionTrue), node(2, corev1.ConditionTrue), false); len(list) != 0 {
+		t.Errorf("after a heartbeat: %v", list)
+	}
+	list := Diff(node(1, corev1.ConditionTrue), node(2, corev1.ConditionFalse), false)
+	if len(list) != 1 {
+		t.Fatalf("after a change: %v", list)
+	}
+	text, err := list[0].UnifiedDiff("base", "now")
+	if err != nil || !strings.Contains(text, "-    status: \"True\"\n+    status: \"False\"") || strings.Contains(text, "lastHeartbeatTime") {
+		t.Errorf("%v, got:\n%s", err, text)
+	}
+}
+
 func TestWithoutServiceAccountTokens(t *testing.T) {
 	token := secret(corev1.SecretTypeServiceAccountToken, map[string][]byte{"token": []byte("t"), "ca.crt": []byte("c"), "namespace": []byte("n"), "extra": []byte("e")})
 	opaque := encodeProtobuf(t, secret("Opaque", map[string][]byte{"token": []byte("t")}))
