@@ -90,12 +90,8 @@ func (s *Supervisor) prepare() error {
 	if err := s.publishConfig(); err != nil {
 		return err
 	}
-	var err error
-	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
+	if err := s.createInformers(); err != nil {
 		configz.Delete(app.ConfigzName)
-		return err
-	}
-	if err := s.informers.handleNodes(s.cfg.OnNode); err != nil {
 		return err
 	}
 	s.buildOwnerGraph()
@@ -107,6 +103,21 @@ func (s *Supervisor) prepare() error {
 			return err
 		}
 	}
+	return nil
+}
+
+// createInformers creates informers that are not started. After an error there are those of
+// before, if any.
+func (s *Supervisor) createInformers() error {
+	created, err := newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName))
+	if err != nil {
+		return err
+	}
+	if err := created.handleNodes(s.cfg.OnNode); err != nil {
+		created.close()
+		return err
+	}
+	s.informers = created
 	return nil
 }
 

@@ -64,9 +64,9 @@ func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err e
 
 // renewInformers recreates the informers. The caller holds the lock, and no
 // controller runs.
-func (s *Supervisor) renewInformers() (err error) {
+func (s *Supervisor) renewInformers() error {
 	s.informers.close()
-	if s.informers, err = newSharedInformers(s.cfg.Connect, s.resyncPeriod(), s.cfg.recorderFor(sharedInformersName)); err != nil {
+	if err := s.createInformers(); err != nil {
 		return err
 	}
 	s.informers.start()
