@@ -78,7 +78,7 @@ is killed (SIGKILL), Linux kills the command, too, but not what the command has
 started; on other systems the command continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
-command, or ctrlplane before the command ran; and
+command, or ctrlplane before the command ran or before the run had ended; and
   2    wrong usage of ctrlplane
   123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired

@@ -2,11 +2,13 @@ package command_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -58,11 +60,7 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 			r := startRun(t, append(tt.flags, "--", "sh", "-c", script)...)
 			awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
 			if tt.bytes < 2*64<<10 {
-				pid, err := os.ReadFile(filepath.Join(r.cmd.Dir, "pid"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				awaitTrue(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(string(pid))) })
+				r.awaitCommandEnd(t)
 			}
 			r.sendSignal(t, syscall.SIGINT)
 			r.requireExit(t, 130)
@@ -71,4 +69,30 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRunPassesOnAllToASlowReader begins to read after the time for which the output of processes
+// is read that outlive the command: the clock is not to be too short, and may be too long.
+func TestRunPassesOnAllToASlowReader(t *testing.T) {
+	t.Parallel()
+	const bytes = 150_000
+	r := startRun(t, "--report", "out", "--", "sh", "-c", fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytes))
+	awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
+	r.awaitCommandEnd(t)
+	timer := time.NewTimer(2500 * time.Millisecond)
+	<-timer.C
+	if got, err := io.ReadAll(r.stdout); len(got) != bytes || err != nil {
+		t.Errorf("read %d of %d bytes, %v", len(got), bytes, err)
+	}
+	r.requireExit(t, 0)
+}
+
+// awaitCommandEnd returns when the process has exited whose PID is in the file pid.
+func (r *runProcess) awaitCommandEnd(t *testing.T) {
+	t.Helper()
+	pid, err := os.ReadFile(filepath.Join(r.cmd.Dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitTrue(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(string(pid))) })
 }
