@@ -2,7 +2,6 @@ package apiserver
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -32,12 +31,7 @@ const assemblyEnv = "APISERVER_TEST_ASSEMBLY"
 // work queues of upstream's controllers, which are built and never run, and what its admission
 // plugins and health checks start, which ends with a server that has run.
 func TestFailedAssemblyLeavesNothing(t *testing.T) {
-	if os.Getenv(assemblyEnv) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), assemblyEnv+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if runsInChild(t) {
 		return
 	}
 	store, err := etcd.Start(t.Context(), etcd.Config{Dir: filepath.Join(t.TempDir(), "etcd"), NoSync: true})
@@ -45,10 +39,7 @@ func TestFailedAssemblyLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	bundle, err := pki.Ensure(pki.Config{Dir: t.TempDir(), NoSync: true, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bundle := newBundle(t)
 	failAssembly(t, store, bundle) // creates what exists once per process
 	const more, kept = 3, 3 * 65
 	before := runtime.NumGoroutine()
@@ -70,59 +61,66 @@ func TestFailedAssemblyLeavesNothing(t *testing.T) {
 
 // An assembly whose etcd did not start fails with the reason.
 func TestAssemblyWithoutEtcd(t *testing.T) {
-	if os.Getenv(assemblyEnv) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), assemblyEnv+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if runsInChild(t) {
 		return
 	}
+	missing := errors.New("etcd did not start")
+	unreachable := Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: func() (*clientv3.Client, error) { return nil, missing }}
+	requireFailedAssembly(t, missing, newBundle(t), unreachable)
+}
+
+// runsInChild runs the test in a process of its own, unless this is that process.
+func runsInChild(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(assemblyEnv) != "" {
+		return false
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), assemblyEnv+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return true
+}
+
+func newBundle(t *testing.T) *pki.Bundle {
+	t.Helper()
 	bundle, err := pki.Ensure(pki.Config{Dir: t.TempDir(), NoSync: true, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	missing := errors.New("etcd did not start")
-	_, err = Start(t.Context(), Config{
-		Handler:     loopback.NewDeferredHandler(),
-		Listener:    listener,
-		Etcd:        Etcd{Endpoints: []string{"http://127.0.0.1:0"}, Connect: func() (*clientv3.Client, error) { return nil, missing }},
-		PKI:         bundle,
-		ServiceCIDR: "10.96.0.0/16",
-	})
-	if !errors.Is(err, missing) {
-		t.Fatalf("got %v, want %v", err, missing)
-	}
+	return bundle
 }
 
 // failAssembly starts a server with a local API that cannot be installed, which upstream's
 // servers exist before.
 func failAssembly(t *testing.T, store *etcd.Server, bundle *pki.Bundle) {
 	t.Helper()
+	failure := errors.New("cannot be installed")
+	requireFailedAssembly(t, failure, bundle, Etcd{Endpoints: store.Endpoints(), Connect: store.Client}, LocalAPI{
+		APIService:         &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.example.com"}, Spec: apiregistrationv1.APIServiceSpec{Group: "example.com", Version: "v1"}},
+		SetDefinitionNames: func(*server.Config) error { return nil },
+		Install:            func(*server.GenericAPIServer, informers.SharedInformerFactory) error { return failure },
+	})
+}
+
+// requireFailedAssembly starts a server and checks why it fails.
+func requireFailedAssembly(t *testing.T, want error, bundle *pki.Bundle, store Etcd, local ...LocalAPI) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	failure := errors.New("cannot be installed")
 	_, err = Start(t.Context(), Config{
 		Handler:     loopback.NewDeferredHandler(),
 		Listener:    listener,
-		Etcd:        Etcd{Endpoints: store.Endpoints(), Connect: store.Client},
+		Etcd:        store,
 		PKI:         bundle,
 		ServiceCIDR: "10.96.0.0/16",
-		LocalAPIs: []LocalAPI{{
-			APIService:         &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.example.com"}, Spec: apiregistrationv1.APIServiceSpec{Group: "example.com", Version: "v1"}},
-			SetDefinitionNames: func(*server.Config) error { return nil },
-			Install:            func(*server.GenericAPIServer, informers.SharedInformerFactory) error { return failure },
-		}},
+		LocalAPIs:   local,
 	})
-	if !errors.Is(err, failure) {
-		t.Fatal(fmt.Errorf("got %w, want %w", err, failure))
+	if !errors.Is(err, want) {
+		t.Fatalf("got %v, want %v", err, want)
 	}
 }

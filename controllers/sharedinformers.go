@@ -84,12 +84,10 @@ func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, err
 		ctx:            ctx,
 		cancel:         cancel,
 		mapperDone:     make(chan struct{}),
+
+		removeNodeHandler: func() error { return nil },
 	}
 	s.useLent(cfg.Lent)
-	if err := s.handleNodes(cfg.OnNode); err != nil {
-		cancel()
-		return nil, err
-	}
 	controllersmetrics.Register()
 	go func() {
 		defer close(s.mapperDone)
@@ -108,7 +106,6 @@ func dropManagedFields(obj any) (any, error) {
 
 // handleNodes calls handle for each Node that exists or changes.
 func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
-	s.removeNodeHandler = func() error { return nil }
 	if handle == nil {
 		return nil
 	}

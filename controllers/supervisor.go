@@ -90,8 +90,7 @@ func (s *Supervisor) prepare() error {
 	if err := s.publishConfig(); err != nil {
 		return err
 	}
-	var err error
-	if s.informers, err = newSharedInformers(s.cfg, s.resyncPeriod()); err != nil {
+	if err := s.createInformers(); err != nil {
 		configz.Delete(app.ConfigzName)
 		return err
 	}
@@ -104,6 +103,20 @@ func (s *Supervisor) prepare() error {
 			return err
 		}
 	}
+	return nil
+}
+
+// createInformers creates informers that are not started. After an error there are those of
+// before, if any.
+func (s *Supervisor) createInformers() error {
+	created, err := newSharedInformers(s.cfg, s.resyncPeriod())
+	if err != nil {
+		return err
+	}
+	if err := created.handleNodes(s.cfg.OnNode); err != nil {
+		return errors.Join(err, created.close())
+	}
+	s.informers = created
 	return nil
 }
 

@@ -64,11 +64,11 @@ func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err e
 
 // renewInformers recreates the informers. The caller holds the lock, and no
 // controller runs.
-func (s *Supervisor) renewInformers() (err error) {
+func (s *Supervisor) renewInformers() error {
 	if err := s.informers.close(); err != nil {
 		return err
 	}
-	if s.informers, err = newSharedInformers(s.cfg, s.resyncPeriod()); err != nil {
+	if err := s.createInformers(); err != nil {
 		return err
 	}
 	s.informers.start()

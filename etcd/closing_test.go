@@ -1,15 +1,11 @@
 package etcd
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -53,36 +49,43 @@ func TestReadsDuringClose(t *testing.T) {
 	}
 }
 
-// Close waits for the step with which the watch of the space makes room.
+// Close waits for the step with which the watch of the space makes room: here it removes free
+// pages, for which it measures the disk a second time.
 func TestWatchOfSpaceIsWaitedFor(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), NoSync: true}
-	s := startServer(t, cfg)
-	s.member.stopWatch()
-	w := s.member.newSpaceWatch(cfg)
-	w.quota = 1 // the database is full: the watch has it write
-	ctx, cancel := context.WithCancel(t.Context())
-	tx := s.member.etcd.Server.Backend().BatchTx()
-	tx.Lock()
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		w.look(ctx)
-	}()
-	await(t, "writing", func() bool {
-		var stacks strings.Builder
-		must(t, pprof.Lookup("goroutine").WriteTo(&stacks, 1))
-		return strings.Contains(stacks.String(), "commitFreePages")
+	cfg := Config{Dir: t.TempDir(), NoSync: true, quotaBytes: 1}
+	running := startServer(t, cfg).member
+	running.stopWatch()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLifetime(t.Context())
+		defer l.end(errClosed)
+		begun, release := make(chan struct{}), make(chan struct{})
+		measured := 0
+		cfg := cfg
+		cfg.freeBytes = func() (uint64, bool) {
+			if measured++; measured == 2 {
+				close(begun)
+				<-release
+			}
+			return 0, true
+		}
+		m := &member{lifetime: l, etcd: running.etcd, files: running.files, snapshotRoom: running.snapshotRoom}
+		m.watchSpace(cfg)
+		<-begun
+		stopped := false
+		go func() {
+			m.stopWatch()
+			stopped = true
+		}()
+		synctest.Wait()
+		if stopped {
+			t.Error("the watch has ended while its step still runs")
+		}
+		close(release)
+		synctest.Wait()
+		if !stopped {
+			t.Error("the watch has not ended after its step")
+		}
 	})
-	cancel()
-	var released atomic.Bool
-	time.AfterFunc(50*time.Millisecond, func() { // if this is late, the test proves nothing, but does not fail
-		released.Store(true)
-		tx.Unlock()
-	})
-	<-looked
-	if !released.Load() {
-		t.Error("the watch has ended while its step still runs")
-	}
 }
 
 // What a call meets in a store that is being closed is the end of the server.

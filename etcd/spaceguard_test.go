@@ -93,29 +93,42 @@ func TestWritesAreRefusedWhileTheDiskIsNearlyFull(t *testing.T) {
 	}
 }
 
+// steppedWatch is the watch of the space of a server whose steps only the test takes.
+type steppedWatch struct {
+	*spaceWatch
+	free    uint64 // bytes on the disk
+	reports spaceReports
+}
+
+func newSteppedWatch(t *testing.T) *steppedWatch {
+	t.Helper()
+	w := &steppedWatch{free: 1 << 30}
+	cfg := Config{Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest, OnSpace: w.reports.add}
+	m := startServer(t, cfg).member
+	m.stopWatch()
+	m.guard.free = func() (uint64, bool) { return w.free, true }
+	w.spaceWatch = m.newSpaceWatch(cfg)
+	return w
+}
+
 // That writes were refused is reported even if they are accepted before the next look, as
 // when many large writes were in flight.
 func TestShortRefusalIsReported(t *testing.T) {
-	free := uint64(1 << 30)
-	reports := &spaceReports{}
-	cfg := Config{Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest, OnSpace: reports.add}
-	s := startServer(t, cfg)
-	s.member.stopWatch()
-	s.member.guard.free = func() (uint64, bool) { return free, true }
-	w := s.member.newSpaceWatch(cfg)
+	w := newSteppedWatch(t)
 	w.calm = 0
 	w.look(t.Context())
 
-	free = 5 << 20
-	if _, err := s.member.guard.admit(update, 1); !errors.Is(err, errRefused) {
+	w.free = 5 << 20
+	if _, err := w.guard.admit(update, 1); !errors.Is(err, errRefused) {
 		t.Fatalf("got %v, want that it is refused", err)
 	}
-	free = 1 << 30
+	w.free = 1 << 30
 	w.look(t.Context())
-	if want := []string{"all writes are refused", "writes are accepted"}; len(reports.lines) != 2 || !strings.Contains(reports.lines[0], want[0]) || !strings.Contains(reports.lines[1], want[1]) {
-		t.Errorf("reports %q, want %q", reports.lines, want)
+	reports := w.reports.lines
+	if want := []string{"all writes are refused", "writes are accepted"}; len(reports) != 2 || !strings.Contains(reports[0], want[0]) || !strings.Contains(reports[1], want[1]) {
+		t.Errorf("reports %q, want %q", reports, want)
 	}
-	if end, err := s.member.guard.admit(update, 1); err != nil {
+	if end, err := w.guard.admit(update, 1); err != nil {
 		t.Error(err)
 	} else {
 		end()
@@ -124,46 +137,40 @@ func TestShortRefusalIsReported(t *testing.T) {
 
 // While the free space goes up and down around the limit, a person reads one line.
 func TestHoveringDiskIsReportedOnce(t *testing.T) {
-	free := uint64(1 << 30)
-	reports := &spaceReports{}
-	cfg := Config{Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest, OnSpace: reports.add}
-	s := startServer(t, cfg)
-	s.member.stopWatch()
-	s.member.guard.free = func() (uint64, bool) { return free, true }
-	w := s.member.newSpaceWatch(cfg)
+	w := newSteppedWatch(t)
 	for _, tt := range []struct {
 		what  string
 		hover func()
 	}{
 		{"another process fills the disk and makes room again", func() {
-			free = minDiskBytes - 1
+			w.free = minDiskBytes - 1
 			w.look(t.Context())
-			free = enoughDiskBytes
+			w.free = enoughDiskBytes
 			w.look(t.Context())
 		}},
 		{"large writes come together again and again", func() {
-			free = enoughDiskBytes
-			if _, err := s.member.guard.admit(update, 4<<20); !errors.Is(err, errRefused) {
+			w.free = enoughDiskBytes
+			if _, err := w.guard.admit(update, 4<<20); !errors.Is(err, errRefused) {
 				t.Fatalf("got %v, want that it is refused", err)
 			}
 			w.look(t.Context())
 		}},
 	} {
-		reports.lines = nil
+		w.reports.lines = nil
 		for range 20 {
 			tt.hover()
-			if s.member.guard.diskLow.Load() != nil {
+			if w.guard.diskLow.Load() != nil {
 				t.Fatalf("%s: writes are refused", tt.what)
 			}
 		}
-		if len(reports.lines) != 1 || !strings.Contains(reports.lines[0], "all writes are refused") {
-			t.Errorf("%s: reports %q, want one", tt.what, reports.lines)
+		if lines := w.reports.lines; len(lines) != 1 || !strings.Contains(lines[0], "all writes are refused") {
+			t.Errorf("%s: reports %q, want one", tt.what, lines)
 		}
 		w.calm = 0
 		w.look(t.Context())
 		w.calm = calmTime
-		if len(reports.lines) != 2 || !strings.Contains(reports.lines[1], "writes are accepted") {
-			t.Errorf("%s: reports %q, want one more of the end", tt.what, reports.lines)
+		if lines := w.reports.lines; len(lines) != 2 || !strings.Contains(lines[1], "writes are accepted") {
+			t.Errorf("%s: reports %q, want one more of the end", tt.what, lines)
 		}
 	}
 }

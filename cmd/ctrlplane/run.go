@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,10 +47,14 @@ type runCommand struct {
 
 	assertions runAssertions
 	applied    []manifests.Object // that the control plane starts with
+
+	interrupted os.Signal // what ended the run before the command had ended, or settling
+	finishing   chan struct{}
+	finishOnce  sync.Once // closes finishing
 }
 
 func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}, finishing: make(chan struct{})}
 	r.up.server.Private = true
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG…]",
@@ -71,7 +78,7 @@ is killed (SIGKILL), Linux kills the command, too, but not what the command has
 started; on other systems the command continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
-command, or ctrlplane before the command ran; and
+command, or ctrlplane before the command ran or before the run had ended; and
   2    wrong usage of ctrlplane
   123  the command succeeded, but --healthy or another assertion does not hold
   124  --timeout has expired
@@ -170,12 +177,13 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	if err := r.report.open(r.up, args); err != nil {
 		return exitFailure, err
 	}
-	defer func() { code, err = r.finish(code, err) }()
+	var c *commandProcess
+	ready := false // the control plane
+	defer func() { code, err = r.end(c, ready, code, err) }()
 	if err := r.loadApplied(ctx); err != nil {
 		return r.startFailure(ctx, err)
 	}
-	c, err := newCommandProcess(args)
-	if err != nil {
+	if c, err = newCommandProcess(args); err != nil {
 		return startExitCode(err), err
 	}
 	if r.report.report != nil {
@@ -185,19 +193,10 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 		return r.startFailure(ctx, err)
 	}
 	stopWatching()
-	defer func() {
-		code, err = r.judge(code, err)
-		r.report.beginStage("stop")
-		if stopErr := r.stopPlane(); stopErr != nil {
-			err = errors.Join(err, stopErr)
-			if code == 0 {
-				code = exitFailure
-			}
-		}
-		c.reportLeftovers(stderr)
-	}()
+	ready = true
 	if ctx.Err() != nil {
-		return r.signals.exitCode(), errors.New("interrupted before the command was started")
+		r.interrupted = r.signals.interruption()
+		return signalExitCode(r.interrupted), errors.New("interrupted before the command was started")
 	}
 	return r.runToEnd(c)
 }
@@ -205,7 +204,8 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 // startFailure returns the exit code for an error before the command, and the error.
 func (r *runCommand) startFailure(ctx context.Context, err error) (int, error) {
 	if ctx.Err() != nil {
-		return r.signals.exitCode(), err
+		r.interrupted = r.signals.interruption()
+		return signalExitCode(r.interrupted), err
 	}
 	return exitFailure, err
 }
@@ -252,6 +252,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 	}
 	died := r.up.server.Done()
 	var why error
+	var lastSignal os.Signal
 	code := 0
 	for {
 		select {
@@ -259,9 +260,17 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 			if why != nil {
 				return code, why
 			}
-			return c.exitCode()
+			code, err := c.exitCode()
+			if errors.Is(err, errOutputLost) {
+				r.interrupted = lastSignal
+				code = cmp.Or(code, signalExitCode(lastSignal))
+			}
+			return code, err
 		case sig := <-r.signals.ch:
-			c.forwardSignal(sig)
+			if !isForCommand(sig) {
+				lastSignal = sig
+			}
+			c.interrupt(sig)
 			continue
 		case <-kill:
 			c.kill()
@@ -272,6 +281,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 			code, why = exitFailure, fmt.Errorf("the command was terminated: the control plane has exited: %w", r.up.server.Err())
 		}
 		over, died = nil, nil
+		c.ending.Store(true)
 		c.terminate()
 		kill = time.After(killGrace)
 	}
@@ -303,6 +313,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		}
 		return 0, nil
 	case sig := <-r.signals.ch:
+		r.interrupted = sig
 		cancel(errors.New("interrupted"))
 		<-ended
 		return signalExitCode(sig), errors.New("not settled: interrupted")

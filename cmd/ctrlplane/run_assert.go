@@ -119,12 +119,12 @@ func (r *runCommand) needsState() bool {
 
 // judge reads the state at the end of a run and checks what is asserted about it. An
 // assertion that does not hold gives an exit code only to a run that succeeded.
-func (r *runCommand) judge(code int, err error) (int, error) {
+func (r *runCommand) judge(ctx context.Context, code int, err error) (int, error) {
 	if !r.needsState() && r.assertions.rules.Empty() {
 		return code, err
 	}
 	r.report.beginStage("report")
-	ctx, cancel := context.WithTimeoutCause(context.Background(), collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
 	defer cancel()
 	var failures []string
 	done := make(chan struct{})
@@ -134,7 +134,7 @@ func (r *runCommand) judge(code int, err error) (int, error) {
 	}()
 	select {
 	case <-done:
-	case <-r.signals.ch:
+	case <-ctx.Done():
 	case <-r.up.server.Done():
 	}
 	cancel()
@@ -222,14 +222,4 @@ func (r *runCommand) loadApplied(ctx context.Context) (err error) {
 		r.applied, err = loadManifests(s.Manifests, s.ManifestTexts)
 	}
 	return err
-}
-
-// finish writes the report and, if there is more to say than the command itself did,
-// prints one line about the run.
-func (r *runCommand) finish(code int, err error) (int, error) {
-	code, err = r.report.write(code, err)
-	if r.needsState() || !r.assertions.rules.Empty() {
-		r.report.printEnd(stderr, code, err, r.settle)
-	}
-	return code, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -18,13 +20,18 @@ import (
 // commandProcess is the process of a run's command.
 type commandProcess struct {
 	cmd         *exec.Cmd
-	exited      chan struct{} // closed after the process has exited
-	err         error         // why waiting for it failed; final once exited is closed
+	exited      chan struct{} // closed after the process has exited and its output was passed on
+	err         error         // why waiting for it failed, or errOutputLost; final once exited is closed
 	running     atomic.Bool
 	ownGroup    bool         // it has a group of its own, also on a terminal
 	groupID     int          // its process group, 0 if unknown
 	sharedGroup bool         // whether ctrlplane is in that group, too
 	groupBefore map[int]bool // the group's processes before the command started
+
+	passesOn   bool          // its output is passed on: see passOn
+	ending     atomic.Bool   // the run is to end, and does not wait long for the output
+	unread     chan struct{} // closed when the run waits no longer for the output
+	skipOutput sync.Once     // closes unread
 }
 
 // groupMember is a process of the command's process group.
@@ -40,17 +47,22 @@ func newCommandProcess(args []string) (*commandProcess, error) {
 	if err != nil {
 		return nil, newStartError(args[0], err)
 	}
-	cmd := &exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, WaitDelay: leftoverOutputDelay}
-	return &commandProcess{cmd: cmd, exited: make(chan struct{})}, nil
+	return newProcess(&exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, WaitDelay: leftoverOutputDelay}), nil
+}
+
+func newProcess(cmd *exec.Cmd) *commandProcess {
+	return &commandProcess{cmd: cmd, exited: make(chan struct{}), unread: make(chan struct{})}
 }
 
 // recordOutput makes the command write to what record returns instead of the files that it
 // inherits.
 func (c *commandProcess) recordOutput(record func(to io.Writer, stderr bool) io.Writer) {
-	c.cmd.Stdout = record(os.Stdout, false)
-	if c.cmd.Stderr = c.cmd.Stdout; !sameFile(os.Stdout, stderr) {
-		c.cmd.Stderr = record(stderr, true)
+	out := record(os.Stdout, false)
+	errOut := out
+	if !sameFile(os.Stdout, stderr) {
+		errOut = record(stderr, true)
 	}
+	c.passOn(out, errOut)
 }
 
 // sameFile reports whether both are the same open file, so that one pipe keeps the order
@@ -110,6 +122,10 @@ func (c *commandProcess) start(kubeconfig, url string) error {
 
 func (c *commandProcess) startProcess() error {
 	c.configureGroup()
+	outputs, err := c.openOutputs()
+	if err != nil {
+		return newStartError(c.cmd.Args[0], err)
+	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // see killWithParent
@@ -119,17 +135,15 @@ func (c *commandProcess) startProcess() error {
 			c.recordGroup()
 			c.running.Store(true)
 		}
+		for _, o := range outputs {
+			o.begin()
+		}
 		started <- err
 		if err != nil {
 			return
 		}
 		defer close(c.exited)
-		err = c.cmd.Wait()
-		c.running.Store(false)
-		// ErrWaitDelay: it has exited, but a process that it left behind has its output open.
-		if _, exited := errors.AsType[*exec.ExitError](err); !exited && !errors.Is(err, exec.ErrWaitDelay) {
-			c.err = err
-		}
+		c.err = c.wait(outputs)
 	}()
 	if err := <-started; err != nil {
 		return newStartError(c.cmd.Args[0], err)
@@ -137,8 +151,26 @@ func (c *commandProcess) startProcess() error {
 	return nil
 }
 
+// wait returns when the command has exited and its output is passed on.
+func (c *commandProcess) wait(outputs []*passedOutput) error {
+	err := c.cmd.Wait()
+	c.running.Store(false)
+	outputErr := c.awaitOutputs(outputs)
+	// ErrWaitDelay: it has exited, but a process that it left behind has its output open.
+	if _, failed := errors.AsType[*exec.ExitError](err); failed || errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+		if !errors.Is(outputErr, errOutputLost) { // another error of writing may have ended it
+			outputErr = nil
+		}
+	}
+	return cmp.Or(err, outputErr)
+}
+
 // exitCode is the command's exit code, once it has exited.
 func (c *commandProcess) exitCode() (int, error) {
+	if errors.Is(c.err, errOutputLost) {
+		return stateExitCode(c.cmd.ProcessState), c.err
+	}
 	if c.err != nil {
 		return exitFailure, fmt.Errorf("cannot determine the exit code of the command: %w", c.err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,9 @@ func listenForSignals() signalChannel {
 	return s
 }
 
+// isForCommand reports whether a signal only has a meaning for the command.
+func isForCommand(sig os.Signal) bool { return slices.Contains(forwardedSignals, sig) }
+
 // addCommandSignals adds the signals that only have a meaning for the command.
 func (s signalChannel) addCommandSignals() { signal.Notify(s.ch, forwardedSignals...) }
 
@@ -26,14 +30,14 @@ func (s signalChannel) stop() { signal.Stop(s.ch) }
 // earlySignalDelay is how long a signal that has arrived may take to get to the channel.
 const earlySignalDelay = time.Second
 
-// exitCode is the exit code for the signal that interrupted the start. A signal that
-// arrived before the channel existed counts as an interrupt.
-func (s signalChannel) exitCode() int {
+// interruption is the signal that interrupted the start. One that arrived before the channel
+// existed counts as an interrupt.
+func (s signalChannel) interruption() os.Signal {
 	select {
 	case sig := <-s.ch:
-		return signalExitCode(sig)
+		return sig
 	case <-time.After(earlySignalDelay):
-		return signalExitCode(os.Interrupt)
+		return os.Interrupt
 	}
 }
 

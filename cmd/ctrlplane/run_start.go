@@ -32,29 +32,3 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	}
 	return err
 }
-
-// stopPlane stops the control plane. The second signal that arrives in the meantime
-// ends this process at once.
-func (r *runCommand) stopPlane() error {
-	defer earlystderr.Release()
-	stopped, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for n := 0; ; n++ {
-			select {
-			case sig := <-r.signals.ch:
-				if n > 0 {
-					code, _ := r.finish(signalExitCode(sig), errors.New("a second signal ended ctrlplane before everything had stopped"))
-					exit(code)
-				}
-			case <-stopped:
-				return
-			}
-		}
-	}()
-	defer func() {
-		close(stopped)
-		<-done
-	}()
-	return r.up.server.Close()
-}

@@ -35,6 +35,7 @@ type versionMatrix struct {
 type versionRun struct {
 	version string
 	process *commandProcess
+	outputs []*linePrefixer
 	report  string // its folder; empty = none
 	took    time.Duration
 	code    int
@@ -102,9 +103,6 @@ func (m *versionMatrix) validate(flags *pflag.FlagSet) error {
 
 func (m *versionMatrix) concurrent() int { return cmp.Or(m.jobs, max(1, runtime.NumCPU()/2)) }
 
-// leftoverOutputDelay is how long the output of processes is read that outlive a run.
-const leftoverOutputDelay = 2 * time.Second
-
 // newRuns returns a run of this program for each version.
 func (m *versionMatrix) newRuns(flags *pflag.FlagSet, args []string, reportDir string) ([]*versionRun, error) {
 	self, err := os.Executable()
@@ -120,11 +118,9 @@ func (m *versionMatrix) newRuns(flags *pflag.FlagSet, args []string, reportDir s
 			line = append(line, "--report="+run.report)
 		}
 		line = append(append(line, "--"), args...)
-		run.process = &commandProcess{exited: make(chan struct{}), cmd: &exec.Cmd{
-			Path: self, Args: line, Env: os.Environ(),
-			Stdout: newLinePrefixer(os.Stdout, version), Stderr: newLinePrefixer(stderr, version),
-			WaitDelay: leftoverOutputDelay,
-		}}
+		run.process = newProcess(&exec.Cmd{Path: self, Args: line, Env: os.Environ()})
+		run.outputs = []*linePrefixer{newLinePrefixer(os.Stdout, version), newLinePrefixer(stderr, version)}
+		run.process.passOn(run.outputs[0], run.outputs[1])
 		runs = append(runs, run)
 	}
 	return runs, nil
@@ -192,12 +188,13 @@ func runVersions(runs []*versionRun, jobs int, sigs signalChannel) (int, error) 
 			mu.Lock()
 			interrupted = sig
 			for _, run := range runs {
-				run.process.forwardSignal(sig)
+				run.process.interrupt(sig)
 			}
 			mu.Unlock()
 		case <-ended:
 			mu.Lock()
 			defer mu.Unlock()
+			sigs.stop() // stderr may be stuck
 			printVersionRuns(stderr, runs)
 			return exitCodeOf(runs, interrupted)
 		}
@@ -212,10 +209,11 @@ func (v *versionRun) wait(start func() error) {
 		v.code, v.err = v.process.exitCode()
 	}
 	v.took = time.Since(began)
-	for _, out := range []io.Writer{v.process.cmd.Stdout, v.process.cmd.Stderr} {
-		if p, ok := out.(*linePrefixer); ok {
-			p.flush()
-		}
+	if errors.Is(v.err, errOutputLost) { // flush would wait for the write that is stuck
+		return
+	}
+	for _, out := range v.outputs {
+		out.flush()
 	}
 }
 

@@ -27,26 +27,20 @@ func describeSentBinding(req *http.Request) string {
 
 // ParseBinding returns the Node that an encoded Binding names; empty if there is none.
 func ParseBinding(data []byte) (node string) {
-	proto, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
-	if !ok {
+	if !bytes.HasPrefix(data, protoPrefix) {
 		var b struct{ Target struct{ Name string } }
 		_ = json.Unmarshal(data, &b) // text that is not JSON does not name a Node
 		return b.Target.Name
 	}
-	// Of the envelope 2 is the object, of that 2 the target, and of that 3 the name.
-	eachField(proto, func(n protowire.Number, object []byte) {
+	_, _, object := openEnvelope(data)
+	eachField(object, func(n protowire.Number, target []byte) {
 		if n != 2 {
 			return
 		}
-		eachField(object, func(n protowire.Number, target []byte) {
-			if n != 2 {
-				return
+		eachField(target, func(n protowire.Number, name []byte) {
+			if n == 3 {
+				node = string(name)
 			}
-			eachField(target, func(n protowire.Number, name []byte) {
-				if n == 3 {
-					node = string(name)
-				}
-			})
 		})
 	})
 	return node

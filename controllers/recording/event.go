@@ -55,8 +55,8 @@ func readSent(req *http.Request) (data []byte, ok bool) {
 
 // ParseEvent returns the content of an encoded Event; nil if it is none.
 func ParseEvent(data []byte) *observe.KubernetesEvent {
-	if proto, ok := bytes.CutPrefix(data, []byte("k8s\x00")); ok {
-		return parseProtoContent(proto)
+	if bytes.HasPrefix(data, protoPrefix) {
+		return parseProtoContent(data)
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
 		return nil
@@ -82,25 +82,9 @@ var eventFieldsOf = map[string]eventFields{
 	eventsv1.SchemeGroupVersion.String(): {regarding: 8, reason: 7, note: 10, kind: 11},
 }
 
-// parseProtoContent reads the envelope (1 type, of which 1 is the version and 2 the kind; 2
-// object) and, of the Event in it, only what is recorded: controllers create many of them.
+// parseProtoContent reads, of an Event, only what is recorded: controllers create many of them.
 func parseProtoContent(data []byte) *observe.KubernetesEvent {
-	var version, kind, object []byte
-	eachField(data, func(n protowire.Number, v []byte) {
-		switch n {
-		case 1:
-			eachField(v, func(n protowire.Number, v []byte) {
-				switch n {
-				case 1:
-					version = v
-				case 2:
-					kind = v
-				}
-			})
-		case 2:
-			object = v
-		}
-	})
+	version, kind, object := openEnvelope(data)
 	of, ok := eventFieldsOf[string(version)]
 	if !ok || string(kind) != "Event" {
 		return nil

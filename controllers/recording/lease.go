@@ -33,26 +33,21 @@ func ParseTaker(data []byte) string {
 		HolderIdentity         string
 		AcquireTime, RenewTime string // as encoded
 	}
-	if proto, ok := bytes.CutPrefix(data, []byte("k8s\x00")); ok {
-		// Of the envelope 2 is the object, and of that 2 the spec.
-		eachField(proto, func(n protowire.Number, object []byte) {
-			if n != 2 {
+	if bytes.HasPrefix(data, protoPrefix) {
+		_, _, object := openEnvelope(data)
+		eachField(object, func(n protowire.Number, fields []byte) {
+			if n != 2 { // the spec
 				return
 			}
-			eachField(object, func(n protowire.Number, fields []byte) {
-				if n != 2 {
-					return
+			eachField(fields, func(n protowire.Number, v []byte) {
+				switch n {
+				case 1:
+					spec.HolderIdentity = string(v)
+				case 3:
+					spec.AcquireTime = string(v)
+				case 4:
+					spec.RenewTime = string(v)
 				}
-				eachField(fields, func(n protowire.Number, v []byte) {
-					switch n {
-					case 1:
-						spec.HolderIdentity = string(v)
-					case 3:
-						spec.AcquireTime = string(v)
-					case 4:
-						spec.RenewTime = string(v)
-					}
-				})
 			})
 		})
 	} else {

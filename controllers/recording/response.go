@@ -166,7 +166,7 @@ func parseJSON(data []byte) (s ResponseSummary) {
 // parseProto reads a Status, or the metadata of another object in protobuf. data may be
 // truncated.
 func parseProto(data []byte) (s ResponseSummary) {
-	kind, raw := openEnvelope(data)
+	_, kind, raw := openEnvelope(data)
 	s.Kind = string(kind)
 	s.parseObject(raw, s.parseMetadata)
 	return s
@@ -175,7 +175,7 @@ func parseProto(data []byte) (s ResponseSummary) {
 // parseProtoIdentity is parseProto for a controller's call: of an object that is not a Status,
 // it reads no more than AddTo needs, because there are many.
 func parseProtoIdentity(data []byte) (s ResponseSummary) {
-	kind, raw := openEnvelope(data)
+	_, kind, raw := openEnvelope(data)
 	if string(kind) == statusKind {
 		s.Kind = statusKind
 	}
@@ -185,18 +185,25 @@ func parseProtoIdentity(data []byte) (s ResponseSummary) {
 
 const statusKind = "Status"
 
+// protoPrefix begins an object in protobuf.
+var protoPrefix = []byte("k8s\x00")
+
 // openEnvelope reads the envelope of k8s.io/apimachinery/pkg/runtime/generated.proto: 1 type,
-// of which 2 is the kind, 2 object.
-func openEnvelope(data []byte) (kind, object []byte) {
-	data, ok := bytes.CutPrefix(data, []byte("k8s\x00"))
+// of which 1 is the version and 2 the kind, 2 object. All are empty if data does not begin with
+// protoPrefix.
+func openEnvelope(data []byte) (version, kind, object []byte) {
+	data, ok := bytes.CutPrefix(data, protoPrefix)
 	if !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
 			eachField(v, func(n protowire.Number, v []byte) {
-				if n == 2 {
+				switch n {
+				case 1:
+					version = v
+				case 2:
 					kind = v
 				}
 			})
@@ -204,7 +211,7 @@ func openEnvelope(data []byte) (kind, object []byte) {
 			object = v
 		}
 	})
-	return kind, object
+	return version, kind, object
 }
 
 // parseObject reads a Status, or the metadata of another object with a function.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -83,14 +84,16 @@ func TestStopAfterCrash(t *testing.T) {
 			}
 			content = strings.NewReplacer("%d", strconv.Itoa(pid), "%s", place).Replace(content)
 			writeFiles(t, path, map[string]string{markerFile: `{"format":1}`, lockFile: content, pidFile: strconv.Itoa(pid) + "\n"})
-			lock, err := tryLock(path, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.AfterFunc(lockTimeout/4, func() { _ = lock.Close() })
-			if stopped, err := stopBriefly(t, path); stopped || err != nil {
-				t.Errorf("got %v, %v, want nothing to stop", stopped, err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				lock, err := tryLock(path, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.AfterFunc(lockTimeout/4, func() { _ = lock.Close() })
+				if stopped, err := stopBriefly(t, path); stopped || err != nil {
+					t.Errorf("got %v, %v, want nothing to stop", stopped, err)
+				}
+			})
 			if ended() {
 				t.Error("another process was stopped")
 			}

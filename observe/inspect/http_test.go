@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -44,6 +45,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte(body))
 }
 
+// RoundTrip serves a request without a network, as the clocks of some tests are fake.
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
+}
+
 func (s *server) set(path, body string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,9 +79,7 @@ func startServer(t *testing.T, version string) (*server, *Inspector) {
 	t.Helper()
 	s := &server{answers: map[string]string{"/api": `{"kind":"APIVersions","versions":[]}`}}
 	s.serve(version)
-	web := httptest.NewServer(s)
-	t.Cleanup(web.Close)
-	i, err := New(&rest.Config{Host: web.URL, QPS: 0.001, Burst: 1})
+	i, err := New(&rest.Config{Host: "http://fake", Transport: s, QPS: 0.001, Burst: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +144,9 @@ func TestFollowsServedVersion(t *testing.T) {
 	}
 }
 
-func TestNamesListsThatTimeOut(t *testing.T) {
+func TestNamesListsThatTimeOut(t *testing.T) { synctest.Test(t, testNamesListsThatTimeOut) }
+
+func testNamesListsThatTimeOut(t *testing.T) {
 	s, i := startServer(t, "v1")
 	s.hang = "/apis/example.com/v1/widgets"
 	i.timeout = 300 * time.Millisecond
@@ -152,16 +163,18 @@ func TestNamesListsThatTimeOut(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	for _, path := range []string{"/apis", "/apis/example.com/v1/widgets/w"} {
 		t.Run(path, func(t *testing.T) {
-			s, i := startServer(t, "v1")
-			s.hang = path
-			i.timeout = 100 * time.Millisecond
-			got, err := i.Inspect(t.Context(), widgetW)
-			if err == nil || !strings.HasSuffix(err.Error(), "no answer within 100ms: context deadline exceeded") {
-				t.Errorf("got %v", err)
-			}
-			if diff := cmp.Diff(observe.Inspection{}, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s, i := startServer(t, "v1")
+				s.hang = path
+				i.timeout = 100 * time.Millisecond
+				got, err := i.Inspect(t.Context(), widgetW)
+				if err == nil || !strings.HasSuffix(err.Error(), "no answer within 100ms: context deadline exceeded") {
+					t.Errorf("got %v", err)
+				}
+				if diff := cmp.Diff(observe.Inspection{}, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

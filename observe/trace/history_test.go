@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -21,9 +22,11 @@ type cluster struct {
 	calls    int
 }
 
+// newCluster returns a cluster whose observer is closed: it still records, but only catchUp reads
+// the journal, not a goroutine that may run too late.
 func newCluster(t *testing.T) *cluster {
 	c := &cluster{T: t, observer: observe.New(observe.Options{})}
-	t.Cleanup(func() { c.observer.Close() })
+	c.observer.Close()
 	return c
 }
 
@@ -97,6 +100,7 @@ func (c *cluster) deletePod(name string) {
 // catchUp makes the history read what was recorded.
 func (c *cluster) catchUp() []observe.Record {
 	c.Helper()
+	c.observer.CausesBefore(1) // reads; Records does so only once something was dropped
 	page, err := c.observer.Records(context.Background(), Query())
 	if err != nil {
 		c.Fatal(err)
@@ -247,6 +251,22 @@ func (c *cluster) clientCall(who, verb string, o observe.Object, cause uint64) (
 // watched records an event on a watch of a client.
 func (c *cluster) watched(who string, change observe.Change, o observe.Object, version string) uint64 {
 	return c.observer.AppendAt(&observe.Delivered{Controller: who, Change: change, Object: o, ResourceVersion: version}, time.Now())
+}
+
+// The observer reads the journal before it drops what was not read, without a query.
+func TestHistoryIsReadInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const records = 800
+		c := &cluster{T: t, observer: observe.New(observe.Options{Records: records})}
+		defer c.observer.Close()
+		synctest.Wait() // it reads when it starts, too
+		c.clientCall("kubectl (admin)", "create", deployment("shop"), 0)
+		for range 2 * records {
+			c.clientCall("kubectl (admin)", "update", deployment("clock"), 0)
+			synctest.Wait()
+		}
+		c.checkWhy(deployment("shop"), "Deployment default/shop")
+	})
 }
 
 // What an operator without the module has made follows from the event on its watch, however

@@ -77,16 +77,24 @@ func slowToStopPod() *corev1.Pod {
 	})
 }
 
-// TestResizeRestartsACommand stops a command with SIGTERM and starts it again without a
-// delay, whatever its exit code: its restart policy would end the Pod.
-func TestResizeRestartsACommand(t *testing.T) {
-	at, changed := commandsFixture(t)
+// playResizeRestart plays a Pod with a command until a resize of its memory has asked the command
+// to stop.
+func playResizeRestart(t *testing.T) (pod *corev1.Pod, at placement, changed chan struct{}) {
+	t.Helper()
+	at, changed = commandsFixture(t)
 	at.backoffs = &restartBackoffs{}
-	pod := slowToStopPod()
+	pod = slowToStopPod()
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
 	awaitUp(pod, at, "a")
 	resize(pod, "100m", "128Mi")
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+	return pod, at, changed
+}
+
+// TestResizeRestartsACommand stops a command with SIGTERM and starts it again without a
+// delay, whatever its exit code: its restart policy would end the Pod.
+func TestResizeRestartsACommand(t *testing.T) {
+	pod, at, changed := playResizeRestart(t)
 	if s := pod.Status.ContainerStatuses[0]; s.Resources.Limits.Memory().String() != "64Mi" || s.AllocatedResources.Memory().String() != "128Mi" {
 		t.Errorf("while it stops: %+v", s)
 	}

@@ -23,13 +23,7 @@ func TestSpecChangesWhileAResizeRestarts(t *testing.T) {
 		"another change": func(p *corev1.Pod, _ *placement) { p.Generation++ },
 	} {
 		t.Run(name, func(t *testing.T) {
-			at, changed := commandsFixture(t)
-			at.backoffs = &restartBackoffs{}
-			pod := slowToStopPod()
-			play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
-			awaitUp(pod, at, "a")
-			resize(pod, "100m", "128Mi")
-			play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+			pod, at, changed := playResizeRestart(t)
 			change(pod, &at)
 			play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
 			if _, c := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress); c == nil || c.ObservedGeneration != 2 { // as upstream keeps it

@@ -233,6 +233,38 @@ func TestRunReportAfterInterrupt(t *testing.T) {
 	}
 }
 
+// TestSignalsWhileTheReportIsWritten has a run wait for a reader of its summary: the first signal
+// ends that in limited time, a second one at once.
+func TestSignalsWhileTheReportIsWritten(t *testing.T) {
+	for name, tt := range map[string]struct {
+		signals []syscall.Signal
+		code    int
+		says    string
+	}{
+		"one": {[]syscall.Signal{syscall.SIGINT}, 130, "10s after a signal"},
+		"two": {[]syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, 143, "a second signal ended ctrlplane before the report was complete"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			summary := filepath.Join(t.TempDir(), "summary")
+			if err := syscall.Mkfifo(summary, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=" + summary}, "--report", "out", "--", "true")
+			page := filepath.Join(r.cmd.Dir, "out", "report.html")
+			awaitTrue(t, "page", func() bool { _, err := os.Stat(page); return err == nil })
+			for _, sig := range tt.signals {
+				r.sendSignal(t, sig)
+			}
+			r.requireExit(t, tt.code)
+			requireLastLine(t, r.stderr.String(), tt.says)
+			if files := readReport(t, filepath.Join(r.cmd.Dir, "out")); !strings.HasSuffix(files["report.html"], "</html>\n") {
+				t.Error("the page is not complete")
+			}
+		})
+	}
+}
+
 // awaitFolderEntry returns as soon as a folder contains something.
 func awaitFolderEntry(t *testing.T, r *runProcess, dir string) {
 	t.Helper()

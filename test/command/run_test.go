@@ -30,6 +30,7 @@ import (
 type runProcess struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
+	out    *os.File // its stdout, which stdout reads
 	stdout *bufio.Reader
 	stderr bytes.Buffer
 	ended  chan struct{}
@@ -45,7 +46,14 @@ func newRunCommand(t *testing.T, args ...string) *exec.Cmd {
 
 func startRun(t *testing.T, args ...string) *runProcess {
 	t.Helper()
+	return startRunWith(t, nil, args...)
+}
+
+// startRunWith adds variables to the environment of the run.
+func startRunWith(t *testing.T, env []string, args ...string) *runProcess {
+	t.Helper()
 	r := &runProcess{cmd: newRunCommand(t, args...), ended: make(chan struct{})}
+	r.cmd.Env = append(withoutCIEnv(r.cmd.Env), env...)
 	stdin, err := r.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +62,7 @@ func startRun(t *testing.T, args ...string) *runProcess {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.stdin, r.stdout, r.cmd.Stdout, r.cmd.Stderr = stdin, bufio.NewReader(out), stdout, &r.stderr
+	r.stdin, r.out, r.stdout, r.cmd.Stdout, r.cmd.Stderr = stdin, out, bufio.NewReader(out), stdout, &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,8 +14,52 @@ import (
 // simulated although the control plane was started without nodes, and one without it is not.
 func TestNodeOfUserIsSimulatedWithoutOthers(t *testing.T) {
 	t.Parallel()
-	manifest := filepath.Join(t.TempDir(), "nodes.yaml")
-	writeFile(t, manifest, `
+	manifest := writeNodeManifest(t)
+	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", simulatedNodeScript, program.Path(), manifest)
+	requireSimulatedNode(t, cmd)
+}
+
+// simulatedNodeScript creates the Nodes and the Pod, and prints where the Pod runs.
+const simulatedNodeScript = `
+		"$0" kubectl apply -f "$1" >&2 &&
+		"$0" kubectl wait --for=condition=Ready node/simulated pod/pod --timeout=60s >&2 &&
+		"$0" kubectl get pod pod -o 'jsonpath={.spec.nodeName}' &&
+		"$0" kubectl get node real -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`
+
+func requireSimulatedNode(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	stdout, stderr, code := program.Run(t, cmd)
+	if code != 0 || stdout != "simulated" {
+		t.Errorf("exit code %d, stdout %q, want %q: %s", code, stdout, "simulated", stderr)
+	}
+}
+
+// TestNodeOfUserIsSimulatedAfterARestore creates the Node after a restore that has removed a
+// CustomResourceDefinition, for which the informers are recreated.
+func TestNodeOfUserIsSimulatedAfterARestore(t *testing.T) {
+	t.Parallel()
+	crd := filepath.Join(t.TempDir(), "crd.yaml")
+	writeFile(t, crd, `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sites.example.com}
+spec:
+  group: example.com
+  names: {kind: Site, plural: sites}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`)
+	script := `
+		"$0" snapshot save before >&2 &&
+		"$0" kubectl apply -f "$2" >&2 &&
+		"$0" snapshot restore before >&2 &&` + simulatedNodeScript
+	requireSimulatedNode(t, newRunCommand(t, "--nodes=0", "--", "sh", "-c", script, program.Path(), writeNodeManifest(t), crd))
+}
+
+func writeNodeManifest(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "nodes.yaml")
+	writeFile(t, path, `
 apiVersion: v1
 kind: Node
 metadata: {name: real}
@@ -30,13 +75,5 @@ kind: Pod
 metadata: {name: pod}
 spec: {containers: [{name: main, image: none}]}
 `)
-	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", `
-		"$0" kubectl apply -f "$1" >&2 &&
-		"$0" kubectl wait --for=condition=Ready node/simulated pod/pod --timeout=60s >&2 &&
-		"$0" kubectl get pod pod -o 'jsonpath={.spec.nodeName}' &&
-		"$0" kubectl get node real -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`, program.Path(), manifest)
-	stdout, stderr, code := program.Run(t, cmd)
-	if code != 0 || stdout != "simulated" {
-		t.Errorf("exit code %d, stdout %q, want %q: %s", code, stdout, "simulated", stderr)
-	}
+	return path
 }

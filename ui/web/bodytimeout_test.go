@@ -2,12 +2,14 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -41,22 +43,47 @@ func TestBodyThatNeverArrives(t *testing.T) {
 
 // TestHandlerMayTakeLongerThanItsBody checks that the limit ends with the body.
 func TestHandlerMayTakeLongerThanItsBody(t *testing.T) {
-	const timeout = 20 * time.Millisecond
-	var canceled error
-	server := httptest.NewServer(limitBodyTime(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
-		_, _ = io.ReadAll(req.Body)
-		ctx, cancel := context.WithTimeout(req.Context(), 5*timeout)
-		defer cancel()
-		<-ctx.Done()
-		canceled = req.Context().Err()
-	}), timeout))
-	defer server.Close()
-	res, err := http.Post(server.URL, "text/plain", strings.NewReader("body"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	if canceled != nil {
-		t.Errorf("the request was ended: %v", canceled)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var canceled error
+		handler := limitBodyTime(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+			_, _ = io.ReadAll(req.Body)
+			ctx, cancel := context.WithTimeout(req.Context(), 5*bodyTimeout)
+			defer cancel()
+			<-ctx.Done()
+			canceled = req.Context().Err()
+		}), bodyTimeout)
+		near, far := net.Pipe()
+		server := &http.Server{Handler: handler}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(&oneConn{conn: far}) }()
+		client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil }}}
+		res, err := client.Post("http://fake", "text/plain", strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if canceled != nil {
+			t.Errorf("the request was ended: %v", canceled)
+		}
+		if err := errors.Join(server.Close(), near.Close()); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
 }
+
+// oneConn is a listener with one connection. Its second Accept fails, after which Serve returns
+// and the connection is served on.
+type oneConn struct{ conn net.Conn }
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	conn := l.conn
+	l.conn = nil
+	if conn == nil {
+		return nil, io.EOF
+	}
+	return conn, nil
+}
+
+func (*oneConn) Close() error   { return nil }
+func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }

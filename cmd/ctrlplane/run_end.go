@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
+)
+
+// reportLimit is how long the report may take once a signal has arrived.
+const reportLimit = 10 * time.Second
+
+// end ends a run: it judges and stops the control plane, if that was ready, and writes the report.
+func (r *runCommand) end(c *commandProcess, ready bool, code int, err error) (int, error) {
+	ctx, stopWatching := r.watchSignals()
+	defer stopWatching()
+	if ready {
+		code, err = r.judge(ctx, code, err)
+		r.report.beginStage("stop")
+		if stopErr := r.stopPlane(); stopErr != nil {
+			err = errors.Join(err, stopErr)
+			if code == 0 {
+				code = exitFailure
+			}
+		}
+		c.reportLeftovers(stderr)
+	}
+	return r.finish(code, err)
+}
+
+func (r *runCommand) stopPlane() error {
+	defer earlystderr.Release()
+	return r.up.server.Close()
+}
+
+// watchSignals lets signals end the end of a run: the first cancels the context and limits the
+// time for the report, a second one ends the process at once.
+func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		finishing := r.finishing
+		var limit <-chan time.Time
+		for first := r.interrupted; ; {
+			select {
+			case sig := <-r.signals.ch:
+				switch {
+				case isForCommand(sig):
+				case first != nil:
+					r.endAtOnce(sig, "a second signal ended ctrlplane")
+				default:
+					first = sig
+					cancel()
+				}
+			case <-finishing:
+				finishing = nil
+			case <-limit:
+				r.endAtOnce(first, fmt.Sprintf("%v after a signal ctrlplane ended", reportLimit))
+			case <-over:
+				return
+			}
+			if first != nil && finishing == nil && limit == nil {
+				limit = time.After(reportLimit)
+			}
+		}
+	}()
+	return ctx, func() {
+		close(over)
+		<-done
+		cancel()
+	}
+}
+
+// endAtOnce ends the process. Unless the report is being written already, it is written first,
+// in limited time. The files of a report are complete or missing.
+func (r *runCommand) endAtOnce(sig os.Signal, why string) {
+	code, limit := signalExitCode(sig), reportLimit
+	last := func() { _, _ = r.finish(code, errors.New(why+" before everything had stopped")) }
+	select {
+	case <-r.finishing:
+		limit = time.Second // stderr may be what is stuck
+		last = func() { printError(errors.New(why + " before the report was complete")) }
+	default:
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		last()
+	}()
+	select {
+	case <-done:
+	case <-r.signals.ch:
+	case <-time.After(limit):
+	}
+	exit(code)
+}
+
+// finish writes the report and, if there is more to say than the command itself did,
+// prints one line about the run.
+func (r *runCommand) finish(code int, err error) (int, error) {
+	r.finishOnce.Do(func() { close(r.finishing) })
+	code, err = r.report.write(code, err)
+	if r.needsState() || !r.assertions.rules.Empty() {
+		r.report.printEnd(stderr, code, err, r.settle)
+	}
+	return code, err
+}
