@@ -46,13 +46,7 @@ type runCommand struct {
 	applied    []manifests.Object // that the control plane starts with
 }
 
-func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
-	r.up.server.Private = true
-	cmd := &cobra.Command{
-		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "Start a control plane, run a command with it, and stop it",
-		Long: `Start a control plane, run a command with access to it, stop the control plane,
+const runHelp = `Start a control plane, run a command with access to it, stop the control plane,
 and exit with the command's exit code. The control plane is ephemeral unless
 --name or --data-dir is given. Concurrent runs are isolated from each other.
 
@@ -97,7 +91,15 @@ are pipes then. On GitHub Actions and GitLab it also adds a short summary to the
 a time. Each run has its own control plane, its output lines begin with the version,
 and its report is in a folder of that name below --report. At the end a table on
 stderr says how each run ended; the exit code is that of the first version that
-failed.`,
+failed.`
+
+func newRunCommand(t *target) *cobra.Command {
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
+	r.up.server.Private = true
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "Start a control plane, run a command with it, and stop it",
+		Long:  runHelp,
 		Example: `  ctrlplane run -- go test ./...
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle --healthy -- kubectl apply -f manifests/
@@ -105,32 +107,16 @@ failed.`,
   ctrlplane run --kubernetes 1.35,1.36,1.37 -- go test ./...
   ctrlplane run --settle --report out/ -f manifests/ -- go test ./...
   ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane wait -f x.yaml'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf(`missing command: use "%s -- COMMAND [ARG…]"`, cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !t.named() && !cmd.Flags().Changed("ephemeral") {
-				r.up.ephemeral = true
-			}
-			code, err := r.runEach(cmd, args)
-			if code != 0 || err != nil {
-				return &exitError{err, code}
-			}
-			return nil
-		},
+		Args: requireCommand(""),
+		RunE: r.up.runWrapped(r.runEach),
 	}
 	r.addFlags(cmd)
 	return cmd
 }
 
 func (r *runCommand) addFlags(cmd *cobra.Command) {
-	r.up.addFlags(cmd)
+	r.up.addWrapperFlags(cmd)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // flags after the command belong to the command
-	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
 	f.StringSliceVar(&r.matrix.versions, "kubernetes", nil, kubernetesFlagHelp+"; with several, run the command once for each")
 	f.IntVar(&r.matrix.jobs, "jobs", 0, "with several versions of Kubernetes, how many runs are concurrent (default: half the processors)")
 	f.BoolVar(&r.settle, "settle", false, "after the command has succeeded, wait until the control plane has settled")
