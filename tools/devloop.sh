@@ -100,6 +100,6 @@ for _ in $(seq "$rounds"); do
 done
 median "go build alone" <"$work/build.ms"
 median "ctrlplane dev: change to first reconcile" <"$work/dev.ms"
-median "by hand: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
+median "manually: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
 ratio "ctrlplane dev / build" "$work/dev.ms"
-ratio "by hand / build" "$work/hand.ms"
+ratio "manually / build" "$work/hand.ms"

@@ -17,7 +17,7 @@ type devSignals struct {
 
 // listenForDevSignals keeps signals from ending the process: the first one ends the context
 // of main, the second one kills the operator, and the third one ends the process. A closed
-// output is no signal but an error, so that nothing is left behind.
+// output is reported as an error of its own, so that nothing is left behind.
 func listenForDevSignals() *devSignals {
 	s := &devSignals{listenForSignals(), make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
 	closedOutput := make(chan os.Signal, 1)

@@ -58,44 +58,17 @@ func tr(p *proc, args []string) int {
 	if len(sets) == 0 || len(sets) == 1 && !f.has('d') && !f.has('s') {
 		return p.fail("missing operand")
 	}
-	from := trSet(sets[0])
-	if f.has('c') || f.has('C') {
-		var rest []byte
-		for c := range 256 {
-			if bytes.IndexByte(from, byte(c)) < 0 {
-				rest = append(rest, byte(c))
-			}
-		}
-		from = rest
-	}
-	var table [256]byte
-	for i := range table {
-		table[i] = byte(i)
-	}
-	var in, squeeze [256]bool
-	last := from
-	if len(sets) > 1 {
-		last = trSet(sets[1])
-	}
-	for i, c := range from {
-		in[c] = true
-		if len(sets) > 1 && len(last) > 0 && !f.has('d') {
-			table[c] = last[min(i, len(last)-1)]
-		}
-	}
-	for _, c := range last {
-		squeeze[c] = f.has('s')
-	}
+	t := newTranslation(f, sets)
 	buf, before := make([]byte, 4<<10), -1
 	for {
 		n, err := p.stdin().Read(buf)
 		out := make([]byte, 0, n)
 		for _, c := range buf[:n] {
-			if f.has('d') && in[c] {
+			if t.deleted[c] {
 				continue
 			}
-			c = table[c]
-			if squeeze[c] && int(c) == before {
+			c = t.to[c]
+			if t.squeezed[c] && int(c) == before {
 				continue
 			}
 			before = int(c)
@@ -110,4 +83,46 @@ func tr(p *proc, args []string) int {
 			return 0
 		}
 	}
+}
+
+// translation is what tr does to each byte.
+type translation struct {
+	deleted  [256]bool
+	to       [256]byte
+	squeezed [256]bool // repetitions of it are removed
+}
+
+func newTranslation(f flags, sets []string) *translation {
+	t := &translation{}
+	for i := range t.to {
+		t.to[i] = byte(i)
+	}
+	from := trSet(sets[0])
+	if f.has('c') || f.has('C') {
+		from = complement(from)
+	}
+	last := from
+	if len(sets) > 1 {
+		last = trSet(sets[1])
+	}
+	for i, c := range from {
+		t.deleted[c] = f.has('d')
+		if len(sets) > 1 && len(last) > 0 && !f.has('d') {
+			t.to[c] = last[min(i, len(last)-1)]
+		}
+	}
+	for _, c := range last {
+		t.squeezed[c] = f.has('s')
+	}
+	return t
+}
+
+// complement returns the bytes that a set does not have.
+func complement(set []byte) (rest []byte) {
+	for c := range 256 {
+		if bytes.IndexByte(set, byte(c)) < 0 {
+			rest = append(rest, byte(c))
+		}
+	}
+	return rest
 }
