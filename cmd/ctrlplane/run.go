@@ -46,7 +46,13 @@ type runCommand struct {
 	applied    []manifests.Object // that the control plane starts with
 }
 
-const runHelp = `Start a control plane, run a command with access to it, stop the control plane,
+func newRunCommand(t *target) *cobra.Command {
+	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
+	r.up.server.Private = true
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "Start a control plane, run a command with it, and stop it",
+		Long: `Start a control plane, run a command with access to it, stop the control plane,
 and exit with the command's exit code. The control plane is ephemeral unless
 --name or --data-dir is given. Concurrent runs are isolated from each other.
 
@@ -91,15 +97,7 @@ are pipes then. On GitHub Actions and GitLab it also adds a short summary to the
 a time. Each run has its own control plane, its output lines begin with the version,
 and its report is in a folder of that name below --report. At the end a table on
 stderr says how each run ended; the exit code is that of the first version that
-failed.`
-
-func newRunCommand(t *target) *cobra.Command {
-	r := &runCommand{up: &upCommand{target: t, ephemeralName: "run"}}
-	r.up.server.Private = true
-	cmd := &cobra.Command{
-		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "Start a control plane, run a command with it, and stop it",
-		Long:  runHelp,
+failed.`,
 		Example: `  ctrlplane run -- go test ./...
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle --healthy -- kubectl apply -f manifests/
