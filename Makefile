@@ -54,6 +54,7 @@ lint: ## run the static checks
 	cd tools && $(GOLANGCI_LINT) run --config ../.golangci.yml ./...
 	cd instrument && $(GOLANGCI_LINT) run --config ../.golangci.yml ./...
 	cd examples/operator && go vet ./... && test -z "$$(gofmt -l .)"
+	cd examples/kubebuilder && go vet ./... && test -z "$$(gofmt -l .)"
 	$(ACTIONLINT) .github/workflows/*.yml examples/ci/github.yml
 
 bench: build ## compare with the three upstream binaries and with kwokctl, and measure what observation costs

@@ -86,8 +86,8 @@ type NetworkConfig struct {
 // ObserveConfig configures the Observer.
 type ObserveConfig struct {
 	// Records is how many records are kept, at most observe.MaxRecords;
-	// 0 = observe.DefaultRecords. A negative
-	// number turns observation off; work queues are still counted for /metrics.
+	// 0 = observe.DefaultRecords. A negative number turns observation off; work queues
+	// are still counted for /metrics.
 	Records int
 	// With is where other processes serve workqueue_* metrics, as URL or PROGRAM=URL; nil
 	// = none. Their queues are observed, too: as those of the client of that program.

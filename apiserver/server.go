@@ -11,25 +11,17 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/component-base/configz"
 	_ "k8s.io/component-base/metrics/prometheus/version" // registers kubernetes_build_info
 	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
 	listers "k8s.io/kube-aggregator/pkg/client/listers/apiregistration/v1"
-	"k8s.io/kubernetes/cmd/kube-apiserver/app"
-	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
-
-// connectionDrainTimeout is how long Close waits for open connections once all
-// requests are answered. Watches do not end by themselves: they are cut off then.
-const connectionDrainTimeout = 100 * time.Millisecond
 
 // Server is a running API server, from Start until Close or until it fails.
 type Server struct {
@@ -90,100 +82,6 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		release()
 		return nil, err
 	}
-	return s, nil
-}
-
-// assembleServer returns a server that calls release when it has ended.
-func assembleServer(cfg Config, o options.CompletedOptions, release func(), checkClient func() error) (_ *Server, err error) {
-	ownWrites := exemptOwnWrites(o)
-	config, err := cfg.newUpstreamConfig(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := useLoopbackClients(config, cfg.Handler); err != nil {
-		return nil, err
-	}
-	shared, front := config.KubeAPIs.ControlPlane.VersionedInformers, config.Aggregator.GenericConfig
-	if cfg.Loan != nil {
-		if err := cfg.Loan.lend(shared); err != nil {
-			return nil, err
-		}
-	}
-	localAPIs := make([]*localAPIRoute, len(cfg.LocalAPIs))
-	for i, api := range cfg.LocalAPIs {
-		if localAPIs[i], err = newLocalAPIRoute(front, api); err != nil {
-			return nil, err
-		}
-	}
-	installBookmarkMarks(front)
-	installWatchFlows(front)
-	barrier, namespaceWrites := installWriteBarrier(front)
-	documents := deferOpenAPI(config)
-	installOutsideHandler(front, cfg.Outside)
-	counter, requestEnd := installRequestCounter(front), installRequestEnd(front)
-	completed, err := config.Complete()
-	if err != nil {
-		return nil, err
-	}
-	aggregator, err := app.CreateServerChain(completed)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			aggregator.GenericAPIServer.Destroy() // the storages, which a server that runs does itself
-		}
-	}()
-	if err := checkClient(); err != nil {
-		return nil, err
-	}
-	for _, api := range localAPIs {
-		if err := api.installGroup(aggregator, shared); err != nil {
-			return nil, err
-		}
-	}
-	if err := documents.registerDocuments(aggregator); err != nil {
-		return nil, err
-	}
-	aggregator.GenericAPIServer.ShutdownTimeout = connectionDrainTimeout
-	configz.InstallHandler(aggregator.GenericAPIServer.Handler.NonGoRestfulMux)
-
-	cfg.Handler.Set(aggregator.GenericAPIServer.Handler)
-
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{
-		aggregator:      aggregator,
-		handler:         cfg.Handler,
-		startedEmpty:    cfg.Etcd.startedEmptyFunc(),
-		release:         release,
-		requestCounter:  counter,
-		localAPIs:       localAPIs,
-		writeBarrier:    barrier,
-		namespaceWrites: namespaceWrites,
-		ownWrites:       ownWrites,
-		requestEnd:      requestEnd,
-		informers:       shared,
-		apiServices:     aggregator.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister(),
-		grants:          cfg.Grants,
-		bootstrapped:    make(chan struct{}),
-		cancel:          cancel,
-		done:            make(chan struct{}),
-	}
-	if err := aggregator.GenericAPIServer.AddReadyzChecks(healthz.NamedCheck(bootstrapCheckName, s.checkBootstrapped)); err != nil {
-		cancel()
-		return nil, err
-	}
-	// Upstream's post-start hooks poll these every 100 ms. Started here, they have
-	// synced by the first poll.
-	s.informers.Start(ctx.Done())
-	aggregator.APIRegistrationInformers.Start(ctx.Done())
-	prepared, err := aggregator.PrepareRun()
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	documents.releaseDefinitions()
-	go s.runServers(ctx, prepared.Run)
 	return s, nil
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures how long a change of a source file takes until the first reconcile of the example
-# operator: with "ctrlplane dev", and by hand (stop, reset, go run), beside the build alone.
+# operator: with "ctrlplane dev", and manually (stop, reset, go run), beside the build alone.
 # The three take turns, so that other load on the machine concerns all of them, and each round
 # gives two ratios, which depend on the load less than the times.
 #
@@ -100,6 +100,6 @@ for _ in $(seq "$rounds"); do
 done
 median "go build alone" <"$work/build.ms"
 median "ctrlplane dev: change to first reconcile" <"$work/dev.ms"
-median "by hand: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
+median "manually: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
 ratio "ctrlplane dev / build" "$work/dev.ms"
-ratio "by hand / build" "$work/hand.ms"
+ratio "manually / build" "$work/hand.ms"

@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -66,22 +64,8 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
   ctrlplane dev --watch . --watch ../api --crds ../api/crds -- go run .
   ctrlplane dev --keep --name shop -- make run
   ctrlplane dev --with http://localhost:8080/metrics -- go run .`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf(`missing command: use "%s -- COMMAND [ARG…]", such as "-- go run ."`, cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !t.named() && !cmd.Flags().Changed("ephemeral") {
-				d.up.ephemeral = true
-			}
-			code, err := d.run(cmd.Context(), args)
-			if code != 0 || err != nil {
-				return &exitError{err, code}
-			}
-			return nil
-		},
+		Args: requireCommand(`, such as "-- go run ."`),
+		RunE: d.up.runWrapped(func(cmd *cobra.Command, args []string) (int, error) { return d.run(cmd.Context(), args) }),
 	}
 	d.addFlags(cmd)
 	// It fails only for a flag that does not exist.
@@ -93,10 +77,8 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
 var defaultMatch = []string{"*.go", "go.mod", "go.sum", "go.work", "*.yaml", "*.yml"}
 
 func (d *devCommand) addFlags(cmd *cobra.Command) {
-	d.up.addFlags(cmd)
+	d.up.addWrapperFlags(cmd)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // flags after the command belong to the command
-	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
 	f.StringSliceVar(&d.plane.crds, "crds", nil, "files or folders whose CustomResourceDefinitions to apply first (repeatable)")
 	f.StringSliceVar(&d.watch, "watch", []string{"."}, "folders or files with the sources of the operator (repeatable)")
 	f.StringSliceVar(&d.match, "match", defaultMatch, "patterns of the names of the files to watch in folders (repeatable)")
@@ -242,50 +224,4 @@ func (d *devCommand) isSource(name string) bool {
 
 func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
-}
-
-// devSignals are the signals that end dev.
-type devSignals struct {
-	signalChannel
-	killNow chan struct{} // closed by the second signal
-	ended   chan struct{}
-	done    chan struct{}
-	first   os.Signal // final once done is closed
-}
-
-// listenForDevSignals keeps signals from ending the process: the first one ends the context
-// of main, the second one kills the operator, and the third one ends the process. A closed
-// output is no signal but an error, so that nothing is left behind.
-func listenForDevSignals() *devSignals {
-	s := &devSignals{listenForSignals(), make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
-	closedOutput := make(chan os.Signal, 1)
-	signal.Notify(closedOutput, syscall.SIGPIPE)
-	go func() {
-		defer close(s.done)
-		defer signal.Stop(closedOutput)
-		for n := 0; ; {
-			select {
-			case sig := <-s.ch:
-				switch n++; n {
-				case 1:
-					s.first = sig
-				case 2:
-					close(s.killNow)
-				default:
-					exit(signalExitCode(sig))
-				}
-			case <-s.ended:
-				return
-			}
-		}
-	}()
-	return s
-}
-
-// stop gives the signals their default effect again, and returns the first one; nil = none.
-func (s *devSignals) stop() os.Signal {
-	s.signalChannel.stop()
-	close(s.ended)
-	<-s.done
-	return s.first
 }

@@ -58,21 +58,29 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			return p.SaveStep(path, c.key, step, len(c.Steps))
 		}
 		o.SaveTrace = l.traceWriter(c.Name)
-		err := learn.Run(ctx, c.Lesson, o)
-		if left := (*learn.LeftError)(nil); errors.As(err, &left) {
-			number, _ := c.Position(left.Step)
-			joined.sendLeft(c, left.Step)
-			fmt.Printf("To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
-			return withoutLeftError(err)
-		}
-		if err != nil {
-			return fmt.Errorf("lesson %s: %w", c.Name, err)
+		if left, err := l.runLesson(ctx, c, o, joined); left || err != nil {
+			return err
 		}
 	}
 	if !l.auto {
 		l.printNextLesson(list[0].Name)
 	}
 	return nil
+}
+
+// runLesson runs a lesson, and reports whether the reader has left it.
+func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Options, joined *joinedClass) (left bool, err error) {
+	err = learn.Run(ctx, c.Lesson, o)
+	if at := (*learn.LeftError)(nil); errors.As(err, &at) {
+		number, _ := c.Position(at.Step)
+		joined.sendLeft(c, at.Step)
+		fmt.Printf("To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
+		return true, withoutLeftError(err)
+	}
+	if err != nil {
+		return false, fmt.Errorf("lesson %s: %w", c.Name, err)
+	}
+	return false, nil
 }
 
 // withoutLeftError removes the error that the reader has left.

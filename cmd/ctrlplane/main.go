@@ -13,6 +13,7 @@ import (
 	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -73,3 +74,33 @@ func errorOutput() io.Writer {
 // exit ends the process. Besides main, only a second signal and Kubernetes' own
 // fatal errors may do that: nothing after them can return to main.
 func exit(code int) { os.Exit(code) }
+
+// exitError is an error of a verb that documents its own exit codes. A nil error
+// means that stderr has nothing to add to the code.
+type exitError struct {
+	error
+	code int
+}
+
+func (e *exitError) Error() string {
+	if e.error == nil {
+		return ""
+	}
+	return e.error.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.error }
+
+func exitCode(err error) int {
+	var bad usage.Error
+	if errors.As(err, &bad) {
+		return 2
+	}
+	if own, ok := errors.AsType[*exitError](err); ok {
+		return own.code
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}

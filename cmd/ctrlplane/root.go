@@ -230,33 +230,3 @@ func asFlagError(root *cobra.Command, err error) error {
 	}
 	return err
 }
-
-// exitError is an error of a verb that documents its own exit codes. A nil error
-// means that stderr has nothing to add to the code.
-type exitError struct {
-	error
-	code int
-}
-
-func (e *exitError) Error() string {
-	if e.error == nil {
-		return ""
-	}
-	return e.error.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.error }
-
-func exitCode(err error) int {
-	var bad usage.Error
-	if errors.As(err, &bad) {
-		return 2
-	}
-	if own, ok := errors.AsType[*exitError](err); ok {
-		return own.code
-	}
-	if err != nil {
-		return 1
-	}
-	return 0
-}

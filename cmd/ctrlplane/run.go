@@ -112,32 +112,16 @@ failed.`,
   ctrlplane run --kubernetes 1.35,1.36,1.37 -- go test ./...
   ctrlplane run --settle --report out/ -f manifests/ -- go test ./...
   ctrlplane run -- sh -c 'kubectl apply -f x.yaml && ctrlplane wait -f x.yaml'`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage.Errorf(`missing command: use "%s -- COMMAND [ARG…]"`, cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !t.named() && !cmd.Flags().Changed("ephemeral") {
-				r.up.ephemeral = true
-			}
-			code, err := r.runEach(cmd, args)
-			if code != 0 || err != nil {
-				return &exitError{err, code}
-			}
-			return nil
-		},
+		Args: requireCommand(""),
+		RunE: r.up.runWrapped(r.runEach),
 	}
 	r.addFlags(cmd)
 	return cmd
 }
 
 func (r *runCommand) addFlags(cmd *cobra.Command) {
-	r.up.addFlags(cmd)
+	r.up.addWrapperFlags(cmd)
 	f := cmd.Flags()
-	f.SetInterspersed(false) // flags after the command belong to the command
-	f.Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
 	f.StringSliceVar(&r.matrix.versions, "kubernetes", nil, kubernetesFlagHelp+"; with several, run the command once for each")
 	f.IntVar(&r.matrix.jobs, "jobs", 0, "with several versions of Kubernetes, how many runs are concurrent (default: half the processors)")
 	f.BoolVar(&r.settle, "settle", false, "after the command has succeeded, wait until the control plane has settled")

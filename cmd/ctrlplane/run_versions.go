@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -259,52 +258,5 @@ func printVersionRuns(out io.Writer, runs []*versionRun) {
 	_ = w.Flush() // stderr is where the error would go
 }
 
-// linePrefixer writes whole lines, each with a prefix.
-type linePrefixer struct {
-	out    io.Writer
-	prefix string
-
-	mu   sync.Mutex
-	rest []byte // of a line that has not ended
-}
-
 // outputs guards all outputs of the runs, so that their lines do not mix.
 var outputs sync.Mutex
-
-func newLinePrefixer(out io.Writer, version string) *linePrefixer {
-	return &linePrefixer{out: out, prefix: "[" + version + "] "}
-}
-
-func (p *linePrefixer) Write(data []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.rest = append(p.rest, data...)
-	end := bytes.LastIndexByte(p.rest, '\n') + 1
-	if end == 0 {
-		return len(data), nil
-	}
-	lines := p.rest[:end]
-	err := p.writeLines(lines)
-	p.rest = bytes.Clone(p.rest[end:])
-	return len(data), err
-}
-
-func (p *linePrefixer) flush() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.rest) > 0 {
-		_ = p.writeLines(append(p.rest, '\n')) // the process that could be told has ended
-		p.rest = nil
-	}
-}
-
-func (p *linePrefixer) writeLines(lines []byte) error {
-	var out []byte
-	for line := range bytes.Lines(lines) {
-		out = append(append(out, p.prefix...), line...)
-	}
-	outputs.Lock()
-	defer outputs.Unlock()
-	_, err := p.out.Write(out)
-	return err
-}

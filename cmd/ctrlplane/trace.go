@@ -4,25 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
-	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
-	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/cliargs"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/observe/inspect"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
@@ -159,100 +149,8 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	return src, about, page, err
 }
 
-// explainable is a source of records that can resolve what its users call objects.
-type explainable interface {
-	observe.Source
-	now() time.Time
-	// resolve returns the object that kubectl calls so. meta.IsNoMatchError reports
-	// whether an error is about an unknown kind.
-	resolve(kind, namespace, name string) (observe.Object, error)
-	// unknownKind says what to do about a kind that is neither served nor in the records.
-	unknownKind(kind string) error
-	// describeNow says what is wrong with an object at present; "" if nothing is or if that is not
-	// known.
-	describeNow(ctx context.Context, about observe.Object) string
-	// explainMissing says more about an object without records, if more is known.
-	explainMissing(ctx context.Context, about observe.Object, err error) error
-}
-
-// openSource opens the control plane or, with --from, the recording.
-func (o *traceCommand) openSource() (explainable, error) {
-	if o.past.given() {
-		return o.past.open()
-	}
-	cfg, err := o.target.restConfig()
-	if err != nil {
-		return nil, err
-	}
-	client, err := controlrest.NewClient(cfg)
-	return liveSource{client, o.target, cfg}, err
-}
-
-// liveSource is a running control plane.
-type liveSource struct {
-	*controlrest.Client
-	target *target
-	cfg    *rest.Config
-}
-
-func (s liveSource) now() time.Time { return time.Now() }
-
-func (s liveSource) resolve(kind, namespace, name string) (observe.Object, error) {
-	mapper, err := newKindMapper(s.cfg)
-	if err != nil {
-		return observe.Object{}, err
-	}
-	return resolveObject(mapper, kind, namespace, name)
-}
-
-func (s liveSource) unknownKind(kind string) error {
-	return unknownKindError(s.target, kind)
-}
-
-func (s liveSource) describeNow(ctx context.Context, about observe.Object) string {
-	waiter, err := health.New(s.cfg)
-	if err != nil {
-		return ""
-	}
-	return describeNow(ctx, waiter, about)
-}
-
-// describeNow returns what is wrong with an object; empty if nothing is, or that is not known.
-func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) string {
-	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
-	defer cancel()
-	kind := about.Resource
-	if about.Group != "" {
-		kind += "." + about.Group
-	}
-	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
-	switch {
-	case err != nil, now.Status == health.Current, now.Status == health.NotFound:
-		return "" // the records, which say what they can, come from the same server
-	case now.Status == health.Terminating:
-		return "It is " + strings.TrimSuffix(now.Message, ".") + "."
-	}
-	return "It is not ready: " + strings.TrimSuffix(now.Message, ".") + "."
-}
-
 // examineTimeout bounds the search for what is wrong with an object.
 const examineTimeout = 3 * time.Second
-
-// explainMissing says whether an object without records exists.
-func (s liveSource) explainMissing(ctx context.Context, about observe.Object, err error) error {
-	inspector, inspectErr := inspect.New(s.cfg)
-	if inspectErr != nil {
-		return err
-	}
-	now, inspectErr := inspector.Inspect(ctx, about)
-	switch {
-	case now.Gone:
-		return fmt.Errorf("%s: no such object, now or in the recorded history: check its name and namespace", about)
-	case inspectErr == nil:
-		return fmt.Errorf("%s: it exists, but no record is about it: it has not changed since the control plane started, or its records were dropped (see --observe-records of up)", about)
-	}
-	return err
-}
 
 // explainNoRecords says why no record is about an object.
 func explainNoRecords(ctx context.Context, src explainable, about observe.Object, err error) error {
@@ -275,54 +173,6 @@ func (o *traceCommand) resolveController(ctx context.Context, src observe.Source
 		return usage.Errorf("--controller: %w", err)
 	}
 	return nil
-}
-
-// resolveObject finds the resource of a kind in the way that kubectl does.
-func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observe.Object, error) {
-	m, err := resolveKind(mapper, kind)
-	if err != nil {
-		return observe.Object{}, err
-	}
-	if !isNamespaced(m) {
-		namespace = ""
-	}
-	return observe.Object{
-		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
-	}, nil
-}
-
-// newKindMapper returns a mapper that knows the kinds of a server, and their short names.
-func newKindMapper(cfg *rest.Config) (meta.RESTMapper, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	cached := memory.NewMemCacheClient(client)
-	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil), nil
-}
-
-// resolveKind finds a kind in the way that kubectl does.
-func resolveKind(mapper meta.RESTMapper, kind string) (*meta.RESTMapping, error) {
-	full, short := schema.ParseResourceArg(strings.ToLower(kind))
-	var found schema.GroupVersionKind
-	var err error
-	if full != nil {
-		found, err = mapper.KindFor(*full)
-	}
-	if full == nil || meta.IsNoMatchError(err) {
-		found, err = mapper.KindFor(short.WithVersion(""))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return mapper.RESTMapping(found.GroupKind(), found.Version)
-}
-
-func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }
-
-// unknownKindError says how to list the kinds.
-func unknownKindError(t *target, kind string) error {
-	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, t.commandLine("kubectl api-resources"))
 }
 
 // fileWidth is the number of columns of a trace that is not written to a terminal.

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 
@@ -18,7 +16,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
-	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // upCommand has the flags of "ctrlplane up" and the server that they configure.
@@ -149,6 +146,31 @@ func (u *upCommand) prepareServer() error {
 	if !u.ephemeral {
 		s.Dir = path
 	}
+	if err := u.validateFlags(); err != nil {
+		return err
+	}
+	if u.from != "" {
+		store, err := snapshot.UserStore()
+		if err != nil {
+			return err
+		}
+		if _, err := store.Load(u.from); err != nil {
+			return fmt.Errorf("--from: %w", err)
+		}
+		s.FromSnapshot = store.Path(u.from)
+	}
+	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
+	s.Name = u.target.name
+	if u.ephemeral && !u.target.named() {
+		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
+	}
+	return u.prepareLog()
+}
+
+// validateFlags returns an error for a value that no flag may have, and for flags that need
+// or exclude each other.
+func (u *upCommand) validateFlags() error {
+	s := &u.server
 	if err := u.manifests.validate(); err != nil {
 		return err
 	}
@@ -173,22 +195,7 @@ func (u *upCommand) prepareServer() error {
 	if (s.Etcd.CertFile == "") != (s.Etcd.KeyFile == "") {
 		return usage.Errorf("--etcd-certfile and --etcd-keyfile need each other: use both or neither")
 	}
-	if u.from != "" {
-		store, err := snapshot.UserStore()
-		if err != nil {
-			return err
-		}
-		if _, err := store.Load(u.from); err != nil {
-			return fmt.Errorf("--from: %w", err)
-		}
-		s.FromSnapshot = store.Path(u.from)
-	}
-	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
-	s.Name = u.target.name
-	if u.ephemeral && !u.target.named() {
-		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
-	}
-	return u.prepareLog()
+	return nil
 }
 
 func (u *upCommand) prepareLog() error {
@@ -226,28 +233,6 @@ func (u *upCommand) run(ctx context.Context) error {
 	v, closeDisplay := u.newSession(l)
 	defer closeDisplay()
 	return u.serveShown(ctx, v)
-}
-
-// newSession returns a session that shows the start, until closeDisplay.
-func (u *upCommand) newSession(l viewMode) (v *session, closeDisplay func()) {
-	// In JSON mode stdout has only records.
-	screen, mode := io.Writer(os.Stdout), ui.Mode{}
-	switch l {
-	case viewLive:
-		mode = ui.Detect(os.Stdout, os.Environ())
-	case viewJSON, viewNone:
-		screen = io.Discard
-	}
-	progress := ui.NewProgress(screen, mode)
-	warnings := progress
-	if screen == io.Discard {
-		warnings = ui.NewProgress(stderr, ui.Mode{})
-	}
-	return &session{up: u, view: l, progress: progress, warner: warnings, mode: mode}, func() {
-		// Their errors, that stdout or stderr is closed, could not be shown.
-		_ = warnings.Close()
-		_ = progress.Close()
-	}
 }
 
 // serveShown serves, with the timings if they are due.

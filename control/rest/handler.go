@@ -35,31 +35,26 @@ func Handler(s Services) http.Handler {
 		handleSnapshots(mux, s.Snapshots)
 	}
 	if s.Flags != nil {
-		mux.HandleFunc("GET "+FlagsPath, func(w http.ResponseWriter, _ *http.Request) {
+		handle(mux, "GET "+FlagsPath, func(*http.Request) (any, error) {
 			list, err := s.Flags()
-			writeAnswer(w, control.FlagList{Items: list}, err)
+			return control.FlagList{Items: list}, err
 		})
 	}
-	mux.HandleFunc("GET "+ControllersPath, func(w http.ResponseWriter, req *http.Request) {
+	handle(mux, "GET "+ControllersPath, func(req *http.Request) (any, error) {
 		list, err := s.listControllers(req.Context())
-		writeAnswer(w, control.ControllerList{Items: list}, err)
+		return control.ControllerList{Items: list}, err
 	})
-	mux.HandleFunc("GET "+ClientsPath, func(w http.ResponseWriter, req *http.Request) {
+	handle(mux, "GET "+ClientsPath, func(req *http.Request) (any, error) {
 		snapshot, err := s.Source.Snapshot(req.Context())
-		writeAnswer(w, control.ClientList{Items: snapshot.Clients}, err)
+		return control.ClientList{Items: snapshot.Clients}, err
 	})
-	mux.HandleFunc("GET "+SnapshotPath, func(w http.ResponseWriter, req *http.Request) {
-		snapshot, err := s.Source.Snapshot(req.Context())
-		writeAnswer(w, snapshot, err)
-	})
-	mux.HandleFunc("GET "+RecordsPath, func(w http.ResponseWriter, req *http.Request) {
+	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) { return s.Source.Snapshot(req.Context()) })
+	handle(mux, "GET "+RecordsPath, func(req *http.Request) (any, error) {
 		q, err := decodeQuery(req.URL.Query())
 		if err != nil {
-			writeAnswer(w, nil, usage.Errorf("%w", err))
-			return
+			return nil, usage.Errorf("%w", err)
 		}
-		page, err := s.Source.Records(req.Context(), q)
-		writeAnswer(w, page, err)
+		return s.Source.Records(req.Context(), q)
 	})
 	return mux
 }
@@ -131,6 +126,32 @@ func sumWork(s observe.Snapshot) (work map[string]control.Work, workers map[stri
 		}
 	}
 	return work, workers
+}
+
+// handle serves at a pattern what answer returns.
+func handle(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
+		v, err := answer(req)
+		writeAnswer(w, v, err)
+	})
+}
+
+// maxBodySize is the size of the longest body in JSON that is read, in bytes.
+const maxBodySize = 1 << 20
+
+// handleBody is like handle for requests with a body in JSON, which may not have unknown fields.
+func handleBody[T any](mux *http.ServeMux, pattern string, answer func(context.Context, T) (any, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
+		var body T
+		decoder := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxBodySize))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&body); err != nil {
+			writeAnswer(w, nil, usage.Errorf("request body: %w", err))
+			return
+		}
+		v, err := answer(req.Context(), body)
+		writeAnswer(w, v, err)
+	})
 }
 
 // writeAnswer writes v or, in the format of the API server so that its clients

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,15 +24,39 @@ type changedActors struct {
 	Names []string `json:"names"`
 }
 
-const (
-	// defaultHeldLimit is the number of held writes that are listed if a request does not say.
-	defaultHeldLimit = 100
-	// maxInterventionSize is the size of the longest body that is read.
-	maxInterventionSize = 1 << 20
-)
+// defaultHeldLimit is the number of held writes that are listed if a request does not say.
+const defaultHeldLimit = 100
 
 // handleInterventions serves interventions below a path.
 func handleInterventions(mux *http.ServeMux, path string, i control.Interventions) {
+	for verb, do := range interventionVerbs(i) {
+		handleBody(mux, "POST "+path+"/"+verb, func(ctx context.Context, body intervention) (any, error) {
+			names, err := do(ctx, body)
+			return changedActors{names}, err
+		})
+	}
+	handleBody(mux, "POST "+path+"/step", func(ctx context.Context, body intervention) (any, error) {
+		if len(body.Names) != 1 {
+			return nil, usage.Errorf("step: name one, got %q", body.Names)
+		}
+		return i.Step(ctx, body.Names[0])
+	})
+	handle(mux, "GET "+path+"/held", func(req *http.Request) (any, error) {
+		params := req.URL.Query()
+		limit := defaultHeldLimit
+		if text := params.Get("limit"); text != "" {
+			var err error
+			if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
+				return nil, usage.Errorf("parameter limit: %q is not a number of writes", text)
+			}
+		}
+		return i.HeldWrites(req.Context(), params.Get("name"), limit)
+	})
+}
+
+// interventionVerbs are the verbs that change controllers or clients, and return the names of
+// those.
+func interventionVerbs(i control.Interventions) map[string]func(context.Context, intervention) ([]string, error) {
 	verbs := map[string]func(context.Context, intervention) ([]string, error){
 		"delay": func(ctx context.Context, body intervention) ([]string, error) {
 			d, err := time.ParseDuration(body.Delay)
@@ -57,56 +80,7 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 	} {
 		verbs[verb] = func(ctx context.Context, body intervention) ([]string, error) { return do(ctx, body.Names) }
 	}
-	for verb, do := range verbs {
-		mux.HandleFunc("POST "+path+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
-			body, err := readIntervention(w, req)
-			if err != nil {
-				writeAnswer(w, nil, err)
-				return
-			}
-			names, err := do(req.Context(), body)
-			writeAnswer(w, changedActors{names}, err)
-		})
-	}
-	mux.HandleFunc("POST "+path+"/step", func(w http.ResponseWriter, req *http.Request) {
-		body, err := readIntervention(w, req)
-		if err == nil && len(body.Names) != 1 {
-			err = usage.Errorf("step: name one, got %q", body.Names)
-		}
-		if err != nil {
-			writeAnswer(w, nil, err)
-			return
-		}
-		stepped, err := i.Step(req.Context(), body.Names[0])
-		writeAnswer(w, stepped, err)
-	})
-	mux.HandleFunc("GET "+path+"/held", func(w http.ResponseWriter, req *http.Request) {
-		params := req.URL.Query()
-		limit := defaultHeldLimit
-		if text := params.Get("limit"); text != "" {
-			var err error
-			if limit, err = strconv.Atoi(text); err != nil || limit < 0 {
-				writeAnswer(w, nil, usage.Errorf("parameter limit: %q is not a number of writes", text))
-				return
-			}
-		}
-		list, err := i.HeldWrites(req.Context(), params.Get("name"), limit)
-		writeAnswer(w, list, err)
-	})
-}
-
-func readIntervention(w http.ResponseWriter, req *http.Request) (body intervention, err error) {
-	err = decodeBody(w, req, &body)
-	return body, err
-}
-
-func decodeBody(w http.ResponseWriter, req *http.Request, body any) error {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxInterventionSize))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(body); err != nil {
-		return usage.Errorf("request body: %w", err)
-	}
-	return nil
+	return verbs
 }
 
 // Interventions returns the interventions in the controllers of the control plane.

@@ -17,29 +17,28 @@ type nodeNames struct {
 	Names []string `json:"names"`
 }
 
-// Verbs take the names of nodes as repeated query values.
+// handleNodes serves the simulated nodes. Verbs take their names as repeated query values.
 func handleNodes(mux *http.ServeMux, nodes control.Nodes) {
-	mux.HandleFunc("GET "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
+	handle(mux, "GET "+NodesPath, func(req *http.Request) (any, error) {
 		list, err := nodes.List(req.Context())
-		writeAnswer(w, control.NodeList{Items: list}, err)
+		return control.NodeList{Items: list}, err
 	})
-	mux.HandleFunc("POST "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
+	handle(mux, "POST "+NodesPath, func(req *http.Request) (any, error) {
 		n, err := strconv.Atoi(req.URL.Query().Get("count"))
 		if err != nil {
-			writeAnswer(w, nil, usage.Errorf("parameter count: %w", err))
-			return
+			return nil, usage.Errorf("parameter count: %w", err)
 		}
 		names, err := nodes.Add(req.Context(), n)
-		writeAnswer(w, nodeNames{names}, err)
+		return nodeNames{names}, err
 	})
-	mux.HandleFunc("DELETE "+NodesPath, func(w http.ResponseWriter, req *http.Request) {
-		writeAnswer(w, struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...))
+	handle(mux, "DELETE "+NodesPath, func(req *http.Request) (any, error) {
+		return struct{}{}, nodes.Remove(req.Context(), req.URL.Query()["name"]...)
 	})
 	for verb, do := range map[string]func(context.Context, ...string) error{
 		"fail": nodes.Fail, "recover": nodes.Recover, "terminate": nodes.Terminate,
 	} {
-		mux.HandleFunc("POST "+NodesPath+"/"+verb, func(w http.ResponseWriter, req *http.Request) {
-			writeAnswer(w, struct{}{}, do(req.Context(), req.URL.Query()["name"]...))
+		handle(mux, "POST "+NodesPath+"/"+verb, func(req *http.Request) (any, error) {
+			return struct{}{}, do(req.Context(), req.URL.Query()["name"]...)
 		})
 	}
 }

@@ -25,25 +25,17 @@ func handleSnapshots(mux *http.ServeMux, snapshots control.Snapshots) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		_, _ = w.Write(file) // an error means that the client has disconnected
 	})
-	mux.HandleFunc("PUT "+StatePath, func(w http.ResponseWriter, req *http.Request) {
+	handle(mux, "PUT "+StatePath, func(req *http.Request) (any, error) {
 		file, err := io.ReadAll(io.LimitReader(req.Body, maxSnapshotSize+1))
-		switch {
-		case err != nil:
-			err = fmt.Errorf("receive snapshot: %w", err)
-		case len(file) > maxSnapshotSize:
-			err = usage.Errorf("the snapshot is longer than %d bytes", maxSnapshotSize)
-		}
 		if err != nil {
-			writeAnswer(w, nil, err)
-			return
+			return nil, fmt.Errorf("receive snapshot: %w", err)
 		}
-		result, err := snapshots.Restore(req.Context(), file)
-		writeAnswer(w, result, err)
+		if len(file) > maxSnapshotSize {
+			return nil, usage.Errorf("the snapshot is longer than %d bytes", maxSnapshotSize)
+		}
+		return snapshots.Restore(req.Context(), file)
 	})
-	mux.HandleFunc("POST "+ResetPath, func(w http.ResponseWriter, req *http.Request) {
-		result, err := snapshots.Reset(req.Context())
-		writeAnswer(w, result, err)
-	})
+	handle(mux, "POST "+ResetPath, func(req *http.Request) (any, error) { return snapshots.Reset(req.Context()) })
 }
 
 // Snapshots returns the snapshots of the control plane.

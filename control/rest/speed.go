@@ -15,18 +15,10 @@ type speedBody struct {
 }
 
 func handleSpeed(mux *http.ServeMux, s control.SpeedControl) {
-	mux.HandleFunc("PUT "+SpeedPath, func(w http.ResponseWriter, req *http.Request) {
-		var body speedBody
-		err := decodeBody(w, req, &body)
-		if err == nil {
-			err = s.SetSpeed(req.Context(), body.Speed)
-		}
-		writeAnswer(w, body, err)
+	handleBody(mux, "PUT "+SpeedPath, func(ctx context.Context, body speedBody) (any, error) {
+		return body, s.SetSpeed(ctx, body.Speed)
 	})
-	mux.HandleFunc("POST "+SpeedPath+"/step", func(w http.ResponseWriter, req *http.Request) {
-		key, err := s.StepKey(req.Context())
-		writeAnswer(w, key, err)
-	})
+	handle(mux, "POST "+SpeedPath+"/step", func(req *http.Request) (any, error) { return s.StepKey(req.Context()) })
 }
 
 // SpeedControl returns what sets the speed of the control plane.

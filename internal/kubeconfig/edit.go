@@ -40,6 +40,11 @@ func editFile(path string, change func(*editedFile) error) (err error) {
 			err = explainError(path, unlockErr)
 		}
 	}()
+	return editLocked(path, change)
+}
+
+// editLocked is editFile for a file that is locked.
+func editLocked(path string, change func(*editedFile) error) error {
 	cfg, info, err := loadFile(path)
 	if err != nil {
 		return err

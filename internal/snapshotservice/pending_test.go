@@ -55,3 +55,47 @@ func TestPartlyRestoredErrorOfATemporaryFolder(t *testing.T) {
 		t.Errorf("got %v, want no promise that the next start restores the rest", err)
 	}
 }
+
+func TestFinishPendingRestoresAnInterruptedRestore(t *testing.T) {
+	target, store := newTarget(t), newFakeStore(configMapA)
+	file, err := target.Save(t.Context(), store, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.fail(errors.New("killed"))
+	want, err := target.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(stateOf(configMapB))
+	if _, err := target.Replace(t.Context(), store, file, want); err == nil {
+		t.Fatal("the restore was not interrupted")
+	}
+	// Any other store would lose everything that the snapshot does not hold.
+	shared := newFakeStore(configMapB)
+	shared.cluster = "cdf818194e3a8c32"
+	elsewhere := target
+	elsewhere.Prefix = "/other"
+	for _, other := range []error{target.FinishPending(t.Context(), shared), elsewhere.FinishPending(t.Context(), store)} {
+		if other == nil || !strings.Contains(other.Error(), "an interrupted restore into the embedded etcd, below /registry cannot be finished in ") || !strings.Contains(other.Error(), "remove "+target.pendingPath()) {
+			t.Errorf("in another store: got %v", other)
+		}
+	}
+	if diff := cmp.Diff([]string{configMapB}, shared.keys()); diff != "" {
+		t.Errorf("keys of the other store (-want +got):\n%s", diff)
+	}
+	for range 2 { // the second time there is nothing to finish
+		if err := target.FinishPending(t.Context(), store); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+	}
+	if err := os.WriteFile(target.pendingPath(), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := target.FinishPending(t.Context(), store); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+		t.Errorf("damaged file: got %v, want the way out", err)
+	}
+}

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -218,10 +217,4 @@ func (b *box) config(args []string) shell.Config {
 		Args: args, Env: env, Dir: b.dir, FS: b.files, Hostname: b.hostname, Processes: b.processes,
 		User: b.user, Group: b.group, Groups: b.groups, Lookup: b.network.lookup, Get: b.network.get, Connect: b.network.connect, Answers: b.network.answers,
 	}
-}
-
-// isMountError reports whether err is about a volume.
-func isMountError(err error) bool {
-	_, ok := errors.AsType[mountError](err)
-	return ok
 }

@@ -154,37 +154,3 @@ func TestGRPCProbesAskTheTable(t *testing.T) {
 		t.Error("the probe is not made")
 	}
 }
-
-// awaitEvent waits for an event; others may come before it.
-func (f *fixture) awaitEvent(t *testing.T, want string) {
-	t.Helper()
-	deadline := time.After(patience)
-	for {
-		select {
-		case got := <-f.events:
-			if got == want {
-				return
-			}
-			t.Log(got)
-		case <-deadline:
-			t.Fatalf("waited for the event %q", want)
-		}
-	}
-}
-
-// awaitState waits until the state of the first run of container c is as it should be.
-func (f *fixture) awaitState(pod *corev1.Pod, isRight func(State) bool) {
-	f.t.Helper()
-	deadline := time.After(patience)
-	for {
-		state, _ := f.State(pod.UID, "c", 0)
-		if isRight(state) {
-			return
-		}
-		select {
-		case <-f.changes:
-		case <-deadline:
-			f.t.Fatalf("the state is %+v", state)
-		}
-	}
-}

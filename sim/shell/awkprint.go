@@ -60,73 +60,90 @@ func (r *awkRun) file(name, mode string) io.Writer {
 	return f
 }
 
+// awkFormatter is a run of printf or sprintf.
+type awkFormatter struct {
+	r    *awkRun
+	text string // the format
+	rest []*awkNode
+	out  strings.Builder
+}
+
 // sprintf formats: the first argument is the format.
 func (r *awkRun) sprintf(args []*awkNode) string {
-	var b strings.Builder
-	format := r.eval(args[0]).text()
-	rest := args[1:]
-	arg := func() awkValue {
-		if len(rest) == 0 {
-			return awkValue{}
-		}
-		v := r.eval(rest[0])
-		rest = rest[1:]
-		return v
-	}
+	f := awkFormatter{r: r, text: r.eval(args[0]).text(), rest: args[1:]}
 	held := 0
 	defer func() { r.p.hold(-held) }()
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' || i+1 == len(format) {
-			b.WriteByte(format[i])
+	for i := 0; i < len(f.text); i++ {
+		if f.text[i] != '%' || i+1 == len(f.text) {
+			f.out.WriteByte(f.text[i])
 			continue
 		}
-		end := i + 1
-		spec := "%"
-		for end < len(format) && strings.IndexByte("-+ #0123456789.*", format[end]) >= 0 {
-			if format[end] == '*' {
-				spec += strconv.Itoa(int(max(-maxWidth, min(arg().number(), maxWidth))))
-			} else {
-				spec += format[end : end+1]
-			}
-			end++
-		}
-		if end == len(format) || len(spec) > 12 {
-			failExpansion("bad format %q", format)
-		}
-		for _, number := range strings.FieldsFunc(spec, func(c rune) bool { return c < '0' || c > '9' }) {
-			if w, _ := strconv.Atoi(number); w > maxWidth {
-				failExpansion("bad format %q: too wide", format)
-			}
-		}
-		before := b.Len()
-		switch c := format[end]; c {
-		case '%':
-			b.WriteByte('%')
-		case 'd', 'i':
-			fmt.Fprintf(&b, spec+"d", int64(arg().number()))
-		case 'o', 'x', 'X', 'u':
-			if c == 'u' {
-				c = 'd'
-			}
-			fmt.Fprintf(&b, spec+string(c), uint64(int64(arg().number())))
-		case 'e', 'E', 'f', 'F', 'g', 'G':
-			fmt.Fprintf(&b, spec+string(c), arg().number())
-		case 'c':
-			v := arg()
-			text := firstRune(v.text())
-			if v.isNum {
-				text = string(rune(int(v.n)))
-			}
-			fmt.Fprintf(&b, spec+"s", text)
-		case 's':
-			fmt.Fprintf(&b, spec+"s", arg().text())
-		default:
-			failExpansion("bad format %q", format)
-		}
+		spec, end := f.spec(i + 1)
+		before := f.out.Len()
+		f.convert(spec, f.text[end])
 		r.p.step(1)
-		r.p.hold(b.Len() - before)
-		held += b.Len() - before
+		r.p.hold(f.out.Len() - before)
+		held += f.out.Len() - before
 		i = end
 	}
-	return b.String()
+	return f.out.String()
+}
+
+// arg returns the next argument.
+func (f *awkFormatter) arg() awkValue {
+	if len(f.rest) == 0 {
+		return awkValue{}
+	}
+	v := f.r.eval(f.rest[0])
+	f.rest = f.rest[1:]
+	return v
+}
+
+// spec reads the flags, width and precision of a directive and returns where its verb is.
+func (f *awkFormatter) spec(from int) (spec string, end int) {
+	spec, end = "%", from
+	for end < len(f.text) && strings.IndexByte("-+ #0123456789.*", f.text[end]) >= 0 {
+		if f.text[end] == '*' {
+			spec += strconv.Itoa(int(max(-maxWidth, min(f.arg().number(), maxWidth))))
+		} else {
+			spec += f.text[end : end+1]
+		}
+		end++
+	}
+	if end == len(f.text) || len(spec) > 12 {
+		failExpansion("bad format %q", f.text)
+	}
+	for _, number := range strings.FieldsFunc(spec, func(c rune) bool { return c < '0' || c > '9' }) {
+		if w, _ := strconv.Atoi(number); w > maxWidth {
+			failExpansion("bad format %q: too wide", f.text)
+		}
+	}
+	return spec, end
+}
+
+// convert formats the next argument.
+func (f *awkFormatter) convert(spec string, verb byte) {
+	switch verb {
+	case '%':
+		f.out.WriteByte('%')
+	case 'd', 'i':
+		fmt.Fprintf(&f.out, spec+"d", int64(f.arg().number()))
+	case 'u':
+		fmt.Fprintf(&f.out, spec+"d", uint64(int64(f.arg().number())))
+	case 'o', 'x', 'X':
+		fmt.Fprintf(&f.out, spec+string(verb), uint64(int64(f.arg().number())))
+	case 'e', 'E', 'f', 'F', 'g', 'G':
+		fmt.Fprintf(&f.out, spec+string(verb), f.arg().number())
+	case 'c':
+		v := f.arg()
+		text := firstRune(v.text())
+		if v.isNum {
+			text = string(rune(int(v.n)))
+		}
+		fmt.Fprintf(&f.out, spec+"s", text)
+	case 's':
+		fmt.Fprintf(&f.out, spec+"s", f.arg().text())
+	default:
+		failExpansion("bad format %q", f.text)
+	}
 }

@@ -1,24 +1,5 @@
 package shell
 
-import (
-	"strings"
-)
-
-// runAlias runs a command that begins with an alias.
-func (sh *shell) runAlias(name, alias string, args []string) flow {
-	if sh.expanding == nil {
-		sh.expanding = map[string]bool{}
-	}
-	sh.expanding[name] = true
-	defer delete(sh.expanding, name)
-	var b strings.Builder
-	b.WriteString(alias)
-	for _, arg := range args {
-		b.WriteString(" " + quote(arg))
-	}
-	return sh.eval(b.String())
-}
-
 // eval parses and runs a string.
 func (sh *shell) eval(src string) flow {
 	defer sh.p.enter()()
@@ -119,4 +100,26 @@ func (sh *shell) path() string {
 func (p *proc) finish(code func() int) int {
 	defer p.end()
 	return p.guard(code)
+}
+
+// child runs another program in the foreground and returns its status, 127 or
+// 126 if it cannot be started.
+func (p *proc) child(args []string) int {
+	defer p.enter()()
+	run, status, err := p.find(args, p.getenv("PATH"))
+	if err != nil {
+		p.fail("%v", err)
+		return status
+	}
+	c, err := p.m.newProc(p.ctx, p, args)
+	if err != nil {
+		p.fail("can't fork: %s", errText(err))
+		return 1
+	}
+	c.fds = p.fds.dup()
+	c.level = p.level
+	status = c.finish(func() int { return run(c, args) })
+	p.since = c.since
+	p.abortIfDone()
+	return status
 }

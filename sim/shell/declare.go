@@ -139,3 +139,47 @@ func (d *declaration) finish() {
 
 // quoted quotes a string even if it need not be.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'" }
+
+func builtinUnset(sh *shell, args []string) flow {
+	sh.status = 0
+	funcs := false
+	for _, arg := range args[1:] {
+		switch name, index, isElement := strings.Cut(arg, "["); {
+		case arg == "-f":
+			funcs = true
+		case arg == "-v":
+			funcs = false
+		case funcs:
+			sh.hold(-sh.funcs[arg].size)
+			delete(sh.funcs, arg)
+		case isElement:
+			sh.unsetElement(name, strings.TrimSuffix(index, "]"))
+		default:
+			if _, isVar := sh.vars[arg]; isVar {
+				sh.unset(arg)
+				continue
+			}
+			sh.hold(-sh.funcs[arg].size)
+			delete(sh.funcs, arg)
+		}
+	}
+	return next
+}
+
+// unsetElement removes an element of an array: the last one, or it becomes empty.
+func (sh *shell) unsetElement(name, index string) {
+	v := sh.vars[name]
+	i := sh.number(index, 0)
+	if !v.array || i < 0 || i >= int64(len(v.list)) {
+		return
+	}
+	sh.checkWritable(name)
+	list := slices.Clone(v.list)
+	if i == int64(len(list))-1 {
+		list = list[:i]
+	} else {
+		list[i] = ""
+	}
+	v.list = list
+	sh.setVar(name, v)
+}

@@ -19,62 +19,87 @@ func builtinGetopts(sh *shell, args []string) flow {
 	}
 	text, _ := sh.lookup("OPTIND")
 	index, _ := strconv.Atoi(text)
-	index = max(index, 1)
-	offset := sh.getopts.offset
-	finish := func(opt string, index, offset, status int) flow {
-		sh.set(name, opt)
-		sh.set("OPTIND", strconv.Itoa(index))
-		sh.getopts.offset = offset
-		sh.status = status
-		return next
+	g := getopts{sh: sh, spec: spec, params: params, index: max(index, 1), offset: sh.getopts.offset}
+	opt, ok := g.next()
+	sh.set(name, opt)
+	sh.set("OPTIND", strconv.Itoa(g.index))
+	sh.getopts.offset = g.offset
+	sh.status = int(truth(!ok))
+	return next
+}
+
+// getopts finds the next option of a script.
+type getopts struct {
+	sh     *shell
+	spec   string // as for the builtin
+	params []string
+	index  int // of the next argument, from 1
+	offset int // of the next option in it; 0 = a new argument
+}
+
+// next returns the next option, ? for one that is not valid, or : for a missing value; ok is
+// false at the end of the options. It sets OPTARG.
+func (g *getopts) next() (opt string, ok bool) {
+	if g.index > len(g.params) {
+		g.offset = 0
+		return "?", false
 	}
-	if index > len(params) {
-		return finish("?", index, 0, 1)
-	}
-	arg := params[index-1]
+	arg := g.params[g.index-1]
 	if len(arg) < 2 || arg[0] != '-' || arg == "--" {
 		if arg == "--" {
-			index++
+			g.index++
 		}
-		return finish("?", index, 0, 1)
+		g.offset = 0
+		return "?", false
 	}
-	if offset < 1 || offset >= len(arg) {
-		offset = 1
+	if g.offset < 1 || g.offset >= len(arg) {
+		g.offset = 1
 	}
-	opt := arg[offset : offset+1]
-	at := strings.Index(spec, opt)
-	quiet := strings.HasPrefix(spec, ":")
-	last := offset+1 == len(arg)
-	if at < 0 || opt == ":" {
-		if quiet {
-			sh.set("OPTARG", opt)
-		} else {
-			sh.errorf("illegal option -%s", opt)
-		}
-		if last {
-			return finish("?", index+1, 0, 0)
-		}
-		return finish("?", index, offset+1, 0)
+	opt = arg[g.offset : g.offset+1]
+	rest := arg[g.offset+1:]
+	if g.offset++; rest == "" {
+		g.index, g.offset = g.index+1, 0
 	}
-	if !strings.HasPrefix(spec[at+1:], ":") {
-		sh.unset("OPTARG")
-		if last {
-			return finish(opt, index+1, 0, 0)
-		}
-		return finish(opt, index, offset+1, 0)
+	at := strings.Index(g.spec, opt)
+	switch {
+	case at < 0 || opt == ":":
+		return g.invalid(opt), true
+	case strings.HasPrefix(g.spec[at+1:], ":"):
+		return g.value(opt, rest), true
+	}
+	g.sh.unset("OPTARG")
+	return opt, true
+}
+
+// quiet reports whether the script itself reports errors.
+func (g *getopts) quiet() bool { return strings.HasPrefix(g.spec, ":") }
+
+// invalid reports an option that is not in the spec.
+func (g *getopts) invalid(opt string) string {
+	if g.quiet() {
+		g.sh.set("OPTARG", opt)
+	} else {
+		g.sh.errorf("illegal option -%s", opt)
+	}
+	return "?"
+}
+
+// value takes the value of an option: the rest of its argument, or the next one.
+func (g *getopts) value(opt, rest string) string {
+	if rest != "" {
+		g.index, g.offset = g.index+1, 0
+		g.sh.set("OPTARG", rest)
+		return opt
 	}
 	switch {
-	case !last:
-		sh.set("OPTARG", arg[offset+1:])
-	case index < len(params):
-		index++
-		sh.set("OPTARG", params[index-1])
-	case quiet:
-		sh.set("OPTARG", opt)
-		return finish(":", index+1, 0, 0)
-	default:
-		sh.errorf("no arg for -%s option", opt)
-		return finish("?", index+1, 0, 0)
+	case g.index <= len(g.params):
+		g.sh.set("OPTARG", g.params[g.index-1])
+		g.index++
+		return opt
+	case g.quiet():
+		g.sh.set("OPTARG", opt)
+		return ":"
 	}
-	return finish(opt, index+1, 0, 0)
+	g.sh.errorf("no arg for -%s option", opt)
+	return "?"
 }

@@ -123,74 +123,90 @@ func quoteMeta(s string) string {
 
 // grepRun is a run of grep.
 type grepRun struct {
-	p                         *proc
-	f                         flags
-	re                        *boundedRegexp
-	invert, withName, found   bool
-	most, after, before, rest int
+	p                       *proc
+	f                       flags
+	re                      *boundedRegexp
+	invert, withName, found bool
+	most                    int // lines to select in each file; 0 = all
+	after, before           int // lines of context
 }
 
+// file searches a file.
 func (g *grepRun) file(name string, r io.Reader) error {
-	count, number := 0, 0
-	var before []string
-	g.rest = 0
-	title := name
+	in := grepFile{grepRun: g, title: name}
 	if name == "-" {
-		title = "(standard input)"
+		in.title = "(standard input)"
 	}
-	stopped := false
 	err := g.p.lines(r, func(line []byte, _ bool) bool {
-		number++
+		in.number++
 		text := string(line)
 		if g.re.matches(g.p, text) == g.invert {
-			if g.rest > 0 {
-				g.rest--
-				g.print(title, '-', number, text)
-			} else if g.before > 0 {
-				before = append(before, text)
-				if len(before) > g.before {
-					before = before[1:]
-				}
-			}
+			in.passOver(text)
 			return true
 		}
 		g.found = true
-		count++
-		switch {
-		case g.f.has('q'):
-			stopped = true
-			return false
-		case g.f.has('l') || g.f.has('L'):
-			return false
-		case g.f.has('c'):
-		case g.f.has('o') && !g.invert:
-			for _, m := range g.re.re.FindAllString(text, -1) {
-				if m != "" {
-					g.print(title, ':', number, m)
-				}
-			}
-		default:
-			for i, b := range before {
-				g.print(title, '-', number-len(before)+i, b)
-			}
-			before = nil
-			g.print(title, ':', number, text)
-			g.rest = g.after
-		}
-		return g.most == 0 || count < g.most
+		in.count++
+		return in.selectLine(text)
 	})
 	switch {
-	case stopped:
+	case in.count > 0 && g.f.has('q'):
 		return errStop
 	case g.f.has('c'):
 		if g.withName {
-			g.p.print(title + ":")
+			g.p.print(in.title + ":")
 		}
-		g.p.printf("%d\n", count)
-	case g.f.has('l') && count > 0, g.f.has('L') && count == 0:
-		g.p.print(title + "\n")
+		g.p.printf("%d\n", in.count)
+	case g.f.has('l') && in.count > 0, g.f.has('L') && in.count == 0:
+		g.p.print(in.title + "\n")
 	}
 	return err
+}
+
+// grepFile is the search of one file.
+type grepFile struct {
+	*grepRun
+	title  string
+	number int      // of the line
+	count  int      // of the lines that are selected
+	before []string // lines for the context of the next one
+	rest   int      // how many lines of context still follow
+}
+
+// passOver prints or keeps a line that is not selected, if it may be context.
+func (in *grepFile) passOver(text string) {
+	switch {
+	case in.rest > 0:
+		in.rest--
+		in.print(in.title, '-', in.number, text)
+	case in.grepRun.before > 0:
+		in.before = append(in.before, text)
+		if len(in.before) > in.grepRun.before {
+			in.before = in.before[1:]
+		}
+	}
+}
+
+// selectLine prints a line that is selected, and reports whether the search goes on.
+func (in *grepFile) selectLine(text string) bool {
+	switch {
+	case in.f.has('q') || in.f.has('l') || in.f.has('L'):
+		return false
+	case in.f.has('c'):
+	case in.f.has('o') && !in.invert:
+		for _, m := range in.re.re.FindAllString(text, -1) {
+			if m != "" {
+				in.print(in.title, ':', in.number, m)
+			}
+		}
+	default:
+		for i, b := range in.before {
+			in.print(in.title, '-', in.number-len(in.before)+i, b)
+		}
+		in.before = nil
+		in.print(in.title, ':', in.number, text)
+		in.rest = in.after
+	}
+	return in.most == 0 || in.count < in.most
 }
 
 func (g *grepRun) print(name string, sep byte, number int, text string) {

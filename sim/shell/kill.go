@@ -38,38 +38,48 @@ func kill(p *proc, args []string) int {
 	status := 0
 	for _, arg := range rest {
 		pid, err := strconv.Atoi(arg)
-		if err != nil {
+		switch {
+		case err != nil:
 			p.errorf("kill: invalid number '%s'", arg)
 			status = 1
-			continue
-		}
-		if pid <= 0 { // a process group; there is one
-			for _, other := range p.m.table.list() {
-				if other.pid != 1 && other.m == p.m && !(pid == -1 && other == p) { // as Linux does
-					other.signal(sig)
-				}
-			}
-			continue
-		}
-		if first := p.m.table.outside(); pid == 1 && first != nil {
-			if sig != 0 && !harmless.has(sig) {
-				first.signal(sig)
-			}
-			continue
-		}
-		target := p.m.table.find(pid)
-		if target == nil {
+		case pid <= 0:
+			p.signalGroup(pid, sig)
+		case !p.signalProcess(pid, sig):
 			p.errorf("kill: can't kill pid %d: %s", pid, errText(syscall.ESRCH))
 			status = 1
-			continue
 		}
-		if pid == 1 && sig == syscall.SIGKILL && target.m.cfg.IgnoreUntrapped {
-			continue // as in a container: PID 1 cannot be killed from within
-		}
-		target.signal(sig)
 	}
 	p.abortIfDone()
 	return status
+}
+
+// signalGroup sends a signal to a process group, of which there is one, or to all processes
+// (-1).
+func (p *proc) signalGroup(pid int, sig syscall.Signal) {
+	for _, other := range p.m.table.list() {
+		if other.pid != 1 && other.m == p.m && !(pid == -1 && other == p) { // as Linux does
+			other.signal(sig)
+		}
+	}
+}
+
+// signalProcess sends a signal to a process and reports whether it exists.
+func (p *proc) signalProcess(pid int, sig syscall.Signal) bool {
+	if first := p.m.table.outside(); pid == 1 && first != nil {
+		if sig != 0 && !harmless.has(sig) {
+			first.signal(sig)
+		}
+		return true
+	}
+	target := p.m.table.find(pid)
+	if target == nil {
+		return false
+	}
+	if pid == 1 && sig == syscall.SIGKILL && target.m.cfg.IgnoreUntrapped {
+		return true // as in a container: PID 1 cannot be killed from within
+	}
+	target.signal(sig)
+	return true
 }
 
 func ps(p *proc, _ []string) int {

@@ -150,7 +150,7 @@ type user struct {
 	home     string
 }
 
-// users returns the entries of a file such as /etc/passwd.
+// entries returns the lines of a file such as /etc/passwd.
 func (m *machine) entries(file string) (list [][]string) {
 	h, err := m.fs.open(nil, file, syscall.O_RDONLY, 0)
 	if err != nil {
@@ -248,4 +248,17 @@ func unixMode(mode fs.FileMode) uint32 {
 		bits |= 0o1000
 	}
 	return bits
+}
+
+func which(p *proc, args []string) int {
+	status := 0
+	for _, name := range args[1:] {
+		at, err := p.look(name, p.getenv("PATH"))
+		if err != nil {
+			status = 1
+			continue
+		}
+		p.print(at + "\n")
+	}
+	return status
 }

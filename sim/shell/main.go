@@ -16,39 +16,12 @@ func runShell(p *proc, args []string) int {
 	sh := newShell(p, args[0], nil)
 	defer sh.drop()
 	sh.bash = path.Base(args[0]) == "bash"
-	rest := args[1:]
-	inline, interactive := false, false
-	for len(rest) > 0 && len(rest[0]) > 1 && (rest[0][0] == '-' || rest[0][0] == '+') {
-		arg := rest[0]
-		rest = rest[1:]
-		if arg == "--" || strings.HasPrefix(arg, "--") && sh.bash {
-			if arg == "--" {
-				break
-			}
-			continue // options of bash such as --login
-		}
-		on := arg[0] == '-'
-		for _, flag := range []byte(arg[1:]) {
-			switch flag {
-			case 'c':
-				inline = true
-			case 'i':
-				interactive = true
-			case 's', 'l':
-			case 'o':
-				if len(rest) == 0 || !sh.setOption(0, rest[0], on) {
-					return 2
-				}
-				rest = rest[1:]
-			default:
-				if !sh.setOption(flag, "", on) {
-					return 2
-				}
-			}
-		}
+	o, rest, ok := sh.parseOptions(args[1:])
+	if !ok {
+		return 2
 	}
 	switch {
-	case inline:
+	case o.inline:
 		if len(rest) == 0 {
 			sh.errorf("-c requires an argument")
 			return 2
@@ -66,11 +39,48 @@ func runShell(p *proc, args []string) int {
 		sh.name, sh.params = rest[0], rest[1:]
 		return sh.runSource(src)
 	}
-	sh.interactive = interactive || p.isTerminal(0)
+	sh.interactive = o.interactive || p.isTerminal(0)
 	if sh.interactive && p.m.tty != nil {
 		defer p.m.tty.onInterrupt(p.m.tty.discard)()
 	}
 	return sh.runLines()
+}
+
+// startOptions are the options of the program sh that "set" does not have.
+type startOptions struct{ inline, interactive bool } // -c and -i
+
+// parseOptions sets the options of the shell and returns the operands.
+func (sh *shell) parseOptions(args []string) (o startOptions, rest []string, ok bool) {
+	for rest = args; len(rest) > 0 && len(rest[0]) > 1 && (rest[0][0] == '-' || rest[0][0] == '+'); {
+		arg := rest[0]
+		rest = rest[1:]
+		if arg == "--" {
+			break
+		}
+		if strings.HasPrefix(arg, "--") && sh.bash {
+			continue // options of bash such as --login
+		}
+		on := arg[0] == '-'
+		for _, flag := range []byte(arg[1:]) {
+			switch flag {
+			case 'c':
+				o.inline = true
+			case 'i':
+				o.interactive = true
+			case 's', 'l':
+			case 'o':
+				if len(rest) == 0 || !sh.setOption(0, rest[0], on) {
+					return o, nil, false
+				}
+				rest = rest[1:]
+			default:
+				if !sh.setOption(flag, "", on) {
+					return o, nil, false
+				}
+			}
+		}
+	}
+	return o, rest, true
 }
 
 // runSource parses and runs a whole script.

@@ -1,41 +1,13 @@
 package shell
 
 import (
-	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-// value is what a parameter expansion yields.
-type value struct {
-	elems []string
-	list  bool // $@, $* or all elements of an array
-	star  bool // quoted, the elements are joined by the first character of IFS
-	set   bool
-}
-
-func (v value) text() string {
-	if len(v.elems) == 0 {
-		return ""
-	}
-	return strings.Join(v.elems, " ")
-}
-
-// literalIndex returns the index of an array that is @ or *, or "".
-func literalIndex(pe *syntax.ParamExp) string {
-	if w, ok := pe.Index.(*syntax.Word); ok {
-		return w.Lit()
-	}
-	return ""
-}
 
 // param adds a parameter expansion.
 func (w *words) param(pe *syntax.ParamExp, q quoting) {
@@ -254,111 +226,6 @@ func (w *words) defaultWord(word *syntax.Word, q quoting) {
 	}
 }
 
-// paramValue returns the value of a parameter, before operators.
-func (sh *shell) paramValue(name string, pe *syntax.ParamExp) value {
-	scalar := func(s string) value { return value{elems: []string{s}, set: true} }
-	switch name {
-	case "@", "*":
-		return value{elems: sh.params, list: true, star: name == "*", set: len(sh.params) > 0}
-	case "#":
-		return scalar(strconv.Itoa(len(sh.params)))
-	case "?":
-		return scalar(strconv.Itoa(sh.status))
-	case "$":
-		return scalar(strconv.Itoa(sh.pid))
-	case "!":
-		if sh.lastJob == 0 {
-			return value{}
-		}
-		return scalar(strconv.Itoa(sh.lastJob))
-	case "-":
-		return scalar(sh.opt.flags())
-	case "LINENO":
-		return scalar(strconv.FormatUint(uint64(pe.Pos().Line()), 10))
-	}
-	if n, err := strconv.Atoi(name); err == nil {
-		switch {
-		case n == 0:
-			return scalar(sh.name)
-		case n > 0 && n <= len(sh.params):
-			return scalar(sh.params[n-1])
-		}
-		return value{}
-	}
-	vr, ok := sh.vars[name]
-	if !ok || !vr.set {
-		if s, ok := sh.dynamic(name); ok {
-			return scalar(s)
-		}
-		index := literalIndex(pe)
-		return value{list: index == "@" || index == "*", star: index == "*"}
-	}
-	if !vr.array {
-		if pe.Index == nil || literalIndex(pe) == "@" || literalIndex(pe) == "*" || sh.arithm(pe.Index) == 0 {
-			return scalar(vr.str)
-		}
-		return value{}
-	}
-	switch index := literalIndex(pe); {
-	case index == "@" || index == "*":
-		return value{elems: vr.list, list: true, star: index == "*", set: len(vr.list) > 0}
-	case pe.Index == nil:
-		if len(vr.list) == 0 {
-			return value{}
-		}
-		return scalar(vr.list[0])
-	}
-	n := sh.arithm(pe.Index)
-	if n < 0 {
-		n += int64(len(vr.list))
-	}
-	if n < 0 || n >= int64(len(vr.list)) {
-		return value{}
-	}
-	return scalar(vr.list[n])
-}
-
-// dynamic returns the variables that the shell computes.
-func (sh *shell) dynamic(name string) (string, bool) {
-	switch name {
-	case "RANDOM":
-		return strconv.Itoa(rand.IntN(32768)), true
-	case "SECONDS":
-		return strconv.Itoa(int(time.Since(sh.p.start).Seconds())), true
-	case "PPID":
-		return strconv.Itoa(sh.p.parent), true
-	case "UID", "EUID":
-		if !sh.bash {
-			return "", false
-		}
-		return strconv.Itoa(int(sh.p.cred.uid)), true
-	}
-	return "", false
-}
-
-func (sh *shell) namesWithPrefix(prefix string, star bool) *value {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(sh.vars)) {
-		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
-		}
-	}
-	return &value{elems: names, list: true, star: star, set: true}
-}
-
-func (sh *shell) indexes(name string, star bool) *value {
-	v := &value{list: true, star: star, set: true}
-	vr := sh.vars[name]
-	n := len(vr.list)
-	if vr.set && !vr.array {
-		n = 1
-	}
-	for i := range n {
-		v.elems = append(v.elems, strconv.Itoa(i))
-	}
-	return v
-}
-
 // slice applies ${x:offset:length}.
 func (sh *shell) slice(s *syntax.Slice, name string, v *value) {
 	offset, length, hasLength := int64(0), int64(0), s.Length != nil
@@ -401,25 +268,4 @@ func (sh *shell) slice(s *syntax.Slice, name string, v *value) {
 	}
 	from, to := bounds(int64(len(elems)))
 	v.elems = elems[from:to]
-}
-
-// quote quotes a string for the shell.
-func quote(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@%+,", r))
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// String returns what $- shows.
-func (o *options) flags() string {
-	var b strings.Builder
-	for _, opt := range optionTable {
-		if opt.flag != 0 && *opt.field(o) {
-			fmt.Fprintf(&b, "%c", opt.flag)
-		}
-	}
-	return b.String()
 }

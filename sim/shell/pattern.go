@@ -12,7 +12,7 @@ import (
 // match reports whether a pattern matches all of a string. Each comparison is a
 // step, as patterns can take long.
 func (p *proc) match(pattern, s string) bool {
-	star, resume := -1, 0 // the last *, and where it gave up
+	star, resume := -1, 0 // the last *, and from where it matches one more character
 	pi, si := 0, 0
 	for si < len(s) || pi < len(pattern) {
 		p.step(1)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -104,4 +105,15 @@ func builtinShift(sh *shell, args []string) flow {
 	sh.params = sh.params[n:]
 	sh.status = 0
 	return next
+}
+
+// flags returns what $- shows.
+func (o *options) flags() string {
+	var b strings.Builder
+	for _, opt := range optionTable {
+		if opt.flag != 0 && *opt.field(o) {
+			fmt.Fprintf(&b, "%c", opt.flag)
+		}
+	}
+	return b.String()
 }

@@ -50,35 +50,7 @@ func tarProgram(p *proc, args []string) int {
 			names = append(names, rest[i+1:]...)
 			i = len(rest)
 		case strings.HasPrefix(arg, "--"):
-			name, v, _ := strings.Cut(arg, "=")
-			ok := true
-			switch name {
-			case "--directory":
-				v, ok = value(v)
-				t.dir = path.Join(t.dir, v)
-			case "--file":
-				t.file, ok = value(v)
-			case "--create", "--extract", "--list":
-				t.mode = name[2]
-				if name == "--extract" {
-					t.mode = 'x'
-				} else if name == "--list" {
-					t.mode = 't'
-				}
-			case "--gzip":
-				t.gzip = true
-			case "--exclude":
-				v, ok = value(v)
-				t.exclude = append(t.exclude, v)
-			case "--strip-components":
-				v, ok = value(v)
-				_, _ = fmt.Sscan(v, &t.strip)
-			case "--no-same-permissions", "--no-same-owner", "--warning", "--touch", "--numeric-owner", "--same-owner", "--overwrite", "--ignore-failed-read":
-			default:
-				t.p.fail("unrecognized option '%s'", arg)
-				return 1
-			}
-			if !ok {
+			if !t.long(arg, value) {
 				return 1
 			}
 		case strings.HasPrefix(arg, "-") && len(arg) > 1:
@@ -93,6 +65,38 @@ func tarProgram(p *proc, args []string) int {
 		return p.fail("%v", err)
 	}
 	return t.status
+}
+
+// long handles a long option.
+func (t *archiver) long(arg string, value func(string) (string, bool)) (ok bool) {
+	name, v, _ := strings.Cut(arg, "=")
+	ok = true
+	switch name {
+	case "--directory":
+		v, ok = value(v)
+		t.dir = path.Join(t.dir, v)
+	case "--file":
+		t.file, ok = value(v)
+	case "--create":
+		t.mode = 'c'
+	case "--extract":
+		t.mode = 'x'
+	case "--list":
+		t.mode = 't'
+	case "--gzip":
+		t.gzip = true
+	case "--exclude":
+		v, ok = value(v)
+		t.exclude = append(t.exclude, v)
+	case "--strip-components":
+		v, ok = value(v)
+		_, _ = fmt.Sscan(v, &t.strip)
+	case "--no-same-permissions", "--no-same-owner", "--warning", "--touch", "--numeric-owner", "--same-owner", "--overwrite", "--ignore-failed-read":
+	default:
+		t.p.fail("unrecognized option '%s'", arg)
+		return false
+	}
+	return ok
 }
 
 // short handles a group of short options.
@@ -353,61 +357,6 @@ func (t *archiver) entry(r io.Reader, h *tar.Header, name string) error {
 		err = p.m.fs.chtimes(p.cred, at, h.ModTime)
 	}
 	return err
-}
-
-// gzipProgram is gzip, gunzip and zcat.
-func gzipProgram(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "cdfk123456789nqtv", map[string]byte{"decompress": 'd', "stdout": 'c', "force": 'f', "keep": 'k'})
-	if !ok {
-		return 1
-	}
-	p.hold(gzipCost)
-	defer p.hold(-gzipCost)
-	program := path.Base(args[0])
-	unpack := f.has('d') || program != "gzip"
-	if len(names) == 0 || f.has('c') || program == "zcat" {
-		return p.eachInput(names, func(_ string, r io.Reader) error { return p.gzip(p.stdout(), r, unpack) })
-	}
-	status := 0
-	for _, name := range names {
-		to := name + ".gz"
-		if unpack {
-			if to = strings.TrimSuffix(name, ".gz"); to == name {
-				status = p.fail("%s: unknown suffix", name)
-				continue
-			}
-		}
-		err := p.withInput(name, func(r io.Reader) error {
-			file, err := p.create(to, syscall.O_TRUNC)
-			if err != nil {
-				return err
-			}
-			defer file.close()
-			return p.gzip(file, r, unpack)
-		})
-		if err == nil && !f.has('k') {
-			err = p.m.fs.remove(p.cred, p.abs(name))
-		}
-		if err != nil {
-			status = p.fail("%s: %s", name, errText(err))
-		}
-	}
-	return status
-}
-
-func (p *proc) gzip(w io.Writer, r io.Reader, unpack bool) error {
-	if unpack {
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			return err
-		}
-		return p.copy(w, z)
-	}
-	z := gzip.NewWriter(w)
-	if err := p.copy(z, r); err != nil {
-		return err
-	}
-	return z.Close()
 }
 
 // memberName returns the name that a file gets in an archive: without a part that leads out

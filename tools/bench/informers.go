@@ -40,31 +40,12 @@ func measureInformers(ctx context.Context, m *measurement, a *apiClient) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
 	seen := make(chan struct{}, informerCount)
-	var synced []cache.InformerSynced
-	for range informerCount {
-		transport := a.transport.Clone() // a connection of its own
-		defer transport.CloseIdleConnections()
-		own, err := coreclient.NewForConfigAndClient(a.restConfig(), &http.Client{Transport: transport})
-		if err != nil {
-			return err
-		}
-		updates := 0
-		informer := newPodInformer(own.Pods(ns), func() {
-			if updates++; updates == informerUpdates {
-				seen <- struct{}{}
-			}
-		})
-		running.Go(func() { informer.RunWithContext(ctx) })
-		synced = append(synced, informer.HasSynced)
+	stop, err := startInformers(ctx, a, ns, func() { seen <- struct{}{} })
+	if err != nil {
+		return err
 	}
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return fmt.Errorf("informers: %w", context.Cause(ctx))
-	}
+	defer stop()
 	cpu := m.controlPlane.startCPUTimer()
 	began := time.Now()
 	err = inParallel(ctx, informerUpdates, func(ctx context.Context, i int) error {
@@ -90,6 +71,47 @@ func measureInformers(ctx context.Context, m *measurement, a *apiClient) error {
 		return err
 	}
 	return m.recordRSS("rss")
+}
+
+// startInformers starts the informers, each with a connection of its own, and returns when
+// they have synced. seen is called by each one that has received all updates.
+func startInformers(ctx context.Context, a *apiClient, ns string, seen func()) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	var transports []*http.Transport
+	end := func() {
+		cancel()
+		running.Wait()
+		for _, t := range transports {
+			t.CloseIdleConnections()
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	var synced []cache.InformerSynced
+	for range informerCount {
+		transport := a.transport.Clone()
+		transports = append(transports, transport)
+		own, err := coreclient.NewForConfigAndClient(a.restConfig(), &http.Client{Transport: transport})
+		if err != nil {
+			return nil, err
+		}
+		updates := 0
+		informer := newPodInformer(own.Pods(ns), func() {
+			if updates++; updates == informerUpdates {
+				seen()
+			}
+		})
+		running.Go(func() { informer.RunWithContext(ctx) })
+		synced = append(synced, informer.HasSynced)
+	}
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil, fmt.Errorf("informers: %w", context.Cause(ctx))
+	}
+	return end, nil
 }
 
 // newPodInformer returns an informer of the watched Pods that calls updated with each

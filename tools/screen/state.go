@@ -31,7 +31,7 @@ func (s *Screen) trackModes() {
 		return true
 	})
 	// Margins below the last row make the emulator panic at the next scroll. A program sends
-	// them that has not yet noticed that the screen was made smaller; it then draws anew.
+	// them that has not yet noticed that the screen was made smaller; it then draws again.
 	s.emulator.RegisterCsiHandler('r', func(p ansi.Params) bool {
 		bottom, _, _ := p.Param(1, 0)
 		return bottom > s.emulator.Height()

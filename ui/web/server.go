@@ -91,15 +91,15 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot serve the page: %w: choose another --web-address", err)
 	}
-	s := &Server{options: o, sessions: newSessions(), hub: newHub(o.Source, o.Player), streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2), limits: newLimits(), writeTimeout: writeTimeout}
+	s := &Server{
+		options: o, sessions: newSessions(), hub: newHub(o.Source, o.Player), limits: newLimits(),
+		streams: make(chan struct{}, maxStreams), traces: make(chan struct{}, 2),
+		writeTimeout: writeTimeout,
+	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	s.guard = &guard{sessions: s.sessions, readOnly: o.ReadOnly, cookie: "ctrlplane-" + strconv.Itoa(port)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.http = &http.Server{
-		Handler: s.countRequests(limitBodyTime(s.guard.protect(s.routes()), bodyTimeout)), BaseContext: func(net.Listener) context.Context { return s.ctx },
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // of connections, such as those that reject the certificate
-	}
+	s.http = s.newHTTPServer()
 	scheme := "http"
 	if cert != nil {
 		scheme = "https"
@@ -121,6 +121,17 @@ func Start(o Options) (*Server, error) {
 		}
 	})
 	return s, nil
+}
+
+func (s *Server) newHTTPServer() *http.Server {
+	return &http.Server{
+		Handler:           s.countRequests(limitBodyTime(s.guard.protect(s.routes()), bodyTimeout)),
+		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0), // of connections, such as those that reject the certificate
+	}
 }
 
 // linkHost is the host of links to a server that listens on ip.

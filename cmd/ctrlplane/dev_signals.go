@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// devSignals are the signals that end dev.
+type devSignals struct {
+	signalChannel
+	killNow chan struct{} // closed by the second signal
+	ended   chan struct{}
+	done    chan struct{}
+	first   os.Signal // final once done is closed
+}
+
+// listenForDevSignals keeps signals from ending the process: the first one ends the context
+// of main, the second one kills the operator, and the third one ends the process. A closed
+// output is reported as an error of its own, so that nothing is left behind.
+func listenForDevSignals() *devSignals {
+	s := &devSignals{listenForSignals(), make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
+	closedOutput := make(chan os.Signal, 1)
+	signal.Notify(closedOutput, syscall.SIGPIPE)
+	go func() {
+		defer close(s.done)
+		defer signal.Stop(closedOutput)
+		for n := 0; ; {
+			select {
+			case sig := <-s.ch:
+				switch n++; n {
+				case 1:
+					s.first = sig
+				case 2:
+					close(s.killNow)
+				default:
+					exit(signalExitCode(sig))
+				}
+			case <-s.ended:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// stop gives the signals their default effect again, and returns the first one; nil = none.
+func (s *devSignals) stop() os.Signal {
+	s.signalChannel.stop()
+	close(s.ended)
+	<-s.done
+	return s.first
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// isBuiltInKind reports whether a word is a kind of Kubernetes, singular or plural.
+func isBuiltInKind(word string) bool {
+	word = strings.ToLower(word)
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		plural, singular := meta.UnsafeGuessKindToResource(gvk)
+		if word == plural.Resource || word == singular.Resource {
+			return true
+		}
+	}
+	return false
+}
+
+// requireName returns an error if the arguments of a verb are a kind alone.
+func requireName(t *target, verb string, args []string) error {
+	if len(args) != 1 || !isBuiltInKind(args[0]) {
+		return nil
+	}
+	return usage.Errorf(`a name is missing: use KIND/NAME, as in "%s %s/NAME": %q lists the names`,
+		verb, args[0], t.commandLine("kubectl get "+args[0]))
+}
+
+// resolveObject finds the resource of a kind in the way that kubectl does.
+func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observe.Object, error) {
+	m, err := resolveKind(mapper, kind)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	if !isNamespaced(m) {
+		namespace = ""
+	}
+	return observe.Object{
+		Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: m.GroupVersionKind.Kind, Namespace: namespace, Name: name,
+	}, nil
+}
+
+// newKindMapper returns a mapper that knows the kinds of a server, and their short names.
+func newKindMapper(cfg *rest.Config) (meta.RESTMapper, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cached := memory.NewMemCacheClient(client)
+	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil), nil
+}
+
+// resolveKind finds a kind in the way that kubectl does.
+func resolveKind(mapper meta.RESTMapper, kind string) (*meta.RESTMapping, error) {
+	full, short := schema.ParseResourceArg(strings.ToLower(kind))
+	var found schema.GroupVersionKind
+	var err error
+	if full != nil {
+		found, err = mapper.KindFor(*full)
+	}
+	if full == nil || meta.IsNoMatchError(err) {
+		found, err = mapper.KindFor(short.WithVersion(""))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mapper.RESTMapping(found.GroupKind(), found.Version)
+}
+
+func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }
+
+// unknownKindError says how to list the kinds.
+func unknownKindError(t *target, kind string) error {
+	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, t.commandLine("kubectl api-resources"))
+}

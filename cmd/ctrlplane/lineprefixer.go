@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// linePrefixer writes whole lines, each with a prefix.
+type linePrefixer struct {
+	out    io.Writer
+	prefix string
+
+	mu   sync.Mutex
+	rest []byte // of a line that has not ended
+}
+
+func newLinePrefixer(out io.Writer, version string) *linePrefixer {
+	return &linePrefixer{out: out, prefix: "[" + version + "] "}
+}
+
+func (p *linePrefixer) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest = append(p.rest, data...)
+	end := bytes.LastIndexByte(p.rest, '\n') + 1
+	if end == 0 {
+		return len(data), nil
+	}
+	lines := p.rest[:end]
+	err := p.writeLines(lines)
+	p.rest = bytes.Clone(p.rest[end:])
+	return len(data), err
+}
+
+func (p *linePrefixer) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.rest) > 0 {
+		_ = p.writeLines(append(p.rest, '\n')) // the process that could be told has ended
+		p.rest = nil
+	}
+}
+
+func (p *linePrefixer) writeLines(lines []byte) error {
+	var out []byte
+	for line := range bytes.Lines(lines) {
+		out = append(append(out, p.prefix...), line...)
+	}
+	outputs.Lock()
+	defer outputs.Unlock()
+	_, err := p.out.Write(out)
+	return err
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/inspect"
+)
+
+// explainable is a source of records that can resolve what its users call objects.
+type explainable interface {
+	observe.Source
+	now() time.Time
+	// resolve returns the object that kubectl calls so. meta.IsNoMatchError reports
+	// whether an error is about an unknown kind.
+	resolve(kind, namespace, name string) (observe.Object, error)
+	// unknownKind says what to do about a kind that is neither served nor in the records.
+	unknownKind(kind string) error
+	// describeNow says what is wrong with an object at present; "" if nothing is or if that is not
+	// known.
+	describeNow(ctx context.Context, about observe.Object) string
+	// explainMissing says more about an object without records, if more is known.
+	explainMissing(ctx context.Context, about observe.Object, err error) error
+}
+
+// openSource opens the control plane or, with --from, the recording.
+func (o *traceCommand) openSource() (explainable, error) {
+	if o.past.given() {
+		return o.past.open()
+	}
+	cfg, err := o.target.restConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := controlrest.NewClient(cfg)
+	return liveSource{client, o.target, cfg}, err
+}
+
+// liveSource is a running control plane.
+type liveSource struct {
+	*controlrest.Client
+	target *target
+	cfg    *rest.Config
+}
+
+func (s liveSource) now() time.Time { return time.Now() }
+
+func (s liveSource) resolve(kind, namespace, name string) (observe.Object, error) {
+	mapper, err := newKindMapper(s.cfg)
+	if err != nil {
+		return observe.Object{}, err
+	}
+	return resolveObject(mapper, kind, namespace, name)
+}
+
+func (s liveSource) unknownKind(kind string) error {
+	return unknownKindError(s.target, kind)
+}
+
+func (s liveSource) describeNow(ctx context.Context, about observe.Object) string {
+	waiter, err := health.New(s.cfg)
+	if err != nil {
+		return ""
+	}
+	return describeNow(ctx, waiter, about)
+}
+
+// describeNow returns what is wrong with an object; empty if nothing is, or that is not known.
+func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) string {
+	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+	defer cancel()
+	kind := about.Resource
+	if about.Group != "" {
+		kind += "." + about.Group
+	}
+	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
+	switch {
+	case err != nil, now.Status == health.Current, now.Status == health.NotFound:
+		return "" // the records, which say what they can, come from the same server
+	case now.Status == health.Terminating:
+		return "It is " + strings.TrimSuffix(now.Message, ".") + "."
+	}
+	return "It is not ready: " + strings.TrimSuffix(now.Message, ".") + "."
+}
+
+// explainMissing says whether an object without records exists.
+func (s liveSource) explainMissing(ctx context.Context, about observe.Object, err error) error {
+	inspector, inspectErr := inspect.New(s.cfg)
+	if inspectErr != nil {
+		return err
+	}
+	now, inspectErr := inspector.Inspect(ctx, about)
+	switch {
+	case now.Gone:
+		return fmt.Errorf("%s: no such object, now or in the recorded history: check its name and namespace", about)
+	case inspectErr == nil:
+		return fmt.Errorf("%s: it exists, but no record is about it: it has not changed since the control plane started, or its records were dropped (see --observe-records of up)", about)
+	}
+	return err
+}

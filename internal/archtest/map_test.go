@@ -1,0 +1,88 @@
+package archtest
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// repositoryFiles returns the files and folders of the repository, relative to it and with
+// slashes, without what is built.
+func repositoryFiles(t *testing.T) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && slices.Contains([]string{".git", "bin", "dist"}, rel) {
+			return filepath.SkipDir
+		}
+		all = append(all, filepath.ToSlash(rel))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestMapNamesExistingFiles: each file and folder exists that is named on the pages by which
+// contributors find their way. A name without a folder is that of a file anywhere.
+func TestMapNamesExistingFiles(t *testing.T) {
+	all := repositoryFiles(t)
+	inBackticks := regexp.MustCompile("`([\\w.*/-]+)`")
+	isFile := regexp.MustCompile(`\.(go|js|sh|md)$`)
+	found := 0
+	for _, page := range []string{"CONTRIBUTING.md", "docs/architecture.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range inBackticks.FindAllStringSubmatch(string(text), -1) {
+			name := strings.TrimSuffix(m[1], "/")
+			first, _, below := strings.Cut(name, "/")
+			if !isFile.MatchString(name) && !(below && slices.Contains(all, first)) {
+				continue
+			}
+			found++
+			if !slices.ContainsFunc(all, func(file string) bool {
+				if !below {
+					file = path.Base(file)
+				}
+				ok, err := path.Match(name, file)
+				return ok && err == nil
+			}) {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
+		}
+	}
+	if found < 80 {
+		t.Errorf("only %d names found: does the search still work?", found)
+	}
+}
+
+// TestDependabotKnowsEveryModule: a module that is left out of .github/dependabot.yml gets no
+// updates.
+func TestDependabotKnowsEveryModule(t *testing.T) {
+	config, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(config), "directories: [")
+	list, _, _ = strings.Cut(list, "]")
+	known := strings.Split(list, ", ")
+	for _, file := range repositoryFiles(t) {
+		if folder, name := path.Split(file); name == "go.mod" && !slices.Contains(known, "/"+strings.TrimSuffix(folder, "/")) {
+			t.Errorf("%s is not among %v", file, known)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package snapshotservice
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeStore is a Store in memory.
+type fakeStore struct {
+	mu        sync.Mutex
+	states    []snapshot.State // by revision, from 1
+	reads     []int64          // the revisions that were asked for
+	failures  []error          // of the next calls of ReplaceState; nil = succeed
+	onReplace func()
+	cluster   string // its ID; empty = embedded
+	records   map[string]string
+}
+
+func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
+
+func (s *fakeStore) PutRecord(_ context.Context, key, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records[key] = value
+	return nil
+}
+
+func (s *fakeStore) Record(_ context.Context, key string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.records[key], nil
+}
+
+func (s *fakeStore) DeleteRecord(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.records, key)
+	return nil
+}
+
+// newFakeStore returns a store at revision 1.
+func newFakeStore(keys ...string) *fakeStore {
+	s := &fakeStore{records: map[string]string{}}
+	s.set(stateOf(keys...))
+	return s
+}
+
+func stateOf(keys ...string) (state snapshot.State) {
+	for _, key := range slices.Sorted(slices.Values(keys)) {
+		state.Entries = append(state.Entries, snapshot.Entry{Key: key, Value: []byte(`{"metadata":{"uid":"` + key + `"}}`)})
+	}
+	return state
+}
+
+// write is what another client writes.
+func (s *fakeStore) write(state snapshot.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(state)
+}
+
+// fail makes the next replacements fail, but those for which the error is nil.
+func (s *fakeStore) fail(failures ...error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures = failures
+}
+
+func (s *fakeStore) readRevisions() []int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reads)
+}
+
+// set needs the lock.
+func (s *fakeStore) set(state snapshot.State) {
+	state.Revision = int64(len(s.states) + 1)
+	s.states = append(s.states, state)
+}
+
+func (s *fakeStore) keys() (keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.states[len(s.states)-1].Entries {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+func (s *fakeStore) Revision(context.Context) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int64(len(s.states)), nil
+}
+
+func (s *fakeStore) ReadState(_ context.Context, prefix string, revision int64) (snapshot.State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if prefix != "/registry" {
+		return snapshot.State{}, errors.New("wrong prefix " + prefix)
+	}
+	s.reads = append(s.reads, revision)
+	if revision == 0 {
+		revision = int64(len(s.states))
+	}
+	return s.states[revision-1], nil
+}
+
+func (s *fakeStore) ReplaceState(_ context.Context, _ string, want snapshot.State) (done etcd.WriteResult, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.onReplace != nil {
+		s.onReplace()
+	}
+	if len(s.failures) > 0 {
+		err, s.failures = s.failures[0], s.failures[1:]
+	}
+	if err != nil {
+		return done, err
+	}
+	plan := snapshot.NewPlan(s.states[len(s.states)-1], want)
+	done.Counts, done.Revisions = plan.Counts, map[string]int64{}
+	if plan.Total() > 0 {
+		s.set(want)
+	}
+	done.Revision = int64(len(s.states))
+	for _, change := range slices.Concat(plan.Deletes, plan.Puts) {
+		done.Revisions[change.Key] = done.Revision
+	}
+	return done, nil
+}
+
+// newTarget returns a data folder with a key for service account tokens.
+func newTarget(t *testing.T) Target {
+	t.Helper()
+	dir, err := datadir.Open(filepath.Join(t.TempDir(), "data"), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dir.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Mkdir(dir.Join("pki"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir.Join("pki", "sa.pub"), []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Target{Dir: dir, Prefix: "/registry", ControlPlane: "test", Versions: Versions{Kubernetes: "v1.37.1"}}
+}
+
+// parts stands for the other parts of a control plane, and records their calls and what is
+// said to have changed.
+type parts struct {
+	mu      sync.Mutex
+	calls   []string
+	changed []Change
+}
+
+func (p *parts) call(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls = append(p.calls, name)
+}
+
+func (p *parts) config(target Target, store *fakeStore) Config {
+	store.onReplace = func() { p.call("write") }
+	return Config{
+		Target: target,
+		Store:  store,
+		SuspendNodes: func() (func(context.Context) error, error) {
+			p.call("suspend nodes")
+			return func(context.Context) error { p.call("resume nodes"); return nil }, nil
+		},
+		SuspendControllers: func() (func(bool) error, error) {
+			p.call("suspend controllers")
+			return func(bool) error { p.call("resume controllers"); return nil }, nil
+		},
+		BlockWrites: func(context.Context) (func(), error) {
+			p.call("block writes")
+			return func() { p.call("release writes") }, nil
+		},
+		WaitInformers: []func(context.Context, informersync.Revisions) error{
+			func(_ context.Context, written informersync.Revisions) error {
+				if written["configmaps"] == 0 {
+					return errors.New("the revision of the ConfigMaps is missing")
+				}
+				p.call("wait for informers")
+				return nil
+			},
+		},
+		WaitSettled: func(context.Context) error { return nil },
+		Client:      &rest.Config{},
+		Changed:     func(list []Change) { p.changed = append(p.changed, list...) },
+		Restored:    func(string) { p.call("report") },
+		Logger:      slog.New(slog.DiscardHandler),
+	}
+}
+
+func newStartedService(t *testing.T, cfg Config) *Service {
+	t.Helper()
+	s := New(cfg)
+	t.Cleanup(func() { s.Close() })
+	if err := s.Started(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const configMapA, configMapB = "/configmaps/default/a", "/configmaps/default/b"

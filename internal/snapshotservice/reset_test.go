@@ -1,0 +1,133 @@
+package snapshotservice
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestResetRestoresTheStateOfTheStart(t *testing.T) {
+	store := newFakeStore(configMapA)
+	s := newStartedService(t, (&parts{}).config(newTarget(t), store))
+	s.BeforeChange(t.Context())
+	store.write(stateOf(configMapB))
+	for range 2 { // the second time from memory
+		if _, err := s.Reset(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// The controllers may still be at their first work when the start is over. What they write
+// then belongs to the state of the start, unless a client has changed something before.
+func TestResetKeepsTheFirstWorkOfTheControllers(t *testing.T) {
+	for name, test := range map[string]struct {
+		changeFirst bool
+		want        []string
+	}{
+		"settled":               {false, []string{configMapA, configMapB}},
+		"changed while at work": {true, []string{configMapA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newFakeStore()
+			cfg := (&parts{}).config(newTarget(t), store)
+			firstWork, settled := make(chan struct{}), make(chan struct{})
+			cfg.WaitSettled = func(ctx context.Context) error {
+				select {
+				case <-firstWork:
+					close(settled)
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			s := newStartedService(t, cfg)
+			store.write(stateOf(configMapA))
+			if test.changeFirst {
+				s.BeforeChange(t.Context())
+			}
+			store.write(stateOf(configMapA, configMapB))
+			close(firstWork)
+			if !test.changeFirst {
+				<-settled
+				<-s.unchanged.Done()
+			}
+			store.write(stateOf("/configmaps/default/c"))
+			if _, err := s.Reset(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, store.keys()); diff != "" {
+				t.Errorf("keys (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A control plane whose controllers never settle has a state of the start, too.
+func TestFirstWorkOfTheControllersIsBounded(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore(configMapA)
+		cfg := (&parts{}).config(target, store)
+		cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		s := New(cfg)
+		defer s.Close()
+		if err := s.Started(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.Reset(t.Context()); err != nil || time.Since(began) != startStateDelay {
+			t.Errorf("got %v after %v, want success after %v", err, time.Since(began), startStateDelay)
+		}
+	})
+}
+
+func TestStateOfTheStartIsReadLater(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore(configMapA)
+		s := New((&parts{}).config(target, store))
+		defer s.Close()
+		if err := s.Started(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.BeforeChange(t.Context())
+		store.write(stateOf(configMapB))
+		time.Sleep(startStateDelay - time.Nanosecond)
+		synctest.Wait()
+		if reads := store.readRevisions(); len(reads) > 0 {
+			t.Errorf("revisions %v were read before the delay was over", reads)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if diff := cmp.Diff([]int64{1}, store.readRevisions()); diff != "" {
+			t.Errorf("read revisions (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestCloseEndsTheBackgroundRead relies on goleak and on synctest, which fails if a
+// goroutine of the bubble is left.
+func TestCloseEndsTheBackgroundRead(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore()
+		s := New((&parts{}).config(target, store))
+		if err := s.Started(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(s.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if reads := store.readRevisions(); len(reads) > 0 {
+			t.Error("Close has read the state")
+		}
+	})
+}

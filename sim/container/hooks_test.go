@@ -1,0 +1,86 @@
+package container
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestHooksAndProbes(t *testing.T) {
+	exec := func(script string) *corev1.ExecAction {
+		return &corev1.ExecAction{Command: []string{"sh", "-c", script}}
+	}
+	probe := func(script string) *corev1.Probe {
+		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: exec(script)}, PeriodSeconds: 1, FailureThreshold: 1}
+	}
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "trap 'cat /tmp/stopped; exit 0' TERM; while true; do sleep 0.01; done")
+	c := &pod.Spec.Containers[0]
+	c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: exec("echo post > /tmp/started")}, PreStop: &corev1.LifecycleHandler{Exec: exec("echo pre > /tmp/stopped")}}
+	c.ReadinessProbe, c.LivenessProbe = probe("test -e /tmp/ready"), probe("test ! -e /tmp/dead")
+	f.start(pod)
+	if state := f.await(pod, Running); state.Ready || !state.Started {
+		t.Errorf("before it is ready: %+v", state)
+	}
+	if got := f.exec(pod, "cat /tmp/started; touch /tmp/ready"); got != "post\n" {
+		t.Errorf("postStart: %q", got)
+	}
+	for state, _ := f.State(pod.UID, "c", 0); !state.Ready; state, _ = f.State(pod.UID, "c", 0) {
+		<-f.changes
+	}
+	f.exec(pod, "touch /tmp/dead")
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "pre\n" {
+		t.Errorf("after the liveness probe has failed: %+v, log %q", end, f.logOf(pod))
+	}
+}
+
+func TestPostStartFails(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "while true; do sleep 0.01; done")
+	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", "echo no; exit 9"}}}}
+	f.start(pod)
+	if end := f.await(pod, Ended); end.ExitCode != 143 {
+		t.Errorf("got %+v", end)
+	}
+	if got := <-f.events; got != "FailedPostStartHook: PostStartHook failed" {
+		t.Errorf("event %q", got)
+	}
+}
+
+func TestPreStop(t *testing.T) {
+	for name, test := range map[string]struct {
+		hook  string
+		grace time.Duration
+		code  int32
+		event string
+	}{
+		"fails":              {hook: "echo secret; false", grace: time.Minute, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
+		"takes all the time": {hook: "sleep 1000", grace: 50 * time.Millisecond, code: 5},
+		"no grace period":    {hook: "false", code: 137},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			term := "exit 5"
+			if test.code == 137 {
+				term = ""
+			}
+			pod := newPod("sh", "-c", "trap '"+term+"' TERM; echo up; while true; do sleep 0.01; done")
+			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", test.hook}}}}
+			f.start(pod)
+			_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+			<-changed
+			f.StopPod(pod, time.Now().Add(test.grace))
+			if end := f.await(pod, Ended); end.ExitCode != test.code {
+				t.Errorf("got %+v", end)
+			}
+			event := ""
+			if len(f.events) > 0 {
+				event = <-f.events
+			}
+			if event != test.event {
+				t.Errorf("event %q, want %q", event, test.event)
+			}
+		})
+	}
+}

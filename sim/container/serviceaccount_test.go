@@ -1,0 +1,118 @@
+package container
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// serviceAccountPod returns a Pod with the volume that the API server adds to each.
+func serviceAccountPod(expires int64, command ...string) *corev1.Pod {
+	pod := newPod(command...)
+	pod.Spec.ServiceAccountName = "default"
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "api", MountPath: "/api", ReadOnly: true}}
+	ca := corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}}
+	token := corev1.VolumeProjection{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &expires}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "api", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		DefaultMode: new(int32(0o644)), Sources: []corev1.VolumeProjection{token, ca},
+	}}}}
+	return pod
+}
+
+// countTokens answers requests for tokens with their number.
+func (f *fixture) countTokens() *atomic.Int64 {
+	made := &atomic.Int64{}
+	f.client.PrependReactor("create", "serviceaccounts", func(clienttesting.Action) (bool, runtime.Object, error) {
+		request := &authenticationv1.TokenRequest{}
+		request.Status.Token = fmt.Sprintf("token-%d", made.Add(1))
+		return true, request, nil
+	})
+	return made
+}
+
+// TestTokensAreMadeWhenUsed runs commands that read their token, and that do not.
+func TestTokensAreMadeWhenUsed(t *testing.T) {
+	for script, want := range map[string]int64{"echo hi; ls /tmp": 0, "cat /api/token; cat /api/ca.crt": 1, "ls /api": 1} {
+		f := newFixture(t, rootCA)
+		made := f.countTokens()
+		pod := serviceAccountPod(3600, "sh", "-c", script)
+		f.start(pod)
+		if end := f.await(pod, Ended); end.ExitCode != 0 || made.Load() != want {
+			t.Errorf("%s: got %+v, %d tokens, want %d: %s", script, end, made.Load(), want, f.logOf(pod))
+		}
+	}
+}
+
+// TestNoPreparationIfTheRootCAIsKnown starts a second Pod of a namespace at once.
+func TestNoPreparationIfTheRootCAIsKnown(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	if state := f.start(pod); state.Phase != Preparing {
+		t.Errorf("the first: %+v", state)
+	}
+	f.await(pod, Ended)
+	second := pod.DeepCopy()
+	second.UID = "second"
+	if state := f.start(second); state.Phase != Running {
+		t.Errorf("the second: %+v", state)
+	}
+}
+
+// TestRootCAIsKnownAfterAPodHasFinished starts a Pod of a namespace whose other Pods have
+// finished, like those of Jobs.
+func TestRootCAIsKnownAfterAPodHasFinished(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	f.start(pod)
+	f.await(pod, Ended)
+	for range 2 { // it is called at each update of a Pod that has finished
+		f.StopPod(pod, time.Now())
+	}
+	second := pod.DeepCopy()
+	second.UID = "second"
+	if state := f.start(second); state.Phase != Running {
+		t.Errorf("got %+v", state)
+	}
+	f.await(second, Ended)
+}
+
+// TestRootCAIsForgottenWithTheLastPod starts a Pod of a namespace that has been created
+// again and has no certificate yet.
+func TestRootCAIsForgottenWithTheLastPod(t *testing.T) {
+	f := newFixture(t, rootCA)
+	pod := serviceAccountPod(3600, "true")
+	f.start(pod)
+	f.await(pod, Ended)
+	f.Remove(pod.UID)
+	if err := f.client.CoreV1().ConfigMaps("ns").Delete(t.Context(), rootCA.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again := pod.DeepCopy()
+	again.UID = "again"
+	f.start(again)
+	if state := f.await(again, Blocked); state.Reason != "ContainerCreating" {
+		t.Errorf("got %+v", state)
+	}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), rootCA, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(again, Ended)
+}
+
+func TestTokensAreRenewed(t *testing.T) {
+	f := newFixture(t, rootCA)
+	f.countTokens()
+	pod := serviceAccountPod(1, "sh", "-c", "sleep 1000; true")
+	f.start(pod)
+	f.await(pod, Running)
+	f.awaitExec(pod, "cat /api/token", "token-1")
+	f.awaitExec(pod, "cat /api/token", "token-2")
+	f.awaitExec(pod, "cat /api/token", "token-3")
+}

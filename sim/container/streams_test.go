@@ -1,0 +1,97 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	utilexec "k8s.io/utils/exec"
+)
+
+func TestExec(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod()
+	pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", Value: "1"}}
+	if got := f.exec(pod, "echo $A > /tmp/x; cat /tmp/x; hostname"); got != "1\np\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := f.exec(pod, "cat /tmp/x"); got != "1\n" {
+		t.Errorf("files do not stay: %q", got)
+	}
+	var out bytes.Buffer
+	err := f.Exec(t.Context(), pod, "c", 0, []string{"cat"}, Streams{Stdin: strings.NewReader("in"), Stdout: &out})
+	if err != nil || out.String() != "in" {
+		t.Errorf("cat: %v, %q", err, &out)
+	}
+	err = f.Exec(t.Context(), pod, "c", 0, []string{"sh", "-c", "exit 7"}, Streams{})
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); !ok || exit.Code != 7 {
+		t.Errorf("exit: %v", err)
+	}
+	if err := f.Exec(t.Context(), pod, "c", 0, []string{"nginx"}, Streams{}); err == nil || !strings.Contains(err.Error(), "executable file not found in $PATH") {
+		t.Errorf("unknown program: %v", err)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "read x; echo got $x")
+	pod.Spec.Containers[0].Stdin, pod.Spec.Containers[0].StdinOnce = true, true
+	f.start(pod)
+	var out bytes.Buffer
+	if err := f.Attach(t.Context(), pod, "c", 0, Streams{Stdin: strings.NewReader("line\n"), Stdout: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "got line\n" || f.logOf(pod) != "got line\n" {
+		t.Errorf("output %q, log %q", &out, f.logOf(pod))
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	sleeper := newPod("sleep", "infinity")
+	sleeper.UID = "other"
+	f.start(sleeper)
+	if err := f.Attach(gone, sleeper, "c", 0, Streams{Stdout: io.Discard}); err != nil {
+		t.Errorf("a client that leaves: %v", err)
+	}
+}
+
+// blockedWriter is a client that does not read.
+type blockedWriter struct{ released chan struct{} }
+
+func (w blockedWriter) Write(p []byte) (int, error) {
+	<-w.released
+	return 0, io.ErrClosedPipe
+}
+
+func TestClientThatDoesNotRead(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "read x; echo a; echo b; sleep 1000")
+	pod.Spec.Containers[0].Stdin = true
+	f.start(pod)
+	w := blockedWriter{make(chan struct{})}
+	defer close(w.released)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- f.Attach(ctx, pod, "c", 0, Streams{Stdin: strings.NewReader("x\n"), Stdout: w}) }()
+	for {
+		_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
+		if f.logOf(pod) == "a\nb\n" {
+			break
+		}
+		select {
+		case <-changed:
+		case <-time.After(patience):
+			t.Fatalf("the client blocks the command: %q", f.logOf(pod))
+		}
+	}
+	f.StopPod(pod, time.Now().Add(time.Minute))
+	f.await(pod, Ended)
+	leave()
+	if err := <-left; err != nil {
+		t.Error(err)
+	}
+}

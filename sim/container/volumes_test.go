@@ -1,0 +1,142 @@
+package container
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func TestVolumesFollowTheirSources(t *testing.T) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1", "b": "2"}}
+	f := newFixture(t, settings)
+	pod := newPod("sleep", "infinity")
+	mode := new(int32(0o440))
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: mode}}},
+		{Name: "d", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{DefaultMode: mode, Items: []corev1.DownwardAPIVolumeFile{{Path: "l", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}}}}},
+	}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}, {Name: "d", MountPath: "/d"}, {Name: "v", MountPath: "/sub/file", SubPath: "a"}}
+	f.start(pod)
+	f.await(pod, Running)
+	if got := f.exec(pod, "cd /v; cat a b /sub/file; readlink a; (echo x > a) 2>/dev/null || echo read-only; cat /d/l"); got != "121..data/a\nread-only\napp=\"a\"" {
+		t.Errorf("got %q", got)
+	}
+	settings.Data = map[string]string{"a": "new", "c": "3"}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitExec(pod, "cd /v; echo *; cat a /sub/file 2>/dev/null || :", "a c\nnew1")
+	changed := pod.DeepCopy()
+	changed.Labels["app"] = "b"
+	f.Update(changed)
+	f.awaitExec(pod, "cat /d/l 2>/dev/null || :", `app="b"`)
+}
+
+func TestVolumesThatStay(t *testing.T) {
+	f := newFixture(t, newClaim("claim"), newVolume())
+	pod := newPod()
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "claim", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
+		{Name: "empty", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+	}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "claim", MountPath: "/claim"}, {Name: "empty", MountPath: "/empty"}, {Name: "claim", MountPath: "/sub", SubPath: "x/y"}}
+	f.exec(pod, "echo data > /claim/f; echo data > /empty/f; echo data > /sub/f; cat /claim/x/y/f")
+	f.Remove(pod.UID)
+	pod.UID = "next"
+	if got := f.exec(pod, "cat /claim/f; ls /empty; cat /sub/f"); got != "data\ndata\n" {
+		t.Errorf("got %q", got)
+	}
+	if err := f.client.CoreV1().PersistentVolumes().Delete(t.Context(), "pv", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.client.CoreV1().PersistentVolumes().Create(t.Context(), newVolume(), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for data := "data\n"; data != "gone\n"; data = f.exec(pod, "cat /claim/f 2>/dev/null || echo gone") {
+		f.Remove(pod.UID)
+	}
+}
+
+func TestFoldersOfANode(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod()
+	pod.Spec.NodeName = "n"
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	f.exec(pod, "echo data > /v/f")
+	for _, want := range []string{"data\n", "gone\n"} {
+		f.Remove(pod.UID)
+		if got := f.exec(pod, "cat /v/f 2>/dev/null || echo gone"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		f.RemoveNode("n")
+	}
+}
+
+// newVolume returns a PersistentVolume that is bound to newClaim("claim").
+func newVolume() *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}, Spec: corev1.PersistentVolumeSpec{ClaimRef: &corev1.ObjectReference{Namespace: "ns", Name: "claim", UID: "claim"}}}
+}
+
+func newClaim(name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound},
+	}
+}
+
+func TestVolumesOfOthers(t *testing.T) {
+	thief := newClaim("thief")
+	unbound := newClaim("claim")
+	unbound.Status.Phase = corev1.ClaimLost
+	ephemeral := newClaim("p-v")
+	lost := newVolume()
+	lost.Spec.ClaimRef.UID = "p-v"
+	for name, test := range map[string]struct {
+		claim  *corev1.PersistentVolumeClaim
+		volume *corev1.PersistentVolume
+		source corev1.VolumeSource
+		want   string
+	}{
+		"of another claim": {thief, newVolume(), claimSource("thief"), "found PV object pv but its pv.Spec.ClaimRef does not point to claim.UID thief"},
+		"unbound":          {unbound, newVolume(), claimSource("claim"), "PVC is not bound"},
+		"no volume":        {newClaim("claim"), &corev1.PersistentVolume{}, claimSource("claim"), `failed to fetch PV pv from API server: persistentvolumes "pv" not found`},
+		"of no Pod":        {ephemeral, lost, corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}, "PVC ns/p-v was not created for pod ns/p (pod is not owner)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, test.claim, test.volume)
+			pod := newPod()
+			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: test.source}}
+			pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+			err := f.Exec(t.Context(), pod, "c", 0, []string{"true"}, Streams{})
+			if want := `MountVolume.SetUp failed for volume "v" : ` + test.want; err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+func TestVolumesOfAPodAreBounded(t *testing.T) {
+	large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"k": strings.Repeat("x", 1<<20)}}
+	f := newFixture(t, large)
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: new(int32(0o444))}
+	for i := range 33 {
+		source.Items = append(source.Items, corev1.KeyToPath{Key: "k", Path: strings.Repeat("f", i+1)})
+	}
+	pod := newPod()
+	for _, name := range []string{"a", "b"} {
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
+		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: "/" + name})
+	}
+	err := f.Exec(t.Context(), pod, "c", 0, []string{"true"}, Streams{})
+	if err == nil || !strings.Contains(err.Error(), `volume "b" : the volumes of the pod hold more than 67108864 bytes`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func claimSource(name string) corev1.VolumeSource {
+	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+}

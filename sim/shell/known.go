@@ -1,0 +1,154 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// shells are the names of the shell.
+var shells = map[string]bool{"sh": true, "ash": true, "dash": true, "bash": true}
+
+// Runs reports whether the engine knows the program of a command: one of its
+// own programs or a shell.
+func Runs(args []string) bool { return RunsFile(nil, args) }
+
+// RunsFile is like Runs for a container with a file system: the program may
+// also be a script in it that names a shell in its first line.
+func RunsFile(fs *FS, args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	dir, name := path.Split(args[0])
+	if dir == "" || slices.Contains(strings.Split(defaultPath, ":"), strings.TrimSuffix(dir, "/")) {
+		if programTable[name] != nil {
+			return true
+		}
+	}
+	if fs == nil || dir == "" {
+		return false
+	}
+	if info, err := fs.stat(nil, args[0], true); err != nil || info.IsDir() || info.mode&0o111 == 0 {
+		return false
+	}
+	interpreter, err := fs.interpreter(nil, args[0])
+	return err == nil && programTable[path.Base(interpreter[0])] != nil
+}
+
+// Unknown returns the names of the programs that a command needs and the
+// engine does not know: the program itself, and the literal command names in a
+// script that "sh -c" gets.
+func Unknown(args []string) []string { return UnknownFile(nil, args) }
+
+// maxUnknown is how many names of unknown programs are returned.
+const maxUnknown = 20
+
+// UnknownFile is like Unknown for a container with a file system: programs may
+// also be scripts in it, see [RunsFile].
+func UnknownFile(fs *FS, args []string) (unknown []string) {
+	if len(args) == 0 {
+		return nil
+	}
+	if !RunsFile(fs, args) {
+		return []string{shortName(args[0])}
+	}
+	script, ok := inlineScript(args)
+	if !ok {
+		return nil
+	}
+	file, err := parse(script)
+	if err != nil {
+		return nil
+	}
+	defer func() {
+		if recover() != nil { // the library cannot walk this script: it is left to the shell
+			unknown = nil
+		}
+	}()
+	defined := map[string]bool{}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if fn, ok := n.(*syntax.FuncDecl); ok && fn.Name != nil {
+			defined[fn.Name.Value] = true
+		}
+		return true
+	})
+	known := defined // or reported
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if len(unknown) == maxUnknown {
+			return false
+		}
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		name := commandName(call)
+		relative := strings.Contains(name, "/") && !strings.HasPrefix(name, "/")
+		if name != "" && !relative && !known[name] && builtinTable[name] == nil && !RunsFile(fs, []string{name}) {
+			known[name] = true
+			unknown = append(unknown, shortName(name))
+		}
+		return true
+	})
+	return unknown
+}
+
+// shortName returns a name that does not keep a script in memory. No longer one can be
+// the path of a file.
+func shortName(name string) string {
+	return strings.Clone(name[:min(len(name), 4096)])
+}
+
+// commandName returns the literal name of the program that a command runs, ""
+// if it has none.
+func commandName(call *syntax.CallExpr) string {
+	words := call.Args
+	for len(words) > 1 && slices.Contains([]string{"exec", "command", "nohup"}, words[0].Lit()) {
+		words = words[1:]
+	}
+	if len(words) == 0 || strings.HasPrefix(words[0].Lit(), "-") { // command -v name
+		return ""
+	}
+	return words[0].Lit()
+}
+
+// inlineScript returns the script of "sh -c script".
+func inlineScript(args []string) (string, bool) {
+	if !shells[path.Base(args[0])] {
+		return "", false
+	}
+	for i, arg := range args[1:] {
+		if !strings.HasPrefix(arg, "-") || arg == "--" {
+			return "", false
+		}
+		if strings.Contains(arg, "c") && !strings.HasPrefix(arg, "--") && i+2 < len(args) {
+			return args[i+2], true
+		}
+	}
+	return "", false
+}
+
+// Sleeps reports whether a command does nothing but sleep, such as "sleep 1h"
+// or sh -c "sleep infinity", and for how long; forever is a negative duration. A
+// caller can then keep a timer instead of calling Run.
+func Sleeps(args []string) (d time.Duration, ok bool) {
+	if len(args) == 0 {
+		return 0, false
+	}
+	if script, ok := inlineScript(args); ok {
+		args = strings.Fields(strings.TrimPrefix(strings.TrimSpace(script), "exec "))
+		if strings.ContainsAny(script, "\n;&|<>()$`\\\"'*?[#~{}") || len(args) == 0 {
+			return 0, false
+		}
+	}
+	if path.Base(args[0]) != "sleep" || !Runs(args) {
+		if path.Base(args[0]) == "tail" && Runs(args) && len(args) == 3 && args[1] == "-f" && args[2] == "/dev/null" {
+			return -1, true
+		}
+		return 0, false
+	}
+	d, err := sleepTime(args[1:])
+	return d, err == nil
+}

@@ -1,0 +1,181 @@
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxXargsItems is how many items a command gets at the most.
+const maxXargsItems = 1000
+
+// xargsRun is a run of xargs.
+type xargsRun struct {
+	p       *proc
+	command []string
+	verbose bool
+	status  int
+}
+
+func xargs(p *proc, args []string) int {
+	end := xargsCommand(args)
+	f, _, ok := p.parseFlags(args[:end], "0rtn:I:P:d:L:s:xp", map[string]byte{"null": '0', "no-run-if-empty": 'r', "max-args": 'n', "replace": 'I', "max-procs": 'P', "delimiter": 'd', "verbose": 't'})
+	if !ok {
+		return 1
+	}
+	x := xargsRun{p: p, command: args[end:], verbose: f.has('t')}
+	if len(x.command) == 0 {
+		x.command = []string{"echo"}
+	}
+	most := maxXargsItems
+	if v := f['n'] + f['L']; v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 {
+			return p.fail("invalid number '%s'", v)
+		}
+		most = min(n, most)
+	}
+	data, release, err := p.readAll(p.stdin())
+	defer release()
+	if err != nil {
+		return p.fail("%s", errText(err))
+	}
+	items, err := xargsItems(string(data), f)
+	if err != nil {
+		return p.fail("%v", err)
+	}
+	// The programs must not read what is meant for xargs.
+	p.fds.set(p.m, 0, p.m.newFile(device("null")))
+	if mark, ok := f['I']; ok {
+		x.replaceEach(items, mark)
+	} else if len(items) > 0 || !f.has('r') {
+		x.appendAll(items, most)
+	}
+	return x.status
+}
+
+// xargsCommand returns the index of the command, at which the options of xargs end.
+func xargsCommand(args []string) int {
+	end := 1
+	for end < len(args) && strings.HasPrefix(args[end], "-") && len(args[end]) > 1 {
+		if arg := args[end]; arg == "--" {
+			end++
+			break
+		} else if len(arg) == 2 && strings.IndexByte("nIPdLsaE", arg[1]) >= 0 {
+			end++
+		}
+		end++
+	}
+	return min(end, len(args))
+}
+
+// replaceEach runs the command for each item, which takes the place of mark.
+func (x *xargsRun) replaceEach(items []string, mark string) {
+	for _, item := range items {
+		argv := make([]string, len(x.command))
+		for i, arg := range x.command {
+			if n := strings.Count(arg, mark); mark != "" && n > 0 {
+				x.p.hold(n * len(item))
+				argv[i] = strings.ReplaceAll(arg, mark, item)
+				x.p.hold(-n * len(item))
+			} else {
+				argv[i] = arg
+			}
+		}
+		if !x.run(argv) {
+			return
+		}
+	}
+}
+
+// appendAll runs the command with at most so many items at its end each time, and once
+// if there are none.
+func (x *xargsRun) appendAll(items []string, most int) {
+	if len(items) == 0 {
+		x.run(x.command)
+	}
+	for chunk := range slices.Chunk(items, most) {
+		if !x.run(append(slices.Clone(x.command), chunk...)) {
+			return
+		}
+	}
+}
+
+// run runs a command and reports whether xargs goes on.
+func (x *xargsRun) run(argv []string) bool {
+	if x.verbose {
+		x.p.errorf("%s", strings.Join(argv, " "))
+	}
+	size := totalLen(argv)
+	x.p.hold(size)
+	defer x.p.hold(-size)
+	switch n := x.p.child(argv); {
+	case n == 126 || n == 127:
+		x.status = n
+		return false
+	case n == 255:
+		x.status = 124
+		return false
+	case n != 0:
+		x.status = 123
+	}
+	return true
+}
+
+// xargsItems splits the input of xargs.
+func xargsItems(s string, f flags) (items []string, err error) {
+	delim := ""
+	switch {
+	case f.has('0'):
+		delim = "\x00"
+	case f.has('d'):
+		delim = ansiC(f['d'])
+	case f.has('I'):
+		for line := range strings.Lines(s) {
+			if line = strings.TrimSpace(line); line != "" {
+				items = append(items, line)
+			}
+		}
+		return items, nil
+	}
+	if delim != "" {
+		for item := range strings.SplitSeq(strings.TrimSuffix(s, delim), delim) {
+			if item != "" {
+				items = append(items, item)
+			}
+		}
+		return items, nil
+	}
+	var b strings.Builder
+	started := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\'' || c == '"':
+			end := strings.IndexByte(s[i+1:], c)
+			if end < 0 {
+				return nil, fmt.Errorf("unmatched %s quote", map[byte]string{'\'': "single", '"': "double"}[c])
+			}
+			b.WriteString(s[i+1 : i+1+end])
+			started = true
+			i += end + 1
+		case c == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+			started = true
+		case c == ' ' || c == '\t' || c == '\n':
+			if started {
+				items = append(items, b.String())
+			}
+			b.Reset()
+			started = false
+		default:
+			b.WriteByte(c)
+			started = true
+		}
+	}
+	if started {
+		items = append(items, b.String())
+	}
+	return items, nil
+}
