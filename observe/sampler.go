@@ -142,8 +142,8 @@ func (s *sampler) updateFailures() {
 	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced, KindControllerChanged}})
 	s.read = page.Next
 	for _, r := range page.Records {
-		if e, ok := r.Event.(*ControllerChanged); ok && e.State == stateOff {
-			s.forgetFailures(e.Controller)
+		if e, ok := r.Event.(*ControllerChanged); ok {
+			s.followState(e)
 		}
 		e, ok := r.Event.(*Synced)
 		if !ok || e.Key == "" {
@@ -172,10 +172,32 @@ func (s *sampler) updateFailures() {
 	}
 }
 
-// stateOff is the state of a controller that has stopped, or whose process has ended.
-const stateOff = "off"
+// States of a controller that has stopped, or whose process has ended, and of one that is
+// being started.
+const (
+	stateOff      = "off"
+	stateBuilding = "building"
+)
 
-// forgetFailures forgets the keys of a controller that has stopped: it retries none.
+// ReasonStopped is the reason of a controller that is off because it was stopped manually.
+const ReasonStopped = "stopped"
+
+// followState forgets the failing keys of a controller that ends or is started again. Those
+// of one that was stopped manually are kept, without a retry: whether they would fail again is not known.
+func (s *sampler) followState(e *ControllerChanged) {
+	switch {
+	case e.State == stateOff && e.Reason == ReasonStopped:
+		for k, f := range s.failures {
+			if k.controller == e.Controller {
+				f.Due = time.Time{}
+			}
+		}
+	case e.State == stateOff, e.State == stateBuilding:
+		s.forgetFailures(e.Controller)
+	}
+}
+
+// forgetFailures forgets the failing keys of a controller.
 func (s *sampler) forgetFailures(controller string) {
 	s.order = slices.DeleteFunc(s.order, func(k failingKey) bool {
 		if k.controller == controller {
