@@ -114,11 +114,12 @@ func (i *feedItem) setCall(e *observe.Called) {
 // setKubernetesEvent shows an Event as what it says, rather than as a call.
 func (i *feedItem) setKubernetesEvent(e *observe.KubernetesEvent) {
 	i.verb, i.verbStyle, i.status, i.took = "event", plain, "", 0
-	if e.IsWarning() {
-		i.verb, i.verbStyle = "WARN", caution
-	}
 	i.subject = words.OneLine(e.Reason + " " + e.Regarding.String() + ": " + e.Note)
 	i.object = openableObject(e.Regarding)
+	if e.IsWarning() { // why comes first: the end may be cut
+		i.verb, i.verbStyle = "WARN", caution
+		i.subject, i.note = words.OneLine(e.Reason+": "+ui.ShortError(e.Note)), objectName(e.Regarding)
+	}
 }
 
 func (i *feedItem) setSync(e *observe.Synced) {
