@@ -40,6 +40,9 @@ func TestManuallyStoppedControllerKeepsWhatFailed(t *testing.T) {
 	fail(1)
 	fail(2)
 	r.SetState("stopping", "")
+	// A sync that the stop interrupts says nothing about its key, whatever it returns.
+	r.ReportedQueue("job").End(&Synced{ID: 3, Key: "default/broken"}, time.Now())
+	r.ReportedQueue("job").End(&Synced{ID: 4, Key: "default/new", Error: "the controller was stopped"}, time.Now())
 	r.SetState("off", ReasonStopped)
 	if c := snapshotOf(t, o, "job-controller"); len(c.Failing) != 1 || c.Failing[0].Times != 2 || !c.Failing[0].Due.IsZero() {
 		t.Errorf("after its stop: %+v", c.Failing)

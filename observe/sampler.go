@@ -22,9 +22,10 @@ type sampler struct {
 	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
 	failures map[failingKey]*FailingKey
-	order    []failingKey // of failures, oldest first
-	read     uint64       // Seq up to which failures were read
-	past     []Process    // the last rateSamples+1
+	stopping map[string]bool // controllers, as far as failures were read
+	order    []failingKey    // of failures, oldest first
+	read     uint64          // Seq up to which failures were read
+	past     []Process       // the last rateSamples+1
 	times    []time.Time
 }
 
@@ -37,7 +38,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}}
 	s.sample(time.Now())
 	return s
 }
@@ -146,7 +147,7 @@ func (s *sampler) updateFailures() {
 			s.followState(e)
 		}
 		e, ok := r.Event.(*Synced)
-		if !ok || e.Key == "" {
+		if !ok || e.Key == "" || s.stopping[e.Controller] { // a stop interrupts the syncs that run
 			continue
 		}
 		k := failingKey{e.Controller, e.Queue, e.Key}
@@ -173,9 +174,10 @@ func (s *sampler) updateFailures() {
 }
 
 // States of a controller that has stopped, or whose process has ended, and of one that is
-// being started.
+// being stopped or started.
 const (
 	stateOff      = "off"
+	stateStopping = "stopping"
 	stateBuilding = "building"
 )
 
@@ -185,7 +187,10 @@ const ReasonStopped = "stopped"
 // followState forgets the failing keys of a controller that ends or is started again. Those
 // of one that was stopped manually are kept, without a retry: whether they would fail again is not known.
 func (s *sampler) followState(e *ControllerChanged) {
+	delete(s.stopping, e.Controller)
 	switch {
+	case e.State == stateStopping:
+		s.stopping[e.Controller] = true
 	case e.State == stateOff && e.Reason == ReasonStopped:
 		for k, f := range s.failures {
 			if k.controller == e.Controller {

@@ -35,8 +35,8 @@ func TestChangedControllerSaysWhatFails(t *testing.T) {
 	for _, c := range []struct{ state, reason, header, now, notice string }{
 		{stateRunning, "", "! settled, 1 key fails", "fails: exceeded quota: sma", " job: default/broken-0 fails: exceeded quota: small, pods 10+1 of 10"},
 		{stateRunning, "each call waits 2s", "! settled, 1 key fails", "fails: exceeded quota: sma", " job (each call waits 2s): default/broken-0 fails: exceeded quota: small, pods "},
-		{statePaused, "its writes are held", "! settled, 1 key fails", "paused, fails: exceeded", " job (paused): default/broken-0 fails: exceeded quota: small, pods 10+1 of 10"},
-		{stateOff, observe.ReasonStopped, "! settled, 1 key failed before the stop", "stopped, failed: exceeded", " job (stopped): default/broken-0 failed before the stop: exceeded quota: small"},
+		{statePaused, "its writes are held", "! settled, 1 key fails", "paused, fails: exceeded", " job: default/broken-0 fails: exceeded quota: small, pods 10+1 of 10"},
+		{stateOff, observe.ReasonStopped, "! settled, 1 key failed before the stop", "stopped, failed: exceeded", " job: default/broken-0 failed: exceeded quota: small, pods 10+1 of 10"},
 	} {
 		source := &fixedSource{snapshot: snapshotOfFailing(c.state, c.reason)}
 		m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)

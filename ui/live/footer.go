@@ -32,8 +32,8 @@ func (m model) noticeLine() line {
 	return m.interventionsLine()
 }
 
-// failureLine says why a key of the selected row fails, and what was changed about its
-// controller: its column has little room.
+// failureLine says why a key of the selected row fails, and which fault its controller has: its
+// column has little room.
 func (m model) failureLine() line {
 	s := m.currentScreen()
 	if s.kind != queuesScreen || s.view.cursor >= len(m.rows) || m.rows[s.view.cursor].info == nil {
@@ -44,32 +44,12 @@ func (m model) failureLine() line {
 	if !ok || f.Error == "" || ui.IsConflict(f.Error) {
 		return nil
 	}
-	l, verb := line{{" " + ui.ShortName(r.controller), bad}}, " fails: "
-	if r.state == stateOff {
-		verb = " failed before the stop: "
-	}
-	for _, i := range m.activeInterventions() {
-		if i.Controller == r.controller {
-			l = append(l, span{" (" + joinState(changeInWords(i), m.heldText(i.Controller)) + ")", caution})
-		}
+	verb := map[bool]string{true: " failed: ", false: " fails: "}[r.state == stateOff]
+	l := line{{" " + ui.ShortName(r.controller), bad}}
+	if r.state == stateRunning && r.info.Reason != "" {
+		l = append(l, span{" (" + words.OneLine(r.info.Reason) + ")", caution})
 	}
 	return append(l, span{": ", bad}, span{formatKey(f.Key, f.KeyBasis) + verb + ui.ShortError(words.OneLine(f.Error)), plain})
-}
-
-// changeInWords is "paused", "stopped", or what else was changed.
-func changeInWords(i ui.Intervention) string {
-	if i.State == stateRunning {
-		return i.Reason
-	}
-	return i.State
-}
-
-// heldText counts the held writes of the selected controller.
-func (m model) heldText(controller string) string {
-	if m.held == nil || m.held.controller != controller || m.held.list.Total == 0 {
-		return ""
-	}
-	return ui.CountNoun(m.held.list.Total, "write") + " held"
 }
 
 // interventionsLine lists the controllers with an intervention; nil if there is none.
@@ -77,8 +57,8 @@ func (m model) interventionsLine() line {
 	var changes []string
 	for _, h := range m.activeInterventions() {
 		s := h.String()
-		if held := m.heldText(h.Controller); held != "" {
-			s += " (" + held + ")"
+		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
+			s += " (" + ui.CountNoun(m.held.list.Total, "write") + " held)"
 		}
 		changes = append(changes, words.OneLine(s))
 	}
