@@ -30,11 +30,11 @@ func snapshotOfFailing(state, reason string) observe.Snapshot {
 }
 
 // TestChangedControllerSaysWhatFails: neither a pause nor a stop hides what fails, from the
-// header to the line above the keys, and the numbers of a quota have room at 80 columns.
+// header to what is above the keys, and the numbers of a quota have room at 80 columns.
 func TestChangedControllerSaysWhatFails(t *testing.T) {
 	for _, c := range []struct{ state, reason, header, now, notice string }{
 		{stateRunning, "", "! settled, 1 key fails", "fails: exceeded quota: sma", " job: default/broken-0 fails: exceeded quota: small, pods 10+1 of 10"},
-		{stateRunning, "each call waits 2s", "! settled, 1 key fails", "fails: exceeded quota: sma", " job (each call waits 2s): default/broken-0 fails: exceeded quota: small, pods "},
+		{stateRunning, "each call waits 2s", "! settled, 1 key fails", "fails: exceeded quota: sma", " job (each call waits 2s): default/broken-0 fails: exceeded quota: small, pods 10+1 of 10"},
 		{statePaused, "its writes are held", "! settled, 1 key fails", "paused, fails: exceeded", " job: default/broken-0 fails: exceeded quota: small, pods 10+1 of 10"},
 		{stateOff, observe.ReasonStopped, "! settled, 1 key failed before the stop", "stopped, failed: exceeded", " job: default/broken-0 failed: exceeded quota: small, pods 10+1 of 10"},
 	} {
@@ -47,8 +47,9 @@ func TestChangedControllerSaysWhatFails(t *testing.T) {
 		if got := lines[m.screenAreas().upper.y+2]; !strings.Contains(got, "job ") || !strings.Contains(got, c.now) {
 			t.Errorf("%s: the first row is %q", c.state, got)
 		}
-		if got := lines[m.screenAreas().notice.y]; !strings.HasPrefix(got, c.notice) {
-			t.Errorf("%s: the line above the keys is %q", c.state, got)
+		notice := m.screenAreas().notice
+		if got := strings.Join(lines[notice.y:notice.y+notice.h], ""); got != c.notice {
+			t.Errorf("%s: above the keys is %q", c.state, got)
 		}
 	}
 }

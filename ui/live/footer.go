@@ -8,6 +8,21 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
+// maxNoticeRows is how many rows the message above the footer may take.
+const maxNoticeRows = 2
+
+// noticeLines returns the rows of the message above the footer.
+func (m model) noticeLines() []line {
+	l, rows := m.noticeLine(), 1
+	if l == nil {
+		return nil
+	}
+	if m.height >= lowHeight {
+		rows = maxNoticeRows
+	}
+	return l.wrap(m.width, rows)
+}
+
 // noticeLine returns the message above the footer; nil if there is none.
 func (m model) noticeLine() line {
 	silent := m.now.Sub(m.pullStarted)
