@@ -31,19 +31,27 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 }
 
 // FindKey returns the object that a key of a controller's queue stands for: the one with that
-// namespace and name whose events have queued a key there.
+// namespace and name whose events have queued a key there or else in another of its queues.
 func FindKey(records []observe.Record, controller, queue, key string) (observe.Object, error) {
-	var found []observe.Object
+	var here, elsewhere []observe.Object
 	for i := range records {
 		d, ok := records[i].Event.(*observe.Delivered)
-		if !ok || d.Controller != controller || !queuedIn(d, queue) {
+		if !ok || d.Controller != controller || len(d.Queues)+len(d.Later) == 0 {
 			continue
 		}
 		o := *canonicalObject(d.Object)
 		o.UID = ""
-		if o.Key() == key && !slices.ContainsFunc(found, o.Same) {
-			found = append(found, o)
+		list := &elsewhere
+		if queuedIn(d, queue) {
+			list = &here
 		}
+		if o.Key() == key && !slices.ContainsFunc(*list, o.Same) {
+			*list = append(*list, o)
+		}
+	}
+	found := here
+	if len(found) == 0 {
+		found = elsewhere
 	}
 	switch len(found) {
 	case 0:

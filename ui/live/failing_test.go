@@ -106,11 +106,12 @@ func TestStoryOfKey(t *testing.T) {
 		title   string
 		message string
 	}{
-		"failing row":       {[]observe.Event{delivered(job, "job"), failed}, []string{"t"}, "Trace of Job default/broken-0", ""},
-		"controller's page": {[]observe.Event{delivered(job, "job"), failed}, []string{"enter", "tab", "t"}, "Trace of Job default/broken-0", ""},
-		"sync":              {[]observe.Event{delivered(job, "job"), failed}, []string{"tab", "w"}, "Why Job default/broken-0", ""},
-		"sync in full":      {[]observe.Event{delivered(job, "job"), failed}, []string{"tab", "enter", "t"}, "Trace of Job default/broken-0", ""},
-		"other queue":       {[]observe.Event{delivered(job, "job"), delivered(pod, "orphan"), failed}, []string{"t"}, "Trace of Job default/broken-0", ""},
+		"failing row":        {[]observe.Event{delivered(job, "job"), failed}, []string{"t"}, "Trace of Job default/broken-0", ""},
+		"controller's page":  {[]observe.Event{delivered(job, "job"), failed}, []string{"enter", "tab", "t"}, "Trace of Job default/broken-0", ""},
+		"sync":               {[]observe.Event{delivered(job, "job"), failed}, []string{"tab", "w"}, "Why Job default/broken-0", ""},
+		"sync in full":       {[]observe.Event{delivered(job, "job"), failed}, []string{"tab", "enter", "t"}, "Trace of Job default/broken-0", ""},
+		"other queue":        {[]observe.Event{delivered(job, "job"), delivered(pod, "orphan"), failed}, []string{"t"}, "Trace of Job default/broken-0", ""},
+		"only another queue": {[]observe.Event{delivered(job, "priority"), failed}, []string{"t"}, "Trace of Job default/broken-0", ""},
 		"ambiguous": {[]observe.Event{delivered(job, "job"), delivered(pod, "job"), failed}, []string{"t"}, "",
 			"the key default/broken-0 of job-controller may stand for Job default/broken-0 or Pod default/broken-0: select one of them"},
 		"not recorded": {[]observe.Event{failed}, []string{"t"}, "",
@@ -137,6 +138,12 @@ func TestWarningsSayWhyFirst(t *testing.T) {
 			Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedCreate", Note: quotaError, Regarding: brokenJob}})}
 	m := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
 	if got, want := m.View().Content, "WARN    FailedCreate: exceeded quota: small, pod"; !strings.Contains(got, want) {
+		t.Errorf("no %q in\n%s", want, got)
+	}
+	source.records = recordsOf(&observe.Logged{Controller: "job-controller", Level: levelError, Message: "syncing job",
+		Attrs: []observe.Attr{{Key: "job", Value: "default/broken"}, {Key: "err", Value: quotaError}}})
+	logs := newTestModel(t, Options{Source: source, NoColor: true}, 80, 24)
+	if got, want := logs.View().Content, "error   syncing job: exceeded quota: small, pods"; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 	if got := pressKeys(t, m, "tab", "enter").View().Content; !strings.Contains(got, "limited: pods=10") || !strings.Contains(got, "Job default/broken") {

@@ -156,12 +156,15 @@ func (i *feedItem) setLog(e *observe.Logged) {
 	case e.Level >= levelInfo:
 		i.verb = "info"
 	}
-	var b strings.Builder
-	b.WriteString(words.OneLine(e.Message))
+	text, rest := e.Message, ""
 	for _, a := range ui.ShownAttrs(e) {
-		b.WriteString(" " + words.OneLine(a.Key) + "=" + words.OneLine(a.Value))
+		if a.Key == "err" || a.Key == "error" { // why comes first: the end may be cut
+			text += ": " + ui.ShortError(a.Value)
+			continue
+		}
+		rest += " " + a.Key + "=" + a.Value
 	}
-	i.subject = b.String()
+	i.subject = words.OneLine(text + rest)
 }
 
 // formatCallTarget returns for example "ReplicaSet/status default/web".
