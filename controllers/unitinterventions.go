@@ -6,13 +6,14 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Paused is the state of a running controller whose writes are held.
 const Paused State = "paused"
 
 // stoppedReason is the reason of a controller that is off because it was stopped.
-const stoppedReason = "stopped"
+const stoppedReason = observe.ReasonStopped
 
 var errStopped = errors.New("the controller was stopped before this call was sent")
 

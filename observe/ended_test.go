@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A controller that has stopped retries nothing: it has no failing keys, and says since when.
-func TestStoppedControllerHasNoFailingKeys(t *testing.T) {
+// A controller whose process has ended has no failing keys, and says since when.
+func TestEndedControllerHasNoFailingKeys(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	r := o.Recorder("shop/site")
 	r.SetState("running", "")
@@ -23,6 +23,32 @@ func TestStoppedControllerHasNoFailingKeys(t *testing.T) {
 	r.SetState("running", "")
 	r.ReportedQueue("site").End(&Synced{ID: 2, Key: "default/shop", Error: "exit status 1", Retried: true}, time.Now())
 	if c := snapshotOf(t, o, "shop/site"); len(c.Failing) != 1 || c.Failing[0].Times != 1 {
+		t.Errorf("after its start: %+v", c.Failing)
+	}
+}
+
+// Of a controller that was stopped manually the keys that failed are kept until it is started
+// again: whether they would still fail is not known.
+func TestManuallyStoppedControllerKeepsWhatFailed(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	r := o.Recorder("job-controller")
+	fail := func(id uint64) {
+		now := time.Now()
+		r.ReportedQueue("job").End(&Synced{ID: id, Key: "default/broken", Error: "exceeded quota", Retried: true, Due: now.Add(time.Minute)}, now)
+	}
+	r.SetState("running", "")
+	fail(1)
+	fail(2)
+	r.SetState("stopping", "")
+	// A sync that the stop interrupts says nothing about its key, whatever it returns.
+	r.ReportedQueue("job").End(&Synced{ID: 3, Key: "default/broken"}, time.Now())
+	r.ReportedQueue("job").End(&Synced{ID: 4, Key: "default/new", Error: "the controller was stopped"}, time.Now())
+	r.SetState("off", ReasonStopped)
+	if c := snapshotOf(t, o, "job-controller"); len(c.Failing) != 1 || c.Failing[0].Times != 2 || !c.Failing[0].Due.IsZero() {
+		t.Errorf("after its stop: %+v", c.Failing)
+	}
+	r.SetState("building", "")
+	if c := snapshotOf(t, o, "job-controller"); len(c.Failing) != 0 {
 		t.Errorf("after its start: %+v", c.Failing)
 	}
 }

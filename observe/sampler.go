@@ -22,9 +22,10 @@ type sampler struct {
 	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
 	failures map[failingKey]*FailingKey
-	order    []failingKey // of failures, oldest first
-	read     uint64       // Seq up to which failures were read
-	past     []Process    // the last rateSamples+1
+	stopping map[string]bool // controllers, as far as failures were read
+	order    []failingKey    // of failures, oldest first
+	read     uint64          // Seq up to which failures were read
+	past     []Process       // the last rateSamples+1
 	times    []time.Time
 }
 
@@ -37,7 +38,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}}
 	s.sample(time.Now())
 	return s
 }
@@ -142,11 +143,11 @@ func (s *sampler) updateFailures() {
 	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced, KindControllerChanged}})
 	s.read = page.Next
 	for _, r := range page.Records {
-		if e, ok := r.Event.(*ControllerChanged); ok && e.State == stateOff {
-			s.forgetFailures(e.Controller)
+		if e, ok := r.Event.(*ControllerChanged); ok {
+			s.followState(e)
 		}
 		e, ok := r.Event.(*Synced)
-		if !ok || e.Key == "" {
+		if !ok || e.Key == "" || s.stopping[e.Controller] { // a stop interrupts the syncs that run
 			continue
 		}
 		k := failingKey{e.Controller, e.Queue, e.Key}
@@ -172,10 +173,36 @@ func (s *sampler) updateFailures() {
 	}
 }
 
-// stateOff is the state of a controller that has stopped, or whose process has ended.
-const stateOff = "off"
+// States of a controller that has stopped, or whose process has ended, and of one that is
+// being stopped or started.
+const (
+	stateOff      = "off"
+	stateStopping = "stopping"
+	stateBuilding = "building"
+)
 
-// forgetFailures forgets the keys of a controller that has stopped: it retries none.
+// ReasonStopped is the reason of a controller that is off because it was stopped manually.
+const ReasonStopped = "stopped"
+
+// followState forgets the failing keys of a controller that ends or is started again. Those
+// of one that was stopped manually are kept, without a retry: whether they would fail again is not known.
+func (s *sampler) followState(e *ControllerChanged) {
+	delete(s.stopping, e.Controller)
+	switch {
+	case e.State == stateStopping:
+		s.stopping[e.Controller] = true
+	case e.State == stateOff && e.Reason == ReasonStopped:
+		for k, f := range s.failures {
+			if k.controller == e.Controller {
+				f.Due = time.Time{}
+			}
+		}
+	case e.State == stateOff, e.State == stateBuilding:
+		s.forgetFailures(e.Controller)
+	}
+}
+
+// forgetFailures forgets the failing keys of a controller.
 func (s *sampler) forgetFailures(controller string) {
 	s.order = slices.DeleteFunc(s.order, func(k failingKey) bool {
 		if k.controller == controller {

@@ -83,7 +83,9 @@ type Controller struct {
 	Failures  int64 `json:"failures"` // syncs that failed
 
 	Running []RunningSync `json:"running,omitempty"` // syncs in flight
-	Failing []FailingKey  `json:"failing,omitempty"` // keys whose last sync failed, newest first, at most 10
+	// Failing are the keys whose last sync failed, newest first, at most 10. Those of a controller
+	// that was stopped manually are kept until it is started.
+	Failing []FailingKey `json:"failing,omitempty"`
 	// MoreFailing is the number of such keys that Failing leaves out.
 	MoreFailing int        `json:"moreFailing,omitempty"`
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource

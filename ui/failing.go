@@ -9,35 +9,50 @@ import (
 )
 
 // DescribeFailing says what fails although work may be done: "1 controller failed, 3 keys
-// fail". It is empty if nothing does.
+// fail". Of stopped controllers it says what failed before. It is empty if nothing does.
 func DescribeFailing(s observe.Snapshot) string {
-	var controllers, keys int
-	more := ""
+	controllers := 0
+	var failing, stopped keyCount
 	for i := range s.Controllers {
 		c := &s.Controllers[i]
-		if c.State == "failed" {
+		keys := &failing
+		switch c.State {
+		case "failed":
 			controllers++
+		case "off":
+			keys = &stopped
 		}
 		for _, f := range c.Failing {
 			if IsFailing(f, s.Process.Settled) {
-				keys++
+				keys.listed++
 			}
 		}
-		if c.MoreFailing > 0 {
-			more = "+"
-		}
+		keys.more = keys.more || c.MoreFailing > 0
 	}
 	var parts []string
 	if controllers > 0 {
 		parts = append(parts, CountNoun(controllers, "controller")+" failed")
 	}
-	switch {
-	case keys == 1:
-		parts = append(parts, "1 key fails")
-	case keys > 0:
-		parts = append(parts, fmt.Sprintf("%d%s keys fail", keys, more))
+	if failing.listed > 0 {
+		parts = append(parts, failing.String()+map[bool]string{true: " fails", false: " fail"}[failing.listed == 1])
+	}
+	if stopped.listed > 0 {
+		parts = append(parts, stopped.String()+" failed before the stop")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// keyCount counts keys, of which there may be more than are listed.
+type keyCount struct {
+	listed int
+	more   bool
+}
+
+func (k keyCount) String() string {
+	if k.more && k.listed > 1 {
+		return fmt.Sprintf("%d+ keys", k.listed)
+	}
+	return CountNoun(k.listed, "key")
 }
 
 // IsFailing reports whether a key whose last sync failed is worth attention. A conflict is
@@ -53,17 +68,48 @@ func IsConflict(err string) bool { return strings.Contains(err, "the object has 
 var (
 	aboutObject  = regexp.MustCompile(`^(Operation cannot be fulfilled on )?[a-z0-9.-]+ "[^"]*":? (is )?`)
 	notPermitted = regexp.MustCompile(`^User "[^"]*" (cannot \w+) resource "([^"]*)"`)
+	overQuota    = regexp.MustCompile(`^(exceeded quota: .+), requested: (\S+), used: (\S+), limited: (\S+)`)
 )
 
 // ShortError returns an error without what stands before the reason, so that a narrow column
-// shows the reason: "exceeded quota: small", "cannot create pods in the namespace".
+// shows the reason: "exceeded quota: small, pods 10+1 of 10", "cannot create pods in the
+// namespace".
 func ShortError(err string) string {
 	if IsConflict(err) {
 		return "conflict"
 	}
 	err = strings.TrimPrefix(err, "Internal error occurred: ")
 	if _, reason, ok := strings.Cut(err, " is forbidden: "); ok {
-		return notPermitted.ReplaceAllString(reason, "$1 $2")
+		return shortenQuota(notPermitted.ReplaceAllString(reason, "$1 $2"))
 	}
 	return strings.TrimPrefix(err, aboutObject.FindString(err))
+}
+
+// shortenQuota joins the three lists of numbers of upstream's error: "pods 10+1 of 10" are those
+// in use, those requested, and the limit.
+func shortenQuota(reason string) string {
+	m := overQuota.FindStringSubmatch(reason)
+	if m == nil {
+		return reason
+	}
+	used, limited := quotaAmounts(m[3]), quotaAmounts(m[4])
+	text := m[1]
+	for _, r := range strings.Split(m[2], ",") {
+		resource, requested, _ := strings.Cut(r, "=")
+		if used[resource] == "" || limited[resource] == "" {
+			return reason
+		}
+		text += ", " + resource + " " + used[resource] + "+" + requested + " of " + limited[resource]
+	}
+	return text + reason[len(m[0]):]
+}
+
+// quotaAmounts returns the amount of each resource of "cpu=1,memory=1Gi".
+func quotaAmounts(list string) map[string]string {
+	amounts := map[string]string{}
+	for _, r := range strings.Split(list, ",") {
+		resource, amount, _ := strings.Cut(r, "=")
+		amounts[resource] = amount
+	}
+	return amounts
 }

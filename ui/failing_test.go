@@ -15,9 +15,12 @@ func TestShortError(t *testing.T) {
 		`pods "broken-" is forbidden: exceeded quota: small`:                                                 "exceeded quota: small",
 		`create Pod web-0 in StatefulSet web failed error: pods "web-0" is forbidden: exceeded quota: small`: "exceeded quota: small",
 		rbac: `cannot patch deployments in API group "apps" in the namespace "shop"`,
-		`deployments.apps is forbidden: User "x" cannot list resource "deployments" in API group "apps" at the cluster scope`: `cannot list deployments in API group "apps" at the cluster scope`,
-		`Internal error occurred: failed calling webhook "a.example": connection refused`:                                     `failed calling webhook "a.example": connection refused`,
-		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified`:                               "conflict",
+		`deployments.apps is forbidden: User "x" cannot list resource "deployments" in API group "apps" at the cluster scope`:                                  `cannot list deployments in API group "apps" at the cluster scope`,
+		`Internal error occurred: failed calling webhook "a.example": connection refused`:                                                                      `failed calling webhook "a.example": connection refused`,
+		`Operation cannot be fulfilled on deployments.apps "web": the object has been modified`:                                                                "conflict",
+		`pods "broken-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=10, limited: pods=10`:                                               "exceeded quota: small, pods 10+1 of 10",
+		`Error creating: pods "a" is forbidden: exceeded quota: b, requested: limits.cpu=1,pods=1, used: limits.cpu=500m,pods=2, limited: limits.cpu=1,pods=2`: "exceeded quota: b, limits.cpu 500m+1 of 1, pods 2+1 of 2",
+		`pods "a" is forbidden: exceeded quota: b, requested: pods=1, used: cpu=2, limited: cpu=2`:                                                             "exceeded quota: b, requested: pods=1, used: cpu=2, limited: cpu=2",
 		`deployments.apps "shop" not found`:    "not found",
 		"connection refused":                   "connection refused",
 		`create: pods "x" already exists`:      `create: pods "x" already exists`,
@@ -66,6 +69,19 @@ func TestSettledSaysWhatFails(t *testing.T) {
 	s.Process.Settled = false // first failures are not counted while controllers work
 	if got := plain(); !strings.Contains(got, "; 1 controller failed, 2 keys fail\n") {
 		t.Errorf("plain: %q", got)
+	}
+	s.Process.Settled = true
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; len(c.Failing) > 0 {
+			c.State, c.Reason = "off", observe.ReasonStopped
+		}
+	}
+	if got := headline(); got != "default is ready and settled, but 1 controller failed, 4 keys failed before the stop" {
+		t.Errorf("status of a stopped controller: %q", got)
+	}
+	var b bytes.Buffer
+	if err := WriteStatus(&b, s, "wide"); err != nil || !strings.Contains(b.String(), "off     replicaset: default/web, failed before the stop, 4 times in a row: exceeded quota: compute\n") {
+		t.Errorf("status of a stopped controller: %v, %s", err, b.String())
 	}
 	s.Controllers = []observe.Controller{s.Controllers[1]}
 	s.Process.Settled = true

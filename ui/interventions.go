@@ -31,7 +31,7 @@ func Interventions(s observe.Snapshot) []Intervention {
 		switch {
 		case c.State == "paused", c.State == "running" && c.Reason != "":
 			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
-		case c.State == "off" && c.Reason == "stopped" && s.Process.State != observe.Stopping: // all are, then
+		case c.State == "off" && c.Reason == observe.ReasonStopped && s.Process.State != observe.Stopping: // all are, then
 			found = append(found, Intervention{words.OneLine(c.Name), "stopped", ""})
 		}
 	}

@@ -3,24 +3,32 @@ package ui
 import "strings"
 
 // shortNames are the names for tables of controllers whose own names are too long for a
-// column: those of their resources are as "kubectl api-resources" shortens them.
+// column at 80 columns: those of their resources are as "kubectl api-resources" shortens them.
 var shortNames = map[string]string{
 	"certificatesigningrequest-approving-controller":                 "csr-approving",
 	"certificatesigningrequest-cleaner-controller":                   "csr-cleaner",
 	"certificatesigningrequest-signing-controller":                   "csr-signing",
+	"cloud-node-lifecycle-controller":                                "cloud-lifecycle",
+	"clusterrole-aggregation-controller":                             "role-aggregation",
+	"device-taint-eviction-controller":                               "device-eviction",
+	"endpointslice-mirroring-controller":                             "ep-mirroring",
 	"horizontal-pod-autoscaler-controller":                           "hpa",
-	"kube-apiserver-serving-clustertrustbundle-publisher-controller": "trustbundle-publisher",
+	"kube-apiserver-serving-clustertrustbundle-publisher-controller": "bundle-publisher",
 	"kube-scheduler": "scheduler",
-	"legacy-serviceaccount-token-cleaner-controller": "legacy-sa-token-cleaner",
+	"legacy-serviceaccount-token-cleaner-controller": "sa-token-cleaner",
 	"persistentvolume-attach-detach-controller":      "pv-attach-detach",
 	"persistentvolume-binder-controller":             "pv-binder",
 	"persistentvolume-expander-controller":           "pv-expander",
 	"persistentvolume-protection-controller":         "pv-protection",
 	"persistentvolumeclaim-protection-controller":    "pvc-protection",
+	"pod-garbage-collector-controller":               "pod-gc",
 	"podcertificaterequest-cleaner-controller":       "pcr-cleaner",
+	"replicationcontroller-controller":               "rc",
 	"resourcepoolstatusrequest-controller":           "resourcepoolstatus",
 	"root-ca-certificate-publisher-controller":       "root-ca-publisher",
+	"serviceaccount-token-controller":                "sa-token",
 	"simulated-kubelet":                              "kubelet",
+	"storage-version-migrator-controller":            "storage-migrator",
 	"storageversion-garbage-collector-controller":    "storage-version-gc",
 	"validatingadmissionpolicy-status-controller":    "vap-status",
 	"volumeattributesclass-protection-controller":    "vac-protection",

@@ -238,14 +238,10 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
-				rows = append(rows, []string{c.Name, "failing", CountNoun(len(c.Failing)-i+c.MoreFailing, "more key")})
+				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), CountNoun(len(c.Failing)-i+c.MoreFailing, "more key")})
 				break
 			}
-			state := "retrying" // after a conflict, or a first failure while controllers work
-			if IsFailing(f, s.Process.Settled) {
-				state = "failing"
-			}
-			rows = append(rows, []string{c.Name, state, describeFailing(f)})
+			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), describeFailing(c, f)})
 		}
 	}
 	return rows
@@ -260,8 +256,24 @@ func DescribeReason(c observe.Controller, now time.Time) string {
 	return c.Reason + ", " + formatDuration(max(now.Sub(c.Since), 0)) + " ago"
 }
 
-func describeFailing(f observe.FailingKey) string {
-	text := formatSyncKey(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", " + formatTimes(f.Times)
+// failingState is the state of a key whose last sync failed: "retrying" after a conflict, or a
+// first failure while controllers work.
+func failingState(c observe.Controller, f observe.FailingKey, settled bool) string {
+	switch {
+	case c.State == "off":
+		return c.State
+	case IsFailing(f, settled):
+		return "failing"
+	}
+	return "retrying"
+}
+
+func describeFailing(c observe.Controller, f observe.FailingKey) string {
+	text := formatSyncKey(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", "
+	if c.State == "off" {
+		text += "failed before the stop, "
+	}
+	text += formatTimes(f.Times)
 	if f.Error == "" {
 		return text
 	}

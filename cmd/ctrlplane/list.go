@@ -2,8 +2,11 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -21,8 +25,8 @@ func newListCommand(t *target) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls", "ps"},
 		Short:   "List your control planes, running and stopped, with their size",
-		Long: `List the control planes in your state folder and the ephemeral ones. With --data-dir,
-only the one in that folder. AGE is the time since the last start. A crashed control
+		Long: `List the control planes in your state folder, the ephemeral ones and the one that
+CTRLPLANE_DATA_DIR names. With --data-dir, only the one in that folder. AGE is the time since the last start. A crashed control
 plane is one whose process was killed or has failed: "ctrlplane up" starts it again with
 its data, and the next ephemeral control plane removes those that were ephemeral.`,
 		Example: `  ctrlplane list
@@ -45,17 +49,32 @@ its data, and the next ephemeral control plane removes those that were ephemeral
 	return cmd
 }
 
-// listPlanes lists all control planes, or the one with the folder that is given.
+// listPlanes lists all control planes, also the one in the folder that the environment
+// selects, or the one with the folder that is given.
 func (t *target) listPlanes() ([]plane, error) {
-	if t.dataDir == "" {
-		list, err := allPlanes()
-		if list == nil {
-			list = []plane{} // JSON without null
-		}
+	if t.dataDir != "" {
+		p, err := t.findPlane()
+		return []plane{p}, err
+	}
+	list, err := allPlanes()
+	if err != nil {
+		return nil, err
+	}
+	if list == nil {
+		list = []plane{} // JSON without null
+	}
+	if os.Getenv(dataDirEnv) == "" {
+		return list, nil
+	}
+	path, err := datadir.Path(t.name, os.Getenv(dataDirEnv))
+	if err != nil || slices.ContainsFunc(list, func(p plane) bool { return p.DataDir == path }) {
 		return list, err
 	}
-	p, err := t.findPlane()
-	return []plane{p}, err
+	selected, err := newPlane("", path)
+	if errors.As(err, new(*datadir.NotFoundError)) {
+		return list, nil
+	}
+	return append(list, selected), nil // perhaps damaged
 }
 
 func printPlanes(out io.Writer, list []plane, wide bool) error {

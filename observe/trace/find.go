@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -26,6 +28,43 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 		}
 	}
 	return observe.Object{}, false
+}
+
+// FindKey returns the object that a key of a controller's queue stands for: the one with that
+// namespace and name whose events have queued a key there or else in another of its queues.
+func FindKey(records []observe.Record, controller, queue, key string) (observe.Object, error) {
+	var here, elsewhere []observe.Object
+	for i := range records {
+		d, ok := records[i].Event.(*observe.Delivered)
+		if !ok || d.Controller != controller || len(d.Queues)+len(d.Later) == 0 {
+			continue
+		}
+		o := *canonicalObject(d.Object)
+		o.UID = ""
+		list := &elsewhere
+		if queuedIn(d, queue) {
+			list = &here
+		}
+		if o.Key() == key && !slices.ContainsFunc(*list, o.Same) {
+			*list = append(*list, o)
+		}
+	}
+	found := here
+	if len(found) == 0 {
+		found = elsewhere
+	}
+	switch len(found) {
+	case 0:
+		return observe.Object{}, fmt.Errorf("the object of the key %s of %s is not known: no recorded event of it has queued a key", key, controller)
+	case 1:
+		return found[0], nil
+	}
+	return observe.Object{}, fmt.Errorf("the key %s of %s may stand for %s or %s: select one of them", key, controller, found[0], found[1])
+}
+
+// queuedIn reports whether the handler of an event has added a key to a queue, now or later.
+func queuedIn(d *observe.Delivered, queue string) bool {
+	return slices.Contains(d.Queues, queue) || slices.ContainsFunc(d.Later, func(k observe.DelayedKey) bool { return k.Queue == queue })
 }
 
 // matchesKind reports whether kind is a name of the object's kind.

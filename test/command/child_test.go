@@ -104,6 +104,13 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 			t.Errorf("%s with %s: exit code %d, %q: %s", tc.args, tc.env, code, stdout, stderr)
 		}
 	}
+	for env, want := range map[string]string{out: "default  running", "/no/such/folder": "no control planes"} {
+		cmd := program.Command(t, "list")
+		cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+env)
+		if stdout, stderr, code := program.Run(t, cmd); code != 0 || !strings.Contains(stdout, want) {
+			t.Errorf("list with %s: exit code %d, %q: %s", env, code, stdout, stderr)
+		}
+	}
 	cmd = program.Command(t, "status")
 	cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR=/no/such/folder")
 	program.RequireFailure(t, cmd, 1, "no control plane is running in /no/such/folder, the value of CTRLPLANE_DATA_DIR")

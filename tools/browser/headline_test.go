@@ -47,6 +47,11 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "2 fail"`)
 	p.await(`document.getElementById("state").innerText.includes(", 2 keys fail") && document.getElementById("state").dataset.state === "bad"`)
 	p.picture("failing")
+	p.class.change(func() { p.class.states["replicaset-controller"] = "off" })
+	says("replicaset failed before the stop: exceeded quota: small (default/web and 1 more)")
+	p.await(`document.getElementById("state").innerText.includes(", 2 keys failed before the stop") && document.getElementById("state").dataset.state === "bad"`)
+	p.class.change(func() { delete(p.class.states, "replicaset-controller") })
+	says("replicaset fails: exceeded quota: small (default/web and 1 more)")
 	p.choose("controller", "job-controller") // also what is not in the diagram
 	p.await(`!` + shownNodes + `.includes("actor:replicaset-controller")`)
 	fails("no space left")

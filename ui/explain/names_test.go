@@ -20,9 +20,9 @@ func TestShortNamesOfKubectl(t *testing.T) {
 	}
 }
 
-// Each name in a table has room at 100 columns, and can be typed.
+// Each name in a table has room at 80 columns, and can be typed.
 func TestShortNamesOfTables(t *testing.T) {
-	const room = 24
+	const room = 19
 	seen := map[string]string{}
 	for _, p := range loadPages() {
 		short := ui.ShortName(p.Name)

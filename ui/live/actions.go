@@ -19,23 +19,22 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		}
 	}
 	switch {
-	case a == timeBack:
-		return m.lookBack()
-	case a == timeForward:
-		m.message = "this is now: , goes back in time"
-		return m, nil
 	case a == copySelected:
 		return m.copySelection()
-	case a == slower, a == faster:
-		return m.changeSpeed(a)
-	case a == stepOnce && canStepKey(m):
-		return m.stepKey()
 	case m.overlay == textOverlay && (a == showTrace || a == showWhy):
 		return m.tellStory(a)
 	case m.overlay != noOverlay && (m.overlay != stepOverlay || a != stepOnce):
 		return m.performInOverlay(a), nil
+	case a == stepOnce && canStepKey(m):
+		return m.stepKey()
 	}
 	switch a {
+	case timeBack:
+		return m.lookBack()
+	case timeForward:
+		m.message = "this is now: , goes back in time"
+	case slower, faster:
+		return m.changeSpeed(a)
 	case pauseResume, stepOnce, stopStart:
 		return m.requestIntervention(a)
 	case showTrace, showWhy:

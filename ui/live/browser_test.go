@@ -144,7 +144,7 @@ func TestCopies(t *testing.T) {
 	}{
 		"controller": {m, "deployment-controller"},
 		"object":     {pressKeys(t, openPods(t, m), "j"), "pods/web-7d4b9c-x2x9p"},
-		"line":       {long, `requested: pods=1, used: pods=10, limited: pods=10`},
+		"line":       {long, `pods 10+1 of 10`},
 		"record":     {pressKeys(t, long, "enter"), "error: pods \"broken-\" is forbidden"},
 	} {
 		_, text := c.m.selectedText()

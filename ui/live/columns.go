@@ -50,7 +50,7 @@ func tableColumns() []column {
 		{id: colQueue, heading: "QUEUE", min: 12, max: 44, dropOrder: 14, left: true,
 			compare: func(a, b row) int { return cmp.Compare(a.name, b.name) }},
 		{id: colState, heading: "STATE", min: 8, max: 8, dropOrder: 10, left: true,
-			compare: func(a, b row) int { return cmp.Compare(a.state, b.state) }},
+			compare: func(a, b row) int { return cmp.Compare(a.shownState(), b.shownState()) }},
 		intColumn(colDepth, "DEPTH", 5, 1, func(q *observe.Queue) int64 { return q.Depth }),
 		{id: colBar, min: 10, max: 40, dropOrder: 2, left: true},
 		{id: colInFlight, heading: "IN FLIGHT", min: 9, max: 9, dropOrder: 3, compare: func(a, b row) int { return -cmp.Compare(a.inFlight(), b.inFlight()) }},

@@ -39,10 +39,11 @@ func (m model) addControllerDetails(s *detailBuilder, sc screen) {
 		}
 	}
 	if ok {
+		m.addKeyDetails(s, c)
 		s.addLine(nil)
 		m.addControllerTotals(s, c)
 	}
-	m.addSyncDetails(s, c, sc.feed)
+	m.addLatestSyncs(s, sc.feed)
 }
 
 func (m model) findController(name string) (observe.Controller, bool) {
@@ -160,16 +161,17 @@ func (m model) hasQueue(controller string) bool {
 	return slices.ContainsFunc(m.snapshot.Queues, func(q observe.Queue) bool { return q.Controller == controller })
 }
 
-// addSyncDetails adds the running syncs, failing keys and latest syncs.
-func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
-	tail := m.theme.ellipsis()
-	keyWidth := min(max(s.w/3, 16), 48)
-	if len(c.Running)+len(c.Failing) > 0 {
-		s.addLine(nil)
+// keyWidth is the width of a column of keys.
+func (s *detailBuilder) keyWidth() int { return min(max(s.w/3, 16), 48) }
+
+// addKeyDetails adds the running syncs and failing keys of a controller whose queue is not
+// known, or has ended: other queues show them in boxes.
+func (m model) addKeyDetails(s *detailBuilder, c observe.Controller) {
+	if len(c.Running)+len(c.Failing) == 0 || m.hasQueue(c.Name) {
+		return
 	}
-	if m.hasQueue(c.Name) { // its page shows them in boxes
-		c.Running, c.Failing = nil, nil
-	}
+	s.addLine(nil)
+	tail, keyWidth := m.theme.ellipsis(), s.keyWidth()
 	for i, r := range c.Running {
 		s.addEntry("running", i, line{{alignLeft(formatKey(r.Key, r.KeyBasis), keyWidth, tail), accent},
 			{"  for " + formatAge(m.snapshot.Time.Sub(r.Since)), plain}, {"  " + words.OneLine(r.Queue), faint}})
@@ -181,7 +183,11 @@ func (m model) addSyncDetails(s *detailBuilder, c observe.Controller, f feed) {
 			s.addField("", words.OneLine(k.Error))
 		}
 	}
-	shown := 0
+}
+
+// addLatestSyncs adds the latest syncs of a page's feed.
+func (m model) addLatestSyncs(s *detailBuilder, f feed) {
+	tail, keyWidth, shown := m.theme.ellipsis(), s.keyWidth(), 0
 	for i := len(f.entries) - 1; i >= 0 && shown < maxSyncsShown; i-- {
 		sync, ok := f.entries[i].record.Event.(*observe.Synced)
 		if !ok {

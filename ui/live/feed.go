@@ -157,7 +157,10 @@ func (m model) feedState(visible []feedEntry, l viewport, h int) string {
 func (m model) entryLine(e feedEntry, w int) line {
 	if e.record.Event == nil {
 		missed := "some records"
-		if e.missed > 0 {
+		switch {
+		case e.older:
+			missed = "older records are"
+		case e.missed > 0:
 			missed = ui.CountNoun(e.missed, "record")
 		}
 		return styledLine(m.theme.pickGlyph("…", "...")+" "+missed+" not shown", faint)

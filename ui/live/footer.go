@@ -8,6 +8,21 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
+// maxNoticeRows is how many rows the message above the footer may take.
+const maxNoticeRows = 2
+
+// noticeLines returns the rows of the message above the footer.
+func (m model) noticeLines() []line {
+	l, rows := m.noticeLine(), 1
+	if l == nil {
+		return nil
+	}
+	if m.height >= lowHeight {
+		rows = maxNoticeRows
+	}
+	return l.wrap(m.width, rows)
+}
+
 // noticeLine returns the message above the footer; nil if there is none.
 func (m model) noticeLine() line {
 	silent := m.now.Sub(m.pullStarted)
@@ -25,13 +40,15 @@ func (m model) noticeLine() line {
 			l = append(line{{fmt.Sprintf(" %d warnings (W shows all), latest: ", unread), caution}}, l[1:]...)
 		}
 		return l
-	case len(m.activeInterventions()) > 0:
-		return m.interventionsLine()
 	}
-	return m.failureLine()
+	if failure := m.failureLine(); failure != nil {
+		return failure
+	}
+	return m.interventionsLine()
 }
 
-// failureLine says why a key of the selected row fails: its column has little room.
+// failureLine says why a key of the selected row fails, and which fault its controller has: its
+// column has little room.
 func (m model) failureLine() line {
 	s := m.currentScreen()
 	if s.kind != queuesScreen || s.view.cursor >= len(m.rows) || m.rows[s.view.cursor].info == nil {
@@ -42,10 +59,15 @@ func (m model) failureLine() line {
 	if !ok || f.Error == "" || ui.IsConflict(f.Error) {
 		return nil
 	}
-	return line{{" " + ui.ShortName(r.controller) + ": ", bad}, {formatKey(f.Key, f.KeyBasis) + " fails: " + ui.ShortError(words.OneLine(f.Error)), plain}}
+	verb := map[bool]string{true: " failed: ", false: " fails: "}[r.state == stateOff]
+	l := line{{" " + ui.ShortName(r.controller), bad}}
+	if r.state == stateRunning && r.info.Reason != "" {
+		l = append(l, span{" (" + words.OneLine(r.info.Reason) + ")", caution})
+	}
+	return append(l, span{": ", bad}, span{formatKey(f.Key, f.KeyBasis) + verb + ui.ShortError(words.OneLine(f.Error)), plain})
 }
 
-// interventionsLine lists the controllers with an intervention.
+// interventionsLine lists the controllers with an intervention; nil if there is none.
 func (m model) interventionsLine() line {
 	var changes []string
 	for _, h := range m.activeInterventions() {
@@ -54,6 +76,9 @@ func (m model) interventionsLine() line {
 			s += " (" + ui.CountNoun(m.held.list.Total, "write") + " held)"
 		}
 		changes = append(changes, words.OneLine(s))
+	}
+	if changes == nil {
+		return nil
 	}
 	return line{{" changed manually: ", caution}, {strings.Join(changes, "; "), plain}}
 }

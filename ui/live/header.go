@@ -198,9 +198,6 @@ func (m model) numberFields() []headerField {
 		fields = append(fields, labelledField("etcd", alignRight(formatSize(p.EtcdBytes), 7, ""), 7),
 			labelledField("revision", alignLeft(ui.GroupDigits(p.EtcdRevision), 9, m.theme.ellipsis()), 10))
 	}
-	if d := m.snapshot.Journal.Dropped; d > 0 {
-		fields = append(fields, labelledField("dropped records", ui.GroupDigits(d), 11))
-	}
 	return fields
 }
 

@@ -114,11 +114,12 @@ func (i *feedItem) setCall(e *observe.Called) {
 // setKubernetesEvent shows an Event as what it says, rather than as a call.
 func (i *feedItem) setKubernetesEvent(e *observe.KubernetesEvent) {
 	i.verb, i.verbStyle, i.status, i.took = "event", plain, "", 0
-	if e.IsWarning() {
-		i.verb, i.verbStyle = "WARN", caution
-	}
 	i.subject = words.OneLine(e.Reason + " " + e.Regarding.String() + ": " + e.Note)
 	i.object = openableObject(e.Regarding)
+	if e.IsWarning() { // why comes first: the end may be cut
+		i.verb, i.verbStyle = "WARN", caution
+		i.subject, i.note = words.OneLine(e.Reason+": "+ui.ShortError(e.Note)), objectName(e.Regarding)
+	}
 }
 
 func (i *feedItem) setSync(e *observe.Synced) {
@@ -155,12 +156,15 @@ func (i *feedItem) setLog(e *observe.Logged) {
 	case e.Level >= levelInfo:
 		i.verb = "info"
 	}
-	var b strings.Builder
-	b.WriteString(words.OneLine(e.Message))
+	text, rest := e.Message, ""
 	for _, a := range ui.ShownAttrs(e) {
-		b.WriteString(" " + words.OneLine(a.Key) + "=" + words.OneLine(a.Value))
+		if a.Key == "err" || a.Key == "error" { // why comes first: the end may be cut
+			text += ": " + ui.ShortError(a.Value)
+			continue
+		}
+		rest += " " + a.Key + "=" + a.Value
 	}
-	i.subject = b.String()
+	i.subject = words.OneLine(text + rest)
 }
 
 // formatCallTarget returns for example "ReplicaSet/status default/web".

@@ -88,6 +88,7 @@ func hasClients(m model) bool  { return len(m.snapshot.Clients) > 0 && onQueues(
 func onBrowser(m model) bool   { return m.currentScreen().kind == browserScreen }
 func canBrowse(m model) bool   { return m.browser != nil }
 func hasObject(m model) bool   { return m.selectedObject() != nil }
+func hasStory(m model) bool    { return hasObject(m) || m.selectedKey() != nil }
 func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
 func canOpen(m model) bool     { return inFeed(m) || m.currentScreen().kind != controllerScreen }
@@ -140,8 +141,8 @@ func presentSections() []keySection {
 		}},
 		{"Objects", []binding{
 			{browse, []string{":"}, "list objects of a kind, with health", "objects", canBrowse},
-			{showTrace, []string{"t"}, "trace: what the object set off", "trace", hasObject},
-			{showWhy, []string{"w"}, "why: what led to the object", "why", hasObject},
+			{showTrace, []string{"t"}, "trace: what the object set off", "trace", hasStory},
+			{showWhy, []string{"w"}, "why: what led to the object", "why", hasStory},
 			{toggleYAML, []string{"e"}, "show or hide the object's YAML", "YAML", hasObject},
 		}},
 		{"Speed of everything", []binding{

@@ -174,8 +174,12 @@ func TestFeedFollowsNewEntries(t *testing.T) {
 func TestMissedRecordsAreShown(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: podCreations(1, 5), missed: 1234}
 	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 30)
-	if got := m.View().Content; !strings.Contains(got, "… 1,234 records not shown") {
+	if got := m.View().Content; !strings.Contains(got, "… older records are not shown") {
 		t.Errorf("the missed records are not shown:\n%s", got)
+	}
+	source.missed, source.records = 0, podCreations(6, 2*feedLimit) // more than a pull returns
+	if m = pullOnce(t, m); !strings.Contains(pressKeys(t, m, "tab", "g").View().Content, "… some records not shown") {
+		t.Errorf("the gap is not shown:\n%s", pressKeys(t, m, "tab", "g").View().Content)
 	}
 }
 

@@ -4,6 +4,7 @@ package live
 const (
 	minWidth  = 40
 	minHeight = 10
+	lowHeight = 20 // less leaves out what the panes need more
 )
 
 // rect is a part of the screen. The top left corner is 0, 0.
@@ -20,27 +21,24 @@ type areas struct {
 }
 
 // computeLayout divides a screen of w columns and h rows. The upper pane gets share
-// percent of the height of both panes, but at most needs rows. notice reserves a
-// line above the footer.
-func computeLayout(w, h, share, needs int, notice bool) areas {
+// percent of the height of both panes, but at most needs rows. notice is the number of
+// lines above the footer.
+func computeLayout(w, h, share, needs, notice int) areas {
 	if w < minWidth || h < minHeight {
 		return areas{tooSmall: true}
 	}
-	header, noticeRows := 2, 0
-	if h < 20 {
+	header := 2
+	if h < lowHeight {
 		header = 1
 	}
-	if notice {
-		noticeRows = 1
-	}
-	body := h - header - noticeRows - 1
+	body := h - header - notice - 1
 	upper := min(max(min(body*share/100, needs), 3), body-3)
 	a := areas{}
 	y := 0
 	for _, part := range []struct {
 		r *rect
 		h int
-	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, noticeRows}, {&a.footer, 1}} {
+	}{{&a.header, header}, {&a.upper, upper}, {&a.feed, body - upper}, {&a.notice, notice}, {&a.footer, 1}} {
 		*part.r = rect{0, y, w, part.h}
 		y += part.h
 	}
@@ -61,5 +59,5 @@ func (m model) screenAreas() areas {
 	case !onQueues(m):
 		needs = len(m.pageDetails(m.width-detailMargin)) + 1
 	}
-	return computeLayout(m.width, m.height, m.currentScreen().upperShare, needs, m.noticeLine() != nil)
+	return computeLayout(m.width, m.height, m.currentScreen().upperShare, needs, len(m.noticeLines()))
 }

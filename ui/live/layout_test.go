@@ -14,23 +14,23 @@ func TestComputeLayout(t *testing.T) {
 	tests := []struct {
 		name               string
 		w, h, share, needs int
-		notice             bool
+		notice             int
 		want               areas
 	}{
-		{"common", 80, 24, 60, 99, false, areas{
+		{"common", 80, 24, 60, 99, 0, areas{
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 12}, feed: rect{0, 14, 80, 9}, notice: rect{0, 23, 80, 0}, footer: rect{0, 23, 80, 1}}},
-		{"with a notice", 80, 24, 60, 99, true, areas{
+		{"with a notice", 80, 24, 60, 99, 1, areas{
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 12}, feed: rect{0, 14, 80, 8}, notice: rect{0, 22, 80, 1}, footer: rect{0, 23, 80, 1}}},
-		{"low", 60, 15, 60, 99, false, areas{
+		{"low", 60, 15, 60, 99, 0, areas{
 			header: rect{0, 0, 60, 1}, upper: rect{0, 1, 60, 7}, feed: rect{0, 8, 60, 6}, notice: rect{0, 14, 60, 0}, footer: rect{0, 14, 60, 1}}},
-		{"few rows", 80, 24, 60, 5, false, areas{
+		{"few rows", 80, 24, 60, 5, 0, areas{
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 5}, feed: rect{0, 7, 80, 16}, notice: rect{0, 23, 80, 0}, footer: rect{0, 23, 80, 1}}},
-		{"no rows", 80, 24, 60, 0, false, areas{
+		{"no rows", 80, 24, 60, 0, 0, areas{
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 3}, feed: rect{0, 5, 80, 18}, notice: rect{0, 23, 80, 0}, footer: rect{0, 23, 80, 1}}},
-		{"all share", 80, 24, 100, 99, false, areas{
+		{"all share", 80, 24, 100, 99, 0, areas{
 			header: rect{0, 0, 80, 2}, upper: rect{0, 2, 80, 18}, feed: rect{0, 20, 80, 3}, notice: rect{0, 23, 80, 0}, footer: rect{0, 23, 80, 1}}},
-		{"too narrow", minWidth - 1, 24, 60, 99, false, areas{tooSmall: true}},
-		{"too low", 80, minHeight - 1, 60, 99, false, areas{tooSmall: true}},
+		{"too narrow", minWidth - 1, 24, 60, 99, 0, areas{tooSmall: true}},
+		{"too low", 80, minHeight - 1, 60, 99, 0, areas{tooSmall: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -70,11 +70,11 @@ func TestNoWarnings(t *testing.T) {
 // their column is not.
 func TestNamesAndRequeuesAtHundredColumns(t *testing.T) {
 	s := idleSnapshot()
-	s.Controllers[0].Name = "storage-version-migrator-controller"
-	s.Queues = []observe.Queue{{Controller: s.Controllers[0].Name, Name: "storage_version_migrator", Retries: 12}}
+	s.Controllers[0].Name = "replenish/stock-of-shops"
+	s.Queues = []observe.Queue{{Controller: s.Controllers[0].Name, Name: "stock", Retries: 12}}
 	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 70)
 	got := m.View().Content
-	if !strings.Contains(got, "storage-version-migrator ") || !strings.Contains(got, " +12") || strings.Contains(got, "REQUEUES") {
+	if !strings.Contains(got, "replenish/stock-of-shops ") || !strings.Contains(got, " +12") || strings.Contains(got, "REQUEUES") {
 		t.Errorf("got\n%s", got)
 	}
 	s.Queues[0].ErrorRetries = 5

@@ -19,17 +19,21 @@ func (m model) nowText(r row) (string, style) {
 		return "", plain
 	}
 	reason := words.OneLine(ui.DescribeReason(*c, m.snapshot.Time))
-	switch c.State {
-	case stateFailed:
-		return joinReason("failed", reason), bad
-	case statePaused:
-		return m.pausedText(r.controller, reason), caution
-	case stateOff:
-		return m.offText(c, reason), caution
-	}
 	failing, fails := r.failingKey()
-	if fails && !ui.IsConflict(failing.Error) {
-		return failingText(failing), bad
+	isError := fails && !ui.IsConflict(failing.Error)
+	switch {
+	case c.State == stateFailed:
+		return joinReason("failed", reason), bad
+	case c.State == statePaused && isError:
+		return m.pausedText(r.controller, reason) + ", " + failingText("fails", failing), bad
+	case c.State == statePaused:
+		return m.pausedText(r.controller, reason), caution
+	case c.State == stateOff && isError:
+		return m.offText(c, reason) + ", " + failingText("failed", failing), bad
+	case c.State == stateOff:
+		return m.offText(c, reason), caution
+	case isError:
+		return failingText("fails", failing), bad
 	}
 	running := r.runningSyncs()
 	if q := r.queue; q != nil && q.Parked && q.Depth > 0 {
@@ -92,12 +96,12 @@ func (r row) failingKey() (found observe.FailingKey, ok bool) {
 }
 
 // failingText says first what is wrong: the key may be long.
-func failingText(f observe.FailingKey) string {
+func failingText(verb string, f observe.FailingKey) string {
 	key := formatKey(f.Key, f.KeyBasis)
 	if f.Error == "" {
-		return "fails: " + key
+		return verb + ": " + key
 	}
-	return "fails: " + ui.ShortError(words.OneLine(f.Error)) + " (" + key + ")"
+	return verb + ": " + ui.ShortError(words.OneLine(f.Error)) + " (" + key + ")"
 }
 
 // runningSyncs returns the syncs in flight of the row's queue.

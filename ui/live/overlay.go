@@ -83,11 +83,15 @@ func (m model) overlayKeys() (keys []headerField) {
 	switch {
 	case m.text.object != nil:
 		add("enter", "open "+truncate(objectName(*m.text.object), 30, m.theme.ellipsis()), 3)
-		add("t", "trace", 1)
-		add("w", "why", 1)
-		add("e", "YAML", 1)
 	case m.text.owner != "":
 		add("enter", "open "+ui.ShortName(m.text.owner), 3)
+	}
+	if hasStory(m) {
+		add("t", "trace", 1)
+		add("w", "why", 1)
+	}
+	if m.text.object != nil {
+		add("e", "YAML", 1)
 	}
 	add("y", "copy", 2)
 	return keys

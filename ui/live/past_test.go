@@ -404,7 +404,7 @@ func TestStoryOfThePast(t *testing.T) {
 		want bool
 	}{{recording.Begin(), false}, {recording.End(), true}} {
 		m = m.showMoment(c.at)
-		result := m.storyCmd(showTrace, webPod)().(storyResult)
+		result := m.storyCmd(showTrace, &webPod, nil)().(storyResult)
 		if got := result.err == nil; got != c.want {
 			t.Errorf("at %s: %v", c.at.At, result.err)
 		}

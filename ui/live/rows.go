@@ -27,7 +27,16 @@ const (
 	stateOff     = "off"
 	stateFailed  = "failed"
 	stateRunning = "running"
+	stateFailing = "failing" // only shown
 )
+
+// shownState is the state, of a running controller "failing" while a key of the row fails.
+func (r row) shownState() string {
+	if r.failing && r.state == stateRunning {
+		return stateFailing
+	}
+	return r.state
+}
 
 func (r row) id() string { return r.controller + "\x00" + r.name }
 
@@ -109,13 +118,18 @@ func (r row) group() int {
 		return groupFailing
 	case r.isBusy():
 		return groupBusy
-	case r.state == statePaused, r.info != nil && len(r.info.Failing) > 0,
-		r.state == stateOff && strings.Contains(r.controller, "/"): // an operator that has ended
+	case r.state == statePaused, r.info != nil && len(r.info.Failing) > 0, r.hasEnded():
 		return groupChanged
 	case r.state == stateOff:
 		return groupOff
 	}
 	return groupIdle
+}
+
+// hasEnded reports whether the controller was stopped manually, or with the process of its
+// operator.
+func (r row) hasEnded() bool {
+	return r.state == stateOff && (strings.Contains(r.controller, "/") || r.info != nil && r.info.Reason == observe.ReasonStopped)
 }
 
 func compareActivity(a, b row) int {
@@ -336,7 +350,7 @@ func (m model) followPickedRow() model {
 }
 
 func (r row) matchesFilter(filter string) bool {
-	return filter == "" || containsWords(r.controller+" "+r.label()+" "+r.name+" "+r.state, filter)
+	return filter == "" || containsWords(r.controller+" "+r.label()+" "+r.name+" "+r.shownState(), filter)
 }
 
 // containsWords reports whether s contains all words of the filter, ignoring case.

@@ -47,15 +47,60 @@ func (m model) selectedObject() *observe.Object {
 	return nil
 }
 
+// queueKey is a key of a controller's work queue. Queues do not say which object it stands for.
+type queueKey struct{ controller, queue, key string }
+
+// selectedKey returns the key of the sync under the cursor, or the one that fails of the
+// controller under it; nil if there is none.
+func (m model) selectedKey() *queueKey {
+	if m.overlay == textOverlay {
+		return m.text.key
+	}
+	s := m.currentScreen()
+	if s.focus == feedPane {
+		if e, ok := s.feed.currentEntry(m.screenAreas().feed.h - 1); ok {
+			return keyOf(e.record)
+		}
+		return nil
+	}
+	var r row
+	switch {
+	case s.kind == queuesScreen && s.view.cursor < len(m.rows):
+		r = m.rows[s.view.cursor]
+	case s.kind == controllerScreen:
+		if c, ok := m.findController(s.controller); ok {
+			r.info = &c
+		}
+	}
+	if r.info != nil {
+		if f, ok := r.failingKey(); ok {
+			return &queueKey{r.info.Name, f.Queue, f.Key}
+		}
+	}
+	return nil
+}
+
+// keyOf returns the key of a sync; nil for other records.
+func keyOf(r observe.Record) *queueKey {
+	if e, is := r.Event.(*observe.Synced); is {
+		return &queueKey{e.Controller, e.Queue, e.Key}
+	}
+	return nil
+}
+
 // tellStory fetches what happened because of the selected object, or what led to it.
 func (m model) tellStory(a action) (model, tea.Cmd) {
-	o := m.selectedObject()
-	if o == nil {
+	o, key := m.selectedObject(), m.selectedKey()
+	switch {
+	case o == nil && key == nil:
 		m.message = m.nothingSelectedText()
+		return m, nil
+	case o == nil && key.key == "":
+		m.message = "the key of this sync is not known: its calls and log lines name no object"
 		return m, nil
 	}
 	m.message = "reading the records" + m.theme.ellipsis()
-	return m, m.storyCmd(a, *o)
+	return m, m.storyCmd(a, o, key)
 }
 
 // nothingSelectedText says how to select an object: in the past none can be listed.
@@ -70,7 +115,8 @@ func (m model) nothingSelectedText() string {
 	return text + ", or type : and a kind"
 }
 
-func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
+// storyCmd tells the story of an object or, without one, of the object of a key.
+func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.Cmd {
 	outer, source := m.ctx, m.shownSource()
 	browser := m.browser
 	if m.past != nil {
@@ -80,14 +126,19 @@ func (m model) storyCmd(a action, o observe.Object) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
+		page, err := source.Records(ctx, trace.Query())
+		if err != nil {
+			return storyResult{err: err}
+		}
+		var o observe.Object
+		if selected != nil {
+			o = *selected
+		} else if o, err = trace.FindKey(page.Records, key.controller, key.queue, key.key); err != nil {
+			return storyResult{err: err}
+		}
 		result := storyResult{object: o, title: "Trace of " + o.String()}
 		if a == showWhy {
 			result.title = "Why " + o.String()
-		}
-		page, err := source.Records(ctx, trace.Query())
-		if err != nil {
-			result.err = err
-			return result
 		}
 		options := trace.Options{Missed: page.Missed}
 		var text strings.Builder

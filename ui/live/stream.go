@@ -18,6 +18,7 @@ type feedEntry struct {
 	id     uint64 // ascending
 	record observe.Record
 	missed uint64 // size of the gap, if record has no event; 0 = unknown
+	older  bool   // the gap is before all that is shown: the rings drop old records all the time
 }
 
 // stream holds the latest records that a query selects.
@@ -77,7 +78,7 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	cut := len(p.Records) >= limit && s.query.After > 0 // the limit of the query cut the page
 	if missed > 0 || cut {
 		s.last++
-		fresh = append(fresh, feedEntry{id: s.last, missed: missed})
+		fresh = append(fresh, feedEntry{id: s.last, missed: missed, older: !s.loaded})
 	}
 	for _, r := range p.Records {
 		if !keep(r.Event) {

@@ -157,7 +157,7 @@ func (m model) cellText(r row, c placedColumn) (string, style) {
 	case colQueue:
 		return r.name, faint
 	case colState:
-		return r.state, stateStyle(r.state)
+		return r.shownState(), stateStyle(r.shownState())
 	case colInFlight:
 		return r.inFlightCell(m.theme)
 	case colNow:
@@ -198,7 +198,7 @@ func stateStyle(state string) style {
 	switch state {
 	case stateRunning:
 		return faint
-	case stateFailed:
+	case stateFailed, stateFailing:
 		return bad
 	case stateOff, statePaused, "stopping":
 		return caution

@@ -52,6 +52,45 @@ func (l line) truncate(w int, tail string) line {
 	return out
 }
 
+// wrap breaks the line between words into lines of w columns, at most so many: the last one
+// may be longer.
+func (l line) wrap(w, most int) (lines []line) {
+	for len(lines) < most-1 && l.width() > w {
+		at, column := 0, 0
+		for i, r := range []rune(l.plainText()) {
+			if column > w {
+				break
+			}
+			if r == ' ' {
+				at = i
+			}
+			column += textWidth(string(r))
+		}
+		if at == 0 {
+			break
+		}
+		head, rest := l.splitAt(at)
+		lines, l = append(lines, head), rest
+	}
+	return append(lines, l)
+}
+
+// splitAt splits the line before a character.
+func (l line) splitAt(at int) (head, rest line) {
+	for _, s := range l {
+		text := []rune(s.text)
+		n := min(at, len(text))
+		at -= n
+		if n > 0 {
+			head = append(head, span{string(text[:n]), s.style})
+		}
+		if n < len(text) {
+			rest = append(rest, span{string(text[n:]), s.style})
+		}
+	}
+	return head, rest
+}
+
 // joinState joins the parts of a title's status text.
 func joinState(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")

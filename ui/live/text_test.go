@@ -33,6 +33,25 @@ func TestLineTruncate(t *testing.T) {
 	}
 }
 
+func TestLineWrap(t *testing.T) {
+	l := line{{" ab:", bad}, {" cd efg", plain}, {" hi 日本", faint}}
+	for _, c := range []struct {
+		w, most int
+		want    string
+	}{{20, 2, " ab: cd efg hi 日本"}, {11, 2, " ab: cd efg| hi 日本"}, {10, 2, " ab: cd| efg hi 日本"}, {10, 3, " ab: cd| efg hi| 日本"}, {2, 3, " ab: cd efg hi 日本"}, {5, 1, " ab: cd efg hi 日本"}} {
+		var got []string
+		for _, part := range l.wrap(c.w, c.most) {
+			got = append(got, part.plainText())
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("width %d, at most %d lines: %q, want %q", c.w, c.most, got, c.want)
+		}
+	}
+	if head, rest := l.splitAt(6); head[1].style != plain || rest[0].style != plain || rest[1].style != faint {
+		t.Errorf("styles: %v, %v", head, rest)
+	}
+}
+
 func TestRenderWithoutColor(t *testing.T) {
 	th := newTheme(false, true, false)
 	for st := range styleCount {

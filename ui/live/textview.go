@@ -12,6 +12,7 @@ type textView struct {
 	title  string
 	lines  func(m model, w int) []line
 	object *observe.Object // that enter, t, w and e are about; nil = none
+	key    *queueKey       // that t and w are about, without an object; nil = none
 	owner  string          // the controller that enter opens, without an object
 	copied string          // what y copies
 }

@@ -33,8 +33,8 @@ func (m model) drawScreen() []string {
 	lines := padLines(m.headerLines(a.header.w, a.header.h), a.header.h)
 	lines = append(lines, padLines(m.upperLines(a.upper.w, a.upper.h), a.upper.h)...)
 	lines = append(lines, padLines(m.feedLines(a.feed.w, a.feed.h), a.feed.h)...)
-	if a.notice.h > 0 {
-		lines = append(lines, m.theme.renderLine(m.noticeLine(), m.width, false))
+	for _, l := range m.noticeLines() {
+		lines = append(lines, m.theme.renderLine(l, m.width, false))
 	}
 	return append(lines, m.theme.renderLine(m.footerLine(m.width), m.width, false))
 }

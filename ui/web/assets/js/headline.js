@@ -13,14 +13,21 @@ export const failures = (c) => (c.failing || []).filter((f) => !isConflict(f));
 // lasting are those worth attention: while controllers work, most retries of a first failure succeed.
 const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1);
 
-// describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail".
+// describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail". Of
+// stopped controllers it says what failed before.
 export function describeFailing(model) {
   const all = [...model.controllers.values()];
   const broken = all.filter((c) => c.state === "failed").length;
-  const keys = all.reduce((sum, c) => sum + lasting(c, model.process.settled).length, 0);
-  const more = all.some((c) => c.moreFailing > 0) ? "+" : "";
-  return [broken ? count(broken, "controller") + " failed" : "", keys === 1 ? "1 key fails" : keys ? `${keys}${more} keys fail` : ""].filter(Boolean).join(", ");
+  const keys = (list, fails, fail) => {
+    const n = list.reduce((sum, c) => sum + lasting(c, model.process.settled).length, 0);
+    const more = list.some((c) => c.moreFailing > 0) ? "+" : "";
+    return n === 1 ? `1 key ${fails}` : n ? `${n}${more} keys ${fail}` : "";
+  };
+  const before = "failed before the stop";
+  return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before)].filter(Boolean).join(", ");
 }
+
+const isOff = (c) => c.state === "off";
 
 const isConflict = (f) => /the object has been modified/.test(f.error || "");
 
@@ -63,8 +70,8 @@ export class Headline {
     const all = [...model.controllers.values()];
     const broken = all.find((c) => c.state === "failed");
     if (broken) return ["bad", `${shortName(broken.name)} has failed: ${broken.reason}`];
-    const failing = all.find((c) => lasting(c, model.process.settled).length > 0);
-    if (failing) return ["bad", `${shortName(failing.name)} fails: ` + failureText(failures(failing))];
+    const failing = all.filter((c) => lasting(c, model.process.settled).length > 0).sort((a, b) => isOff(a) - isOff(b))[0];
+    if (failing) return ["bad", `${shortName(failing.name)} ${isOff(failing) ? "failed before the stop" : "fails"}: ` + failureText(failures(failing))];
     for (const name of this.failingClients()) {
       const { error } = this.rejected.findLast((e) => e.actor === name);
       return ["bad", `${shortName(name)} fails: ${reasonOf(error) || "no response"}`];
