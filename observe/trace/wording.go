@@ -73,7 +73,7 @@ func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	switch {
 	case n.isRetriedConflict():
-		return fmt.Sprintf("conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
+		return fmt.Sprintf("had a conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
 	case n.failed():
 		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
 	}
