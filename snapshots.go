@@ -39,7 +39,7 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 			}
 		},
 		Restored: func(message string) {
-			p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: message})
+			p.observer.Append(&observe.Logged{Controller: observe.Own, Level: int(slog.LevelWarn), Message: message})
 		},
 		Logger: p.log,
 	})
@@ -57,7 +57,7 @@ func (p *controlPlane) recordRestored(c snapshotservice.Change) {
 		ResourceVersion: strconv.FormatInt(c.Revision, 10), Deleted: c.Deleted,
 	}
 	call := &observe.Called{
-		Controller: "ctrlplane", Verb: observe.VerbRestore, Status: http.StatusOK, Began: c.Began, Took: time.Since(c.Began),
+		Controller: observe.Own, Verb: observe.VerbRestore, Status: http.StatusOK, Began: c.Began, Took: time.Since(c.Began),
 		Object: observe.Object{Namespace: w.Namespace, Name: w.Name}, ResourceVersion: w.ResourceVersion, Wrote: []observe.Written{w},
 		Client: &observe.Caller{},
 	}

@@ -80,11 +80,11 @@ func (cl *client) noteContinued(before period) {
 // ended the last run of writes and, as it may have one worker only, what it did then for
 // other objects.
 func (c *candidates) beginsAfter(e *event) time.Time {
-	begins := e.at
+	begins := e.seen()
 	if begins.Before(c.free) {
 		begins = c.free
 	}
-	if !e.at.Before(c.busy.from) && begins.Before(c.busy.to) {
+	if !e.seen().Before(c.busy.from) && begins.Before(c.busy.to) {
 		begins = c.busy.to
 	}
 	return begins
@@ -93,9 +93,9 @@ func (c *candidates) beginsAfter(e *event) time.Time {
 // takenFor returns when the key of an event was taken from its queue, if it was.
 func (c *candidates) takenFor(e *event) time.Time {
 	if c.busy.parallel {
-		return later(e.at.Add(handlerDelay), c.free)
+		return later(e.seen().Add(handlerDelay), c.free)
 	}
-	return later(e.at.Add(handlerDelay), c.beginsAfter(e))
+	return later(e.seen().Add(handlerDelay), c.beginsAfter(e))
 }
 
 // candidates returns the events of the objects that are related to the written one.
@@ -153,7 +153,7 @@ func (c *candidates) leaveOutConsumed(w *write, runs []startedRun, isRelated fun
 			continue
 		}
 		isEarlier := func(e *event) bool {
-			added := e.at.Add(handlerDelay)
+			added := e.seen().Add(handlerDelay)
 			return added.After(c.taken) && added.Before(r.cause.at)
 		}
 		if slices.ContainsFunc(c.changes, isEarlier) || slices.ContainsFunc(c.own, isEarlier) {
@@ -171,21 +171,31 @@ func later(a, b time.Time) time.Time {
 
 // choose returns the likeliest event; nil if there is none.
 func (c *candidates) choose(w *write) *event {
-	if c.isContinuedBy(w) {
+	queued, ownLast := c.queued()
+	if c.isContinuedBy(w) && !c.isBegunBy(queued, w) {
 		return c.last
 	}
-	queued, ownLast := c.queued()
 	for _, list := range [][]*event{queued, ownLast} {
 		if e := c.firstPrompt(list, w); e != nil {
 			return e
 		}
 	}
-	for _, list := range [][]*event{queued, c.changes, c.listed, c.own, c.ownListed} {
+	if len(queued) > 0 {
+		return c.firstTogether(queued)
+	}
+	for _, list := range [][]*event{c.changes, c.listed, c.own, c.ownListed} {
 		if len(list) > 0 {
 			return firstOfBurst(list)
 		}
 	}
 	return nil
+}
+
+// isBegunBy reports whether a write that may continue the last run rather begins another one: it
+// changes a version that the program has received after that run and just before the write.
+func (c *candidates) isBegunBy(queued []*event, w *write) bool {
+	base := w.baseEvent
+	return base != nil && slices.Contains(queued, base) && base.seen().After(later(c.free, c.read)) && w.began.Sub(base.seen()) <= promptTime/2
 }
 
 // queued returns the changes since the last run began, in order: for one of them the key was
@@ -194,7 +204,7 @@ func (c *candidates) choose(w *write) *event {
 func (c *candidates) queued() (list, ownLast []*event) {
 	for _, e := range slices.Concat(c.changes, c.own) {
 		switch {
-		case e == c.last || !e.at.Add(handlerDelay).After(c.taken):
+		case e == c.last || !e.seen().Add(handlerDelay).After(c.taken):
 		case c.made != "" && e.version == c.made:
 			ownLast = append(ownLast, e)
 		default:
@@ -216,6 +226,14 @@ func (c *candidates) firstPrompt(list []*event, w *write) *event {
 	return nil
 }
 
+// firstTogether returns the first of the events for which the program would begin at about the
+// time of the last one: what was queued while it was busy.
+func (c *candidates) firstTogether(queued []*event) *event {
+	last := slices.MaxFunc(queued, func(a, b *event) int { return c.beginsAfter(a).Compare(c.beginsAfter(b)) })
+	i := slices.IndexFunc(queued, func(e *event) bool { return c.beginsAfter(last).Sub(c.beginsAfter(e)) <= burstGap })
+	return queued[i]
+}
+
 // isContinuedBy reports whether a write may belong to the last run.
 func (c *candidates) isContinuedBy(w *write) bool {
 	return c.last != nil && c.last.isContinuedBy(w, c.read)
@@ -227,7 +245,7 @@ func firstOfBurst(list []*event) *event {
 	slices.SortStableFunc(list, byTime)
 	first := list[len(list)-1]
 	for _, e := range slices.Backward(list) {
-		if first.at.Sub(e.at) > burstGap {
+		if first.seen().Sub(e.seen()) > burstGap {
 			break
 		}
 		first = e
@@ -235,4 +253,4 @@ func firstOfBurst(list []*event) *event {
 	return first
 }
 
-func byTime(a, b *event) int { return a.at.Compare(b.at) }
+func byTime(a, b *event) int { return a.seen().Compare(b.seen()) }

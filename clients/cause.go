@@ -31,7 +31,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint
 	if len(events) == 0 {
 		return 0
 	}
-	events = w.knownBefore(events, versions)
+	w.baseEvent = w.findBase(events)
+	events, w.unseen = w.knownBefore(events, versions)
 	c := w.candidates(events, versions, busy, runs, w.isRelatedTo)
 	best := c.choose(w)
 	if best == nil || w.began.Sub(best.at) > maxPause && !c.isContinuedBy(w) {
@@ -45,6 +46,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint
 		return 0
 	}
 	seq, begins := best.record(r.observer, cl.name, w, c)
+	w.noteUnseen(best)
 	switch {
 	case w.routine:
 	case begins:
@@ -64,7 +66,9 @@ type write struct {
 	base, made      string          // the versions that it changes, if it says so, and has made
 	began, answered time.Time
 	failed          bool
-	routine         bool // no worker waits for it
+	routine         bool     // no worker waits for it
+	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
+	unseen          []*event // of the written object, which the client had not seen when it read that
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -118,31 +122,54 @@ const cacheDelay = 2 * time.Millisecond
 
 // knownBefore leaves out the events that are later than what the write is based on: if it
 // changes a version that is not the last one which the client had received, the client had
-// read the object before, for an event before.
-func (w *write) knownBefore(events []*event, versions []string) []*event {
-	if w.base == "" || slices.Contains(versions, w.base) { // it has the version from the answer to its own write
-		return events
+// read the object before, for an event before. unseen are the events of the object that it
+// had not seen then.
+func (w *write) knownBefore(events []*event, versions []string) (known, unseen []*event) {
+	later := w.laterVersions(events)
+	isOwn := func(e *event) bool { return slices.Contains(versions, e.version) }
+	if len(later) == 0 || slices.Contains(versions, w.base) && !slices.ContainsFunc(later, isOwn) { // it has the version from the answer to its own write
+		return events, nil
 	}
-	var base, next *event
-	for _, e := range events {
-		if e.object.Same(w.object) && e.version == w.base {
-			base = e
-		}
-	}
-	if base == nil {
-		return events
-	}
-	for _, e := range events {
-		if e.object.Same(w.object) && e.at.After(base.at) && (next == nil || e.at.Before(next.at)) {
-			next = e
-		}
-	}
-	if next == nil {
-		return events
-	}
-	return slices.DeleteFunc(events, func(e *event) bool {
+	next := slices.MinFunc(later, byTime)
+	known = slices.DeleteFunc(events, func(e *event) bool {
 		return e.object.Same(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
 	})
+	return known, later
+}
+
+// findBase returns the event with the version that the write changes; nil if there is none.
+func (w *write) findBase(events []*event) *event {
+	i := slices.IndexFunc(events, func(e *event) bool { return w.base != "" && e.version == w.base && e.object.Same(w.object) })
+	if i < 0 {
+		return nil
+	}
+	return events[i]
+}
+
+// noteUnseen notes what the client had not seen when it began its work for an event.
+func (w *write) noteUnseen(cause *event) {
+	if w.routine {
+		return
+	}
+	for _, e := range w.unseen {
+		if e != cause {
+			e.noteUnseen(cause.lastRun().began)
+		}
+	}
+}
+
+// laterVersions returns the events of the written object after the one with the version that the
+// write changes.
+func (w *write) laterVersions(events []*event) (list []*event) {
+	if w.baseEvent == nil {
+		return nil
+	}
+	for _, e := range events {
+		if e.object.Same(w.object) && e.at.After(w.baseEvent.at) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // knownEvents returns the last events that the client had received when it sent a write,

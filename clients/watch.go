@@ -42,8 +42,23 @@ type event struct {
 	takenBy string             // the holder that has taken over the Lease with this version
 
 	mu     sync.Mutex
-	seq    uint64   // of its record; 0 = it has none
-	writes writeRun // whose likely cause it is
+	seq    uint64    // of its record; 0 = it has none
+	writes writeRun  // whose likely cause it is
+	unseen time.Time // a write shows that the client had not seen it then
+}
+
+// seen returns when the client has seen the event at the earliest.
+func (e *event) seen() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return later(e.at, e.unseen)
+}
+
+// noteUnseen notes that the client had not seen the event at a time.
+func (e *event) noteUnseen(at time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unseen = later(e.unseen, at)
 }
 
 func newWatch(req *http.Request, call *observe.Called) *watch {

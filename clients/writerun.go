@@ -14,6 +14,7 @@ const maxPause = 100 * time.Millisecond
 // writeRun is a run of writes that have an event as their likely cause.
 type writeRun struct {
 	taken    time.Time // when the key was taken from its queue
+	began    time.Time // the first write
 	answered time.Time // the last write
 	failed   bool      // the last write
 	made     string    // the version that the last write has made
@@ -54,6 +55,13 @@ func (r *writeRun) isContinuedBy(w *write, read time.Time) bool {
 	return len(r.targets) > 0 && !r.failed && pause >= 0 && pause <= maxPause && !slices.Contains(r.targets, w.target)
 }
 
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 func (e *event) isContinuedBy(w *write, read time.Time) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -69,12 +77,16 @@ func (e *event) lastRun() writeRun {
 // record records the event, once, as the cause of a write, and returns the Seq of the
 // record, and whether the write begins a run. No worker waits for a routine write: it begins none.
 func (e *event) record(o *observe.Observer, client string, w *write, c *candidates) (seq uint64, begins bool) {
+	taken := c.takenFor(e)
+	if base := w.baseEvent; base != nil && !w.began.Before(base.seen()) { // it was taken after that event
+		taken = later(taken, earlier(base.seen().Add(handlerDelay), w.began))
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := &e.writes
 	continues := r.isContinuedBy(w, c.read) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
-		*r = writeRun{taken: c.takenFor(e)}
+		*r = writeRun{taken: taken, began: w.began}
 	}
 	if begins || continues {
 		r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)

@@ -134,16 +134,19 @@ func (r *Recorder) Call(c *Called, send func()) {
 	r.RecordCall(c)
 }
 
-// RecordCall records an API call of the calling goroutine that has been answered.
+// RecordCall records an API call of the calling goroutine that has been answered. If it names
+// another Controller, it belongs to no sync.
 func (r *Recorder) RecordCall(c *Called) {
 	if r == nil {
 		return
 	}
 	now := time.Now()
-	c.Controller = r.name
 	s := currentScope()
 	w := s.activeSync()
+	c.Controller = cmp.Or(c.Controller, r.name)
 	switch {
+	case c.Controller != r.name:
+		w = nil
 	case w != nil:
 		c.Sync = w.id
 	case s != nil && s.run != nil && s.recorder == r:

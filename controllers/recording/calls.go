@@ -36,6 +36,9 @@ type callRecorder struct {
 func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	call := DescribeRequest(req)
 	call.Began = time.Now()
+	if observe.IsForUser(req.Context()) {
+		call.Controller, call.Client = observe.Own, &observe.Caller{}
+	}
 	switch {
 	case IsNewEvent(call):
 		call.Event = describeSentEvent(req)

@@ -192,3 +192,25 @@ func TestBodyInMemoryIsNotCopied(t *testing.T) {
 		t.Errorf("the body is a %T", resp.Body)
 	}
 }
+
+// A user has asked for the call: it is ctrlplane's, and no component of Kubernetes decided on it.
+func TestCallsForUsersAreTheirOwn(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	send := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	req := httptest.NewRequestWithContext(observe.ForUser(t.Context()), http.MethodPatch, "/api/v1/nodes/n1", nil)
+	resp, err := (callRecorder{send, o.Recorder("kubelet")}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if c := onlyCall(t, o); c.Controller != observe.Own || c.Client == nil || c.Sync != 0 {
+		t.Errorf("recorded as %+v", c)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

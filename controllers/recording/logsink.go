@@ -248,9 +248,31 @@ type marshaledValue struct{ logr.Marshaler }
 
 func (m marshaledValue) String() string { return formatBrief(m.MarshalLog()) }
 
-// formatBrief prints x, or the number of its elements if these may be long.
+// maxNamedObjects is how many objects of a list are named.
+const maxNamedObjects = 5
+
+// formatObjects names the objects of a list; "" if it has others, none or many.
+func formatObjects(list reflect.Value) string {
+	if list.Kind() != reflect.Slice || list.Len() > maxNamedObjects || list.Type().Elem().Kind() != reflect.Interface {
+		return ""
+	}
+	var keys []string
+	for i := range list.Len() {
+		key := objectKey(list.Index(i).Interface())
+		if key == "" {
+			return ""
+		}
+		keys = append(keys, key)
+	}
+	return strings.Join(keys, ",")
+}
+
+// formatBrief prints x, or the names or the number of its elements if these may be long.
 func formatBrief(x any) string {
 	v := reflect.ValueOf(x)
+	if names := formatObjects(v); names != "" {
+		return names
+	}
 	if k := v.Kind(); (k == reflect.Slice || k == reflect.Map) && v.Type().Elem().Kind() != reflect.String {
 		return fmt.Sprintf("%d of %s", v.Len(), v.Type().Elem())
 	}

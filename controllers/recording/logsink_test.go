@@ -154,6 +154,14 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 	}
 }
 
+// A list of objects is named, not printed.
+func TestObjectsInLogLinesAreNamed(t *testing.T) {
+	list := []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}, {ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "b"}}}
+	if text, _ := formatValue(klog.KObjSlice(list)); text != "default/a,default/b" {
+		t.Errorf("%q", text)
+	}
+}
+
 // The record of a sync has its key and how long it took: lines that say so are not recorded, but
 // reach the log.
 func TestSyncLinesAreNoRecords(t *testing.T) {

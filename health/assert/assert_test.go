@@ -64,13 +64,13 @@ func TestCheckLimits(t *testing.T) {
 		{Rules{Conflicts: []Limit{{"", 2}}}, Result{
 			"--max-conflicts 2", "3 conflicts of all controllers, at most 2 allowed",
 			[]string{
-				"03:04:05.001  deployment-controller conflict when it tried to update Deployment shop/web status",
-				"03:04:05.002  job-controller conflict when it tried to patch Deployment shop/web",
+				"03:04:05.001  deployment-controller had a conflict when it tried to update Deployment shop/web status",
+				"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web",
 			},
 		}},
 		{Rules{Conflicts: []Limit{{"job", 0}}}, Result{
 			"--max-conflicts job=0", "1 conflict of job-controller, at most 0 allowed",
-			[]string{"03:04:05.002  job-controller conflict when it tried to patch Deployment shop/web"},
+			[]string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"},
 		}},
 		{Rules{Conflicts: []Limit{{"job-controller", 1}}}, Result{Rule: "--max-conflicts job-controller=1"}},
 		{Rules{Conflicts: []Limit{{"manager", 5}}}, Result{Rule: "--max-conflicts manager=5"}},

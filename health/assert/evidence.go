@@ -34,7 +34,7 @@ func conflictLine(r observe.Record) (who, line string) {
 	if !ok || !c.Conflict {
 		return "", ""
 	}
-	line = fmt.Sprintf("conflict when it tried to %s %s", c.Verb, c.Object)
+	line = fmt.Sprintf("had a conflict when it tried to %s %s", c.Verb, c.Object)
 	if c.Subresource != "" {
 		line += " " + c.Subresource
 	}

@@ -29,8 +29,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		if i > 0 {
 			mark = p.pickGlyph("↑ ", "^ ")
 			if c.Links[i-1].isLikely() {
-				mark = p.pickGlyph("⇡ ", "~ ")
-				p.likely = true
+				mark = p.noteLikely(p.pickGlyph("⇡ ", "~ "), p.pickGlyph("⇡", "~"))
 			}
 		}
 		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
@@ -49,7 +48,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 		p.b.WriteString("\nRecords begin with the last start of the control plane: earlier causes are not known.\n")
 	}
 	p.writeMissed(c.Missed, first)
-	p.writeLegend(p.pickGlyph("⇡", "~"))
+	p.writeLegend()
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }

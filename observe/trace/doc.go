@@ -43,7 +43,8 @@
 //     matches.
 //   - ByDelay: an event's handler added the key with a delay. Exact as for ByRetry, if
 //     the key is that of the event's object. Without records of delays: the controller
-//     received an event of the object. Likely.
+//     received an event of the object. Likely. The node controllers mark, taint and evict by
+//     timers of their own, outside of any sync: the last event of the node for which they do so. Likely.
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
 //     it. Or the key was added from a queue without a name, right after such an event. Likely.

@@ -49,8 +49,7 @@ func TestFindsTrueCauses(t *testing.T) {
 			t.Errorf("%s: %d writes, %d of them expected", name, len(found), of+unknown)
 		}
 		total, right = total+of, right+ok
-		// The node controllers have timers of their own that cannot be attributed.
-		if name != "node" && ok*100 < of*98 {
+		if ok*100 < of*98 {
 			t.Errorf("%s: %d of %d causes found", name, ok, of)
 		}
 	}

@@ -46,12 +46,14 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 			g.addLog(l)
 		}
 	}
+	g.completeKinds()
 	g.linkCalls()
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.linkAdds()
 	g.linkMerged()
 	g.linkLooseCalls()
+	g.linkNodeTimers()
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)
 	return g
@@ -90,6 +92,21 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		g.syncs = append(g.syncs, s)
 	}
 	n.setCause(s, Exact, ByCall)
+}
+
+// completeKinds completes the kinds of custom resources in calls that were answered without the
+// object, as a conflict is.
+func (g *graph) completeKinds() {
+	kinds := map[place]string{}
+	of := func(o *observe.Object) place { return place{group: o.Group, resource: o.Resource} }
+	for _, n := range slices.Concat(g.calls, g.events) {
+		if n.Object.Kind != "" {
+			kinds[of(n.Object)] = n.Object.Kind
+		}
+	}
+	for _, n := range g.calls {
+		n.Object.Kind = cmp.Or(n.Object.Kind, kinds[of(n.Object)])
+	}
 }
 
 // callStart returns when a call began. Older records lack the time.

@@ -42,7 +42,7 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 	})
 	var list []string
 	for _, n := range nodes {
-		who, when := names[n.Controller], "+"+p.formatDuration(n.After)
+		who, when := names[n.Controller], "+"+p.formatOffset(n.After)
 		unsure := ""
 		if n.isLikely() {
 			unsure = " (likely)"

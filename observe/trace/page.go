@@ -78,7 +78,7 @@ func (p phrases) newDiagram(t *Tree) diagram {
 	}
 	for _, n := range nodes {
 		s := pageStep{
-			Kind: n.Kind, Actor: at[p.actor(n)], Clock: "+" + p.formatDuration(n.After), Label: words.OneLine(p.stepLabel(n)), Tone: stepTone(n),
+			Kind: n.Kind, Actor: at[p.actor(n)], Clock: "+" + p.formatOffset(n.After), Label: words.OneLine(p.stepLabel(n)), Tone: stepTone(n),
 			Cause: -1, Facts: p.stepFacts(n),
 		}
 		if n.Cause != nil {

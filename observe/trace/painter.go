@@ -23,7 +23,7 @@ type painter struct {
 	Style
 	phrases
 	b      strings.Builder
-	likely bool // a line was drawn as likely
+	likely []string // the marks that were drawn for what is likely
 }
 
 func newPainter(s Style, home string) *painter {
@@ -63,7 +63,7 @@ func (p *painter) pickGlyph(unicode, ascii string) string {
 func (p *painter) writeLine(after *time.Duration, branch, rest, text string) {
 	when := ""
 	if after != nil {
-		when = "+" + p.formatDuration(*after)
+		when = "+" + p.formatOffset(*after)
 	}
 	pad := strings.Repeat(" ", max(10-len([]rune(when)), 0))
 	branch, rest = p.cutLead(branch), p.cutLead(rest)
@@ -232,8 +232,16 @@ func (p *painter) writeMissed(missed uint64, first *Node) {
 	}
 }
 
-func (p *painter) writeLegend(mark string) {
-	if p.likely {
-		fmt.Fprintf(&p.b, "\n%s\n", p.faint(mark+" likely, not certain"))
+// noteLikely returns a mark for something likely; the legend explains sign, the telling part of it.
+func (p *painter) noteLikely(mark, sign string) string {
+	if !slices.Contains(p.likely, sign) {
+		p.likely = append(p.likely, sign)
+	}
+	return mark
+}
+
+func (p *painter) writeLegend() {
+	if len(p.likely) > 0 {
+		fmt.Fprintf(&p.b, "\n%s\n", p.faint(strings.Join(p.likely, " and ")+" likely, not certain"))
 	}
 }

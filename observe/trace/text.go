@@ -30,10 +30,10 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 			p.writeFolded(r, "", "")
 			continue
 		}
-		p.writeBranch(r.item, "", "", t.all)
+		p.writeBranch(r.item, "", "", "", t.all)
 	}
 	p.writeIdle(t)
-	p.writeLegend(p.pickGlyph("╌", "~"))
+	p.writeLegend()
 	_, err := io.WriteString(w, p.b.String())
 	return err
 }
@@ -99,42 +99,50 @@ func (p *painter) writeIdle(t *Tree) {
 	}
 }
 
-// writeBranch draws an item with the prefix lead, and those below it with rest.
-func (p *painter) writeBranch(it item, lead, rest string, all bool) {
+// writeBranch draws an item with the prefix lead, and what follows from it: a single item below
+// it, with chain, several as branches, with rest. So only branches need room to the right.
+func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
 	n, text := it.node, p.describeItem(it)
 	if c := n.onlyWrite(); c != nil {
 		n, text = c, p.describeFolded(it, c)
 	}
 	items := foldFailures(childItems(n), all)
-	var notes []string
+	under, notes := rest, rest+continued
+	if len(items) > 1 {
+		under = rest + p.bar()
+		notes = under
+	}
+	p.writeLine(&it.top.After, lead, under, text)
+	for _, note := range n.notes() {
+		p.writeLine(nil, notes, notes, p.faint(note))
+	}
+	if len(items) == 1 {
+		p.writeBranch(items[0].item, chain+p.arrow(items[0].item), chain, chain+strings.Repeat(" ", arrowWidth), all)
+		return
+	}
+	for i, c := range items {
+		below := rest + p.bar()
+		if c.folded > 0 {
+			p.writeFolded(c, below, below)
+			continue
+		}
+		last := i == len(items)-1
+		if last {
+			below = rest + blank
+		}
+		p.writeBranch(c.item, rest+p.branchMark(c.item, last), below, below, all)
+	}
+}
+
+// notes returns what else is said about a node.
+func (n *Node) notes() (notes []string) {
 	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
 		notes = logNotes(n.LogLines)
 	}
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
 	}
-	bar, end := p.pickGlyph("│  ", "|  "), "   "
-	under := end
-	if len(items) > 0 {
-		under = bar
-	}
-	p.writeLine(&it.top.After, lead, rest+under, text)
-	for _, note := range notes {
-		p.writeLine(nil, rest+under, rest+under, p.faint(note))
-	}
-	for i, c := range items {
-		if c.folded > 0 {
-			p.writeFolded(c, rest+bar, rest+bar)
-			continue
-		}
-		last := i == len(items)-1
-		mark := p.branchMark(c.item, last)
-		if last {
-			p.writeBranch(c.item, rest+mark, rest+end, all)
-		} else {
-			p.writeBranch(c.item, rest+mark, rest+bar, all)
-		}
-	}
+	return notes
 }
 
 // onlyWrite returns the only write of a sync about which there is nothing else to say,
@@ -211,19 +219,40 @@ func logNotes(lines []string) (notes []string) {
 	return notes
 }
 
-// branchMark returns the line that connects an item to its parent.
+// blank is as wide as the mark of a branch.
+const blank = "   "
+
+// bar continues a branch.
+func (p *painter) bar() string { return p.pickGlyph("│  ", "|  ") }
+
+// branchMark returns the line that connects one of several items to its parent.
 func (p *painter) branchMark(it item, last bool) string {
-	likely := it.top.isLikely() || it.node.isLikely()
-	p.likely = p.likely || likely
-	switch {
+	switch likely := it.isLikely(); {
 	case last && likely:
-		return p.pickGlyph("└╌ ", "`~ ")
+		return p.noteLikely(p.pickGlyph("└╌ ", "`~ "), p.pickGlyph("╌", "~"))
 	case last:
 		return p.pickGlyph("└─ ", "`- ")
 	case likely:
-		return p.pickGlyph("├╌ ", "|~ ")
+		return p.noteLikely(p.pickGlyph("├╌ ", "|~ "), p.pickGlyph("╌", "~"))
 	}
 	return p.pickGlyph("├─ ", "|- ")
+}
+
+// arrowWidth is the width of an arrow.
+const arrowWidth = 2
+
+// arrow returns what connects a single item to its parent, above it.
+func (p *painter) arrow(it item) string {
+	if it.isLikely() {
+		return p.noteLikely(p.pickGlyph("⇣ ", "~ "), p.pickGlyph("⇣", "~"))
+	}
+	return p.pickGlyph("↓ ", "v ")
+}
+
+// isLikely reports whether a link that the line of an item stands for is only likely.
+func (it item) isLikely() bool {
+	write := it.node.onlyWrite()
+	return it.top.isLikely() || it.node.isLikely() || write != nil && write.isLikely()
 }
 
 func (n *Node) isLikely() bool { return n.Cause != nil && n.Cause.Certainty == Likely }
@@ -247,8 +276,8 @@ func (p *painter) describeItem(it item) string {
 		return s + p.paintSync(n)
 	}
 	text := p.paintWrite(n, p.describeWrite(n))
-	if it.top != n { // a client's write after an event
-		s = p.controllerName(n.Controller) + " " + describeChange(it.top.Change) + ", "
+	if it.top != n { // a write after an event, without a sync: of a client, or by a timer of a controller
+		s = p.controllerName(n.Controller) + " " + describeChange(it.top.Change) + p.laterNote(it) + ", "
 	}
 	if n.root {
 		text += p.rootCause(n)

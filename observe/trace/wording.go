@@ -73,7 +73,7 @@ func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	switch {
 	case n.isRetriedConflict():
-		return fmt.Sprintf("conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
+		return fmt.Sprintf("had a conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
 	case n.failed():
 		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
 	}
@@ -261,4 +261,18 @@ func (p phrases) formatDuration(d time.Duration) string {
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return fmt.Sprintf("%d m %02d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// formatOffset formats a time since the start, to the millisecond: the order of lines can be read
+// from it.
+func (p phrases) formatOffset(d time.Duration) string {
+	switch d = d.Truncate(time.Microsecond); {
+	case d < time.Second:
+		return p.formatDuration(d)
+	case d < time.Minute:
+		return fmt.Sprintf("%.3f s", d.Truncate(time.Millisecond).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%06.3fs", int(d.Minutes()), (d % time.Minute).Truncate(time.Millisecond).Seconds())
+	}
+	return fmt.Sprintf("%dh%02dm%02ds", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }

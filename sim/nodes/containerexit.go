@@ -15,17 +15,28 @@ import (
 // maxReadPatch is the longest status that is searched for containers that have failed.
 const maxReadPatch = 256 << 10
 
+// The exit codes of containers that a signal has ended, as when their Pod is deleted: SIGTERM, and
+// SIGKILL later.
+const exitTerminated, exitKilled = 128 + 15, 128 + 9
+
 // recordExits records, for the sync of the calling goroutine, how containers have failed:
 // why a Pod is replaced is in its status, which no record has.
 func (p *played) recordExits(r *http.Request) {
 	for _, c := range failedContainers(r) {
-		end := c.State.Terminated
-		attrs := []observe.Attr{{Key: "container", Value: c.Name}, {Key: "exitCode", Value: strconv.Itoa(int(end.ExitCode))}}
-		if end.Reason != "" && end.Reason != "Error" { // which says no more than the code
-			attrs = append(attrs, observe.Attr{Key: "reason", Value: end.Reason})
-		}
-		p.recorder.RecordLog(&observe.Logged{Level: -2, Message: "Container failed", Attrs: attrs}, "", "")
+		p.recorder.RecordLog(describeExit(c), "", "")
 	}
+}
+
+func describeExit(c corev1.ContainerStatus) *observe.Logged {
+	end := c.State.Terminated
+	l := &observe.Logged{Level: -2, Message: "Container failed", Attrs: []observe.Attr{{Key: "container", Value: c.Name}, {Key: "exitCode", Value: strconv.Itoa(int(end.ExitCode))}}}
+	switch {
+	case end.Reason != "" && end.Reason != "Error": // which says no more than the code
+		l.Attrs = append(l.Attrs, observe.Attr{Key: "reason", Value: end.Reason})
+	case end.ExitCode == exitTerminated || end.ExitCode == exitKilled:
+		l.Message = "Container stopped"
+	}
+	return l
 }
 
 // failedContainers returns the containers that have failed by a patch of a Pod's status.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestFailedContainers(t *testing.T) {
@@ -25,6 +27,24 @@ func TestFailedContainers(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
+		}
+	}
+}
+
+// A container that a signal has ended, as when its Pod is deleted, was stopped.
+func TestStoppedContainersHaveNotFailed(t *testing.T) {
+	for want, end := range map[string]corev1.ContainerStateTerminated{
+		"Container failed":                   {ExitCode: 1, Reason: "Error"},
+		"Container stopped":                  {ExitCode: 143, Reason: "Error"},
+		"Container failed, reason OOMKilled": {ExitCode: 137, Reason: "OOMKilled"},
+	} {
+		l := describeExit(corev1.ContainerStatus{Name: "a", State: corev1.ContainerState{Terminated: &end}})
+		got := l.Message
+		if len(l.Attrs) == 3 {
+			got += ", reason " + l.Attrs[2].Value
+		}
+		if got != want {
+			t.Errorf("exit code %d: %q, want %q", end.ExitCode, got, want)
 		}
 	}
 }

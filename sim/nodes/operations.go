@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
@@ -75,7 +76,7 @@ func newStatus(node *corev1.Node, pods int) Status {
 
 // Remove deletes simulated nodes. If a name is wrong, it deletes none.
 func (f *Fleet) Remove(ctx context.Context, names ...string) error {
-	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
+	return f.forEach(ctx, names, nil, func(ctx context.Context, node *corev1.Node) error {
 		if err := f.client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("delete node %s: %w", node.Name, err)
 		}
@@ -87,14 +88,14 @@ func (f *Fleet) Remove(ctx context.Context, names ...string) error {
 // until Recover. An annotation on the Node keeps this over restarts. If a name is
 // wrong, no node fails.
 func (f *Fleet) Fail(ctx context.Context, names ...string) error {
-	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
+	return f.forEach(ctx, names, nil, func(ctx context.Context, node *corev1.Node) error {
 		return f.setState(ctx, node, annotations.Failed, true)
 	})
 }
 
 // Recover ends the effect of Fail. If a node cannot recover, none does.
 func (f *Fleet) Recover(ctx context.Context, names ...string) error {
-	return f.forEach(ctx, names, checkRecoverable, func(node *corev1.Node) error {
+	return f.forEach(ctx, names, checkRecoverable, func(ctx context.Context, node *corev1.Node) error {
 		return f.setState(ctx, node, annotations.Failed, false)
 	})
 }
@@ -110,14 +111,14 @@ func checkRecoverable(node *corev1.Node) error {
 // at once; when they are not Ready, cloud-node-lifecycle-controller finds that their
 // machines do not exist and deletes them. If a name is wrong, no node is terminated.
 func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
-	return f.forEach(ctx, names, nil, func(node *corev1.Node) error {
+	return f.forEach(ctx, names, nil, func(ctx context.Context, node *corev1.Node) error {
 		return f.setState(ctx, node, annotations.Terminated, true)
 	})
 }
 
 // forEach calls do with each of the named nodes, if all of them are simulated nodes
-// and pass check, which may be nil.
-func (f *Fleet) forEach(ctx context.Context, names []string, check, do func(*corev1.Node) error) error {
+// and pass check, which may be nil. ctx of do is for a user.
+func (f *Fleet) forEach(ctx context.Context, names []string, check func(*corev1.Node) error, do func(context.Context, *corev1.Node) error) error {
 	var list []*corev1.Node
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -132,8 +133,9 @@ func (f *Fleet) forEach(ctx context.Context, names []string, check, do func(*cor
 		}
 		list = append(list, node)
 	}
+	ctx = observe.ForUser(ctx)
 	for _, node := range list {
-		if err := do(node); err != nil {
+		if err := do(ctx, node); err != nil {
 			return err
 		}
 	}

@@ -107,7 +107,7 @@ func (k *playedKind) begin(key string) *observe.KeyedSync {
 	return k.queue.Begin(key, from)
 }
 
-// playedTransport makes each write to a Pod or a Node a sync.
+// playedTransport makes each write to a Pod or a Node a sync, unless a user has asked for it.
 type playedTransport struct {
 	next     http.RoundTripper
 	played   *played
@@ -116,7 +116,7 @@ type playedTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodPatch && r.Method != http.MethodDelete {
+	if r.Method != http.MethodPatch && r.Method != http.MethodDelete || observe.IsForUser(r.Context()) {
 		return t.next.RoundTrip(r)
 	}
 	kind, key := t.played.target(r.URL.Path)

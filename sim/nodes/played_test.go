@@ -146,3 +146,24 @@ func TestPlayedAfterACommand(t *testing.T) {
 		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
 	}
 }
+
+// What a user has asked for, as with "nodes fail", follows from no version of the Node.
+func TestRequestsOfUsersAreNoSyncs(t *testing.T) {
+	o, p, _ := newPlayedPod(t)
+	r, err := http.NewRequestWithContext(observe.ForUser(t.Context()), http.MethodPatch, "http://none/api/v1/nodes/n1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (playedTransport{answeringTransport{recorder: p.recorder, status: 200}, p, nil}).RoundTrip(r); err != nil {
+		t.Fatal(err)
+	}
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range page.Records {
+		if s, ok := r.Event.(*observe.Synced); ok {
+			t.Errorf("it belongs to a sync: %+v", s)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package observe
+
+import "context"
+
+// Own is the name under which records have what ctrlplane itself does for its user.
+const Own = "ctrlplane"
+
+type forUserKey struct{}
+
+// ForUser returns a context for API calls that a user of ctrlplane has asked for, as with "ctrlplane
+// nodes fail": whichever component makes them, they follow from nothing in the control plane.
+func ForUser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, forUserKey{}, true)
+}
+
+// IsForUser reports whether ctx is one of ForUser.
+func IsForUser(ctx context.Context) bool { return ctx.Value(forUserKey{}) != nil }

@@ -1,0 +1,70 @@
+package trace
+
+import (
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	nodeLifecycle = "node-lifecycle-controller"
+	taintEviction = "taint-eviction-controller"
+)
+
+// maxNodePass is how long after node-lifecycle-controller has marked a node it taints it and marks
+// its Pods: it looks at all nodes every 5 s.
+const maxNodePass = 10 * time.Second
+
+// linkNodeTimers links what the node controllers write by timers of their own, outside of any
+// sync, to the last event of the node for which they do so:
+//
+//   - node-lifecycle-controller marks a node that is silent, after a user has asked ctrlplane for it;
+//   - it taints the node that it has marked, and marks its Pods;
+//   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status.
+func (g *graph) linkNodeTimers() {
+	nodeOf := map[place]string{}
+	events := map[string][]*Node{} // of Nodes, by controller
+	for _, c := range g.calls {
+		if c.isBinding() && c.BoundTo != "" {
+			nodeOf[placeOf(c.Object)] = c.BoundTo
+		}
+	}
+	for _, e := range g.events {
+		if e.Object.Resource == "nodes" && e.parent != nil && (e.Controller == nodeLifecycle || e.Controller == taintEviction) {
+			events[e.Controller] = append(events[e.Controller], e)
+		}
+	}
+	for _, c := range g.calls {
+		if c.parent != nil || len(events[c.Controller]) == 0 {
+			continue
+		}
+		node := nodeOf[placeOf(c.Object)]
+		if c.Object.Resource == "nodes" {
+			node = c.Object.Name
+		}
+		var last *Node
+		for _, e := range events[c.Controller] {
+			if e.mayTimeWrite(c, node) && (last == nil || e.Time.After(last.Time)) {
+				last = e
+			}
+		}
+		if last != nil {
+			c.setCause(last, Likely, ByDelay)
+		}
+	}
+}
+
+// mayTimeWrite reports whether a node controller that has received e may make the write c for
+// it, to a node or to a Pod on it; node is "" if that is not known.
+func (n *Node) mayTimeWrite(c *Node, node string) bool {
+	made := n.parent
+	switch {
+	case n.End().After(c.Time), node != "" && n.Object.Name != node:
+		return false
+	case c.Controller == taintEviction:
+		return c.Object.Resource == "pods" && made.Subresource == ""
+	case c.Object.Resource == "nodes" && c.Subresource == "status":
+		return made.Controller == observe.Own
+	}
+	return made.Controller == nodeLifecycle && made.Subresource == "status" && c.Time.Sub(n.Time) <= maxNodePass
+}

@@ -1,0 +1,60 @@
+package trace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A user makes a node fail: node-lifecycle-controller marks it for that, though a timer says when.
+// Another node is marked for another reason.
+func TestNodeFailureFollowsFromTheUser(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	lifecycle := o.Recorder(nodeLifecycle)
+	now := time.Now()
+	node := func(name, uid string) observe.Object {
+		return observe.Object{Resource: "nodes", Kind: "Node", Name: name, UID: uid}
+	}
+	mark := func(name, version string) {
+		lifecycle.RecordCall(&observe.Called{Verb: "update", Subresource: "status", Object: node(name, ""), Status: 200, ResourceVersion: version, Began: time.Now()})
+	}
+	for i, name := range []string{"n1", "n2"} {
+		call := &observe.Called{Verb: "patch", Object: node(name, ""), Status: 200, ResourceVersion: "1" + name[1:], Began: now}
+		call.Wrote = []observe.Written{{Resource: "nodes", Name: name, ResourceVersion: call.ResourceVersion}}
+		if i == 0 {
+			call.Controller, call.Client = observe.Own, &observe.Caller{}
+		}
+		o.Recorder("simulated-kubelet").RecordCall(call)
+		lifecycle.Deliver(&observe.Delivered{Change: observe.Updated, Object: node(name, "u"), ResourceVersion: call.ResourceVersion}, func() {})
+	}
+	mark("n1", "21")
+	mark("n2", "22")
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"n1": observe.Own, "n2": nodeLifecycle} {
+		chain, err := Why(page.Records, node(name, ""), Options{What: Changed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := chain.Links[len(chain.Links)-1]; first.Controller != want || chain.Complete != (name == "n1") {
+			t.Errorf("%s was marked because of %s of %s", name, first.Verb, first.Controller)
+		}
+	}
+}
+
+// The order of lines can be read from their times.
+func TestOffsetsShowMilliseconds(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 µs", 999 * time.Millisecond: "999 ms", 2125*time.Millisecond + 900*time.Microsecond: "2.125 s",
+		time.Minute + 3*time.Second + 7*time.Millisecond: "1m03.007s", 59*time.Minute + 59999*time.Millisecond: "59m59.999s",
+		3*time.Hour + 62*time.Second: "3h01m02s",
+	} {
+		if got := (phrases{}).formatOffset(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
