@@ -150,7 +150,8 @@ E`,
 const longest = 100 * time.Millisecond
 
 // checkEnds runs a script, kills it, and checks that it ends soon. That is
-// measured in CPU time: other programs may use the machine as well.
+// measured in CPU time: other programs may use the machine as well. It is at most
+// 20 ms on a fast machine, and has no end if a script does not notice that it was killed.
 func checkEnds(t *testing.T, c Config) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -166,7 +167,7 @@ func checkEnds(t *testing.T, c Config) {
 	}
 	select {
 	case at := <-killed:
-		if took := cpuTime(t) - at; took > slowdown*100*time.Millisecond {
+		if took := cpuTime(t) - at; took > slowdown*time.Second {
 			t.Errorf("%q used the CPU for %v after it was killed", c.Args, took)
 		}
 	default:

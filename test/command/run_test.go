@@ -367,7 +367,8 @@ func TestRunSettle(t *testing.T) {
 func TestRunSettleTimeout(t *testing.T) {
 	t.Parallel()
 	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", program.Path())
-	r := startRun(t, "--settle", "--timeout=5s", "--", "sh", "-c", script)
+	// The time of the script counts, too: it starts two programs.
+	r := startRun(t, "--settle", "--timeout=15s", "--", "sh", "-c", script)
 	r.stdin.Close()
 	r.requireExit(t, 125)
 	requireLastLine(t, r.stderr.String(), "not settled: ")
