@@ -26,9 +26,10 @@ func newListCommand(t *target) *cobra.Command {
 		Aliases: []string{"ls", "ps"},
 		Short:   "List your control planes, running and stopped, with their size",
 		Long: `List the control planes in your state folder, the ephemeral ones and the one that
-CTRLPLANE_DATA_DIR names. With --data-dir, only the one in that folder. AGE is the time since the last start. A crashed control
-plane is one whose process was killed or has failed: "ctrlplane up" starts it again with
-its data, and the next ephemeral control plane removes those that were ephemeral.`,
+CTRLPLANE_DATA_DIR names. With --data-dir, only the one in that folder. AGE is the time
+since the last start. A crashed control plane is one whose process was killed or has
+failed: "ctrlplane up" starts it again with its data, and the next ephemeral control
+plane removes those that were ephemeral.`,
 		Example: `  ctrlplane list
   ctrlplane list -o wide
   ctrlplane list -o json | jq '.items[] | select(.state == "crashed") | .name'`,
