@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures how long a change of a source file takes until the first reconcile of the example
-# operator: with "ctrlplane dev", and by hand (stop, reset, go run), beside the build alone.
+# operator: with "ctrlplane dev", and manually (stop, reset, go run), beside the build alone.
 # The three take turns, so that other load on the machine concerns all of them, and each round
 # gives two ratios, which depend on the load less than the times.
 #
@@ -71,10 +71,10 @@ cd "$work/dev"
 dev=$!
 reconciled "$work/dev.log"
 cd "$work/hand"
-"$ctrlplane" up --name byhand --ui none -f config/crd.yaml $manifests >/dev/null &
+"$ctrlplane" up --name manual --ui none -f config/crd.yaml $manifests >/dev/null &
 plane=$!
-until "$ctrlplane" --name byhand wait settled >/dev/null 2>&1; do sleep 0.2; done
-export KUBECONFIG="$("$ctrlplane" --name byhand kubeconfig)"
+until "$ctrlplane" --name manual wait settled >/dev/null 2>&1; do sleep 0.2; done
+export KUBECONFIG="$("$ctrlplane" --name manual kubeconfig)"
 run
 for _ in $(seq "$rounds"); do
 	sleep 3
@@ -94,12 +94,12 @@ for _ in $(seq "$rounds"); do
 	change hand
 	pkill -INT -P "$operator" # what Ctrl-C does
 	wait "$operator" || true
-	"$ctrlplane" --name byhand reset >/dev/null
+	"$ctrlplane" --name manual reset >/dev/null
 	run
 	since "$begin" >>"$work/hand.ms"
 done
 median "go build alone" <"$work/build.ms"
 median "ctrlplane dev: change to first reconcile" <"$work/dev.ms"
-median "by hand: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
+median "manually: Ctrl-C, ctrlplane reset, go run ." <"$work/hand.ms"
 ratio "ctrlplane dev / build" "$work/dev.ms"
-ratio "by hand / build" "$work/hand.ms"
+ratio "manually / build" "$work/hand.ms"
