@@ -3,6 +3,7 @@ package clients
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
@@ -158,14 +159,15 @@ func (w *write) noteUnseen(cause *event) {
 	}
 }
 
-// laterVersions returns the events of the written object after the one with the version that the
-// write changes.
+// laterVersions returns the events of the written object with versions after the one that the write
+// changes.
 func (w *write) laterVersions(events []*event) (list []*event) {
-	if w.baseEvent == nil {
+	base, err := strconv.ParseUint(w.base, 10, 64)
+	if err != nil {
 		return nil
 	}
 	for _, e := range events {
-		if e.object.Same(w.object) && e.at.After(w.baseEvent.at) {
+		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.object.Same(w.object) {
 			list = append(list, e)
 		}
 	}

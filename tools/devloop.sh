@@ -71,10 +71,10 @@ cd "$work/dev"
 dev=$!
 reconciled "$work/dev.log"
 cd "$work/hand"
-"$ctrlplane" up --name byhand --ui none -f config/crd.yaml $manifests >/dev/null &
+"$ctrlplane" up --name manual --ui none -f config/crd.yaml $manifests >/dev/null &
 plane=$!
-until "$ctrlplane" --name byhand wait settled >/dev/null 2>&1; do sleep 0.2; done
-export KUBECONFIG="$("$ctrlplane" --name byhand kubeconfig)"
+until "$ctrlplane" --name manual wait settled >/dev/null 2>&1; do sleep 0.2; done
+export KUBECONFIG="$("$ctrlplane" --name manual kubeconfig)"
 run
 for _ in $(seq "$rounds"); do
 	sleep 3
@@ -94,7 +94,7 @@ for _ in $(seq "$rounds"); do
 	change hand
 	pkill -INT -P "$operator" # what Ctrl-C does
 	wait "$operator" || true
-	"$ctrlplane" --name byhand reset >/dev/null
+	"$ctrlplane" --name manual reset >/dev/null
 	run
 	since "$begin" >>"$work/hand.ms"
 done

@@ -163,7 +163,7 @@ func TestLoopRestartsOnAChange(t *testing.T) {
 	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "2 ready", "2 began")
 }
 
-// TestLoopBuildsWhileItPrepares is why a restart is faster than doing the same by hand.
+// TestLoopBuildsWhileItPrepares is why a restart is faster than doing the same manually.
 func TestLoopBuildsWhileItPrepares(t *testing.T) {
 	f := &fake{buildTime: 3 * time.Second, prepareTime: 2 * time.Second}
 	var took time.Duration
