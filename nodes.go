@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -98,13 +99,15 @@ func (s *nodeSimulation) handlerForNodes(log *slog.Logger) func(*corev1.Node) {
 	if s.config.Count > 0 {
 		return nil
 	}
-	started := false // the calls come one after the other
+	var started atomic.Bool // a restore may replace the informers while a call lasts
 	return func(node *corev1.Node) {
-		if started || !annotations.IsSimulated(node) {
+		if started.Load() || !annotations.IsSimulated(node) {
 			return
 		}
 		_, err := s.ensureStarted(context.Background())
-		if started = err == nil; !started && !errors.Is(err, errStopping) {
+		if err == nil {
+			started.Store(true)
+		} else if !errors.Is(err, errStopping) {
 			log.Warn("cannot simulate a node: retrying when it changes", "node", node.Name, "err", err)
 		}
 	}

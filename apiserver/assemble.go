@@ -68,9 +68,7 @@ func (s *Server) extendConfig(config *app.Config, cfg Config) (*openAPIDocuments
 	front := config.Aggregator.GenericConfig
 	s.informers = config.KubeAPIs.ControlPlane.VersionedInformers
 	if cfg.Loan != nil {
-		if err := cfg.Loan.lend(s.informers); err != nil {
-			return nil, err
-		}
+		cfg.Loan.lend(s.informers)
 	}
 	for _, api := range cfg.LocalAPIs {
 		route, err := newLocalAPIRoute(front, api)

@@ -3,7 +3,6 @@ package apiserver
 import (
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 )
@@ -21,7 +20,7 @@ type InformerLoan struct {
 func NewInformerLoan() *InformerLoan { return &InformerLoan{ended: make(chan struct{})} }
 
 // Wait returns the informers of Pods and of Nodes as soon as the API server has them; nil
-// if Close was called before. Their objects have no managed fields.
+// if Close was called before. Upstream removes the managed fields of their objects.
 func (l *InformerLoan) Wait() (pods, nodes cache.SharedIndexInformer) {
 	<-l.ended
 	return l.pods, l.nodes
@@ -37,22 +36,7 @@ func (l *InformerLoan) end(pods, nodes cache.SharedIndexInformer) {
 	})
 }
 
-// lend lends informers of a factory that has not been started.
-func (l *InformerLoan) lend(factory informers.SharedInformerFactory) error {
-	pods, nodes := factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Informer()
-	for _, informer := range []cache.SharedIndexInformer{pods, nodes} {
-		if err := informer.SetTransform(dropManagedFields); err != nil {
-			return err
-		}
-	}
-	l.end(pods, nodes)
-	return nil
-}
-
-// dropManagedFields saves memory: nothing in the process reads managed fields.
-func dropManagedFields(obj any) (any, error) {
-	if accessor, err := meta.Accessor(obj); err == nil && accessor.GetManagedFields() != nil {
-		accessor.SetManagedFields(nil)
-	}
-	return obj, nil
+// lend lends informers of the API server's factory.
+func (l *InformerLoan) lend(factory informers.SharedInformerFactory) {
+	l.end(factory.Core().V1().Pods().Informer(), factory.Core().V1().Nodes().Informer())
 }

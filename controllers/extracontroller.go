@@ -28,7 +28,8 @@ type ExtraController struct {
 type Environment struct {
 	Informers informers.SharedInformerFactory
 	// ViewFiltered returns a view of Informers in which those of one resource hold only
-	// the objects for which keep is true.
+	// the objects for which keep is true. Its handlers run from its Start on; if that is
+	// not called, Shutdown must be.
 	ViewFiltered func(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory
 	// Client returns a client that acts as the service account of that name.
 	Client func(account string) (kubernetes.Interface, error)

@@ -9,15 +9,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// viewFiltered is a view of the same informers in which those of one resource hold only
-// the objects for which keep is true: what an informer with a field selector of its own
-// would hold, without a watch and a cache of its own. Reads of its stores do not wait when
-// the control plane is slowed down.
+// viewFiltered is a view of the same informers that behaves like a factory of its own, in
+// which the informers of one resource have a field selector that is met if keep is true. No
+// handler runs before Start, and none gets resyncs unless it asks for them. Either Start or
+// Shutdown must be called. Reads of the stores do not wait when the control plane is slowed
+// down.
 func (f *facade) viewFiltered(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory {
-	return &facade{
+	view := &facade{
 		typed: f.typed, metadata: f.metadata, ctx: f.ctx, sharedRecorder: f.sharedRecorder, recorder: f.recorder,
-		owner: f, filter: filter{resource, keep},
+		owner: f, filter: filter{resource, keep}, untilStart: &handlerBarrier{},
 	}
+	view.untilStart.hold()
+	view.untilStart.wrapInformers(view)
+	return view
 }
 
 // filter selects objects of a resource.

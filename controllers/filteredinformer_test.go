@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -23,6 +25,10 @@ func isUnfinished(obj any) bool {
 	return !ok || pod.Status.Phase != corev1.PodSucceeded
 }
 
+func newFakeMetadata() metadatainformer.SharedInformerFactory {
+	return metadatainformer.NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()), 0)
+}
+
 // A filtered view delivers and holds what a watch with a field selector would: an object
 // that is no longer selected is deleted, and one that is selected again is added.
 func TestFilteredView(t *testing.T) {
@@ -31,8 +37,10 @@ func TestFilteredView(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	defer factory.Shutdown()
 	defer cancel()
-	f := &facade{typed: factory, ctx: ctx}
-	pods := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished).Core().V1().Pods()
+	f := &facade{typed: factory, metadata: newFakeMetadata(), ctx: ctx}
+	view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
+	view.Start(nil)
+	pods := view.Core().V1().Pods()
 
 	events := make(chan string, 10)
 	reg, err := pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -78,6 +86,43 @@ func TestFilteredView(t *testing.T) {
 	}
 	if err := f.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The owner of a view is not complete before it calls Start: no handler runs, although the
+// informer does. Shutdown instead of Start discards the events.
+func TestFilteredViewBeginsWithStart(t *testing.T) {
+	for _, starts := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		factory := informers.NewSharedInformerFactory(fake.NewClientset(namedPod("runs", corev1.PodRunning)), 0)
+		f := &facade{typed: factory, metadata: newFakeMetadata(), ctx: ctx}
+		view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
+		f.Core().V1().Pods().Informer()
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		complete, added := false, make(chan bool, 1)
+		if _, err := view.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+			AddFunc: func(any) { added <- complete },
+		}); err != nil {
+			t.Fatal(err)
+		}
+		complete = true // the race detector reports a handler that runs before
+		if starts {
+			view.Start(nil)
+			if !<-added {
+				t.Error("a handler ran before Start")
+			}
+		} else {
+			view.Shutdown()
+		}
+		if err := f.close(); err != nil {
+			t.Error(err)
+		}
+		if !starts && len(added) > 0 {
+			t.Error("an event was delivered although the owner has not started")
+		}
+		cancel()
+		factory.Shutdown()
 	}
 }
 

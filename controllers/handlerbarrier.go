@@ -19,11 +19,29 @@ import (
 // runs during construction. Here the informers may already be running.
 type handlerBarrier struct {
 	mu        sync.RWMutex // held while the controller is being built
-	discarded bool         // the controller was not built: its events are discarded
+	released  sync.Once
+	discarded bool // the controller was not built: its events are discarded
 }
 
-// wrapInformers makes the handlers that are added to f wait for the barrier.
-func (b *handlerBarrier) wrapInformers(f *facade) { f.typed = deferredFactory{f.typed, b} }
+// hold blocks the handlers until release.
+func (b *handlerBarrier) hold() { b.mu.Lock() }
+
+// release lets the handlers run, or discards their events. Only the first call has an effect.
+func (b *handlerBarrier) release(discard bool) {
+	b.released.Do(func() {
+		b.discarded = discard
+		b.mu.Unlock()
+	})
+}
+
+// wrapInformers makes the handlers that are added to f wait for the barrier, and for no
+// other.
+func (b *handlerBarrier) wrapInformers(f *facade) {
+	if other, ok := f.typed.(deferredFactory); ok {
+		f.typed = other.SharedInformerFactory
+	}
+	f.typed = deferredFactory{f.typed, b}
+}
 
 func (b *handlerBarrier) runHandler(f func()) {
 	b.mu.RLock()
@@ -86,11 +104,8 @@ func (h deferredHandler) OnDelete(obj any) { h.barrier.runHandler(func() { h.nex
 // return a controller their events are discarded.
 func (b *handlerBarrier) wrapConstructor(construct constructFunc) constructFunc {
 	return func(ctx context.Context) (built app.Controller, err error) {
-		b.mu.Lock()
-		defer func() {
-			b.discarded = built == nil
-			b.mu.Unlock()
-		}()
+		b.hold()
+		defer func() { b.release(built == nil) }()
 		return construct(ctx)
 	}
 }
@@ -104,12 +119,23 @@ func (i deferredInformer) GetIndexer() cache.Indexer {
 type idempotentIndexer struct{ cache.Indexer }
 
 func (i idempotentIndexer) AddIndexers(indexers cache.Indexers) error {
-	fresh := maps.Clone(indexers)
-	for name := range i.GetIndexers() {
-		delete(fresh, name)
+	return addMissingIndexers(i.Indexer, indexers, i.Indexer.AddIndexers)
+}
+
+// indexersMu makes the stores' indexers readable, which client-go returns without a lock.
+var indexersMu sync.Mutex
+
+// addMissingIndexers adds the indexers that a store does not have by add, which accepts
+// each name once.
+func addMissingIndexers(to cache.Indexer, indexers cache.Indexers, add func(cache.Indexers) error) error {
+	indexersMu.Lock()
+	defer indexersMu.Unlock()
+	missing := maps.Clone(indexers)
+	for name := range to.GetIndexers() {
+		delete(missing, name)
 	}
-	if len(fresh) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
-	return i.Indexer.AddIndexers(fresh)
+	return add(missing)
 }

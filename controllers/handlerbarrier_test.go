@@ -71,3 +71,22 @@ func TestHandlersWaitForConstructor(t *testing.T) {
 		})
 	}
 }
+
+// A view of informers that have a barrier has its own instead: two of them would wait for
+// each other when a plugin adds an indexer to a store.
+func TestBarriersDoNotNest(t *testing.T) {
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	f := &facade{typed: factory, ctx: t.Context()}
+	(&handlerBarrier{}).wrapInformers(f)
+	view := f.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), isUnfinished)
+	defer view.Shutdown()
+	index := cache.Indexers{"none": func(any) ([]string, error) { return nil, nil }}
+	for range 2 {
+		if err := view.Core().V1().PersistentVolumes().Informer().GetIndexer().AddIndexers(index); err != nil {
+			t.Error(err)
+		}
+		if err := view.Core().V1().Pods().Informer().AddIndexers(index); err != nil {
+			t.Error(err)
+		}
+	}
+}

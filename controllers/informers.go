@@ -33,6 +33,7 @@ type facade struct {
 	recorder       *observe.Recorder // of the events that the handlers receive; may be nil
 	owner          *facade           // that removes the handlers; nil = this one
 	filter         filter            // of the objects that the informers of one resource hold
+	untilStart     *handlerBarrier   // for handlers until Start or Shutdown; nil = none
 	gate           *intervene.Gate   // where syncs wait that read a store; nil = they do not
 
 	mu       sync.Mutex
@@ -66,10 +67,17 @@ func (f *facade) StartWithContext(context.Context) {
 		f.typed.StartWithContext(f.ctx)
 		f.metadata.Start(f.ctx.Done())
 	})
+	if f.untilStart != nil {
+		f.untilStart.release(false)
+	}
 }
 
-// Shutdown does nothing: the supervisor stops the shared informers.
-func (f *facade) Shutdown() {}
+// Shutdown discards events that wait for Start. The supervisor stops the shared informers.
+func (f *facade) Shutdown() {
+	if f.untilStart != nil {
+		f.untilStart.release(true)
+	}
+}
 
 func (f *facade) WaitForCacheSync(stop <-chan struct{}) map[reflect.Type]bool {
 	return f.typed.WaitForCacheSync(stop)
@@ -140,6 +148,9 @@ type ownedInformer struct {
 }
 
 func (i ownedInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	if i.facade.untilStart != nil { // its owner expects informers without resyncs
+		return i.AddEventHandlerWithResyncPeriod(h, 0)
+	}
 	return i.addHandler(h, i.SharedIndexInformer.AddEventHandler)
 }
 
@@ -150,6 +161,9 @@ func (i ownedInformer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHand
 }
 
 func (i ownedInformer) AddEventHandlerWithOptions(h cache.ResourceEventHandler, o cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	if i.facade.untilStart != nil && o.ResyncPeriod == nil {
+		o.ResyncPeriod = new(time.Duration)
+	}
 	return i.addHandler(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 		return i.SharedIndexInformer.AddEventHandlerWithOptions(h, o)
 	})
@@ -187,15 +201,5 @@ func (i ownedInformer) RemoveEventHandler(reg cache.ResourceEventHandlerRegistra
 // AddIndexers skips the indexers that an earlier run of the controller has added:
 // the shared informer accepts each name once.
 func (i ownedInformer) AddIndexers(indexers cache.Indexers) error {
-	have := i.GetIndexer().GetIndexers()
-	fresh := cache.Indexers{}
-	for name, index := range indexers {
-		if have[name] == nil {
-			fresh[name] = index
-		}
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	return i.SharedIndexInformer.AddIndexers(fresh)
+	return addMissingIndexers(i.GetIndexer(), indexers, i.SharedIndexInformer.AddIndexers)
 }

@@ -12,6 +12,38 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// A handler of Nodes may wait for the end of a restore, which recreates the informers.
+func TestNodeHandlerDoesNotDelayClose(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lender := informers.NewSharedInformerFactory(fake.NewClientset(&corev1.Node{}), 0)
+	pods, nodes := lender.Core().V1().Pods().Informer(), lender.Core().V1().Nodes().Informer()
+	lender.Start(ctx.Done())
+	own, stop := context.WithCancel(ctx)
+	s := &sharedInformers{
+		typed:    informers.NewSharedInformerFactory(fake.NewClientset(), 0),
+		metadata: newFakeMetadata(),
+		ctx:      own, cancel: stop, mapperDone: make(chan struct{}), started: make(chan struct{}),
+	}
+	close(s.mapperDone)
+	s.useLent(func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nodes })
+	entered, restored, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	if err := s.handleNodes(func(*corev1.Node) {
+		close(entered)
+		<-restored
+		close(ended)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	<-entered
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	close(restored)
+	<-ended
+}
+
 // Informers that are lent serve every way to ask for them, and run until their owner stops
 // them. The others belong to the factory.
 func TestLentInformers(t *testing.T) {

@@ -119,7 +119,8 @@ func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
 		AddFunc: on, UpdateFunc: func(_, obj any) { on(obj) },
 	})
 	if err == nil {
-		s.removeNodeHandler = func() error { return cache.ShutDownEventHandler(nodes, handler) }
+		// It may be waiting for the end of what recreates the informers.
+		s.removeNodeHandler = func() error { return nodes.RemoveEventHandler(handler) }
 	}
 	return err
 }

@@ -90,7 +90,8 @@ func (s *Supervisor) prepare() error {
 	if err := s.publishConfig(); err != nil {
 		return err
 	}
-	if err := s.createInformers(); err != nil {
+	var err error
+	if s.informers, err = newSharedInformers(s.cfg, s.resyncPeriod()); err != nil {
 		configz.Delete(app.ConfigzName)
 		return err
 	}
@@ -103,20 +104,6 @@ func (s *Supervisor) prepare() error {
 			return err
 		}
 	}
-	return nil
-}
-
-// createInformers creates informers that are not started. After an error there are those of
-// before, if any.
-func (s *Supervisor) createInformers() error {
-	created, err := newSharedInformers(s.cfg, s.resyncPeriod())
-	if err != nil {
-		return err
-	}
-	if err := created.handleNodes(s.cfg.OnNode); err != nil {
-		return errors.Join(err, created.close())
-	}
-	s.informers = created
 	return nil
 }
 
@@ -156,6 +143,9 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 		}
 	}
 	if err := api.WaitPolicy(ctx); err != nil {
+		return err
+	}
+	if err := s.informers.handleNodes(s.cfg.OnNode); err != nil { // only now: it may start what writes
 		return err
 	}
 	s.informers.newFacade(nil).StartWithContext(s.informers.ctx) // so far all informers are of built-in kinds

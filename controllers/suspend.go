@@ -68,10 +68,15 @@ func (s *Supervisor) renewInformers() error {
 	if err := s.informers.close(); err != nil {
 		return err
 	}
-	if err := s.createInformers(); err != nil {
+	renewed, err := newSharedInformers(s.cfg, s.resyncPeriod())
+	if err != nil {
+		return err // without those of before, Close could not end
+	}
+	s.informers = renewed
+	if err := renewed.handleNodes(s.cfg.OnNode); err != nil {
 		return err
 	}
-	s.informers.start()
+	renewed.start()
 	return nil
 }
 

@@ -44,7 +44,8 @@ type Config struct {
 	// Recorder records the attempts to schedule Pods; nil turns recording off.
 	Recorder *observe.Recorder
 	// Informers returns informers that the scheduler shares with others. Those of resource
-	// hold only the objects for which keep is true. nil means that the scheduler has its own.
+	// hold only the objects for which keep is true, and handlers run from Start on. nil
+	// means that the scheduler has its own.
 	Informers func(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory
 	// WaitTurn is called with each Pod that the scheduler takes from its queue, before it
 	// looks for a node; nil does nothing. It needs Recorder.

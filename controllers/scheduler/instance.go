@@ -146,7 +146,11 @@ func publishConfigz(component *schedulerconfig.KubeSchedulerConfiguration) error
 	if err != nil {
 		return fmt.Errorf("another scheduler is running in this process: %w", err)
 	}
-	return entry.Set(external)
+	if err := entry.Set(external); err != nil {
+		configz.Delete(configzName)
+		return fmt.Errorf("publish the configuration: %w", err)
+	}
+	return nil
 }
 
 // waitSynced waits until the caches and the scheduling queue are in sync with the

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -55,7 +56,15 @@ func (f *follower) OnAdd(obj any, isInInitialList bool) {
 	f.pass(f.to.Add, obj)
 }
 
-func (f *follower) OnUpdate(_, obj any) { f.pass(f.to.Update, obj) }
+// OnUpdate gets another object of the same name, too, if the deletion of the first was missed.
+func (f *follower) OnUpdate(before, obj any) {
+	if !isSameObject(before, obj) {
+		f.pass(f.to.Delete, before)
+		f.pass(f.to.Add, obj)
+		return
+	}
+	f.pass(f.to.Update, obj)
+}
 
 func (f *follower) OnDelete(obj any) { f.pass(f.to.Delete, lastState(obj)) }
 
@@ -70,6 +79,9 @@ func lastState(obj any) any {
 
 // pass waits until the feed has the list.
 func (f *follower) pass(deliver func(obj any) error, obj any) {
+	if f.ctx.Err() != nil {
+		return
+	}
 	select {
 	case <-f.begun:
 		f.check(deliver(copyObject(obj)))
@@ -81,6 +93,12 @@ func (f *follower) check(err error) {
 	if err != nil {
 		utilruntime.HandleErrorWithContext(f.ctx, err, "Simulated nodes cannot follow an object")
 	}
+}
+
+func isSameObject(a, b any) bool {
+	first, ok := a.(metav1.Object)
+	second, also := b.(metav1.Object)
+	return ok && also && first.GetUID() == second.GetUID()
 }
 
 // copyObject returns a copy that a feed may change.

@@ -71,6 +71,19 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// An informer reports another object of the same name as an update if it has missed the
+// deletion of the first.
+func TestFollowMissedReplacement(t *testing.T) {
+	begun := make(chan struct{})
+	close(begun)
+	to := recordingFeed{make(chan []string, 2)}
+	f := &follower{ctx: t.Context(), to: to, begun: begun}
+	f.OnUpdate(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "old", UID: "1"}}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "new", UID: "2"}})
+	if diff := cmp.Diff([][]string{{"delete", "old"}, {"add", "new"}}, [][]string{<-to.to, <-to.to}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The last state of an object is known although its deletion was missed.
 func TestFollowMissedDeletion(t *testing.T) {
 	begun := make(chan struct{})
