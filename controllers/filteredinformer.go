@@ -42,8 +42,8 @@ func (f filter) apply(informer cache.SharedIndexInformer, of schema.GroupVersion
 	return filteredInformer{informer, f.keep}
 }
 
-// filteredInformer is a view of an informer. An object that is no longer kept is deleted
-// in it.
+// filteredInformer is a view of an informer. An object that ceases to meet the condition is
+// deleted in it.
 type filteredInformer struct {
 	cache.SharedIndexInformer
 	keep func(obj any) bool

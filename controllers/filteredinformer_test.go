@@ -30,7 +30,7 @@ func newFakeMetadata() metadatainformer.SharedInformerFactory {
 }
 
 // A filtered view delivers and holds what a watch with a field selector would: an object
-// that is no longer selected is deleted, and one that is selected again is added.
+// is added when the selector begins to select it, and deleted when it ceases to.
 func TestFilteredView(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	client := fake.NewClientset(namedPod("runs", corev1.PodRunning), namedPod("done", corev1.PodSucceeded))

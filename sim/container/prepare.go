@@ -130,7 +130,7 @@ func (s *session) block(r *run, of *corev1.Pod, err error) {
 	s.changed(r.pod)
 }
 
-// startPrepared starts a run that is no longer blocked.
+// startPrepared starts a run that was blocked.
 func (s *session) startPrepared(r *run, of *corev1.Pod, c *corev1.Container, env []kubecontainer.EnvVar) {
 	canRun := CanRun(c, r.args)
 	if !canRun && MayRun(c, r.args) {
