@@ -40,6 +40,7 @@ type hub struct {
 	run      uint64             // counts how often the source was followed: its lines do not continue those before
 	playback uint64             // counts the changes of the playback
 	stepped  bool               // the last one was a step
+	jumping  bool               // until the source is followed from where the playback has jumped to
 }
 
 // chunk is some whole lines.
@@ -78,6 +79,7 @@ func (h *hub) follow(ctx context.Context) {
 	h.first += uint64(len(h.chunks)) // the lines of an earlier time are not continued
 	h.chunks, h.size, h.snapshot, h.status = nil, 0, nil, nil
 	h.run++
+	h.jumping = false
 	h.mu.Unlock()
 	after := uint64(0) // all, if the source does not answer now
 	if s, err := h.source.Snapshot(ctx); err == nil && s.Journal.Last > backlog {
@@ -122,6 +124,7 @@ func (h *hub) playbackChanged(jumps, stepped bool) {
 	h.playback++
 	h.stepped = stepped
 	if jumps && h.stop != nil {
+		h.jumping = true
 		h.stop()
 		h.stop = nil
 		h.follows()
@@ -238,6 +241,9 @@ func (h *hub) read(p *position) (update, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var u update
+	if h.jumping { // what is kept is of the time before
+		return u, h.changed
+	}
 	end := h.first + uint64(len(h.chunks))
 	if p.run != h.run {
 		u.jumped = p.begun

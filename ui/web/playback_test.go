@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -82,6 +83,49 @@ func TestPlaybackIsControlled(t *testing.T) {
 	change(`{"playing": true}`)
 	expect(`"speeds":`, `"playing":true`)
 	st.next("pod-9.")
+}
+
+// TestJumpIsAnnouncedOnce changes the status between a jump and the time when the source is followed
+// from there: a page hears of the jump when it gets the records that belong to it, and only then.
+func TestJumpIsAnnouncedOnce(t *testing.T) {
+	r := newRecording(t)
+	p := r.PausedAt(r.Begin())
+	h := newHub(p, p)
+	defer h.open()()
+	followed := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	h.stop = func() { close(followed) }
+	var page position
+	if u, _ := h.read(&page); u.playback == nil {
+		t.Error("a new page is not told where the playback is")
+	}
+	h.playbackChanged(true, false)
+	<-followed
+	h.setStatus(observe.Snapshot{Process: observe.Process{Speed: observe.SpeedHalf}})
+	if u, _ := h.read(&page); u.playback != nil || u.status != nil || u.jumped {
+		t.Errorf("before the records that belong to it: %+v", u)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); h.keepFollowing(ctx) }()
+	jumps, playbacks := 0, 0
+	for {
+		u, changed := h.read(&page)
+		if u.jumped {
+			jumps++
+		}
+		if u.playback != nil {
+			playbacks++
+		}
+		if u.live {
+			break
+		}
+		<-changed
+	}
+	cancel()
+	<-ended
+	if jumps != 1 || playbacks != 1 {
+		t.Errorf("the page heard of the jump %d times, and of the playback %d times", jumps, playbacks)
+	}
 }
 
 func TestPlaybackErrors(t *testing.T) {
