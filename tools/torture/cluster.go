@@ -121,8 +121,7 @@ func (r *round) loseOne(c *controlPlane, l *ledger, m *member) error {
 	suspended, limit := r.rand.IntN(2) == 0, electionTime
 	if suspended {
 		limit = hangTime
-		r.logf("suspend %s", m.name)
-		if err := m.Process.Signal(syscall.SIGSTOP); err != nil {
+		if err := r.suspend(m.process); err != nil {
 			return err
 		}
 	} else {

@@ -39,7 +39,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 0, "number of rounds of each kind, within the duration; 0 = no limit")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "seed of all random choices; default: a random one, which is printed")
 	f.IntVar(&o.parallel, "parallel", min(runtime.NumCPU(), 4), "rounds at a time")
-	f.StringVar(&o.keep, "keep", "bin/torture", "`folder` for what lost rounds leave behind")
+	f.StringVar(&o.keep, "keep", "bin/torture-lost", "`folder` for what lost rounds leave behind")
 	f.StringVar(&only, "only", "", "kinds to run, as a comma-separated `list`: "+strings.Join(kindNames(), ", "))
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):

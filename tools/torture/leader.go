@@ -48,8 +48,7 @@ func loseLeader(r *round) error {
 	r.pause(time.Second)
 	suspended := r.rand.IntN(2) == 0
 	if suspended {
-		r.logf("suspend the leader")
-		if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
+		if err := r.suspend(first.process); err != nil {
 			return err
 		}
 	} else {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is a child process whose output goes to the log of the round.
@@ -46,6 +49,21 @@ func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.text.String()
+}
+
+// suspend stops a process. A signal is sent before all threads have received it, so suspend returns when
+// they have: until then the process may answer.
+func (r *round) suspend(p *process) error {
+	r.logf("suspend %d", p.Process.Pid)
+	if err := p.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		err := unix.Waitid(unix.P_PID, p.Process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 // command returns a command with a home folder in the round's folder. It ends with this
