@@ -3,6 +3,7 @@ package words
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -39,7 +40,7 @@ func Or(list []string) string {
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks
 // and repeated spaces with single spaces, removes control and formatting characters,
 // such as those that change the text direction, and replaces invalid UTF-8 with "?". CI
-// services find no command of theirs in it, except at its beginning.
+// services find no command of theirs in it, wherever it is wrapped.
 func OneLine(s string) string {
 	if isPlain(s) {
 		return s
@@ -50,7 +51,7 @@ func OneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "?"))
-	return ciCommands.Replace(strings.Join(strings.Fields(StripControls(spaced)), " "))
+	return breakCICommands(strings.Join(strings.Fields(StripControls(spaced)), " "))
 }
 
 // Lines makes untrusted text of several lines safe for a terminal: it returns its lines
@@ -59,14 +60,26 @@ func Lines(s string) []string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\t", "    ")
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, l := range lines {
-		lines[i] = ciCommands.Replace(StripControls(l))
+		lines[i] = breakCICommands(StripControls(l))
 	}
 	return lines
 }
 
-// ciCommands breaks what GitHub Actions and Azure Pipelines take for a command anywhere in a
-// line of a log (actions/runner, ActionCommand.TryParse; azure-pipelines-agent, Command.TryParse).
-var ciCommands = strings.NewReplacer("##[", "# #[", "##vso[", "# #vso[")
+// breakCICommands breaks what GitHub Actions and Azure Pipelines take for a command anywhere in a line of
+// a log, and what GitHub Actions does at its beginning, because a line may begin with any word
+// (actions/runner, ActionCommand.TryParse and TryParseV2; azure-pipelines-agent, Command.TryParse).
+func breakCICommands(s string) string {
+	s = ciMarks.Replace(s)
+	if strings.Contains(s, "::") {
+		s = ciWord.ReplaceAllString(s, "${1}: :${2}")
+	}
+	return s
+}
+
+var (
+	ciMarks = strings.NewReplacer("##[", "# #[", "##vso[", "# #vso[")
+	ciWord  = regexp.MustCompile(`(^|\s)::([A-Za-z-]+(?:\s|::))`) // not an IPv6 address
+)
 
 // StripControls removes control and formatting characters, including line breaks.
 func StripControls(s string) string {
@@ -86,5 +99,5 @@ func isPlain(s string) bool {
 			return false
 		}
 	}
-	return !strings.Contains(s, "  ") && !strings.Contains(s, "##") && strings.TrimSpace(s) == s
+	return !strings.Contains(s, "  ") && !strings.Contains(s, "##") && !strings.Contains(s, "::") && strings.TrimSpace(s) == s
 }
