@@ -16,9 +16,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The load of informers: Pods that nothing schedules, and updates of them.
+// The load of informers: Pods that nothing schedules, and updates of them, many at a time and
+// then one at a time.
 const (
-	informerCount, informerPods, informerUpdates = 100, 100, 200
+	informerCount, informerPods, informerUpdates, informerSingleUpdates = 100, 100, 200, 100
 
 	informerSelector = "app=watched"
 )
@@ -40,27 +41,21 @@ func measureInformers(ctx context.Context, m *measurement, a *apiClient) error {
 			return err
 		}
 	}
-	seen := make(chan struct{}, informerCount)
-	stop, err := startInformers(ctx, a, ns, func() { seen <- struct{}{} })
+	events := make(chan struct{}, informerCount)
+	stop, err := startInformers(ctx, a, ns, events)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	cpu := m.controlPlane.startCPUTimer()
-	began := time.Now()
-	err = inParallel(ctx, informerUpdates, func(ctx context.Context, i int) error {
+	update := func(ctx context.Context, i int) error {
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{"bench/update":"%d"}}}`, i)
 		_, err := pods.Patch(ctx, newWatchedPod(i%informerPods).Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		return err
-	}, func(ctx context.Context) error {
-		for range informerCount {
-			select {
-			case <-seen:
-			case <-ctx.Done():
-				return fmt.Errorf("informers: %w", context.Cause(ctx))
-			}
-		}
-		return nil
+	}
+	cpu := m.controlPlane.startCPUTimer()
+	began := time.Now()
+	err = inParallel(ctx, informerUpdates, update, func(ctx context.Context) error {
+		return awaitInformers(ctx, events, informerUpdates)
 	})
 	if err != nil {
 		return err
@@ -70,12 +65,51 @@ func measureInformers(ctx context.Context, m *measurement, a *apiClient) error {
 	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
 		return err
 	}
-	return m.recordRSS("rss")
+	if err := m.recordRSS("rss"); err != nil {
+		return err
+	}
+	var took []float64
+	for i := range informerSingleUpdates {
+		began := time.Now()
+		if err := update(ctx, informerUpdates+i); err != nil {
+			return err
+		}
+		if err := awaitInformers(ctx, events, 1); err != nil {
+			return err
+		}
+		took = append(took, float64(time.Since(began))/float64(time.Millisecond))
+	}
+	m.values["latency"], m.values["latencyP99"] = quantile(took, 0.50), quantile(took, 0.99)
+	return nil
+}
+
+// measureInformers records the same with the name of the part, as a control plane that is measured as a
+// whole has an RSS of its own.
+func (m *measurement) measureInformers(ctx context.Context, a *apiClient) error {
+	part := *m
+	part.values = map[string]float64{}
+	err := measureInformers(ctx, &part, a)
+	for key, value := range part.values {
+		m.values["informers/"+key] = value
+	}
+	return err
+}
+
+// awaitInformers waits until all informers have seen so many updates more.
+func awaitInformers(ctx context.Context, events <-chan struct{}, updates int) error {
+	for range informerCount * updates {
+		select {
+		case <-events:
+		case <-ctx.Done():
+			return fmt.Errorf("informers: %w", context.Cause(ctx))
+		}
+	}
+	return nil
 }
 
 // startInformers starts the informers, each with a connection of its own, and returns when
-// they have synced. seen is called by each one that has received all updates.
-func startInformers(ctx context.Context, a *apiClient, ns string, seen func()) (stop func(), err error) {
+// they have synced. Each sends to events for each update that it receives.
+func startInformers(ctx context.Context, a *apiClient, ns string, events chan<- struct{}) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	var transports []*http.Transport
@@ -99,10 +133,10 @@ func startInformers(ctx context.Context, a *apiClient, ns string, seen func()) (
 		if err != nil {
 			return nil, err
 		}
-		updates := 0
 		informer := newPodInformer(own.Pods(ns), func() {
-			if updates++; updates == informerUpdates {
-				seen()
+			select {
+			case events <- struct{}{}:
+			case <-ctx.Done():
 			}
 		})
 		running.Go(func() { informer.RunWithContext(ctx) })

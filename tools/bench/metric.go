@@ -41,6 +41,7 @@ func allMetrics(idle time.Duration) []metric {
 		{"firstPodP99", "– 99th percentile", "ms", "8", ""},
 	}
 	list = append(list, burstMetrics()...)
+	list = append(list, informerMetrics()...)
 	list = append(list, namespaceMetrics(idle)...)
 	list = append(list, crdMetrics(idle)...)
 	return append(list,
@@ -68,6 +69,16 @@ func burstMetrics() (list []metric) {
 		pods, statuses, cpu, view, rss = "as before, in the same control plane", "", "", "", ""
 	}
 	return list
+}
+
+func informerMetrics() []metric {
+	return []metric{
+		{"informers/seen", fmt.Sprintf("%d updates of Pods, seen by %d informers with a label selector", informerUpdates, informerCount), "s", "", fmt.Sprintf("first patch → each informer has each update; %d clients; each informer has a connection of its own", parallelClients)},
+		{"informers/cpu", "– CPU until then", "s", "", ""},
+		{"informers/rss", "– RSS then", "MiB", "", ""},
+		{"informers/latency", "– one update, seen by all of them, median", "ms", "", fmt.Sprintf("patch → the last informer has it; %d updates, one at a time", informerSingleUpdates)},
+		{"informers/latencyP99", "– 99th percentile", "ms", "", ""},
+	}
 }
 
 func namespaceMetrics(idle time.Duration) []metric {

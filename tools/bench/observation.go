@@ -18,7 +18,7 @@ const (
 func observationContestants() []string { return []string{hooksOff, hooksOn, viewAttached} }
 
 func (o options) newObservationContestant(name string) contestant {
-	c := contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.launchDurable, parts: []string{"idle", "pods-1000", "pods-5000"}}
+	c := contestant{name: name, binaries: []string{o.ctrlplane}, launch: o.launchDurable, parts: []string{"idle", "pods-1000", "pods-5000", "informers"}}
 	switch name {
 	case hooksOff:
 		c.launch = o.launchUnobserved
@@ -74,6 +74,9 @@ func observationMetrics(idle time.Duration) []metric {
 	keys := []string{"rss", "cpuIdle", "cpuAll"}
 	for _, b := range []burst{smallBurst, largeBurst} {
 		keys = append(keys, b.metricKey("pods"), b.metricKey("cpu"), b.metricKey("cpuView"))
+	}
+	for _, m := range informerMetrics() {
+		keys = append(keys, m.key)
 	}
 	return slices.DeleteFunc(allMetrics(idle), func(m metric) bool { return !slices.Contains(keys, m.key) })
 }

@@ -37,6 +37,7 @@ func allParts() []part {
 		{name: "pods-5000", measure: func(m *measurement, ctx context.Context, a *apiClient) error {
 			return m.measureBurstWithView(ctx, a, largeBurst)
 		}},
+		{name: "informers", measure: (*measurement).measureInformers},
 		{name: "delete-empty", measure: (*measurement).measureEmptyDelete},
 		{name: "delete-5000", needs: "pods-5000", measure: (*measurement).measureFullDelete},
 		{name: "crds", location: withCRDs, measure: (*measurement).measureCRDs},

@@ -36,11 +36,11 @@ func TestPartsOf(t *testing.T) {
 		at               location
 		want             string
 	}{
-		{"", "ctrlplane", inMeasured, "start,idle,first-pod,pods-1000,pods-5000,delete-empty,delete-5000"},
+		{"", "ctrlplane", inMeasured, "start,idle,first-pod,pods-1000,pods-5000,informers,delete-empty,delete-5000"},
 		{"", "ctrlplane", withCRDs, "crds,new-kind,collect"},
 		{"", "ctrlplane", standalone, ""},
 		{"", "ctrlplane-ephemeral", standalone, "run"},
-		{"", "three", inMeasured, "start,idle,first-pod,pods-1000,delete-empty"},
+		{"", "three", inMeasured, "start,idle,first-pod,pods-1000,informers,delete-empty"},
 		{"collect", "three", inMeasured, ""},
 		{"collect", "three", withCRDs, "crds,collect"},
 		{"delete-5000,idle", "three-lifted", inMeasured, "idle,pods-5000,delete-5000"},

@@ -38,6 +38,7 @@ func workloadParts() []workloadPart {
 	}
 	return []workloadPart{
 		idle(0), idle(1), idle(10), idle(100), idle(manyNodes),
+		{"first-ready", 1, measureFirstReady},
 		{"burst", 100, measureBurstOnNodes},
 		{"many", manyNodes, measureManyPods},
 		{"informers", 0, measureInformers},
@@ -51,6 +52,10 @@ func workloadRows() []workloadRow {
 	var rows []workloadRow
 	for _, p := range workloadParts() {
 		switch p.name {
+		case "first-ready":
+			rows = append(rows,
+				workloadRow{"first-ready/median", fmt.Sprintf("Deployment create → its Pod is Ready, 1 node, %d one after the other: median", firstPodTries), "ms"},
+				workloadRow{"first-ready/p99", "– 99th percentile", "ms"})
 		case "burst":
 			rows = append(rows,
 				workloadRow{"burst/ready", "100 Deployments with 10 replicas, 100 nodes: all Pods Ready", "s"},
@@ -69,10 +74,9 @@ func workloadRows() []workloadRow {
 				workloadRow{"many/cpuIdle", "– idle CPU after that", "% of a core"},
 				workloadRow{"many/deleted", fmt.Sprintf("%d Pods deleted", manyPods), "s"})
 		case "informers":
-			rows = append(rows,
-				workloadRow{"informers/seen", fmt.Sprintf("%d updates of Pods, seen by %d informers with a label selector", informerUpdates, informerCount), "s"},
-				workloadRow{"informers/cpu", "– CPU until then", "s"},
-				workloadRow{"informers/rss", "– RSS then", "MiB"})
+			for _, m := range informerMetrics() {
+				rows = append(rows, workloadRow{m.key, m.label, m.unit})
+			}
 		default:
 			rows = append(rows,
 				workloadRow{p.name + "/cpuIdle", fmt.Sprintf("idle CPU with %s", countNodes(p.nodes)), "% of a core"},
