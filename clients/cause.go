@@ -108,12 +108,16 @@ func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names)
 }
 
-// namesInRelated returns what the objects that are related to the written one name.
+// namesInRelated returns what the objects that are related to the written one name, by their namespaces.
 func (w *write) namesInRelated(events []*event) (list []namespacedNames) {
+	found := map[string][]recording.Mentions{}
 	for _, e := range events {
 		if e.isRelatedTo(w.object, w.owners) {
-			list = append(list, namespacedNames{e.object.Namespace, e.names})
+			found[e.namespace] = append(found[e.namespace], e.names)
 		}
+	}
+	for namespace, lists := range found {
+		list = append(list, namespacedNames{namespace, recording.JoinMentions(lists...)})
 	}
 	return list
 }
@@ -179,12 +183,28 @@ func (w *write) laterVersions(events []*event) (list []*event) {
 func (cl *client) knownEvents(r *request) (events []*event, versions []string) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	for _, w := range cl.watchesOf(r) {
+	watches := cl.watchesOf(r)
+	changed, listed := map[*sentEvent]int{}, map[*sentEvent]int{} // → the index in events
+	for _, w := range watches {
 		w.mu.Lock()
 		for _, e := range w.events {
-			if !r.call.Began.Before(e.at) {
-				events = append(events, e)
+			if r.call.Began.Before(e.at) {
+				continue
 			}
+			if len(watches) > 1 { // of what several of them were sent only the first one counts
+				first := changed
+				if e.change == observe.Listed {
+					first = listed
+				}
+				if i, found := first[e.sentEvent]; found {
+					if e.at.Before(events[i].at) {
+						events[i] = e
+					}
+					continue
+				}
+				first[e.sentEvent] = len(events)
+			}
+			events = append(events, e)
 		}
 		w.mu.Unlock()
 	}
@@ -220,9 +240,4 @@ func (e *event) isRelatedTo(o observe.Object, owners []recording.OwnerReference)
 
 func isOwner(of []recording.OwnerReference, uid string) bool {
 	return uid != "" && slices.ContainsFunc(of, func(r recording.OwnerReference) bool { return r.UID == uid })
-}
-
-// isNamedIn reports whether the event's object is among some names.
-func (e *event) isNamedIn(names namespacedNames) bool {
-	return names.Has(e.object.Key()) || e.object.Namespace == names.namespace && names.Has(e.object.Name)
 }

@@ -46,6 +46,7 @@ type Config struct {
 // Clients are the clients of one API server. Its methods are safe for concurrent use.
 type Clients struct {
 	config Config
+	frames *frames
 
 	mu          sync.RWMutex
 	byID        map[identity]*client
@@ -57,7 +58,7 @@ type Clients struct {
 
 // New returns an empty set.
 func New(cfg Config) *Clients {
-	return &Clients{config: cfg, byID: map[identity]*client{}, byName: map[string]*client{}, controllers: map[string]*reportedController{}}
+	return &Clients{config: cfg, frames: newFrames(), byID: map[identity]*client{}, byName: map[string]*client{}, controllers: map[string]*reportedController{}}
 }
 
 // identity is what tells clients apart.
@@ -79,7 +80,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		cl.gate.Handle(w, req, next)
 		return
 	}
-	r := newRequest(c.config.Observer, cl, req, who)
+	r := newRequest(c.config.Observer, c.frames, cl, req, who)
 	var wrote []observe.Written
 	defer func() { r.finish(wrote) }()
 	if r.lasts || !r.call.IsWrite() {

@@ -218,7 +218,7 @@ func TestRecordedTextsAreBounded(t *testing.T) {
 func TestPublishedRecordsStay(t *testing.T) {
 	f := newFixture(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
-	r := newRequest(f.observer, newClient("kubectl (admin)", f.clients.config.Objects), req, admin)
+	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects), req, admin)
 	r.status = http.StatusSwitchingProtocols
 	r.record(nil) // as Hijack does
 	r.finish([]observe.Written{{Resource: "sites"}})
@@ -616,7 +616,7 @@ func BenchmarkRead(b *testing.B) {
 
 func BenchmarkWatchEvent(b *testing.B) {
 	req := httptest.NewRequest("GET", sites+"?watch=1", nil)
-	w := newWatch(req, &observe.Called{Object: observe.Object{Group: "example.com", Resource: "sites"}})
+	w := newWatch(req, &observe.Called{Object: observe.Object{Group: "example.com", Resource: "sites"}}, newFrames())
 	w.begin("application/json;stream=watch")
 	event := []byte(frame("MODIFIED", strings.TrimSuffix(object("Site", "shop", "u", "7", "o"), "}")+`,"spec":{"text":"`+strings.Repeat("x", 3000)+`"}}`))
 	b.SetBytes(int64(len(event)))

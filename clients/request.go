@@ -45,7 +45,7 @@ type request struct {
 	recorded atomic.Bool
 }
 
-func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Info) *request {
+func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, who user.Info) *request {
 	r := &request{observer: o, client: cl, req: req, gate: cl.gate, call: recording.DescribeRequest(req)}
 	c := r.call
 	// The request need not be authenticated, and its path may be long.
@@ -73,7 +73,7 @@ func newRequest(o *observe.Observer, cl *client, req *http.Request, who user.Inf
 	}
 	switch {
 	case c.Verb == "watch":
-		r.watch, r.lasts = newWatch(req, c), true
+		r.watch, r.lasts = newWatch(req, c, f), true
 		c.ResourceVersion = r.watch.ResourceVersion
 	case isStream(c.Subresource):
 		r.lasts = true

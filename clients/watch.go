@@ -13,16 +13,14 @@ import (
 // write.
 const keptEvents = 64
 
-// maxEventMentions is the number of names in an object that an event remembers.
-const maxEventMentions = 128
-
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
 	observe.ClientWatch
 	conn   string // of the client
 	object observe.Object
 
-	parse func([]byte) recording.WatchEvent // nil if the format is unknown
+	frames *frames
+	parse  frameParser // nil if the format is unknown
 
 	mu      sync.Mutex
 	initial bool     // the initial events have not all been sent
@@ -32,14 +30,11 @@ type watch struct {
 
 // event is an event that was sent to a client.
 type event struct {
-	at      time.Time
-	opened  time.Time // the watch
-	change  observe.Change
-	object  observe.Object
-	version string
-	owners  []recording.OwnerReference
-	names   recording.Mentions // in the object
-	takenBy string             // the holder that has taken over the Lease with this version
+	*sentEvent
+	at     time.Time
+	opened time.Time // the watch
+	change observe.Change
+	object observe.Object
 
 	mu     sync.Mutex
 	seq    uint64    // of its record; 0 = it has none
@@ -61,9 +56,17 @@ func (e *event) noteUnseen(at time.Time) {
 	e.unseen = later(e.unseen, at)
 }
 
-func newWatch(req *http.Request, call *observe.Called) *watch {
+// leaseTakenBy returns the new holder if the event is that of a Lease.
+func (e *event) leaseTakenBy() string {
+	if !e.object.IsLease() {
+		return ""
+	}
+	return e.takenBy
+}
+
+func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	q := req.URL.Query()
-	w := &watch{conn: req.RemoteAddr, object: call.Object}
+	w := &watch{conn: req.RemoteAddr, object: call.Object, frames: f}
 	w.ClientWatch = observe.ClientWatch{
 		Resource: groupResource(call.Object), Namespace: call.Object.Namespace, Name: call.Object.Name,
 		LabelSelector: cleanText(q.Get("labelSelector")), FieldSelector: cleanText(q.Get("fieldSelector")),
@@ -86,40 +89,33 @@ func groupResource(o observe.Object) string {
 // begin is called when the response begins.
 func (w *watch) begin(contentType string) { w.parse = recording.WatchEventParser(contentType) }
 
-var changes = map[string]observe.Change{"ADDED": observe.Added, "MODIFIED": observe.Updated, "DELETED": observe.Deleted}
-
 // sent is called with each event after it was sent.
 func (w *watch) sent(frame []byte) {
 	if w.parse == nil {
 		w.count()
 		return
 	}
-	e := w.parse(frame)
-	change := changes[e.Type]
-	if change == "" {
-		if e.Object.InitialEventsEnd {
+	e := w.frames.read(w.parse, frame)
+	if e.change == "" {
+		if e.initialEventsEnd {
 			w.mu.Lock()
 			w.initial = false
 			w.mu.Unlock()
 		}
 		return
 	}
-	m := &e.Object.Metadata
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	change := e.change
 	if w.initial && change == observe.Added {
 		change = observe.Listed
 	}
 	o := w.object
-	o.Kind, o.Namespace, o.Name, o.UID = e.Object.Kind, m.Namespace, m.Name, m.UID
+	o.Kind, o.Namespace, o.Name, o.UID = e.kind, e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
-	sent := &event{at: now, opened: w.Since, change: change, object: o, version: m.ResourceVersion, owners: m.OwnerReferences,
-		names: recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)}
-	if change == observe.Updated && o.IsLease() {
-		sent.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
-	}
+	sent := &event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
 		return

@@ -92,7 +92,7 @@ func (e *event) record(o *observe.Observer, client string, w *write, c *candidat
 		r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
 	}
 	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.takenBy}, e.at)
+		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
 	return e.seq, begins
 }

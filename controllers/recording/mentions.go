@@ -9,35 +9,55 @@ import (
 // minMention and maxMention are the lengths of texts that may be names.
 const minMention, maxMention = 3, 127
 
-// Mentions are the texts in an encoded object that may be names of objects, or keys of the
-// form NAMESPACE/NAME: only their hashes, as those of many objects are kept.
-type Mentions []uint32
+// Mention is the hash of a text that may be the name of an object or a key of the form NAMESPACE/NAME.
+type Mention uint32
+
+// MentionOf returns how a name or key is mentioned, if it can be.
+func MentionOf(name string) (m Mention, ok bool) {
+	if !isMention(len(name)) {
+		return 0, false
+	}
+	return Mention(maphash.String(mentionSeed, name)), true
+}
+
+// Mentions are the mentions in an encoded object, in order: only their hashes, as those of many objects are
+// kept.
+type Mentions []Mention
 
 var mentionSeed = maphash.MakeSeed()
 
 // MentionsIn returns the mentions in an object in JSON or protobuf, at most so many. The
 // object may be truncated.
 func MentionsIn(data []byte, most int) Mentions {
-	var room [256]uint32
+	var room [256]Mention
 	found := room[:0]
 	if len(data) > 0 && data[0] == '{' {
 		found = mentionsInJSON(found, data, most)
 	} else {
 		found = mentionsInProto(found, data, most)
 	}
-	return slices.Clone(found)
+	slices.Sort(found)
+	return slices.Clone(slices.Compact(found))
+}
+
+// JoinMentions returns what is in one of the lists.
+func JoinMentions(lists ...Mentions) Mentions {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Has reports whether a name is mentioned.
-func (m Mentions) Has(name string) bool {
-	return isMention(len(name)) && slices.Contains(m, uint32(maphash.String(mentionSeed, name)))
+func (m Mentions) Has(name Mention) bool {
+	_, found := slices.BinarySearch(m, name)
+	return found
 }
 
 func isMention(length int) bool { return length >= minMention && length <= maxMention }
 
 // mentionsInJSON takes each string, also the names of members: those of a map may be names
 // of objects. The API server writes its field sets with a colon, in strings that begin so.
-func mentionsInJSON(found []uint32, data []byte, most int) []uint32 {
+func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 	for len(found) < most {
 		begin := bytes.IndexByte(data, '"')
 		if begin < 0 {
@@ -49,7 +69,7 @@ func mentionsInJSON(found []uint32, data []byte, most int) []uint32 {
 			return found
 		}
 		if text := data[:length]; isMention(length) && text[1] != ':' {
-			found = append(found, uint32(maphash.Bytes(mentionSeed, text)))
+			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 		}
 		data = data[length+1:]
 	}
@@ -76,14 +96,14 @@ func textEnd(data []byte) int {
 }
 
 // mentionsInProto takes each text that follows its length.
-func mentionsInProto(found []uint32, data []byte, most int) []uint32 {
+func mentionsInProto(found []Mention, data []byte, most int) []Mention {
 	for at := 1; at < len(data) && len(found) < most; at++ {
 		length := int(data[at-1])
 		if !isMention(length) || at+length > len(data) || !isNameByte[data[at]] || !isNameByte[data[at+length-1]] {
 			continue
 		}
 		if text := data[at : at+length]; !slices.ContainsFunc(text, func(b byte) bool { return !isNameByte[b] }) {
-			found = append(found, uint32(maphash.Bytes(mentionSeed, text)))
+			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 			at += length
 		}
 	}

@@ -1,0 +1,117 @@
+package clients
+
+import (
+	"bytes"
+	"hash/maphash"
+	"sync"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// keptFrames is the number of frames whose events are kept for other watches, and maxKeptFrame the
+	// size of the largest one.
+	keptFrames, maxKeptFrame = 32, 64 << 10
+	// maxEventMentions is the number of names in an object that an event remembers.
+	maxEventMentions = 128
+)
+
+// frameParser reads an event of a watch.
+type frameParser func(frame []byte) recording.WatchEvent
+
+// sentEvent is what a frame of a watch says. Watches that were sent the same frame share it.
+type sentEvent struct {
+	change           observe.Change // "" = it is not about an object, as a bookmark
+	initialEventsEnd bool
+
+	kind, namespace, name, uid, version string
+
+	owners    []recording.OwnerReference
+	names     recording.Mentions // in the object
+	mentioned [2]objectMention   // how others name it: by its key and, within its namespace, by its name
+	takenBy   string             // the holder that has taken over the Lease with this version
+}
+
+type objectMention struct {
+	recording.Mention
+	possible bool
+}
+
+// frames keeps the events of the last frames: the API server sends each of many watches of the same objects
+// the same bytes, and reading them takes longer than to see that.
+type frames struct {
+	seed maphash.Seed
+
+	mu     sync.Mutex
+	byHash map[uint64]*keptFrame
+	ring   [keptFrames]*keptFrame
+	next   int
+}
+
+type keptFrame struct {
+	hash  uint64
+	bytes []byte // under the lock of frames
+	read  func() *sentEvent
+}
+
+func newFrames() *frames { return &frames{seed: maphash.MakeSeed(), byHash: map[uint64]*keptFrame{}} }
+
+// read returns the event in a frame.
+func (f *frames) read(parse frameParser, frame []byte) *sentEvent {
+	if len(frame) > maxKeptFrame {
+		return newSentEvent(parse(frame), frame)
+	}
+	return f.kept(parse, frame)()
+}
+
+// kept returns what reads the event once, for all watches with this frame. The first one must call it
+// while the frame is valid.
+func (f *frames) kept(parse frameParser, frame []byte) func() *sentEvent {
+	hash := maphash.Bytes(f.seed, frame)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k := f.byHash[hash]; k != nil && bytes.Equal(k.bytes, frame) {
+		return k.read
+	}
+	var room []byte
+	if oldest := f.ring[f.next]; oldest != nil {
+		room = oldest.bytes[:0]
+		if f.byHash[oldest.hash] == oldest {
+			delete(f.byHash, oldest.hash)
+		}
+	}
+	k := &keptFrame{hash: hash, bytes: append(room, frame...)}
+	k.read = sync.OnceValue(func() *sentEvent { return newSentEvent(parse(frame), frame) })
+	f.byHash[hash], f.ring[f.next] = k, k
+	f.next = (f.next + 1) % keptFrames
+	return k.read
+}
+
+var changes = map[string]observe.Change{"ADDED": observe.Added, "MODIFIED": observe.Updated, "DELETED": observe.Deleted}
+
+func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
+	m := &e.Object.Metadata
+	s := &sentEvent{
+		change: changes[e.Type], initialEventsEnd: e.Object.InitialEventsEnd,
+		kind: e.Object.Kind, namespace: m.Namespace, name: m.Name, uid: m.UID, version: m.ResourceVersion, owners: m.OwnerReferences,
+	}
+	if s.change == "" {
+		return s
+	}
+	s.names = recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)
+	o := observe.Object{Namespace: s.namespace, Name: s.name}
+	for i, text := range []string{o.Key(), s.name} {
+		s.mentioned[i].Mention, s.mentioned[i].possible = recording.MentionOf(text)
+	}
+	if s.change == observe.Updated && s.kind == "Lease" {
+		s.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
+	}
+	return s
+}
+
+// isNamedIn reports whether the event's object is among some names.
+func (s *sentEvent) isNamedIn(names namespacedNames) bool {
+	byKey, byName := s.mentioned[0], s.mentioned[1]
+	return byKey.possible && names.Has(byKey.Mention) || byName.possible && s.namespace == names.namespace && names.Has(byName.Mention)
+}

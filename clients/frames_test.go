@@ -1,0 +1,114 @@
+package clients
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// TestFrameIsReadOnce sends the same frames to many watches at once.
+func TestFrameIsReadOnce(t *testing.T) {
+	var reads atomic.Int64
+	parse := recording.WatchEventParser("application/json")
+	counting := func(frame []byte) recording.WatchEvent {
+		reads.Add(1)
+		return parse(frame)
+	}
+	f := newFrames()
+	var watches sync.WaitGroup
+	for range 50 {
+		watches.Go(func() {
+			for i := range keptFrames {
+				name := fmt.Sprintf("shop-%d", i)
+				sent := []byte(frame("MODIFIED", object("Site", name, "u", "7", "")))
+				e := f.read(counting, sent)
+				clear(sent) // the server uses its buffer again
+				if e.name != name || e.change != observe.Updated || e.version != "7" {
+					t.Errorf("%s: %+v", name, e)
+				}
+			}
+		})
+	}
+	watches.Wait()
+	if n := reads.Load(); n != keptFrames {
+		t.Errorf("%d frames were read %d times", keptFrames, n)
+	}
+	long := []byte(frame("ADDED", object("Site", "long", "u", "8", "")) + string(make([]byte, maxKeptFrame)))
+	for range 2 {
+		if e := f.read(counting, long); e.name != "long" {
+			t.Errorf("a long frame: %+v", e)
+		}
+	}
+	first := []byte(frame("MODIFIED", object("Site", "shop-0", "u", "7", "")))
+	f.read(counting, first)
+	if n := reads.Load(); n != keptFrames+2 {
+		t.Errorf("a long frame and a kept one: read %d times more", n-keptFrames)
+	}
+	for i := range keptFrames {
+		f.read(counting, []byte(frame("DELETED", object("Site", fmt.Sprint("other-", i), "u", "9", ""))))
+	}
+	if e := f.read(counting, first); e.name != "shop-0" || reads.Load() != 2*keptFrames+3 {
+		t.Errorf("a frame that is not kept any more: %+v after %d reads", e, reads.Load())
+	}
+	if len(f.byHash) != keptFrames {
+		t.Errorf("%d frames are kept", len(f.byHash))
+	}
+}
+
+// TestEventOfManyWatchesCountsOnce: a program has several informers of the same objects.
+func TestEventOfManyWatchesCountsOnce(t *testing.T) {
+	f := newFixture(t)
+	cl := newClient("operator", f.clients.config.Objects)
+	sent := []byte(frame("MODIFIED", object("Site", "shop", "u", "7", "")))
+	var watches []*watch
+	for i := range 3 {
+		req := httptest.NewRequest("GET", sites+"?watch=1", nil)
+		req.RemoteAddr = fmt.Sprint("127.0.0.1:", 1000+i)
+		w := newWatch(req, &observe.Called{Object: observe.Object{Group: "example.com", Resource: "sites"}}, f.clients.frames)
+		w.begin("application/json;stream=watch")
+		cl.addWatch(w)
+		watches = append(watches, w)
+	}
+	for _, w := range []*watch{watches[1], watches[0], watches[2]} {
+		w.sent(sent)
+	}
+	for conn, want := range map[string]*event{"127.0.0.1:1": watches[1].events[0], "127.0.0.1:1002": watches[2].events[0]} {
+		req := httptest.NewRequest("PUT", sites+"/shop", nil)
+		req.RemoteAddr = conn
+		events, _ := cl.knownEvents(newRequest(f.observer, f.clients.frames, cl, req, operator))
+		if len(events) != 1 || events[0] != want {
+			t.Errorf("a write from %s: %d events", conn, len(events))
+		}
+	}
+}
+
+func BenchmarkCauseWithManyWatches(b *testing.B) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	c := New(Config{Observer: o, OwnPath: "/ctrlplane"})
+	f, cl := c.frames, newClient("operator", c.config.Objects)
+	for range 100 {
+		w := newWatch(httptest.NewRequest("GET", sites+"?watch=1", nil), &observe.Called{Object: observe.Object{Group: "example.com", Resource: "sites"}}, f)
+		w.conn = fmt.Sprint(len(cl.watches))
+		w.begin("application/json;stream=watch")
+		cl.addWatch(w)
+	}
+	for i := range keptEvents {
+		for _, w := range cl.watches {
+			w.sent([]byte(frame("MODIFIED", object("Site", fmt.Sprint("shop-", i), fmt.Sprint("u", i), fmt.Sprint(7+i), ""))))
+		}
+	}
+	var answer recording.ResponseSummary
+	answer.Metadata.Name, answer.Metadata.UID, answer.Metadata.ResourceVersion = "shop-5", "u5", "100"
+	req := httptest.NewRequest("PATCH", sites+"/shop-5", nil)
+	req.RemoteAddr = "other"
+	b.ReportAllocs()
+	for b.Loop() {
+		cl.likelyCause(newRequest(o, f, cl, req, operator), answer)
+	}
+}
