@@ -86,13 +86,3 @@ func TestRunPassesOnAllToASlowReader(t *testing.T) {
 	}
 	r.requireExit(t, 0)
 }
-
-// awaitCommandEnd returns when the process has exited whose PID is in the file pid.
-func (r *runProcess) awaitCommandEnd(t *testing.T) {
-	t.Helper()
-	pid, err := os.ReadFile(filepath.Join(r.cmd.Dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	awaitTrue(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(string(pid))) })
-}
