@@ -3,7 +3,6 @@ package datadir
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,9 +20,11 @@ func Open(path string, version int) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w: give an absolute --data-dir", path, err)
 	}
-	made, err := makeDirs(path)
+	made, err := durable.MkdirAll(path, true)
 	var d *Dir
-	if err == nil {
+	if err != nil {
+		err = explainError(path, "create it", err)
+	} else {
 		d, err = lockAndPrepare(path, version)
 	}
 	if err != nil {
@@ -111,30 +112,6 @@ func undoOpen(path string, lock *os.File, keep bool) {
 		_ = os.Remove(filepath.Join(path, lockFile))
 	}
 	_ = lock.Close()
-}
-
-// makeDirs creates a folder with its parents, and returns those it has created, outermost
-// first.
-func makeDirs(path string) ([]string, error) {
-	var missing []string
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			break
-		}
-		missing = append(missing, dir)
-	}
-	var made []string
-	for _, dir := range slices.Backward(missing) {
-		err := os.Mkdir(dir, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			continue // another start creates it, too
-		}
-		if err != nil {
-			return made, explainError(path, "create it", err)
-		}
-		made = append(made, dir)
-	}
-	return made, nil
 }
 
 // checkOwnership rejects a path that is not a data folder and not an empty folder.
