@@ -1,7 +1,7 @@
 package datadir
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +14,9 @@ import (
 // Open locks a data folder, which it creates, with its parents, if it does not exist.
 // version is the highest format that the caller can read, and the one that it writes:
 // a folder with a higher one is rejected. If the folder is in use the error is a
-// *LockedError. A failed Open removes what it has created.
-func Open(path string, version int) (*Dir, error) {
+// *LockedError. A failed Open removes what it has created. The context ends the wait for a lock
+// whose owner is not known.
+func Open(ctx context.Context, path string, version int) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w: give an absolute --data-dir", path, err)
@@ -25,7 +26,7 @@ func Open(path string, version int) (*Dir, error) {
 	if err != nil {
 		err = explainError(path, "create it", err)
 	} else {
-		d, err = lockAndPrepare(path, version)
+		d, err = lockAndPrepare(ctx, path, version)
 	}
 	if err != nil {
 		for _, dir := range slices.Backward(made) {
@@ -37,20 +38,13 @@ func Open(path string, version int) (*Dir, error) {
 	return d, nil
 }
 
-func lockAndPrepare(path string, version int) (*Dir, error) {
+func lockAndPrepare(ctx context.Context, path string, version int) (*Dir, error) {
 	if err := checkOwnership(path); err != nil {
 		return nil, err
 	}
-	lock, err := acquireLock(path, true)
-	if errors.Is(err, errLockHeld) {
-		pid, err := readPID(path)
-		if err != nil {
-			return nil, explainError(path, "read "+pidFile, err)
-		}
-		return nil, &LockedError{Path: path, PID: pid}
-	}
+	lock, err := lockFolder(ctx, path)
 	if err != nil {
-		return nil, explainError(path, "lock it", err)
+		return nil, err
 	}
 	was, marked, err := readMarker(path)
 	if err == nil {
