@@ -65,7 +65,8 @@ func Remove(path string, durable bool) error {
 
 // MkdirAll creates a folder with its parents, all with mode 0700, and returns those that it
 // has created, outermost first, also after an error. What exists at the path already is not
-// examined. With durable set, the new folders survive a crash of the machine.
+// examined. With durable set, the new folders survive a crash of the machine, as far as this
+// user may sync the folders that have them.
 func MkdirAll(path string, durable bool) (made []string, err error) {
 	var missing []string
 	for dir := path; ; dir = filepath.Dir(dir) {
@@ -86,7 +87,8 @@ func MkdirAll(path string, durable bool) (made []string, err error) {
 		if !durable {
 			continue
 		}
-		if err := SyncDir(filepath.Dir(dir)); err != nil {
+		// A folder in which this user may only create others cannot be opened to sync it.
+		if err := SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return made, err
 		}
 	}

@@ -22,6 +22,15 @@ func TestMkdirAll(t *testing.T) {
 	if info, err := os.Stat(b); err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("%v, %v", info, err)
 	}
+	if err := os.Chmod(a, 0o300); err != nil { // root may read it nevertheless
+		t.Fatal(err)
+	}
+	if made, err := MkdirAll(filepath.Join(a, "c"), true); err != nil || len(made) != 1 {
+		t.Errorf("in a folder that cannot be read: %q, %v", made, err)
+	}
+	if err := os.Chmod(a, 0o700); err != nil { // for its removal
+		t.Fatal(err)
+	}
 	if err := SyncDir(filepath.Join(top, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
