@@ -76,7 +76,7 @@ func (d OfflineDataDir) withStore(ctx context.Context, do func(snapshotservice.T
 		}
 		return fmt.Errorf("data folder %s: %w", d.Dir, err)
 	}
-	dir, err := datadir.Open(d.Dir, dataVersion)
+	dir, err := datadir.Open(ctx, d.Dir, dataVersion)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-func (p *controlPlane) openDataDir(context.Context) (err error) {
+func (p *controlPlane) openDataDir(ctx context.Context) (err error) {
 	if p.config.Dir == "" {
 		p.dir, err = datadir.OpenTemp()
 	} else {
-		p.dir, err = datadir.Open(p.config.Dir, dataVersion)
+		p.dir, err = datadir.Open(ctx, p.config.Dir, dataVersion)
 	}
 	if err != nil {
 		return err

@@ -109,16 +109,7 @@ func (i controllerInterventions) Step(ctx context.Context, name string) (*contro
 	case rc == nil:
 		return i.own.Step(ctx, name)
 	}
-	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
-	defer cancel()
-	step, err := rc.gate.Step(ctx, wait)
-	switch {
-	case errors.Is(err, intervene.ErrNotPaused):
-		return nil, usage.Errorf("controller %s is %w", rc.name, intervene.ErrNotPaused)
-	case err != nil:
-		return nil, fmt.Errorf("controller %s: %w", rc.name, err)
-	}
-	return step, nil
+	return rc.gate.StepOf(ctx, "controller "+rc.name)
 }
 
 // HeldWrites implements control.Interventions.
@@ -130,10 +121,7 @@ func (i controllerInterventions) HeldWrites(ctx context.Context, name string, li
 	case rc == nil:
 		return i.own.HeldWrites(ctx, name, limit)
 	}
-	_, paused := rc.gate.Describe()
-	list = control.HeldWriteList{Controller: rc.name, Paused: paused, Items: []control.HeldWrite{}}
-	list.Items, list.Total = rc.gate.HeldWrites(limit)
-	return list, nil
+	return heldWrites(rc.name, rc.gate, limit), nil
 }
 
 // apply changes the controllers of this process with those of names that are its own, and

@@ -83,16 +83,7 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 	if err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
-	defer cancel()
-	step, err := cl.gate.Step(ctx, wait)
-	switch {
-	case errors.Is(err, intervene.ErrNotPaused):
-		return nil, usage.Errorf("client %s is %w", cl.name, intervene.ErrNotPaused)
-	case err != nil:
-		return nil, fmt.Errorf("client %s: %w", cl.name, err)
-	}
-	return step, nil
+	return cl.gate.StepOf(ctx, "client "+cl.name)
 }
 
 // HeldWrites implements control.Interventions.
@@ -101,10 +92,15 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 	if err != nil {
 		return list, err
 	}
-	_, paused := cl.gate.Describe()
-	list = control.HeldWriteList{Controller: cl.name, Paused: paused, Items: []control.HeldWrite{}}
-	list.Items, list.Total = cl.gate.HeldWrites(limit)
-	return list, nil
+	return heldWrites(cl.name, cl.gate, limit), nil
+}
+
+// heldWrites lists what the gate of a client, or of a controller that one reports, holds.
+func heldWrites(name string, gate *intervene.Gate, limit int) control.HeldWriteList {
+	list := control.HeldWriteList{Controller: name}
+	_, list.Paused = gate.Describe()
+	list.Items, list.Total = gate.HeldWrites(limit)
+	return list
 }
 
 // apply changes the gates of clients in parallel, and returns the names of these clients.

@@ -95,19 +95,11 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 	if err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
-	defer cancel()
-	step, err := (*control.SteppedWrite)(nil), intervene.ErrNotPaused
-	if gate := u.currentGate(); gate != nil {
-		step, err = gate.Step(ctx, wait)
-	}
-	switch {
-	case errors.Is(err, intervene.ErrNotPaused):
+	gate := u.currentGate()
+	if gate == nil {
 		return nil, usage.Errorf("controller %s is %w", u.name, intervene.ErrNotPaused)
-	case err != nil:
-		return nil, fmt.Errorf("controller %s: %w", u.name, err)
 	}
-	return step, nil
+	return gate.StepOf(ctx, "controller "+u.name)
 }
 
 // HeldWrites implements control.Interventions.

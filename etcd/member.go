@@ -17,6 +17,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 const (
@@ -100,7 +102,11 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	if stopped, err = m.openEtcd(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	if err := m.waitReady(ctx, found); err != nil {
+	err = m.waitReady(ctx, found)
+	if err == nil && created != "" && !cfg.NoSync {
+		err = syncNames(cfg.Dir)
+	}
+	if err != nil {
 		l.end(err) // bounds the wait in close: a disk that hangs cannot be interrupted
 		stopped = m.close()
 		return nil, fmt.Errorf("start: %w", err)
@@ -108,6 +114,17 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	m.watchSpace(cfg)
 	m.serve()
 	return m, nil
+}
+
+// syncNames makes the names of a new member's files and folders survive a crash of the machine,
+// as far as etcd does not: it syncs what they contain, and the folder of its log.
+func syncNames(dir string) error {
+	for _, folder := range []string{filepath.Dir(dbFile(dir)), dir, filepath.Dir(dir)} {
+		if err := durable.SyncDir(folder); err != nil {
+			return withAdvice(dir, err)
+		}
+	}
+	return nil
 }
 
 func (m *member) watchSpace(cfg Config) {

@@ -36,10 +36,6 @@ const (
 	recentSyncs = 8192
 	// maxDelays is how many delayed keys of a queue are kept.
 	maxDelays = 64
-	// maxVersions is how many versions of an object are known by the write that made them.
-	maxVersions = 8
-	// maxChain is how many records lead to a change, at most twice as many for a while.
-	maxChain = 64
 	// maxTimedCauses is how many delays are kept of those that may have queued a key.
 	maxTimedCauses = 3
 	// maxRunning bounds the syncs without a recorded end.
@@ -49,28 +45,6 @@ const (
 type storedObject struct{ resource, namespace, name string }
 
 type historyQueue struct{ controller, queue string }
-
-// objectHistory is what is known of an object that exists.
-type objectHistory struct {
-	created, changed *versionNode
-	versions         [maxVersions]*versionNode
-	oldest           int // of versions
-}
-
-// versionNode is a version of an object. Its event is often recorded before the call
-// that made it.
-type versionNode struct {
-	number string
-	call   *causeNode // that made it; nil if it was made outside or is not recorded yet
-	seen   *causeNode // an event that delivered it, while no call is known
-}
-
-// causeNode is a record, or a sync that has not ended, and what caused it.
-type causeNode struct {
-	record  *Record // nil while a sync runs
-	causes  []*causeNode
-	version *versionNode // for an event: what it delivered
-}
 
 type delayNode struct {
 	due time.Time
@@ -295,91 +269,6 @@ func (h *history) changed(at storedObject, v *versionNode, created bool) {
 		o.created = v
 	}
 	o.changed = v
-}
-
-func (o *objectHistory) find(number string) *versionNode {
-	for _, v := range o.versions {
-		if v != nil && v.number == number {
-			return v
-		}
-	}
-	return nil
-}
-
-// version returns the node of a version, and adds it if it is new.
-func (o *objectHistory) version(number string) *versionNode {
-	if v := o.find(number); v != nil {
-		return v
-	}
-	v := &versionNode{number: number}
-	o.versions[o.oldest] = v
-	o.oldest = (o.oldest + 1) % maxVersions
-	return v
-}
-
-// origin returns the record by which a version is known: its call, or an event.
-func (v *versionNode) origin() *causeNode {
-	switch {
-	case v == nil:
-		return nil
-	case v.call != nil:
-		return v.call
-	}
-	return v.seen
-}
-
-func (n *causeNode) addCause(c *causeNode) {
-	if c != nil {
-		n.causes = append(n.causes, c)
-	}
-}
-
-// first returns the first cause of a node, or nil.
-func (n *causeNode) first() *causeNode {
-	if c := n.version.origin(); c != nil {
-		return c
-	}
-	if len(n.causes) > 0 {
-		return n.causes[0]
-	}
-	return nil
-}
-
-// isLongerThan reports whether the chain of first causes is longer. What a timer repeats
-// for ever, such as the status of a node, is an endless chain.
-func (n *causeNode) isLongerThan(most int) bool {
-	for ; n != nil; n = n.first() {
-		if most--; most < 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// cutChain bounds what is kept of an endless chain.
-func (n *causeNode) cutChain() {
-	if n.isLongerThan(2 * maxChain) {
-		n.causes = n.copyChain(maxChain, map[*causeNode]*causeNode{}).causes
-	}
-}
-
-// copyChain copies a chain up to a length. Other chains may share its nodes.
-func (n *causeNode) copyChain(length int, copied map[*causeNode]*causeNode) *causeNode {
-	if n == nil || length == 0 {
-		return nil
-	}
-	if c := copied[n]; c != nil {
-		return c
-	}
-	c := &causeNode{record: n.record}
-	copied[n] = c
-	if n.version != nil {
-		c.version = &versionNode{number: n.version.number, call: n.version.origin().copyChain(length-1, copied)}
-	}
-	for _, cause := range n.causes {
-		c.addCause(cause.copyChain(length-1, copied))
-	}
-	return c
 }
 
 // recordsBefore returns the records before a position of the journal that lead to what

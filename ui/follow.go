@@ -42,8 +42,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOption
 			err = f.poll(ctx, time.Now())
 		}
 		if err == nil && out.Len() > 0 {
-			err = writeUntil(ctx, w, bytes.Clone(out.Bytes()))
-			out.Reset()
+			_, err = out.WriteTo(w)
 		}
 		if err != nil {
 			return fmt.Errorf("cannot write events: %w", err)
@@ -53,28 +52,6 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, o FollowOption
 			return nil
 		case <-ticker.C:
 		}
-	}
-}
-
-// writeUntil writes data. When ctx ends, it waits at most closeTimeout for an output that
-// accepts nothing, such as a pipe that is not read; the write then continues in the
-// background, and data must not change.
-func writeUntil(ctx context.Context, w io.Writer, data []byte) error {
-	done := make(chan error, 1)
-	go func() {
-		_, err := w.Write(data)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(closeTimeout):
-		return nil
 	}
 }
 

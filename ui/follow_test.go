@@ -203,31 +203,3 @@ func TestFollowJSON(t *testing.T) {
 		kinds("disconnected", "connected", "restarted", "snapshot", "called", "delivered", "logged")
 	})
 }
-
-// stuckWriter accepts nothing until it is released, as a pipe without a reader.
-type stuckWriter struct{ released chan struct{} }
-
-func (s stuckWriter) Write(p []byte) (int, error) {
-	<-s.released
-	return len(p), nil
-}
-
-func TestFollowEndsWhileItsOutputIsStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		out := stuckWriter{make(chan struct{})}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- Follow(ctx, out, &fakeSource{}, FollowOptions{JSON: true}) }()
-		synctest.Wait()
-		cancel()
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(time.Minute):
-			t.Error("still writing a minute after its context has ended")
-		}
-		close(out.released)
-	})
-}

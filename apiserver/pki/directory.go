@@ -119,16 +119,12 @@ func (d *directory) writeFile(name string, data []byte, durably bool) error {
 
 // sync makes the names of durable files durable; writeFile has synced their content.
 func (d *directory) sync() error {
-	if !d.needsSync || runtime.GOOS == "windows" { // Windows cannot sync a folder
+	if !d.needsSync {
 		return nil
 	}
-	dir, err := os.Open(d.path)
-	if err != nil {
-		return withAdvice(err)
-	}
-	err = dir.Sync()
-	if closeErr := dir.Close(); err == nil {
-		err = closeErr
+	err := durable.SyncDir(d.path)
+	if err == nil && d.createdDir {
+		err = durable.SyncDir(filepath.Dir(d.path))
 	}
 	if err != nil {
 		return withAdvice(err)

@@ -107,10 +107,7 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	mode := ui.Mode{}
-	if out == os.Stdout {
-		mode = ui.Detect(os.Stdout, os.Environ())
-	}
+	mode := ui.Detect(os.Stdout, os.Environ())
 	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
 	if s.until == "" {
 		return s.stepWrites(ctx, s.actors.interventions(client), errs, each)

@@ -122,7 +122,7 @@ func (d *deleteCommand) delete(ctx context.Context, p plane) error {
 			return err
 		}
 	}
-	err := datadir.Remove(p.DataDir)
+	err := datadir.Remove(ctx, p.DataDir)
 	if errors.As(err, new(*datadir.NotFoundError)) {
 		err = nil // an ephemeral one removes its folder itself
 	}

@@ -139,7 +139,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	}
 	signals := listenForDevSignals()
 	ctx, cancel := context.WithCancelCause(ctx)
-	d.output = newDevOutput(view, func(err error) { cancel(fmt.Errorf("cannot write the output: %w", err)) })
+	d.output = newDevOutput(endableStdout(ctx), view, func(err error) { cancel(fmt.Errorf("cannot write the output: %w", err)) })
 	d.program = devProgram{args: args, server: &d.up.server, output: d.output, killNow: signals.killNow}
 	err = d.serve(ctx, view)
 	if lost := context.Cause(ctx); err == nil && lost != nil && !errors.Is(lost, context.Canceled) {

@@ -26,6 +26,7 @@ const (
 // or as lines on stdout.
 type devOutput struct {
 	operator *linePrefixer
+	stdout   io.Writer
 	plain    *linePrefixer // messages of dev; nil if the live view shows them
 	failed   func(error)   // called when stdout cannot be written
 
@@ -38,8 +39,8 @@ type devOutput struct {
 	bad     bool
 }
 
-func newDevOutput(view viewMode, failed func(error)) *devOutput {
-	o := &devOutput{failed: failed}
+func newDevOutput(stdout io.Writer, view viewMode, failed func(error)) *devOutput {
+	o := &devOutput{stdout: stdout, failed: failed}
 	o.operator = &linePrefixer{out: o}
 	if view != viewLive {
 		o.operator.prefix = "[operator] "
@@ -68,7 +69,7 @@ func (o *devOutput) Write(lines []byte) (int, error) {
 type devStdout struct{ o *devOutput }
 
 func (s devStdout) Write(data []byte) (int, error) {
-	n, err := os.Stdout.Write(data)
+	n, err := s.o.stdout.Write(data)
 	if err != nil {
 		s.o.failed(err)
 	}

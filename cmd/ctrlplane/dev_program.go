@@ -80,8 +80,8 @@ func (p *devProgram) newProcess(args []string) (*devProcess, error) {
 		return nil, err
 	}
 	command.ownGroup = true
-	command.cmd.Stdin, command.cmd.WaitDelay = nil, leftoverOutputDelay
-	command.cmd.Stdout, command.cmd.Stderr = p.output.operator, p.output.operator
+	command.cmd.Stdin = nil
+	command.passOn(p.output.operator, p.output.operator)
 	c := &devProcess{program: p, command: command, ready: make(chan struct{}), tail: p.output.newRun()}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/user"
@@ -61,7 +62,7 @@ func (l *learnCommand) showClass(parent context.Context) error {
 		}
 	}()
 	mode := ui.Detect(os.Stdout, os.Environ())
-	err := class.Show(ctx, os.Stdout, mode, func() int {
+	err := class.Show(ctx, endableStdout(ctx), mode, func() int {
 		_, rows, err := term.GetSize(int(os.Stdout.Fd()))
 		if err != nil {
 			return 0 // the default
@@ -98,7 +99,7 @@ func listenForClass(address string) (net.Listener, error) {
 type joinedClass struct{ *class.Sender }
 
 // joinClass begins to send, if the student wants to take part.
-func (l *learnCommand) joinClass() (*joinedClass, error) {
+func (l *learnCommand) joinClass(out io.Writer) (*joinedClass, error) {
 	if l.join == "" {
 		return nil, nil
 	}
@@ -112,7 +113,7 @@ func (l *learnCommand) joinClass() (*joinedClass, error) {
 	if err != nil {
 		return nil, usage.Errorf("--as: %w", err)
 	}
-	fmt.Printf("The class sees your progress as that of %s: %s\n", words.OneLine(name), words.OneLine(l.join))
+	fmt.Fprintf(out, "The class sees your progress as that of %s: %s\n", words.OneLine(name), words.OneLine(l.join))
 	return &joinedClass{s}, nil
 }
 

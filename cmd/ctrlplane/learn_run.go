@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,29 +23,31 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 	var busy atomic.Int32
 	ctx, release := withLessonSignals(ctx, &busy)
 	defer release()
+	out := endableStdout(ctx)
 	from := 0
 	if l.resume {
 		from = p.ResumeStep(list[0].key, len(list[0].Steps))
 	}
-	o, stop, err := l.findOrStartPlane(ctx, list)
+	o, stop, err := l.findOrStartPlane(ctx, out, list)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	if l.web {
-		page, pageErr := serveLessonPage(o.Config, list)
+		page, pageErr := serveLessonPage(out, o.Config, list)
 		if pageErr != nil {
 			return pageErr
 		}
 		defer func() { err = errors.Join(err, page.Close()) }()
 	}
 	o.In, o.Out, o.Mode = os.Stdin, os.Stdout, ui.Detect(os.Stdout, os.Environ())
+	o.OnLoss = func() { warnUnread(ctx) }
 	o.Terminal = term.IsTerminal(int(os.Stdin.Fd())) && o.Mode.Live
 	o.Auto, o.Dir, o.FirstStep, o.Foreground = l.auto, l.dir, from, &busy
 	if o.Program, err = os.Executable(); err != nil {
 		return err
 	}
-	joined, err := l.joinClass()
+	joined, err := l.joinClass(out)
 	if err != nil {
 		return err
 	}
@@ -58,23 +61,23 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			return p.SaveStep(path, c.key, step, len(c.Steps))
 		}
 		o.SaveTrace = l.traceWriter(c.Name)
-		if left, err := l.runLesson(ctx, c, o, joined); left || err != nil {
+		if left, err := l.runLesson(ctx, c, o, out, joined); left || err != nil {
 			return err
 		}
 	}
 	if !l.auto {
-		l.printNextLesson(list[0].Name)
+		l.printNextLesson(out, list[0].Name)
 	}
 	return nil
 }
 
 // runLesson runs a lesson, and reports whether the reader has left it.
-func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Options, joined *joinedClass) (left bool, err error) {
+func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Options, out io.Writer, joined *joinedClass) (left bool, err error) {
 	err = learn.Run(ctx, c.Lesson, o)
 	if at := (*learn.LeftError)(nil); errors.As(err, &at) {
 		number, _ := c.Position(at.Step)
 		joined.sendLeft(c, at.Step)
-		fmt.Printf("To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
+		fmt.Fprintf(out, "To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
 		return true, withoutLeftError(err)
 	}
 	if err != nil {
@@ -99,14 +102,14 @@ func withoutLeftError(err error) error {
 }
 
 // printNextLesson prints how to start the lesson after the named one.
-func (l *learnCommand) printNextLesson(name string) {
+func (l *learnCommand) printNextLesson(out io.Writer, name string) {
 	all, err := learn.All()
 	if err != nil {
 		return // the lessons were read without an error before
 	}
 	for i, lesson := range all {
 		if lesson.Name == name && i+1 < len(all) {
-			fmt.Printf("Next lesson: %s: %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)))
+			fmt.Fprintf(out, "Next lesson: %s: %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)))
 		}
 	}
 }
@@ -127,13 +130,13 @@ func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) e
 
 // findOrStartPlane connects to the running control plane. If none is running and none
 // was named, it starts one, and stop stops that.
-func (l *learnCommand) findOrStartPlane(ctx context.Context, list []chosenLesson) (o learn.Options, stop func() error, err error) {
+func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list []chosenLesson) (o learn.Options, stop func() error, err error) {
 	none := func() error { return nil }
 	dir, err := l.target.runningDataDir()
 	if err == nil {
 		o.Config, err = l.target.restConfig()
 		o.Target = []string{"--data-dir", dir}
-		fmt.Printf("Using the running control plane in %s.\n", dir)
+		fmt.Fprintf(out, "Using the running control plane in %s.\n", dir)
 		return o, none, err
 	}
 	if missing := (notRunningError{}); !errors.As(err, &missing) || l.target.named() {
@@ -147,7 +150,7 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, list []chosenLesson
 	if err != nil {
 		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
 	}
-	fmt.Println("No control plane is running: starting one for the lesson …")
+	fmt.Fprintln(out, "No control plane is running: starting one for the lesson …")
 	if stop, err = u.startForLesson(ctx); err != nil {
 		return o, none, err
 	}

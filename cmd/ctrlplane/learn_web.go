@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
+	"io"
 	"slices"
 
 	"k8s.io/client-go/rest"
@@ -13,7 +13,7 @@ import (
 )
 
 // serveLessonPage serves a page that shows the controllers of lessons, and prints its link.
-func serveLessonPage(cfg *rest.Config, list []chosenLesson) (*webPage, error) {
+func serveLessonPage(out io.Writer, cfg *rest.Config, list []chosenLesson) (*webPage, error) {
 	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func serveLessonPage(cfg *rest.Config, list []chosenLesson) (*webPage, error) {
 		viewSource: src, speed: client.SpeedControl(), focus: focusOf(list),
 		facts: func(ctx context.Context) (explain.Facts, error) { return factsOf(ctx, cfg) },
 	}
-	return startPage(os.Stdout, webFlags{on: true, quiet: true}, page.options())
+	return startPage(out, webFlags{on: true, quiet: true}, page.options())
 }
 
 // focusOf returns the names of the controllers that lessons are about.

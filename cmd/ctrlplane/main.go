@@ -34,30 +34,37 @@ func main() {
 func run(ctx context.Context, release func(), args []string) int {
 	root := newRootCommand()
 	root.SetArgs(args)
+	root.SetOut(endableStdout(ctx))
+	root.SetErr(endableStderr(ctx))
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	err := asFlagError(root, root.ExecuteContext(ctx))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}
-	printError(err)
+	writeError(endableStderr(ctx), err)
 	return exitCode(err)
 }
 
-// printError prints an error as one line. Its text may be from an API server, a webhook
+// printError prints an error as one line.
+func printError(err error) { writeError(errorOutput(), err) }
+
+// writeError writes an error as one line. Its text may be from an API server, a webhook
 // or a file. An error without a text has been printed already.
-func printError(err error) {
+func writeError(out io.Writer, err error) {
 	if err == nil {
 		return
 	}
 	if text := words.OneLine(err.Error()); text != "" {
-		fmt.Fprintf(errorOutput(), "ctrlplane: %s\n", text)
+		fmt.Fprintf(out, "ctrlplane: %s\n", text)
 	}
 }
 
 // printWarning prints a warning as one line.
-func printWarning(msg string) {
-	fmt.Fprintf(errorOutput(), "ctrlplane: warning: %s\n", words.OneLine(msg))
+func printWarning(msg string) { writeWarning(errorOutput(), msg) }
+
+func writeWarning(out io.Writer, msg string) {
+	fmt.Fprintf(out, "ctrlplane: warning: %s\n", words.OneLine(msg))
 }
 
 // detachedStderr replaces stderr in a process that has no terminal; nil = it has one.

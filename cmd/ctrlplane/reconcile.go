@@ -137,7 +137,8 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 	}
 	out := &keyWriter{out: r.out, key: key.String()}
 	c.ownGroup = true
-	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = nil, out, out
+	c.cmd.Stdin = nil
+	c.passOn(out, out)
 	c.cmd.Env = append(os.Environ(), syncEnv+"="+header, dataDirEnv+"="+r.dataDir,
 		"KUBECONFIG="+filepath.Join(r.dataDir, ctrlplane.KubeconfigFile))
 	if own := os.Getenv("KUBECONFIG"); own != "" && sameServer(own, filepath.Join(r.dataDir, ctrlplane.KubeconfigFile)) {

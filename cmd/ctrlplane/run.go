@@ -251,10 +251,11 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 			}
 			return code, err
 		case sig := <-r.signals.ch:
-			if !isForCommand(sig) {
-				lastSignal = sig
-			}
+			lastSignal = sig
 			c.interrupt(sig)
+			continue
+		case sig := <-r.signals.forCommand:
+			c.forwardSignal(sig)
 			continue
 		case <-kill:
 			c.kill()

@@ -48,14 +48,11 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 		for first := r.interrupted; ; {
 			select {
 			case sig := <-r.signals.ch:
-				switch {
-				case isForCommand(sig):
-				case first != nil:
+				if first != nil {
 					r.endAtOnce(sig, "a second signal ended ctrlplane")
-				default:
-					first = sig
-					cancel()
 				}
+				first = sig
+				cancel()
 			case <-finishing:
 				finishing = nil
 			case <-limit:

@@ -113,10 +113,6 @@ func (c *commandProcess) awaitOutputs(outputs []*passedOutput) (err error) {
 // interrupt forwards a signal to the command. Once that has exited, the signal ends the wait for
 // its output.
 func (c *commandProcess) interrupt(sig os.Signal) {
-	if isForCommand(sig) {
-		c.forwardSignal(sig)
-		return
-	}
 	c.ending.Store(true)
 	if c.running.Load() {
 		c.forwardSignal(sig)

@@ -47,7 +47,7 @@ func newCommandProcess(args []string) (*commandProcess, error) {
 	if err != nil {
 		return nil, newStartError(args[0], err)
 	}
-	return newProcess(&exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, WaitDelay: leftoverOutputDelay}), nil
+	return newProcess(&exec.Cmd{Path: path, Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr}), nil
 }
 
 func newProcess(cmd *exec.Cmd) *commandProcess {
@@ -156,8 +156,7 @@ func (c *commandProcess) wait(outputs []*passedOutput) error {
 	err := c.cmd.Wait()
 	c.running.Store(false)
 	outputErr := c.awaitOutputs(outputs)
-	// ErrWaitDelay: it has exited, but a process that it left behind has its output open.
-	if _, failed := errors.AsType[*exec.ExitError](err); failed || errors.Is(err, exec.ErrWaitDelay) {
+	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		err = nil
 		if !errors.Is(outputErr, errOutputLost) { // another error of writing may have ended it
 			outputErr = nil

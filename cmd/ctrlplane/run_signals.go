@@ -3,29 +3,36 @@ package main
 import (
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 )
 
 // signalChannel delivers the signals that this process gets while it runs a command.
-type signalChannel struct{ ch chan os.Signal }
+type signalChannel struct {
+	ch         chan os.Signal // those that otherwise end this process
+	forCommand chan os.Signal // those that only have a meaning for the command
+}
 
 // listenForSignals delivers the signals that otherwise end this process.
 func listenForSignals() signalChannel {
-	s := signalChannel{make(chan os.Signal, 16)}
+	s := signalChannel{make(chan os.Signal, 16), make(chan os.Signal, 16)}
 	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return s
 }
 
-// isForCommand reports whether a signal only has a meaning for the command.
-func isForCommand(sig os.Signal) bool { return slices.Contains(forwardedSignals, sig) }
-
-// addCommandSignals adds the signals that only have a meaning for the command.
-func (s signalChannel) addCommandSignals() { signal.Notify(s.ch, forwardedSignals...) }
+// addCommandSignals delivers the signals for the command, too. Once it has exited they have
+// no effect.
+func (s signalChannel) addCommandSignals() {
+	if len(forwardedSignals) > 0 { // none would mean all
+		signal.Notify(s.forCommand, forwardedSignals...)
+	}
+}
 
 // stop gives the signals their default effect again.
-func (s signalChannel) stop() { signal.Stop(s.ch) }
+func (s signalChannel) stop() {
+	signal.Stop(s.ch)
+	signal.Stop(s.forCommand)
+}
 
 // earlySignalDelay is how long a signal that has arrived may take to get to the channel.
 const earlySignalDelay = time.Second

@@ -110,7 +110,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if v.view == viewLive { // the progress is closed
-		fmt.Println("stopping")
+		fmt.Fprintln(endableStdout(ctx), "stopping")
 	}
 	v.progress.Print("stopping")
 	return nil
@@ -141,7 +141,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 		o.Ephemeral, o.Output = true, v.operator // it serves only the operator, which ends with it
 		o.Out = v.operator.events()
 	}
-	endPage, err := v.addPage(&o, src)
+	endPage, err := v.addPage(ctx, &o, src)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 		return err
 	}
 	// Short lines: terminals break long ones in the middle of a word.
-	fmt.Printf("The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
+	fmt.Fprintf(endableStdout(ctx), "The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (v *session) runView(ctx context.Context) (err error) {
 }
 
 // addPage adds the page for a projector to a view.
-func (v *session) addPage(o *live.Options, src viewSource) (end func() error, err error) {
-	out := io.Writer(os.Stdout)
+func (v *session) addPage(ctx context.Context, o *live.Options, src viewSource) (end func() error, err error) {
+	out := endableStdout(ctx)
 	if v.view == viewJSON || v.view == viewNone {
 		out = stderr
 	}

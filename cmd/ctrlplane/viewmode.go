@@ -60,7 +60,7 @@ func (l viewMode) showSource(ctx context.Context, src observe.Source, after uint
 	case viewPlain, viewJSON:
 		out := o.Out
 		if out == nil {
-			out = os.Stdout
+			out = endableStdout(ctx)
 		}
 		return live.Stop, ui.Follow(ctx, out, src, ui.FollowOptions{JSON: l == viewJSON, After: after})
 	}

@@ -9,7 +9,7 @@ import (
 func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
 	t.Run("made by Open", func(t *testing.T) {
 		parent := t.TempDir()
-		d, err := Open(filepath.Join(parent, "a", "b"), 1)
+		d, err := Open(t.Context(), filepath.Join(parent, "a", "b"), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
 	t.Run("there before", func(t *testing.T) {
 		path := t.TempDir()
 		for range 2 {
-			d, err := Open(path, 1)
+			d, err := Open(t.Context(), path, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

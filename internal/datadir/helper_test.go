@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,10 +28,10 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "open":
-		holdUntilKilled(Open(os.Getenv(helperArg), 1))
+		holdUntilKilled(Open(context.Background(), os.Getenv(helperArg), 1))
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
-		holdUntilKilled(Open(os.Getenv(helperArg), 1))
+		holdUntilKilled(Open(context.Background(), os.Getenv(helperArg), 1))
 	case "temp":
 		holdUntilKilled(OpenTemp())
 	case "churn":
@@ -130,7 +131,7 @@ func startHolder(t *testing.T, what, arg string) (path string, pid int, kill fun
 
 func mustOpen(t *testing.T, path string) *Dir {
 	t.Helper()
-	d, err := Open(path, 1)
+	d, err := Open(t.Context(), path, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestInspect(t *testing.T) {
 	if _, err := Inspect(path); !errors.As(err, new(*NotFoundError)) {
 		t.Errorf("no folder: got %v", err)
 	}
-	d, err := Open(path, 1)
+	d, err := Open(t.Context(), path, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,26 +80,26 @@ func TestInspectEphemeral(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
-	if err := Remove(path); !errors.As(err, new(*NotFoundError)) {
+	if err := Remove(t.Context(), path); !errors.As(err, new(*NotFoundError)) {
 		t.Errorf("no folder: got %v", err)
 	}
 	foreign := t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "thesis"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Remove(foreign); !errors.As(err, new(*NotFoundError)) {
+	if err := Remove(t.Context(), foreign); !errors.As(err, new(*NotFoundError)) {
 		t.Errorf("another folder: got %v", err)
 	}
 	if entries, err := os.ReadDir(foreign); err != nil || len(entries) != 1 {
 		t.Errorf("another folder was changed: %v, %v", entries, err)
 	}
 	_, pid, kill := startHolder(t, "open", path)
-	locked, ok := errors.AsType[*LockedError](Remove(path))
+	locked, ok := errors.AsType[*LockedError](Remove(t.Context(), path))
 	if !ok || locked.PID != pid {
 		t.Errorf("in use: got %v, want a LockedError of %d", locked, pid)
 	}
 	kill()
-	if err := Remove(path); err != nil {
+	if err := Remove(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {

@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,10 @@ import (
 const (
 	// Peek holds a free lock for some microseconds, and a process that has just locked
 	// a folder needs about as long to record its PID. A lock that is still held after
-	// lockTimeout is in use.
+	// lockTimeout is in use, unless the machine is busy: if no process that runs is recorded,
+	// lockFolder waits for ownerTimeout.
 	lockTimeout       = 100 * time.Millisecond
+	ownerTimeout      = 2 * time.Second
 	lockRetryInterval = 2 * time.Millisecond
 )
 
@@ -40,6 +43,28 @@ func (e *LockedError) Error() string {
 		return fmt.Sprintf("data folder %s is in use by process %d: close it there first, %s", e.Path, e.PID, choose)
 	}
 	return fmt.Sprintf("data folder %s is in use by process %d: stop it with %q, %s", e.Path, e.PID, fmt.Sprintf(stopCommand, e.PID), choose)
+}
+
+// lockFolder locks the folder. If it is in use the error is a *LockedError.
+func lockFolder(ctx context.Context, path string) (*os.File, error) {
+	for limit := time.Now().Add(ownerTimeout); ; {
+		lock, err := acquireLock(path, true)
+		if err == nil {
+			return lock, nil
+		}
+		if !errors.Is(err, errLockHeld) {
+			return nil, explainError(path, "lock it", err)
+		}
+		pid, runs, err := readOwner(path)
+		switch {
+		case err != nil:
+			return nil, explainError(path, "read "+pidFile, err)
+		case runs || time.Now().After(limit):
+			return nil, &LockedError{Path: path, PID: pid}
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("data folder %s: %w", path, context.Cause(ctx))
+		}
+	}
 }
 
 // acquireLock calls tryLock until it succeeds or lockTimeout has passed.

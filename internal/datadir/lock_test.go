@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestOpenRefusesLockedDir(t *testing.T) {
@@ -15,7 +18,7 @@ func TestOpenRefusesLockedDir(t *testing.T) {
 	_, pid, kill := startHolder(t, "open", path)
 	before := readTree(t, path)
 
-	_, err := Open(path, 1)
+	_, err := Open(t.Context(), path, 1)
 	var locked *LockedError
 	if !errors.As(err, &locked) || locked.PID != pid || locked.Path != path {
 		t.Fatalf("got %#v, want a LockedError of process %d", err, pid)
@@ -34,8 +37,8 @@ func TestOpenRefusesLockedDir(t *testing.T) {
 
 func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
 	path := t.TempDir()
-	d := mustOpen(t, path)
-	_, err := Open(path, 1)
+	mustOpen(t, path)
+	_, err := Open(t.Context(), path, 1)
 	var locked *LockedError
 	if !errors.As(err, &locked) || locked.PID != os.Getpid() {
 		t.Fatalf("got %#v, want a LockedError of this process", err)
@@ -44,16 +47,63 @@ func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
 	if got := errorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
 
-	// A process that has not recorded its PID yet.
-	if err := os.Remove(d.Join(pidFile)); err != nil {
+// lockWithoutOwner locks a folder as a process does that has not recorded its PID, or that only
+// looks whether another one uses it.
+func lockWithoutOwner(t *testing.T, path string) *os.File {
+	t.Helper()
+	mustClose(t, mustOpen(t, path))
+	lock, err := tryLock(path, false)
+	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(path, 1)
-	want = fmt.Sprintf(`data folder %s is in use by another process: stop that one, or choose another --name or --data-dir`, path)
-	if got := errorLine(t, err); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	return lock
+}
+
+func TestOpenRefusesDirOfUnknownProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	lock := lockWithoutOwner(t, path)
+	defer lock.Close()
+	synctest.Test(t, func(t *testing.T) {
+		_, err := Open(t.Context(), path, 1)
+		want := fmt.Sprintf(`data folder %s is in use by another process: stop that one, or choose another --name or --data-dir`, path)
+		if got := errorLine(t, err); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}
+
+// TestOpenWaitsForALook has another process look at the folder, on a machine that stalls.
+func TestOpenWaitsForALook(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	lock := lockWithoutOwner(t, path)
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(3*lockTimeout, func() {
+			if err := lock.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		mustOpen(t, path)
+	})
+}
+
+// TestOpenEndsWithContext interrupts the wait for a lock whose owner is not known.
+func TestOpenEndsWithContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	lock := lockWithoutOwner(t, path)
+	defer lock.Close()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		began := time.Now()
+		if _, err := Open(ctx, path, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if took := time.Since(began); took > lockTimeout {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // TestConcurrentOpens opens a folder that does not exist many times at once: one call
@@ -66,7 +116,7 @@ func TestConcurrentOpens(t *testing.T) {
 		var all sync.WaitGroup
 		for range starts {
 			all.Go(func() {
-				d, err := Open(path, 1)
+				d, err := Open(t.Context(), path, 1)
 				var locked *LockedError
 				switch {
 				case err == nil:

@@ -1,9 +1,8 @@
 package datadir
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,16 +14,19 @@ import (
 // Open locks a data folder, which it creates, with its parents, if it does not exist.
 // version is the highest format that the caller can read, and the one that it writes:
 // a folder with a higher one is rejected. If the folder is in use the error is a
-// *LockedError. A failed Open removes what it has created.
-func Open(path string, version int) (*Dir, error) {
+// *LockedError. A failed Open removes what it has created. The context ends the wait for a lock
+// whose owner is not known.
+func Open(ctx context.Context, path string, version int) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w: give an absolute --data-dir", path, err)
 	}
-	made, err := makeDirs(path)
+	made, err := durable.MkdirAll(path, true)
 	var d *Dir
-	if err == nil {
-		d, err = lockAndPrepare(path, version)
+	if err != nil {
+		err = explainError(path, "create it", err)
+	} else {
+		d, err = lockAndPrepare(ctx, path, version)
 	}
 	if err != nil {
 		for _, dir := range slices.Backward(made) {
@@ -36,20 +38,13 @@ func Open(path string, version int) (*Dir, error) {
 	return d, nil
 }
 
-func lockAndPrepare(path string, version int) (*Dir, error) {
+func lockAndPrepare(ctx context.Context, path string, version int) (*Dir, error) {
 	if err := checkOwnership(path); err != nil {
 		return nil, err
 	}
-	lock, err := acquireLock(path, true)
-	if errors.Is(err, errLockHeld) {
-		pid, err := readPID(path)
-		if err != nil {
-			return nil, explainError(path, "read "+pidFile, err)
-		}
-		return nil, &LockedError{Path: path, PID: pid}
-	}
+	lock, err := lockFolder(ctx, path)
 	if err != nil {
-		return nil, explainError(path, "lock it", err)
+		return nil, err
 	}
 	was, marked, err := readMarker(path)
 	if err == nil {
@@ -111,30 +106,6 @@ func undoOpen(path string, lock *os.File, keep bool) {
 		_ = os.Remove(filepath.Join(path, lockFile))
 	}
 	_ = lock.Close()
-}
-
-// makeDirs creates a folder with its parents, and returns those it has created, outermost
-// first.
-func makeDirs(path string) ([]string, error) {
-	var missing []string
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			break
-		}
-		missing = append(missing, dir)
-	}
-	var made []string
-	for _, dir := range slices.Backward(missing) {
-		err := os.Mkdir(dir, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			continue // another start creates it, too
-		}
-		if err != nil {
-			return made, explainError(path, "create it", err)
-		}
-		made = append(made, dir)
-	}
-	return made, nil
 }
 
 // checkOwnership rejects a path that is not a data folder and not an empty folder.

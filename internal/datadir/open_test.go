@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 // data was removed is not taken for a success.
 func TestCloseReportsThatTheFolderWasRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d")
-	d, err := Open(path, 1)
+	d, err := Open(t.Context(), path, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestOpenExisting(t *testing.T) {
 			if err := os.Chmod(path, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			d, err := Open(path, test.version)
+			d, err := Open(t.Context(), path, test.version)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +179,7 @@ func TestOpenRefuses(t *testing.T) {
 			if test.open != "" {
 				path = filepath.Join(parent, test.open)
 			}
-			d, err := Open(path, 1)
+			d, err := Open(t.Context(), path, 1)
 			if err == nil {
 				mustClose(t, d)
 			}

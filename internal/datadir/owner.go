@@ -45,6 +45,16 @@ func writeOwner(path string, lock *os.File) error {
 	return writePID(path)
 }
 
+// readOwner returns the recorded PID of the process that uses the folder, and whether that runs.
+func readOwner(path string) (pid int, runs bool, err error) {
+	pid, err = readPID(path)
+	if err != nil || pid == 0 || !isProcessAlive(pid) {
+		return pid, false, err
+	}
+	err = checkOwner(path, pid)
+	return pid, err == nil || errors.Is(err, errUnknownOwner), nil
+}
+
 // checkOwner reports why a process is not the one that uses the folder, as far as is known:
 // nil if it is that one or has ended.
 func checkOwner(path string, pid int) error {

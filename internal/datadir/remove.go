@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,7 @@ import (
 // Remove removes a data folder with its content. If a process uses it, the error is a
 // *LockedError; without a data folder at the path, a *NotFoundError. A folder with a marker
 // of another program or with other files is not touched.
-func Remove(path string) error {
+func Remove(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -22,16 +23,9 @@ func Remove(path string) error {
 	if err := checkRemovable(path); err != nil {
 		return err
 	}
-	lock, err := acquireLock(path, true)
-	if errors.Is(err, errLockHeld) {
-		pid, err := readPID(path)
-		if err != nil {
-			return explainError(path, "read "+pidFile, err)
-		}
-		return &LockedError{Path: path, PID: pid}
-	}
+	lock, err := lockFolder(ctx, path)
 	if err != nil {
-		return explainError(path, "lock it", err)
+		return err
 	}
 	// Again, because the folder may have changed before it was locked.
 	if err := checkRemovable(path); err != nil {

@@ -29,7 +29,7 @@ func TestRemoveRefusesOtherFolders(t *testing.T) {
 			path := t.TempDir()
 			writeFiles(t, path, tt.files)
 			before := readTree(t, path)
-			if got := errorLine(t, Remove(path)); !strings.Contains(got, tt.want) || !strings.Contains(got, path) {
+			if got := errorLine(t, Remove(t.Context(), path)); !strings.Contains(got, tt.want) || !strings.Contains(got, path) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 			if diff := cmp.Diff(before, readTree(t, path)); diff != "" {
@@ -49,7 +49,7 @@ func TestRemoveAllThatIsWritten(t *testing.T) {
 		files[name] = "content"
 	}
 	writeFiles(t, path, files)
-	if err := Remove(path); err != nil {
+	if err := Remove(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -63,13 +63,13 @@ func TestRemoveKnowsTheLogFile(t *testing.T) {
 	state := `{"logFile":` + strconv.Quote(filepath.Join(path, "my.log")) + `}`
 	files := map[string]string{markerFile: `{"format":1}`, lockFile: "", stateFile: state, "my.log": "", "my.log.1": "", "my.log.old": ""}
 	writeFiles(t, path, files)
-	if got := errorLine(t, Remove(path)); !strings.Contains(got, `contains "my.log.old", which`) {
+	if got := errorLine(t, Remove(t.Context(), path)); !strings.Contains(got, `contains "my.log.old", which`) {
 		t.Errorf("got %s", got)
 	}
 	if err := os.Remove(filepath.Join(path, "my.log.old")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Remove(path); err != nil {
+	if err := Remove(t.Context(), path); err != nil {
 		t.Error(err)
 	}
 }

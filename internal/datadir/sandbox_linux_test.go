@@ -31,7 +31,7 @@ func TestOpenUnwritableDir(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(parent, name)
-			_, err := Open(path, 1)
+			_, err := Open(t.Context(), path, 1)
 			got := errorLine(t, err)
 			want := fmt.Sprintf("data folder %s cannot be used (%s): change its owner or permissions, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
 			if got != want {
@@ -80,7 +80,7 @@ func TestDiskFull(t *testing.T) {
 		t.Run(fmt.Sprintf("open with room for %d", room), func(t *testing.T) {
 			disk := mountFullDisk(t, room)
 			path := filepath.Join(disk, "a", "d")
-			_, err := Open(path, 1)
+			_, err := Open(t.Context(), path, 1)
 			got := errorLine(t, err)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "data folder "+path+": the disk is full (") ||
 				!strings.HasSuffix(got, ": no space left on device): free space, or choose another --data-dir") {

@@ -109,23 +109,16 @@ func Peek(path string) (s State, running bool, err error) {
 }
 
 // isHeld reports whether a process uses the folder. Because another Peek may hold the lock
-// for a moment, a lock counts only if the recorded process is alive or if it stays held.
+// for a moment, a lock counts only if the recorded process runs or if it stays held.
 func isHeld(path string) (bool, error) {
 	lock, err := tryLock(path, false)
 	if !errors.Is(err, errLockHeld) {
 		return isLocked(lock, err)
 	}
-	pid, err := readPID(path)
-	if err != nil {
-		return false, err
+	if _, runs, err := readOwner(path); err != nil || runs {
+		return runs, err
 	}
-	if pid == 0 || !isProcessAlive(pid) {
-		return staysHeld(path)
-	}
-	if err := checkOwner(path, pid); err != nil && !errors.Is(err, errUnknownOwner) {
-		return staysHeld(path)
-	}
-	return true, nil
+	return staysHeld(path)
 }
 
 // staysHeld reports whether the lock is held for longer than a Peek takes.

@@ -133,7 +133,7 @@ func TestPeekWhileOpening(t *testing.T) {
 	stop = make(chan struct{})
 	other = looking(stop, nil)
 	for port := range 300 {
-		d, err := Open(path, 1)
+		d, err := Open(t.Context(), path, 1)
 		if err != nil {
 			t.Error(err)
 			break

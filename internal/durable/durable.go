@@ -1,9 +1,13 @@
-// Package durable replaces and removes files atomically.
+// Package durable replaces and removes files atomically, and creates folders, so that a crash
+// of the machine does not undo it.
 package durable
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
@@ -17,7 +21,7 @@ func Write(path string, data []byte, durable bool) error {
 	if err := Replace(path, TempPrefix, data, durable, nil); err != nil || !durable {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
 // Replace replaces a file atomically. prepare, if not nil, may change the owner and the
@@ -54,12 +58,46 @@ func Remove(path string, durable bool) error {
 		return err
 	}
 	if durable {
-		return syncDir(filepath.Dir(path))
+		return SyncDir(filepath.Dir(path))
 	}
 	return nil
 }
 
-func syncDir(path string) error {
+// MkdirAll creates a folder with its parents, all with mode 0700, and returns those that it
+// has created, outermost first, also after an error. What exists at the path already is not
+// examined. With durable set, the new folders survive a crash of the machine, as far as this
+// user may sync the folders that have them.
+func MkdirAll(path string, durable bool) (made []string, err error) {
+	var missing []string
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		missing = append(missing, dir)
+	}
+	for _, dir := range slices.Backward(missing) {
+		err := os.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			continue // another process creates it, too
+		}
+		if err != nil {
+			return made, err
+		}
+		made = append(made, dir)
+		if !durable {
+			continue
+		}
+		// A folder in which this user may only create others cannot be opened to sync it.
+		if err := SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// SyncDir makes the names in a folder survive a crash of the machine: of files and folders that
+// were created, renamed or removed there.
+func SyncDir(path string) error {
 	dir, err := fileutil.OpenDir(path)
 	if err != nil {
 		return err

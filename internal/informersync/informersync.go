@@ -20,8 +20,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// pollInterval is how often the revision of an informer is read, which takes a lock.
-const pollInterval = time.Millisecond
+const (
+	// pollInterval is how often the revision of an informer is read, which takes a lock.
+	pollInterval = time.Millisecond
+	// stallTimeout is how long no informer may receive anything. One that has lost its watch
+	// may back off for longer.
+	stallTimeout = 2 * time.Second
+)
 
 // Revisions maps resource prefixes (see storekeys.Key) to the revision of the last
 // write of each resource.
@@ -32,7 +37,7 @@ func (r Revisions) of(resource schema.GroupResource) int64 {
 }
 
 // WaitTyped returns when the store of every running informer of a factory holds what
-// was written.
+// was written. It fails if none of those that are behind receives anything for 2 s.
 func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, written Revisions) error {
 	var behind []informerTarget
 	for kind := range factory.WaitForCacheSync(closedChannel) {
@@ -92,31 +97,60 @@ type informerTarget struct {
 	revision int64
 }
 
-func (l informerTarget) isBehind() bool {
+// reached returns the revision that the store holds; 0 = it is empty or unknown.
+func (l informerTarget) reached() int64 {
 	version := l.informer.GetStore().LastStoreSyncResourceVersion()
 	if version == "" {
 		if !l.informer.HasSynced() {
-			return true // the first list may be queued: then the store is empty
+			return 0 // the first list may be queued: then the store is empty
 		}
 		// The feature gate AtomicFIFO is off. The store may be behind this by what is queued.
 		version = l.informer.LastSyncResourceVersion()
 	}
 	at, err := strconv.ParseInt(version, 10, 64)
-	return err != nil || at < l.revision
+	if err != nil {
+		return 0
+	}
+	return at
 }
 
+func (l informerTarget) isBehind() bool { return l.reached() < l.revision }
+
+func (l informerTarget) String() string {
+	return fmt.Sprintf("the informer of %s has received revision %d of %d", l.resource, l.reached(), l.revision)
+}
+
+// waitAll returns when no informer is behind, however long that takes while they receive
+// something.
 func waitAll(ctx context.Context, list []informerTarget) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
+	stalled := time.NewTimer(stallTimeout)
+	defer stalled.Stop()
+	var before int64
 	for {
 		list = slices.DeleteFunc(list, func(l informerTarget) bool { return !l.isBehind() })
 		if len(list) == 0 {
 			return nil
 		}
+		if now := sumReached(list); now != before {
+			before = now
+			stalled.Reset(stallTimeout)
+		}
 		select {
 		case <-tick.C:
+		case <-stalled.C:
+			return fmt.Errorf("%v, and nothing for %v", list[0], stallTimeout)
 		case <-ctx.Done():
-			return fmt.Errorf("the informer of %s has not received revision %d: %w", list[0].resource, list[0].revision, context.Cause(ctx))
+			return fmt.Errorf("%v: %w", list[0], context.Cause(ctx))
 		}
 	}
+}
+
+// sumReached changes when one of the informers receives something, or when one leaves the list.
+func sumReached(list []informerTarget) (sum int64) {
+	for _, l := range list {
+		sum += l.reached()
+	}
+	return sum
 }

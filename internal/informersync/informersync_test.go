@@ -3,6 +3,7 @@ package informersync
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,7 +37,7 @@ func TestWaitTyped(t *testing.T) {
 		brief, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
 		err := WaitTyped(brief, factory, Revisions{"configmaps": 5})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the informer of configmaps has not received revision 5") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the informer of configmaps has received revision 1 of 5") {
 			t.Errorf("got %v", err)
 		}
 		ended := make(chan error, 1)
@@ -97,6 +98,43 @@ func TestWaitMetadata(t *testing.T) {
 		defer stop()
 		if err := WaitMetadata(brief, factory, Revisions{"example.com/widgets": 7}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// slowInformer is an informer that receives a revision each second, up to a last one.
+type slowInformer struct {
+	cache.SharedIndexInformer
+	store slowStore
+}
+
+func (i slowInformer) GetStore() cache.Store { return i.store }
+
+type slowStore struct {
+	cache.Store
+	began time.Time
+	last  int64
+}
+
+func (s slowStore) LastStoreSyncResourceVersion() string {
+	return strconv.FormatInt(min(s.last, int64(time.Since(s.began)/time.Second)), 10)
+}
+
+// The wait takes as long as something arrives, and ends soon after that.
+func TestWaitEndsWhenNothingArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wait := func(last int64) (error, time.Duration) {
+			began := time.Now()
+			slow := slowInformer{store: slowStore{began: began, last: last}}
+			err := waitAll(t.Context(), []informerTarget{{schema.GroupResource{Resource: "pods"}, slow, 30}})
+			return err, time.Since(began)
+		}
+		if err, took := wait(30); err != nil || took != 30*time.Second {
+			t.Errorf("got %v after %v", err, took)
+		}
+		err, took := wait(20)
+		if want := "the informer of pods has received revision 20 of 30, and nothing for 2s"; err == nil || err.Error() != want || took.Round(time.Second) != 22*time.Second {
+			t.Errorf("got %v after %v, want %s", err, took, want)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 // editFile changes a file under its lock. It writes nothing if change fails or changes
 // nothing.
 func editFile(path string, change func(*editedFile) error) (err error) {
-	made, err := makeDirs(filepath.Dir(path))
+	made, err := durable.MkdirAll(filepath.Dir(path), false)
 	defer func() {
 		for _, dir := range slices.Backward(made) {
 			if err != nil {
@@ -76,29 +76,6 @@ func editLocked(path string, change func(*editedFile) error) error {
 		return explainError(path, err)
 	}
 	return nil
-}
-
-// makeDirs creates a folder with its parents, and returns those it has created, outermost
-// first.
-func makeDirs(path string) ([]string, error) {
-	var missing, made []string
-	for dir := path; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			break
-		}
-		missing = append(missing, dir)
-	}
-	for _, dir := range slices.Backward(missing) {
-		err := os.Mkdir(dir, 0o700)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return made, err
-		}
-		made = append(made, dir)
-	}
-	return made, nil
 }
 
 // replaceOptions are the options of replaceFile.

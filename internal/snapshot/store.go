@@ -70,7 +70,7 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 	if err := s.CheckAvailable(name, overwrite); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+	if _, err := durable.MkdirAll(s.Dir, true); err != nil {
 		return s.explainError("cannot be written", name, err)
 	}
 	if err := durable.Write(s.Path(name), data, true); err != nil {
@@ -100,7 +100,7 @@ func (s Store) Delete(name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	err := os.Remove(s.Path(name))
+	err := durable.Remove(s.Path(name), true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.unknownError(name)
 	}

@@ -149,7 +149,7 @@ func (s *fakeStore) ReplaceState(_ context.Context, _ string, want snapshot.Stat
 // newTarget returns a data folder with a key for service account tokens.
 func newTarget(t *testing.T) Target {
 	t.Helper()
-	dir, err := datadir.Open(filepath.Join(t.TempDir(), "data"), 1)
+	dir, err := datadir.Open(t.Context(), filepath.Join(t.TempDir(), "data"), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

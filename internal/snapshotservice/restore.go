@@ -14,34 +14,42 @@ import (
 )
 
 const (
-	// restoreTimeout bounds what a restore does with etcd.
+	// restoreTimeout bounds each part of a restore: what it does with etcd before and after the
+	// informers have seen it, the wait for these, and the resumption of nodes.
 	restoreTimeout = time.Minute
-	// informerTimeout bounds the wait for informers. After a restore has replaced a
-	// CustomResourceDefinition its informer may back off for longer; no one waits for that.
-	informerTimeout = 2 * time.Second
+	// discoveryTimeout bounds the wait for the API server to serve what restored
+	// CustomResourceDefinitions define.
+	discoveryTimeout = 2 * time.Second
 )
+
+// withLimit returns the context of a part of a restore: one that has begun is finished, even if
+// the client goes away.
+func withLimit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+}
 
 // restore replaces the state while no controller and no node of this process acts.
 // Whatever remembers objects starts again afterwards.
 func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, err error) {
 	began := time.Now()
-	// A restore that has begun is finished, even if the client goes away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
-	defer cancel()
-
-	resumeNodes, err := s.cfg.SuspendNodes()
+	resume, err := s.cfg.SuspendNodes()
 	if err != nil {
 		return done, err
 	}
+	resumeNodes := func() error {
+		ctx, cancel := withLimit(ctx)
+		defer cancel()
+		return resume(ctx)
+	}
 	resumeControllers, err := s.cfg.SuspendControllers()
 	if err != nil {
-		return done, errors.Join(err, resumeNodes(ctx))
+		return done, errors.Join(err, resumeNodes())
 	}
 	stopped := time.Since(began)
 	done, crdsReplaced, err := s.writeState(ctx, file, want)
 	written := time.Since(began)
 	// Controllers resume before the nodes do, as at a start.
-	err = errors.Join(err, resumeControllers(crdsReplaced), resumeNodes(ctx))
+	err = errors.Join(err, resumeControllers(crdsReplaced), resumeNodes())
 	done.Took = time.Since(began)
 	s.cfg.Restored(describeRestore(done, err))
 	s.cfg.Logger.Info("restore", "changed", done.Total(), "revision", done.Revision, "err", err,
@@ -65,7 +73,9 @@ func describeRestore(done control.RestoreResult, err error) string {
 // the informers have seen it. crdsReplaced says that CustomResourceDefinitions were
 // created, deleted or replaced.
 func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, crdsReplaced bool, err error) {
-	release, err := s.cfg.BlockWrites(ctx)
+	bounded, cancel := withLimit(ctx)
+	defer cancel()
+	release, err := s.cfg.BlockWrites(bounded)
 	if err != nil {
 		return done, false, err
 	}
@@ -75,20 +85,22 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 		done.WritesBlocked = time.Since(began)
 	}()
 	target, store := s.cfg.Target, s.cfg.Store
-	before, err := store.ReadState(ctx, target.Prefix, 0)
+	before, err := store.ReadState(bounded, target.Prefix, 0)
 	if err != nil {
 		return done, false, err
 	}
-	if err := target.beginPending(ctx, store, file); err != nil {
+	if err := target.beginPending(bounded, store, file); err != nil {
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
-	written, err := store.ReplaceState(ctx, target.Prefix, want)
+	written, err := store.ReplaceState(bounded, target.Prefix, want)
 	s.cfg.Changed(changes(before, want, written, began))
 	if err == nil {
 		crdsReplaced = s.waitForInformers(ctx, before, want, written)
+		bounded, cancel = withLimit(ctx)
+		defer cancel()
 		// Requests that were canceled after they had been sent may have written since.
 		var late etcd.WriteResult
-		if late, err = store.ReplaceState(ctx, target.Prefix, want); err == nil && late.Total() > 0 {
+		if late, err = store.ReplaceState(bounded, target.Prefix, want); err == nil && late.Total() > 0 {
 			s.cfg.Changed(changes(before, want, late, began))
 			s.waitForInformers(ctx, want, want, late)
 		}
@@ -97,7 +109,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err != nil {
 		return done, true, s.rollBack(before, want, err)
 	}
-	if err := target.removePending(ctx, store); err != nil {
+	if err := target.removePending(bounded, store); err != nil {
 		return done, crdsReplaced, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
 	}
 	done.ObjectCounts = control.ObjectCounts(written.Counts)
@@ -106,7 +118,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 
 // rollBack undoes what a failed restore has written.
 func (s *Service) rollBack(before, want snapshot.State, cause error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
+	ctx, cancel := withLimit(context.Background())
 	defer cancel()
 	began := time.Now()
 	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
@@ -115,6 +127,8 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 		return s.cfg.Target.partlyRestoredError(errors.Join(cause, err))
 	}
 	s.waitForInformers(ctx, want, before, written)
+	ctx, cancel = withLimit(ctx)
+	defer cancel()
 	if err := s.cfg.Target.removePending(ctx, s.cfg.Store); err != nil {
 		return fmt.Errorf("nothing was restored, but the next start would restore it: %w: remove that file", errors.Join(cause, err))
 	}
@@ -125,18 +139,20 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 // written. It returns true if CustomResourceDefinitions were created, deleted or
 // replaced.
 func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.State, written etcd.WriteResult) (crdsReplaced bool) {
-	ctx, cancel := context.WithTimeout(ctx, informerTimeout)
+	ctx, cancel := withLimit(ctx)
 	defer cancel()
 	latest := informersync.Revisions{}
 	for key, revision := range written.Revisions {
 		prefix := storekeys.ResourcePrefix(key)
 		latest[prefix] = max(latest[prefix], revision)
 	}
+	discovery, cancelDiscovery := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancelDiscovery()
 	for _, crd := range changedCRDs(before, want, written) {
-		if err := s.waitForCRD(ctx, crd); err != nil {
+		if err := s.waitForCRD(discovery, crd); err != nil {
 			s.cfg.Logger.Warn("restore", "err", err)
 		}
-		if crd.replaced { // its informers have lost their watch
+		if crd.replaced { // its informers have lost their watch, and may back off for long
 			crdsReplaced = true
 			delete(latest, crd.prefix)
 		}

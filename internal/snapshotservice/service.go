@@ -45,7 +45,8 @@ type Config struct {
 	SuspendControllers func() (resume func(crdsReplaced bool) error, err error)
 	// BlockWrites makes the API server reject writes until release.
 	BlockWrites func(context.Context) (release func(), err error)
-	// WaitInformers return when informers of this process have seen what was written.
+	// WaitInformers return when informers of this process have seen what was written, or
+	// receive nothing more.
 	WaitInformers []func(context.Context, informersync.Revisions) error
 	// WaitSettled returns when the controllers have nothing left to do, or ctx ends.
 	WaitSettled func(ctx context.Context) error

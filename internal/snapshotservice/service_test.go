@@ -95,6 +95,28 @@ func TestRestoreRemovesLateWrites(t *testing.T) {
 	}
 }
 
+// After a restore of many objects the informers take their time: what is behind decides how long
+// that is.
+func TestRestoreWaitsForInformersAsLongAsTheyNeed(t *testing.T) {
+	store := newFakeStore(configMapA)
+	cfg := (&parts{}).config(newTarget(t), store)
+	var left time.Duration
+	cfg.WaitInformers = []func(context.Context, informersync.Revisions) error{func(ctx context.Context, _ informersync.Revisions) error {
+		deadline, _ := ctx.Deadline()
+		left = time.Until(deadline)
+		return nil
+	}}
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(stateOf())
+	if _, err := s.Restore(t.Context(), file); err != nil || left < restoreTimeout/2 {
+		t.Errorf("%v; the informers have %v", err, left)
+	}
+}
+
 func TestRestoreRollsBackAfterFailure(t *testing.T) {
 	failure := errors.New("no space left")
 	for _, tt := range []struct {

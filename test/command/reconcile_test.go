@@ -88,6 +88,32 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// TestOperatorThatEndsDuringALesson is not the lesson's to start again.
+func TestOperatorThatEndsDuringALesson(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	cmd := program.Command(t, "--data-dir", p.Dir, "reconcile", "cm", "--", "true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // fails if it has ended
+		<-ended
+	})
+	listed := func(text string) func() bool {
+		return func() bool { return strings.Contains(program.MustRun(t, p.Dir, "controllers"), text) }
+	}
+	p.Await(t, "operator", listed("operator/configmap"))
+	lesson := fmt.Sprintf("## One\n\n```run\nrun: kill %d; until ctrlplane controllers | grep \"its process has ended\"; do sleep 0.1; done\n```\n", cmd.Process.Pid)
+	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, lesson)); !strings.Contains(out, "its process has ended") {
+		t.Errorf("the operator has not ended:\n%s", out)
+	}
+}
+
 func TestReconcileUsageErrors(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	for args, tc := range map[string]struct {

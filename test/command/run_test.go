@@ -312,6 +312,16 @@ func processAlive(t *testing.T, pid string) bool {
 	return !errors.Is(syscall.Kill(n, 0), syscall.ESRCH)
 }
 
+// awaitCommandEnd returns when the process has exited whose PID is in the file pid.
+func (r *runProcess) awaitCommandEnd(t *testing.T) {
+	t.Helper()
+	pid, err := os.ReadFile(filepath.Join(r.cmd.Dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitTrue(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(string(pid))) })
+}
+
 func awaitTrue(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(program.Timeout)
@@ -373,6 +383,21 @@ func TestRunSettleTimeout(t *testing.T) {
 	r.requireExit(t, 125)
 	requireLastLine(t, r.stderr.String(), "not settled: ")
 	requireLastLine(t, r.stderr.String(), "deployment-controller")
+}
+
+// TestSignalsForTheCommandWhileSettling sends signals that only have a meaning for the command
+// once that has exited: the run goes on settling.
+func TestSignalsForTheCommandWhileSettling(t *testing.T) {
+	t.Parallel()
+	script := fmt.Sprintf("echo $$ >pid; %[1]s controllers pause deployment >&2 && %[1]s kubectl create deployment web --image=registry.invalid/web >&2; echo $CTRLPLANE_DATA_DIR", program.Path())
+	r := startRun(t, "--settle", "--", "sh", "-c", script)
+	dir := r.readLine(t)
+	r.awaitCommandEnd(t)
+	for _, sig := range []syscall.Signal{syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGQUIT} {
+		r.sendSignal(t, sig)
+	}
+	program.MustRun(t, dir, "controllers", "resume", "deployment")
+	r.requireExit(t, 0)
 }
 
 // TestRunGracePeriods has a command that ignores SIGTERM, which takes ten seconds, and a

@@ -1,9 +1,11 @@
 package command_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -87,12 +91,93 @@ func TestRunPassesOnAllToASlowReader(t *testing.T) {
 	r.requireExit(t, 0)
 }
 
-// awaitCommandEnd returns when the process has exited whose PID is in the file pid.
-func (r *runProcess) awaitCommandEnd(t *testing.T) {
-	t.Helper()
-	pid, err := os.ReadFile(filepath.Join(r.cmd.Dir, "pid"))
+// TestVerbsEndWhileTheirOutputIsStuck has verbs print until nothing is accepted, and sends one
+// signal.
+func TestVerbsEndWhileTheirOutputIsStuck(t *testing.T) {
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "-v", "6")
+	configMaps := p.Client(t).CoreV1().ConfigMaps("default")
+	busy := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "busy"}}
+	_, err := configMaps.Create(t.Context(), busy, metav1.CreateOptions{})
+	for n := 0; err == nil && n < 300; n++ {
+		busy.Data = map[string]string{"n": fmt.Sprint(n)}
+		_, err = configMaps.Update(t.Context(), busy, metav1.UpdateOptions{})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitTrue(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(string(pid))) })
+	const flood = "yes | head -c 1000000"
+	for name, tt := range map[string]struct {
+		args []string
+		code int
+	}{
+		"reconcile": {[]string{"reconcile", "configmaps", "--", "sh", "-c", flood}, 0},
+		"logs":      {[]string{"logs", "--follow"}, 0},
+		"learn":     {[]string{"learn", "--auto", program.WriteLesson(t, "## One\n\n```run\nrun: "+flood+"\n```\n")}, 1},
+		"trace":     {[]string{"trace", "configmap/busy", "--follow", "-o", "json"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := startVerb(t, append([]string{"--data-dir", p.Dir}, tt.args...)...)
+			v.requireEndWhileStuck(t, tt.code)
+		})
+	}
+}
+
+// TestDevEndsWhileItsOutputIsStuck interrupts it once.
+func TestDevEndsWhileItsOutputIsStuck(t *testing.T) {
+	t.Parallel()
+	v := startVerb(t, "dev", "--", "sh", "-c", "yes | head -c 1000000; exec sleep 1000")
+	v.requireEndWhileStuck(t, 143)
+	requireNothingLeft(t, v.cmd)
+}
+
+// stuckVerb is a verb whose stdout is not read.
+type stuckVerb struct {
+	cmd    *exec.Cmd
+	out    *os.File
+	stderr bytes.Buffer
+	ended  chan struct{}
+}
+
+func startVerb(t *testing.T, args ...string) *stuckVerb {
+	t.Helper()
+	v := &stuckVerb{cmd: program.Command(t, args...), ended: make(chan struct{})}
+	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.out, v.cmd.Stdout, v.cmd.Stderr = out, in, &v.stderr
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	go func() {
+		defer close(v.ended)
+		_ = v.cmd.Wait() // its ProcessState has the result
+	}()
+	t.Cleanup(func() {
+		_ = v.cmd.Process.Kill() // fails if it has ended
+		<-v.ended
+		out.Close()
+	})
+	return v
+}
+
+// requireEndWhileStuck sends SIGTERM once the output accepts nothing, and checks the exit code
+// and that the loss is reported.
+func (v *stuckVerb) requireEndWhileStuck(t *testing.T, code int) {
+	t.Helper()
+	awaitTrue(t, "full pipe", func() bool { return isFull(v.out) })
+	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-v.ended:
+	case <-time.After(program.Timeout):
+		t.Fatalf("did not end within %v", program.Timeout)
+	}
+	if got := v.cmd.ProcessState.ExitCode(); got != code || !strings.Contains(v.stderr.String(), "the end of the output is missing") {
+		t.Errorf("exit code %d, want %d: %s", got, code, &v.stderr)
+	}
 }

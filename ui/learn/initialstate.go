@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
 )
@@ -83,7 +84,7 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 		switch {
 		case was.State == "running" && c.State == "paused":
 			_, err = interventions.Resume(ctx, []string{c.Name})
-		case was.State == "running" && c.State == "off":
+		case was.State == "running" && c.State == "off" && !isReported(c.Name):
 			_, err = interventions.Start(ctx, []string{c.Name})
 		default:
 			err = nil
@@ -92,6 +93,10 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 	}
 	return errors.Join(errs...)
 }
+
+// isReported reports whether a controller is one of another process, which has ended if it is
+// off: only that can start it. Its name begins with the program.
+func isReported(controller string) bool { return strings.Contains(controller, "/") }
 
 func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {
 	list, err := p.control.List(ctx)

@@ -54,7 +54,7 @@ func (r *runner) runForeground(ctx context.Context, line string) error {
 		r.Foreground.Add(1)
 		defer time.AfterFunc(interruptGrace, func() { r.Foreground.Add(-1) })
 	}
-	_, err := r.executeLine(ctx, line, r.out)
+	_, err := r.executeLine(ctx, line, r.Out)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -25,9 +25,10 @@ const (
 // Options configures a run of a lesson.
 type Options struct {
 	In       *os.File
-	Out      io.Writer
-	Mode     ui.Mode // what Out can show
-	Terminal bool    // In and Out are the same terminal, so use a line editor
+	Out      io.Writer // also of the reader's commands, which may need a terminal
+	OnLoss   func()    // called if Out is not read when the lesson ends early; may be nil
+	Mode     ui.Mode   // what Out can show
+	Terminal bool      // In and Out are the same terminal, so use a line editor
 
 	Config  *rest.Config // client configuration for the control plane
 	Program string       // the path of ctrlplane
@@ -74,7 +75,7 @@ type runner struct {
 // left.
 func Run(ctx context.Context, l *Lesson, o Options) error {
 	r := &runner{Options: o, lesson: l}
-	r.console = newConsole(o.In, o.Out, style{o.Mode}, o.Terminal && !o.Auto)
+	r.console = newConsole(o.In, ui.NewEndableWriter(ctx, o.Out, o.OnLoss), style{o.Mode}, o.Terminal && !o.Auto)
 	defer r.in.close()
 	err := r.prepare(ctx)
 	if err == nil {

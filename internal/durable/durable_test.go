@@ -1,0 +1,37 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestMkdirAll(t *testing.T) {
+	top := t.TempDir()
+	a := filepath.Join(top, "a")
+	b := filepath.Join(a, "b")
+	for _, want := range [][]string{{a, b}, nil} {
+		made, err := MkdirAll(b, true)
+		if err != nil || !slices.Equal(made, want) {
+			t.Errorf("got %q, %v, want %q", made, err, want)
+		}
+	}
+	if info, err := os.Stat(b); err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := os.Chmod(a, 0o300); err != nil { // root may read it nevertheless
+		t.Fatal(err)
+	}
+	if made, err := MkdirAll(filepath.Join(a, "c"), true); err != nil || len(made) != 1 {
+		t.Errorf("in a folder that cannot be read: %q, %v", made, err)
+	}
+	if err := os.Chmod(a, 0o700); err != nil { // for its removal
+		t.Fatal(err)
+	}
+	if err := SyncDir(filepath.Join(top, "missing")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
