@@ -191,12 +191,12 @@ func (cl *client) knownEvents(r *request) (events []*event, versions []string) {
 			if r.call.Began.Before(e.at) {
 				continue
 			}
-			if len(watches) > 1 { // of what several of them were sent only the first one counts
+			if len(watches) > 1 { // of what several of them were sent at about the same time only the first one counts
 				first := changed
 				if e.change == observe.Listed {
 					first = listed
 				}
-				if i, found := first[e.sentEvent]; found {
+				if i, found := first[e.sentEvent]; found && !e.opened.After(events[i].at) && !events[i].opened.After(e.at) {
 					if e.at.Before(events[i].at) {
 						events[i] = e
 					}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -83,6 +84,34 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 		events, _ := cl.knownEvents(newRequest(f.observer, f.clients.frames, cl, req, operator))
 		if len(events) != 1 || events[0] != want {
 			t.Errorf("a write from %s: %d events", conn, len(events))
+		}
+	}
+}
+
+// TestLaterListCounts: a program starts an informer of objects that it has an informer of.
+func TestLaterListCounts(t *testing.T) {
+	for _, age := range []time.Duration{30 * time.Second, 2 * time.Minute} {
+		f := newFixture(t)
+		cl := newClient("operator", f.clients.config.Objects)
+		sent := []byte(frame("ADDED", object("Site", "shop", "u", "7", "")))
+		var watches []*watch
+		for range 2 {
+			req := httptest.NewRequest("GET", sites+"?watch=1&sendInitialEvents=true", nil)
+			w := newWatch(req, &observe.Called{Began: time.Now(), Object: observe.Object{Group: "example.com", Resource: "sites"}}, f.clients.frames)
+			w.begin("application/json;stream=watch")
+			cl.addWatch(w)
+			watches = append(watches, w)
+			w.sent(sent)
+		}
+		watches[0].events[0].at = time.Now().Add(-age)
+		var answer recording.ResponseSummary
+		answer.Metadata.Name, answer.Metadata.UID, answer.Metadata.ResourceVersion = "shop", "u", "100"
+		req := httptest.NewRequest("PATCH", sites+"/shop", nil)
+		req.RemoteAddr = "other"
+		r := newRequest(f.observer, f.clients.frames, cl, req, operator)
+		r.call.Began = time.Now()
+		if seq := cl.likelyCause(r, answer); seq == 0 || seq != watches[1].events[0].seq {
+			t.Errorf("%v after the first list: the cause of the write is not the second one, but %d", age, seq)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (d *diffCommand) compareGolden(out io.Writer, list []objects.Difference) er
 	if err != nil || diff == "" {
 		return err
 	}
-	if _, err := io.WriteString(out, colorDiff(out, cleanDiff(diff))); err != nil {
+	if _, err := io.WriteString(out, colorDiff(cleanDiff(diff))); err != nil {
 		return err
 	}
 	return errDifferent
@@ -141,13 +141,9 @@ func (d *diffCommand) compareGolden(out io.Writer, list []objects.Difference) er
 // maxGoldenBytes is far above any golden file that people read.
 const maxGoldenBytes = 128 << 20
 
-// colorDiff colors a diff on a terminal.
-func colorDiff(out io.Writer, diff string) string {
-	f, ok := out.(*os.File)
-	if !ok {
-		return diff
-	}
-	return ui.Detect(f, os.Environ()).ColorDiff(diff)
+// colorDiff colors a diff if stdout is a terminal.
+func colorDiff(diff string) string {
+	return ui.Detect(os.Stdout, os.Environ()).ColorDiff(diff)
 }
 
 func loadSavedState(name string) (snapshot.State, error) {
@@ -190,7 +186,7 @@ func printDiff(out io.Writer, list []objects.Difference, output *outputFlag, fro
 			if err != nil {
 				return err
 			}
-			text = colorDiff(out, cleanDiff(diff))
+			text = colorDiff(cleanDiff(diff))
 		}
 		if _, err := io.WriteString(out, text); err != nil {
 			return err

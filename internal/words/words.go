@@ -70,7 +70,10 @@ func Lines(s string) []string {
 // (actions/runner, ActionCommand.TryParse and TryParseV2; azure-pipelines-agent, Command.TryParse).
 func breakCICommands(s string) string {
 	s = ciMarks.Replace(s)
-	if strings.Contains(s, "::") {
+	for range 2 { // a space between two of them belongs to one match only
+		if !strings.Contains(s, "::") {
+			break
+		}
 		s = ciWord.ReplaceAllString(s, "${1}: :${2}")
 	}
 	return s
@@ -78,7 +81,7 @@ func breakCICommands(s string) string {
 
 var (
 	ciMarks = strings.NewReplacer("##[", "# #[", "##vso[", "# #vso[")
-	ciWord  = regexp.MustCompile(`(^|\s)::([A-Za-z-]+(?:\s|::))`) // not an IPv6 address
+	ciWord  = regexp.MustCompile(`(^|[\s\pZ])::([A-Za-z-]+(?:\s|::))`) // not an IPv6 address
 )
 
 // StripControls removes control and formatting characters, including line breaks.

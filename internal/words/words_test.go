@@ -30,6 +30,7 @@ func TestOneLine(t *testing.T) {
 		"::error::a":             ": :error::a",
 		"a ::error file=b::c":    "a : :error file=b::c",
 		"a\n  ::add-mask::b":     "a : :add-mask::b",
+		"::a ::b ::c ::d::e":     ": :a : :b : :c : :d::e",
 		"dial [::1] ::1 ::":      "dial [::1] ::1 ::",
 		"::ffff:10.0.0.1 a::b::": "::ffff:10.0.0.1 a::b::",
 		"red \x1b[31mtext\x1b[m": "red [31mtext[m",
@@ -47,8 +48,8 @@ func TestOneLine(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	got := Lines("a:\n  b: \x1b[2J\u202ec\u009b\n\td\xff\r\n\n")
-	if want := []string{"a:", "  b: [2Jc", "    d?"}; !slices.Equal(got, want) {
+	got := Lines("a:\n  b: \x1b[2J\u202ec\u009b\n\td\xff\r\n\u00a0::error::e\n\n")
+	if want := []string{"a:", "  b: [2Jc", "    d?", "\u00a0: :error::e"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
