@@ -68,6 +68,7 @@ func TestChild(t *testing.T) {
 }
 
 func TestChildUsageErrors(t *testing.T) {
+	t.Parallel()
 	program.RequireFailure(t, program.Command(t, "child", "extra"), 2, "takes no arguments")
 	cmd := program.Command(t, "child", "--pod-cidr=zz")
 	stdin, err := cmd.StdinPipe() // its end would interrupt the start

@@ -148,6 +148,7 @@ func (t *clientsTest) awaitConfigMap(p *program.ControlPlane, name string) {
 
 // TestClients follows kubectl and an operator, and intervenes in both.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--with", "shop-operator="+serveResponse(t, 200, testMetrics))
 	c := &clientsTest{T: t, dir: dir}

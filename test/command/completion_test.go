@@ -26,6 +26,7 @@ func (u user) complete(t *testing.T, args ...string) []string {
 }
 
 func TestCompletion(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.up(t, "demo", "--name", "demo")
 	u.mustRun(t, "--name", "demo", "kubectl", "create", "configmap", "first", "--namespace", "kube-system")
@@ -87,6 +88,7 @@ func TestCompletion(t *testing.T) {
 // TestCompletionScripts checks the line that the help gives for each shell, as far as the
 // shell is there, and that there is a script for all.
 func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	help, _ := u.mustRun(t, "completion", "--help")
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

@@ -30,6 +30,7 @@ spec:
 // TestStartWithDeadConversionWebhook starts on a data folder with a custom resource
 // that cannot be listed in one of its versions.
 func TestStartWithDeadConversionWebhook(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	first := program.Up(t, dir)
 	kubectl := func(args ...string) {

@@ -62,6 +62,7 @@ func (u user) downAll() {
 
 // TestDownSparesOtherHomes stops all control planes beside an ephemeral one of another HOME.
 func TestDownSparesOtherHomes(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.upDetached(t, "--ephemeral", "--name", "mine")
 	other := u
@@ -79,6 +80,7 @@ func TestDownSparesOtherHomes(t *testing.T) {
 
 // TestDetached takes a control plane in the background through its life.
 func TestDetached(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	if list := u.list(t); len(list) > 0 {
 		t.Errorf("before the first start: %+v", list)
@@ -171,6 +173,7 @@ func (u user) addStopped(t *testing.T, dir, name string) (remove func()) {
 
 // TestDetachedSurvivesItsTerminal ends the session in which a control plane was started.
 func TestDetachedSurvivesItsTerminal(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	t.Cleanup(u.downAll)
 	out := &lineBuffer{}
@@ -195,6 +198,7 @@ func TestDetachedSurvivesItsTerminal(t *testing.T) {
 
 // TestDetachedStartFails checks that the process that was called reports the error.
 func TestDetachedStartFails(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		args, says string
 		code       int
@@ -213,6 +217,7 @@ func TestDetachedStartFails(t *testing.T) {
 
 // TestDetachedStartIsInterrupted presses Ctrl-C during a start that cannot succeed.
 func TestDetachedStartIsInterrupted(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	out := &lineBuffer{}
 	cmd := u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1")

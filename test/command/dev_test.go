@@ -228,6 +228,7 @@ func TestDevRestartsTheOperator(t *testing.T) {
 
 // TestDevEndsAlone ends dev otherwise than from the terminal.
 func TestDevEndsAlone(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		end  func(*devProcess) error
@@ -265,6 +266,7 @@ func TestDevEndsWithoutOperator(t *testing.T) {
 }
 
 func TestDevRejects(t *testing.T) {
+	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(empty, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"), 0o600); err != nil {
 		t.Fatal(err)

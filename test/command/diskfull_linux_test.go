@@ -19,6 +19,7 @@ import (
 // TestDiskFullRefusesWritesAndServesReads fills the disk of a control plane and makes
 // room again.
 func TestDiskFullRefusesWritesAndServesReads(t *testing.T) {
+	t.Parallel()
 	if !testutil.InSandbox(t, 0) {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 // TestAcknowledgedWritesSurviveKill repeatedly kills a control plane while clients
 // write: every acknowledged write must be there after the next start.
 func TestAcknowledgedWritesSurviveKill(t *testing.T) {
+	t.Parallel()
 	const rounds, writers = 6, 4
 	dir := filepath.Join(t.TempDir(), "data")
 	var mu sync.Mutex

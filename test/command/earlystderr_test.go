@@ -18,6 +18,7 @@ import (
 // TestEarlyStderrIsInitializedFirst checks the initialization order that
 // cmd/ctrlplane/earlystderr relies on: before the package that prints to stderr.
 func TestEarlyStderrIsInitializedFirst(t *testing.T) {
+	t.Parallel()
 	cmd := program.Command(t, "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
 	_, trace, _ := program.Run(t, cmd)
@@ -31,6 +32,7 @@ func TestEarlyStderrIsInitializedFirst(t *testing.T) {
 // TestServerErrorsAreLogged breaks the rules of HTTP/2, which the API server's HTTP server
 // reports to os.Stderr: that would be in the middle of the live view.
 func TestServerErrorsAreLogged(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir)
 	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))

@@ -16,6 +16,7 @@ import (
 // TestUsageErrors runs command lines that are wrong whatever the state of the machine. In
 // place of an argument, "\x00" stands for an empty one, and "_" for a space in one.
 func TestUsageErrors(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ args, says string }{
 		{"uq", `did you mean "up"?`},
 		{"pasue replicaset", `did you mean "controllers pause" or "clients pause"?`},
@@ -152,6 +153,7 @@ func TestUsageErrors(t *testing.T) {
 // TestErrorsHaveNoControlCharacters names files that cannot be read: an error contains
 // text of a user, a file, an API server or a webhook.
 func TestErrorsHaveNoControlCharacters(t *testing.T) {
+	t.Parallel()
 	const evil = "a\x1b[2J\x07\u009b31m\u202eb\xff"
 	for _, args := range [][]string{
 		{"up", "--ui", "none", "--ephemeral", "-f", evil},
@@ -173,6 +175,7 @@ func TestErrorsHaveNoControlCharacters(t *testing.T) {
 }
 
 func TestStartErrors(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +223,7 @@ func uiNoneFlag(args string) []string {
 }
 
 func TestInvalidManifestStopsStart(t *testing.T) {
+	t.Parallel()
 	manifest := filepath.Join(t.TempDir(), "m.yaml")
 	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -233,6 +237,7 @@ func TestInvalidManifestStopsStart(t *testing.T) {
 
 // TestDamagedDataFolder starts on data folders that have one damage each.
 func TestDamagedDataFolder(t *testing.T) {
+	t.Parallel()
 	made := filepath.Join(t.TempDir(), "made")
 	program.Up(t, made).Stop(t, syscall.SIGTERM)
 	garbage := func(name string) func(t *testing.T, dir string) {

@@ -21,6 +21,7 @@ import (
 // TestEndsSoonWhenItCannotWrite sets a limit to the size of files. The commit that fails
 // leaves the store locked: neither the API server nor the view may wait for it.
 func TestEndsSoonWhenItCannotWrite(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	if err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1000, Max: 1000}, nil); err != nil {
 		t.Fatal(err)
@@ -40,6 +41,7 @@ func TestEndsSoonWhenItCannotWrite(t *testing.T) {
 // TestRemovedDataFolderIsNoticed removes the data folder of a control plane, which says so
 // soon and goes on, and fails at its end.
 func TestRemovedDataFolderIsNoticed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	cmd := program.Command(t, "up", "--ui", "json", "--data-dir", dir)
 	out, err := cmd.StdoutPipe()

@@ -92,6 +92,7 @@ func TestSnapshotDiffGolden(t *testing.T) {
 
 // TestManifestSources gives one run objects in all ways.
 func TestManifestSources(t *testing.T) {
+	t.Parallel()
 	config := func(name string) string {
 		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}}\n"
 	}

@@ -15,6 +15,7 @@ import (
 )
 
 func TestInterventionErrors(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	program.Up(t, dir)
 	for _, tc := range []struct {
@@ -75,6 +76,7 @@ type controllerList struct {
 
 // TestInterventionVerbs runs each verb that intervenes in a controller.
 func TestInterventionVerbs(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir)
 	do := func(args ...string) string {

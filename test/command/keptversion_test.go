@@ -13,6 +13,7 @@ import (
 // TestRestartKeepsKubernetesVersion checks that a later start of the same cluster emulates
 // the version of the last one, until another is named.
 func TestRestartKeepsKubernetesVersion(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, step := range []struct{ flag, want string }{
 		{"--kubernetes=1.35", "Kubernetes 1.35 (emulated by 1.37.1)"},

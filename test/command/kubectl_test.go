@@ -49,6 +49,7 @@ func requireUnchanged(t *testing.T, kubeconfig string) {
 // TestKubectlUsesOnlyTheControlPlane checks that neither plugins nor "kubectl config" nor
 // flags lead to the cluster of the user's own kubeconfig.
 func TestKubectlUsesOnlyTheControlPlane(t *testing.T) {
+	t.Parallel()
 	u, kubeconfig := newKubectlUser(t)
 	u.up(t, "demo", "--name", "demo")
 	kubectl := func(args ...string) string {
@@ -71,6 +72,7 @@ func TestKubectlUsesOnlyTheControlPlane(t *testing.T) {
 // TestKubectlWithoutControlPlane checks that verbs which need a server fail with one line,
 // and others work, without the user's own kubeconfig.
 func TestKubectlWithoutControlPlane(t *testing.T) {
+	t.Parallel()
 	u, kubeconfig := newKubectlUser(t)
 	for _, args := range []string{"get pods", "api-resources", "explain pods", "config view", "config set-context --current --namespace x", "where"} {
 		program.RequireFailure(t, u.command(t, append([]string{"kubectl"}, strings.Fields(args)...)...), 1, `control plane "default" is not running: start it with "`)

@@ -11,6 +11,7 @@ import (
 // TestLearnSkipAfterMistake deletes the wrong object in lesson 2 and skips everything else:
 // the lesson goes on in the state that its text is about.
 func TestLearnSkipAfterMistake(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "2")
 	cmd.Stdin = strings.NewReader("kubectl delete deployment web\n" + strings.Repeat("skip\n", 20))
@@ -33,6 +34,7 @@ func TestLearnSkipAfterMistake(t *testing.T) {
 
 // TestLearnLeavesOut goes on without a task that cannot be done: nothing says that it was.
 func TestLearnLeavesOut(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", program.WriteLesson(t, "## First\n\n```do\nsay: Do it.\nrun: test -e done\nuntil:\n- command: test -e done\n```\n\nIt was done.\n\n## Second\n\nMore.\n"))
 	cmd.Stdin = strings.NewReader("skip\nskip\nskip\nskip\n")

@@ -16,6 +16,7 @@ import (
 const lessonsTimeout = 8 * time.Minute
 
 func TestLearnUsageErrors(t *testing.T) {
+	t.Parallel()
 	for args, tc := range map[string]struct {
 		code int
 		says string
@@ -42,6 +43,7 @@ func TestLearnUsageErrors(t *testing.T) {
 }
 
 func TestLearnList(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
 		stdout, stderr, code := program.Run(t, program.Command(t, args...))
 		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "what refuses a request") {
@@ -53,6 +55,7 @@ func TestLearnList(t *testing.T) {
 // TestLearnAutoMatchesGoldenTraces runs all lessons with --auto on one control plane
 // and compares their traces with earlier runs.
 func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cmd := program.Command(t, "learn", "--auto", "--traces", dir)
 	cmd.Env = append(cmd.Env, goCacheEnv(t)...)
@@ -80,6 +83,7 @@ func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 
 // TestLearnWithoutGo runs the lesson that uses Go on a machine without Go.
 func TestLearnWithoutGo(t *testing.T) {
+	t.Parallel()
 	cmd := program.Command(t, "learn", "own", "--auto")
 	cmd.Env = append(cmd.Env, "PATH="+pathWithoutGo())
 	stdout, stderr, code := program.Run(t, cmd)
@@ -115,6 +119,7 @@ func goCacheEnv(t *testing.T) (env []string) {
 
 // TestLearnDocumentedLesson runs the example in docs/lessons.md.
 func TestLearnDocumentedLesson(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +138,7 @@ func TestLearnDocumentedLesson(t *testing.T) {
 
 // TestLearnReportsFailedSteps runs lessons with --auto whose checks fail.
 func TestLearnReportsFailedSteps(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {

@@ -16,6 +16,7 @@ import (
 // TestLearnUnderTimeout checks that a lesson under timeout(1) cleans up: timeout sends its
 // signal to the process and then to the whole group, which includes the lesson's commands.
 func TestLearnUnderTimeout(t *testing.T) {
+	t.Parallel()
 	timeout, err := exec.LookPath("timeout")
 	if err != nil {
 		t.Skip(err)
@@ -34,6 +35,7 @@ func TestLearnUnderTimeout(t *testing.T) {
 
 // TestLearnTerminatedTwice sends SIGTERM again while a lesson cleans up.
 func TestLearnTerminatedTwice(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	dir := t.TempDir()
 	lesson := program.WriteLesson(t, `## One

@@ -18,6 +18,7 @@ import (
 )
 
 func TestStopsOnSignals(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
 			p := program.Up(t, filepath.Join(t.TempDir(), "data"))
@@ -46,6 +47,7 @@ func TestStopsOnSignals(t *testing.T) {
 
 // TestRestartKeepsCluster checks that a second start with the same folder finds the same cluster.
 func TestRestartKeepsCluster(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	first := program.Up(t, dir)
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1, "is already running at https://")
@@ -100,6 +102,7 @@ func requirePrivateModes(t *testing.T, dir string) {
 }
 
 func TestEphemeralLeavesNothing(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]syscall.Signal{"stopped": syscall.SIGTERM, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
 			cmd := program.Command(t, "up", "--ui", "none", "--ephemeral", "--name", name)
@@ -141,6 +144,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 
 // TestAuthentication sends requests without and with wrong credentials.
 func TestAuthentication(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	cfg := loadKubeconfig(t, p.Dir)
 	anonymous := rest.AnonymousClientConfig(cfg)
@@ -174,6 +178,7 @@ func TestAuthentication(t *testing.T) {
 
 // TestReadOnlyVerbs runs the other verbs on a control plane without one of its controllers.
 func TestReadOnlyVerbs(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
 	ask := func(args ...string) string {
 		t.Helper()

@@ -11,6 +11,7 @@ import (
 
 // TestLostDataIsNotReplacedByAnEmptyStore removes parts of the data folder.
 func TestLostDataIsNotReplacedByAnEmptyStore(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	program.Up(t, dir, "--nodes", "0").Stop(t, syscall.SIGTERM)
 	for _, lost := range []string{"etcd/member", "etcd"} {

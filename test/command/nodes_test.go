@@ -13,6 +13,7 @@ import (
 // TestNodeFlagErrors checks that wrong flags of nodes, scheduler and address ranges
 // are reported before anything is created.
 func TestNodeFlagErrors(t *testing.T) {
+	t.Parallel()
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
 		writeFile(t, path, content)
@@ -82,6 +83,7 @@ func listNodes(t *testing.T, dir string) string {
 // TestNodesVerbs checks that a verb changes all named nodes or none, and that the
 // changes survive a restart.
 func TestNodesVerbs(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5"}
 	p := program.Up(t, dir, flags...)
@@ -132,6 +134,7 @@ node-3 True 0/5 4 8Gi zone-a`)
 // TestLoadBalancerRangeExhausted checks that a Service without an address says why,
 // and gets the first address that is released.
 func TestLoadBalancerRangeExhausted(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--load-balancer-range", "198.51.100.9/32")
 	expose := func(name string) {

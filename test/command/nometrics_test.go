@@ -11,6 +11,7 @@ import (
 
 // TestNoMetricsFlag checks that the flag of each start decides whether metrics are served.
 func TestNoMetricsFlag(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, step := range []struct {
 		flags  []string

@@ -11,6 +11,7 @@ import (
 // TestServesAllAddressesWithoutNetwork listens on all addresses of a machine that has no
 // default route, as in a container without a network.
 func TestServesAllAddressesWithoutNetwork(t *testing.T) {
+	t.Parallel()
 	const loopbackUp = "ip link set lo up"
 	if out, err := exec.Command("unshare", "-rn", "sh", "-c", loopbackUp).CombinedOutput(); err != nil {
 		t.Skipf("no network namespace of its own can be made here: %v %s", err, out)

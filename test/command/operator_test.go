@@ -20,6 +20,7 @@ const project = "../../examples/kubebuilder"
 // TestOperator runs such an operator, with and without leader election: its queue, keys and
 // syncs are shown like those of the built-in controllers, with certain causes.
 func TestOperator(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	manager := filepath.Join(t.TempDir(), "manager")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", manager, "./cmd")

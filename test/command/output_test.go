@@ -12,6 +12,7 @@ import (
 )
 
 func TestViewUsageErrors(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		args string
 		code int
@@ -79,6 +80,7 @@ func awaitSettledAfterWork(t *testing.T, p *program.ControlPlane) statusOutput {
 }
 
 func TestStatus(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob")
 	program.CreateWeb(t, p.Dir, 3)
 	asJSON := awaitSettledAfterWork(t, p)
@@ -117,6 +119,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestUIJSON(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	f := startFollower(t, dir, "up", "--data-dir", dir, "--ui", "json")
 	f.awaitKind(t, "snapshot")
@@ -140,6 +143,7 @@ func TestUIJSON(t *testing.T) {
 }
 
 func TestUIPlain(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	f := startFollower(t, dir, "up", "--data-dir", dir, "--ui", "plain")
 	f.awaitText(t, "  settled")
@@ -162,6 +166,7 @@ func TestUIPlain(t *testing.T) {
 
 // TestStatusWithoutRecords checks that queues are counted although no records are kept.
 func TestStatusWithoutRecords(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--observe-records=-1")
 	program.CreateWeb(t, p.Dir, 3)
 	if s := awaitSettledAfterWork(t, p); s.queueAdds("replicaset") < 1 || s.queueAdds("endpoint_slice") < 1 {

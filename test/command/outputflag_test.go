@@ -16,6 +16,7 @@ import (
 
 // TestOutputFlag checks that -o means the same for every verb that lists something.
 func TestOutputFlag(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	program.Up(t, dir)
@@ -53,6 +54,7 @@ func TestOutputFlag(t *testing.T) {
 // TestOutputFormats walks through all verbs: what docs/commands.md says about -o is what
 // each of them has, completes and refuses.
 func TestOutputFormats(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	want := documentedFormats(t)
 	var verbs []string

@@ -110,6 +110,7 @@ const readerOverrides = `{"spec": {
 // TestKubectlPods looks into Pods with kubectl: their commands run, and fail, as in
 // containers.
 func TestKubectlPods(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "1")
 	file := filepath.Join(t.TempDir(), "pods.yaml")

@@ -22,6 +22,7 @@ const reconcilerScript = `[ "$1" = note ] || exit 0
 
 // TestReconcile runs a script as the reconciler of a controller.
 func TestReconcile(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	dir := t.TempDir()
 	script, ready := filepath.Join(dir, "copy.sh"), filepath.Join(dir, "ready")
@@ -115,6 +116,7 @@ func TestOperatorThatEndsDuringALesson(t *testing.T) {
 }
 
 func TestReconcileUsageErrors(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	for args, tc := range map[string]struct {
 		code int

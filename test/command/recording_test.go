@@ -96,6 +96,7 @@ func queuesOf(status string) string {
 }
 
 func TestUnusableRecordings(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(folder, name)

@@ -76,6 +76,7 @@ spec:
 `
 
 func TestRunReport(t *testing.T) {
+	t.Parallel()
 	cmd := newRunCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
 		`until "$0" kubectl -n shop get events | grep -q FailedScheduling; do :; done; echo done; exit 3`, program.Path())
 	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
@@ -186,6 +187,7 @@ func junitFailures(t *testing.T, text string) (messages []string) {
 
 // TestRunReportOfEveryOutcome runs commands that end in other ways: each leaves a report.
 func TestRunReportOfEveryOutcome(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -213,6 +215,7 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 }
 
 func TestRunReportAfterInterrupt(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"starting": "", "running": "ready"} {
 		t.Run(name, func(t *testing.T) {
 			r := startRun(t, "--report", "out", "--", "sh", "-c", "echo ready; exec sleep 60")
@@ -236,6 +239,7 @@ func TestRunReportAfterInterrupt(t *testing.T) {
 // TestSignalsWhileTheReportIsWritten has a run wait for a reader of its summary: the first signal
 // ends that in limited time, a second one at once.
 func TestSignalsWhileTheReportIsWritten(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		signals []syscall.Signal
 		code    int
@@ -283,6 +287,7 @@ func awaitFolderEntry(t *testing.T, r *runProcess, dir string) {
 }
 
 func TestRunReportErrors(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

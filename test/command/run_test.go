@@ -130,6 +130,7 @@ func requireLastLine(t *testing.T, stderr, want string) {
 
 // TestRunExitCodes checks the exit codes that are not those of the command.
 func TestRunExitCodes(t *testing.T) {
+	t.Parallel()
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -246,6 +247,7 @@ func TestRunWithoutStdinAndEnvironment(t *testing.T) {
 const idleScript = "sleep 60 </dev/null >/dev/null 2>&1 & "
 
 func TestRunForwardsSignals(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, script string
 		sig          syscall.Signal

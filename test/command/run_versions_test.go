@@ -62,6 +62,7 @@ echo "1.$version scheduling=$podgroups $(%[1]s status | tr "\n" " ")"
 }
 
 func TestRunKubernetesVersionErrors(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]string{
 		"--kubernetes=1.33":                                    `"1.33": Kubernetes 1.37.1 can emulate 1.34, 1.35, 1.36, 1.37`,
 		"--kubernetes=1.34,1.38":                               `"1.38"`,

@@ -19,6 +19,7 @@ import (
 )
 
 func TestSnapshotOfRunningControlPlane(t *testing.T) {
+	t.Parallel()
 	k := newSnapshotFixture(t)
 	running := k.startUp()
 	requireContains(t, k.mustRun("snapshot", "save", "base"), "base saved: ", " objects, ", " KiB, in ")
@@ -78,6 +79,7 @@ func hasOwnCA(ctx context.Context, k snapshotFixture) bool {
 }
 
 func TestSnapshotOfStoppedControlPlane(t *testing.T) {
+	t.Parallel()
 	k := newSnapshotFixture(t)
 	program.RequireFailure(t, k.command("snapshot", "save", "none"), 1, "is not running: start it with")
 	p := k.startUp()
@@ -100,6 +102,7 @@ func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 // TestSnapshotOfStoppedControlPlaneWithPrefix checks that the verbs find the objects of
 // a control plane that keeps them elsewhere.
 func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
+	t.Parallel()
 	k := newSnapshotFixture(t)
 	up := []string{"--nodes", "0", "--kube-apiserver-arg", "etcd-prefix=/custom"}
 	p := k.startUp(up...)
@@ -119,6 +122,7 @@ func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
 // TestFailedStartFromSnapshotLeavesNothing fails a start in a folder that exists: the
 // next one must not begin with the snapshot.
 func TestFailedStartFromSnapshotLeavesNothing(t *testing.T) {
+	t.Parallel()
 	k := newSnapshotFixture(t)
 	p := k.startUp("--nodes", "0")
 	k.createConfigMap("one")
@@ -144,6 +148,7 @@ func TestFailedStartFromSnapshotLeavesNothing(t *testing.T) {
 }
 
 func TestSnapshotErrors(t *testing.T) {
+	t.Parallel()
 	k := newSnapshotFixture(t)
 	k.startUp("--nodes", "0")
 	k.mustRun("snapshot", "save", "base")

@@ -14,6 +14,7 @@ import (
 // TestSpeed slows down a control plane and steps through what follows one Deployment.
 // Each key of controllers, scheduler and kubelets waits for its turn; nodes stay alive.
 func TestSpeed(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	program.Up(t, dir, "--nodes", "1")
 	for args, says := range map[string]string{

@@ -21,6 +21,7 @@ import (
 
 // TestStopWhileOutputIsStuck stops a control plane whose output is not read.
 func TestStopWhileOutputIsStuck(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	out, in, err := os.Pipe()
 	if err != nil {
@@ -50,6 +51,7 @@ func isFull(pipe *os.File) bool {
 
 // TestRunEndsWhileItsOutputIsStuck interrupts runs whose output is passed on and not read, once.
 func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		flags []string
 		bytes int // that the command prints: a pipe holds 64 KiB

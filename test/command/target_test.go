@@ -13,6 +13,7 @@ import (
 // TestVerbsWithoutAName checks which control plane a verb takes if none is named: never
 // that of a run, and another one than the default only with a note.
 func TestVerbsWithoutAName(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	r := startRun(t, "--", "sh", "-c", `"$0" status && echo status-done && read end`, program.Path())
 	for r.readLine(t) != "status-done" {
@@ -44,6 +45,7 @@ func TestVerbsWithoutAName(t *testing.T) {
 // TestOneName checks that a control plane has the same name everywhere, and that its
 // context's name is accepted in place of it.
 func TestOneName(t *testing.T) {
+	t.Parallel()
 	u := newUser(t)
 	u.up(t, "demo", "--name", "ctrlplane-demo")
 	for _, name := range []string{"demo", "ctrlplane-demo"} {

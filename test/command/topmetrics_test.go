@@ -37,6 +37,7 @@ func serveResponse(t *testing.T, code int, body string) string {
 }
 
 func TestTopMetricsErrors(t *testing.T) {
+	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -63,6 +64,7 @@ func TestTopMetricsErrors(t *testing.T) {
 }
 
 func TestTopMetrics(t *testing.T) {
+	t.Parallel()
 	token := filepath.Join(t.TempDir(), "token")
 	writeFile(t, token, "secret-token\n")
 	plain := startFollower(t, "", "top", "--metrics", serveResponse(t, 403, testMetrics), "--token-file", token, "--ui", "plain")

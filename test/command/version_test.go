@@ -11,6 +11,7 @@ import (
 )
 
 func TestVersionFlag(t *testing.T) {
+	t.Parallel()
 	want, _, code := program.Run(t, program.Command(t, "version"))
 	if code != 0 || !strings.HasPrefix(want, "ctrlplane ") {
 		t.Fatalf("version: exit code %d, stdout %q", code, want)
@@ -24,6 +25,7 @@ func TestVersionFlag(t *testing.T) {
 // TestHelpHasOnlyOwnFlags checks that flags that Kubernetes' packages register for the
 // whole process do not show in the help, and are refused.
 func TestHelpHasOnlyOwnFlags(t *testing.T) {
+	t.Parallel()
 	for _, verb := range []string{"", "up", "run", "status", "controllers pause", "snapshot save", "trace"} {
 		help, _, code := program.Run(t, program.Command(t, append(strings.Fields(verb), "--help")...))
 		if code != 0 || strings.Contains(help, "reported version") || verb != "" && strings.Contains(help, "--version") {
@@ -36,6 +38,7 @@ func TestHelpHasOnlyOwnFlags(t *testing.T) {
 // TestHelpFits checks that no line of any help is longer than 100 columns. That of kubectl is
 // upstream's.
 func TestHelpFits(t *testing.T) {
+	t.Parallel()
 	for verb := range newUser(t).manPages(t) {
 		if verb == "kubectl" {
 			continue
@@ -55,6 +58,7 @@ func TestHelpFits(t *testing.T) {
 // TestHelpGroups checks that the verbs are grouped, and that old names work but are not
 // shown.
 func TestHelpGroups(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]string{"--help": "Start, stop and manage:", "controllers --help": "Inject faults:", "nodes --help": "Inject failures:"} {
 		help, _, code := program.Run(t, program.Command(t, strings.Fields(args)...))
 		if code != 0 || !strings.Contains(help, "\n"+want+"\n") || strings.Contains(help, "Available Commands") || strings.Contains(help, "Additional Commands") {
@@ -71,6 +75,7 @@ func TestHelpGroups(t *testing.T) {
 // TestPlainBuildKnowsItsVersions checks that server and kubectl say which release they
 // are, without flags of the linker.
 func TestPlainBuildKnowsItsVersions(t *testing.T) {
+	t.Parallel()
 	script := program.Path() + ` kubectl version -o json && ` + program.Path() + ` kubectl get --raw /metrics | grep '^kubernetes_build_info'`
 	out, stderr, code := program.Run(t, program.Command(t, "run", "--nodes", "0", "--", "sh", "-c", script))
 	if code != 0 || strings.Count(out, `"gitVersion": "v1.37.1"`) != 2 || !strings.Contains(out, `git_version="v1.37.1"`) {
@@ -83,6 +88,7 @@ func TestPlainBuildKnowsItsVersions(t *testing.T) {
 
 // TestManPages checks that each verb has a man page, and what hidden ones have not.
 func TestManPages(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "man1")
 	if _, stderr, code := program.Run(t, program.Command(t, "man", dir)); code != 0 || stderr != "" {
 		t.Fatalf("exit code %d, stderr %q", code, stderr)

@@ -11,6 +11,7 @@ import (
 // The API server, the controllers, the scheduler and the simulated kubelets watch the most
 // frequent objects only once, all together.
 func TestPodsAreWatchedOnce(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	program.Up(t, dir)
 	metrics := program.MustRun(t, dir, "kubectl", "get", "--raw", "/metrics")

@@ -18,6 +18,7 @@ import (
 
 // TestWebFlags has flags of the page that do not fit together.
 func TestWebFlags(t *testing.T) {
+	t.Parallel()
 	for args, says := range map[string]string{
 		"top --read-only":                         "need --web",
 		"top --web-public":                        "need --web",
@@ -120,6 +121,7 @@ func awaitLine(t *testing.T, lines *bufio.Scanner, texts ...string) {
 
 // TestWebPage opens the pages of "up --web" and "top --web" for the same control plane.
 func TestWebPage(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	up := program.Command(t, "up", "--ui", "plain", "--web", "--data-dir", dir, "--nodes", "1")
 	upOut, err := up.StdoutPipe()
@@ -157,9 +159,9 @@ func TestWebPage(t *testing.T) {
 	second.do(http.StatusOK, http.MethodPost, "ctrlplane/v1/controllers/resume", `{"names":["replicaset"]}`)
 	awaitLine(t, lines, `"kind":"called"`, `"create"`, `"pods"`, name)
 	about := "?group=apps&resource=deployments&kind=Deployment&namespace=default&name=" + name
-	if text := second.do(http.StatusOK, http.MethodGet, "api/trace"+about, ""); !strings.Contains(text, `"replicaset-controller"`) {
-		t.Errorf("trace: %s", text)
-	}
+	plane.Await(t, "traced to its Pods", func() bool {
+		return strings.Contains(second.do(http.StatusOK, http.MethodGet, "api/trace"+about, ""), `"replicaset-controller"`)
+	})
 	if text := second.do(http.StatusOK, http.MethodGet, "api/object"+about, ""); !strings.Contains(text, "kind: Deployment") {
 		t.Errorf("object: %s", text)
 	}

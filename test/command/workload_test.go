@@ -20,6 +20,7 @@ spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 // TestKubectlRollout runs a rollout, a rollback and the maintenance of a node with
 // kubectl: each command must end and print what it does on a real cluster.
 func TestKubectlRollout(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "2", "--node-zones", "2")
 	path := filepath.Join(t.TempDir(), "budget.yaml")

@@ -154,12 +154,19 @@ func settleBefore(command string) string {
 	return settle
 }
 
+// planes is how many control planes run pages at the same time. They mostly wait.
+const planes = 4
+
 func TestCommandsOfThePages(t *testing.T) {
+	t.Parallel()
 	all := pages(t)
-	dir := newWorkspace(t)
-	data := filepath.Join(t.TempDir(), "data")
-	program.Up(t, data)
-	program.MustRun(t, data, "wait", "settled")
+	free := make(chan string, planes) // their data folders
+	for range planes {
+		data := filepath.Join(t.TempDir(), "data")
+		program.Up(t, data)
+		program.MustRun(t, data, "wait", "settled")
+		free <- data
+	}
 	for _, page := range slices.Sorted(maps.Keys(all)) {
 		if elsewhere[page] != "" {
 			continue
@@ -169,6 +176,9 @@ func TestCommandsOfThePages(t *testing.T) {
 			continue
 		}
 		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			data, dir := <-free, newWorkspace(t)
+			defer func() { free <- data }()
 			cmd := program.Command(t)
 			cmd.Path, cmd.Args, cmd.Dir = "/bin/bash", []string{"bash", "-xc", text}, dir
 			cmd.Env = append(cmd.Env, "CTRLPLANE_DATA_DIR="+data, "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
@@ -190,6 +200,7 @@ func TestCommandsOfThePages(t *testing.T) {
 
 // TestReasons checks that what is not run has a reason that a reader understands.
 func TestReasons(t *testing.T) {
+	t.Parallel()
 	run, skipped := 0, 0
 	used := map[[2]string]bool{}
 	for page, blocks := range pages(t) {

@@ -51,6 +51,7 @@ func snippetKey(page string, b snippets.Block) string {
 // TestGoSnippetsCompile compiles the snippets in Go as packages of their module, which the
 // compiler finds through an overlay.
 func TestGoSnippetsCompile(t *testing.T) {
+	t.Parallel()
 	compiled := 0
 	for page, blocks := range pages(t) {
 		for _, b := range blocks {

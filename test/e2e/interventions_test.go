@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,18 +24,7 @@ const interventionsEnv = "CTRLPLANE_E2E_INTERVENTIONS"
 
 // TestInterventions runs the tests below in a child process, one after the other.
 func TestInterventions(t *testing.T) {
-	t.Parallel()
-	if os.Getenv(interventionsEnv) != "" {
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestIntervention[A-Z]", "-test.v")
-	cmd.Env = append(os.Environ(), interventionsEnv+"=1")
-	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestIntervention")
-	if err != nil || ran < 10 || strings.Contains(string(out), "--- SKIP") {
-		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
-	}
-	t.Logf("%d passed", ran)
+	runInChild(t, "TestIntervention", 10, interventionsEnv)
 }
 
 // beginIntervention starts each of them.

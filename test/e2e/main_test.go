@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 var logPath = flag.String("server-log", "", "log file of the control plane")
@@ -27,7 +28,7 @@ const (
 	// stay ready on a busy machine.
 	nodeGracePeriod = 8 * time.Second
 	// defaultParallel is how many tests run in parallel by default: they mostly wait.
-	defaultParallel = "16"
+	defaultParallel = 16
 )
 
 // controlPlane is the control plane of this process, with the administrator's
@@ -89,12 +90,8 @@ func runWithControlPlane(tests func() int) (code int, err error) {
 	if err := connectClients(srv); err != nil {
 		return 1, err
 	}
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
-	if !asked {
-		if err := flag.Set("test.parallel", defaultParallel); err != nil {
-			return 1, err
-		}
+	if err := testutil.SetParallel(defaultParallel); err != nil {
+		return 1, err
 	}
 	code = tests()
 	select {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,18 +34,7 @@ const (
 // TestSettled runs the tests below in a child process with a scheduler and simulated
 // nodes.
 func TestSettled(t *testing.T) {
-	t.Parallel()
-	if os.Getenv(workloadsEnv) != "" || os.Getenv(interventionsEnv) != "" {
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSettle[A-Z]", "-test.v", "-test.parallel=1")
-	cmd.Env = append(os.Environ(), workloadsEnv+"=1", settledEnv+"=1")
-	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestSettle")
-	if err != nil || ran < 3 || strings.Contains(string(out), "--- SKIP") {
-		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
-	}
-	t.Logf("%s", out)
+	t.Logf("%s", runInChild(t, "TestSettle", 3, settledEnv, workloadsEnv))
 }
 
 // beginSettled starts each of them.

@@ -3,11 +3,8 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,18 +21,7 @@ const snapshotEnv = "CTRLPLANE_E2E_SNAPSHOT"
 
 // TestSnapshots runs the tests below in a child process, one after the other.
 func TestSnapshots(t *testing.T) {
-	t.Parallel()
-	if os.Getenv(snapshotEnv) != "" {
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSnapshot[A-Z]", "-test.v", "-test.parallel=1")
-	cmd.Env = append(os.Environ(), snapshotEnv+"=1", workloadsEnv+"=1")
-	out, err := cmd.CombinedOutput()
-	ran := strings.Count(string(out), "\n--- PASS: TestSnapshot")
-	if err != nil || ran < 11 || strings.Contains(string(out), "--- SKIP") {
-		t.Fatalf("%v; %d passed:\n%s", err, ran, out)
-	}
-	t.Logf("%d passed:\n%s", ran, out)
+	t.Logf("%s", runInChild(t, "TestSnapshot", 11, snapshotEnv, workloadsEnv))
 }
 
 // A restore is exact although it stops busy controllers and clients keep writing: the

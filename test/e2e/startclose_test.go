@@ -32,6 +32,7 @@ const (
 // TestStartCloseLeavesNothing starts and closes control planes in a child process, one
 // after the other: neither goroutines nor files accumulate.
 func TestStartCloseLeavesNothing(t *testing.T) {
+	t.Parallel()
 	temp := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), cyclesEnv+"=1", "TMPDIR="+temp)

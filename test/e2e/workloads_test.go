@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -29,23 +28,7 @@ func enableWorkloads(s *ctrlplane.Server) {
 
 // TestWorkloads runs the tests below in a child process.
 func TestWorkloads(t *testing.T) {
-	t.Parallel()
-	if os.Getenv(workloadsEnv) != "" {
-		return
-	}
-	const tests = "^TestWorkload[A-Z]"
-	listed, err := exec.CommandContext(t.Context(), os.Args[0], "-test.list="+tests).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+tests, "-test.v")
-	cmd.Env = append(os.Environ(), workloadsEnv+"=1")
-	out, err := cmd.CombinedOutput()
-	ran, want := strings.Count(string(out), "\n--- PASS: TestWorkload"), strings.Count(string(listed), "TestWorkload")
-	if err != nil || ran != want || ran == 0 {
-		t.Fatalf("%v; %d of %d passed:\n%s", err, ran, want, out)
-	}
-	t.Logf("%d passed", ran)
+	runInChild(t, "TestWorkload", 22, workloadsEnv)
 }
 
 // beginWorkload starts each of them.

@@ -12,6 +12,7 @@ import (
 
 // TestInterventionKeys uses the keys of the live view that intervene in a controller.
 func TestInterventionKeys(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	v := startLiveView(t, "--data-dir", dir)
 	v.pressKeys(t, "/replicaset"+keyEnter)

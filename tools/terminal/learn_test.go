@@ -60,6 +60,7 @@ choices:
 
 // TestLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
 func TestLearnInteractively(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
@@ -106,6 +107,7 @@ func TestLearnInteractively(t *testing.T) {
 
 // TestLearnInterrupted interrupts lessons.
 func TestLearnInterrupted(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
 	t.Run("Ctrl-C", func(t *testing.T) {
@@ -171,6 +173,7 @@ func TestLearnInterrupted(t *testing.T) {
 
 // TestLearnNamespaceDeleted deletes the lesson's namespace in the middle of the lesson.
 func TestLearnNamespaceDeleted(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	startOver := func(n int) {
@@ -199,6 +202,7 @@ func TestLearnNamespaceDeleted(t *testing.T) {
 
 // TestLearnAsksBeforeRunningFile takes a lesson from a file without --yes.
 func TestLearnAsksBeforeRunningFile(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	file := program.WriteLesson(t, ownLesson)
 	for answer, want := range map[string]string{"": "was not started", "no": "was not started", "y": "lesson-mine $"} {
@@ -224,6 +228,7 @@ func TestLearnAsksBeforeRunningFile(t *testing.T) {
 // TestLearnKeepsTheNamespaceUntilAsked completes a lesson: what it has created stays until
 // the reader has seen enough. Tab completes commands meanwhile.
 func TestLearnKeepsTheNamespaceUntilAsked(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	for _, step := range [][2]string{
@@ -242,6 +247,7 @@ func TestLearnKeepsTheNamespaceUntilAsked(t *testing.T) {
 
 // TestLearnSaysWhatFailedToAStudent runs a lesson with a mistake of its author.
 func TestLearnSaysWhatFailedToAStudent(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	file := program.WriteLesson(t, "## One\n```run\nrun: test -e done\n```\n```show\ntrace: configmap/none\n```\n")
 	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", file)

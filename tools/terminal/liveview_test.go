@@ -13,6 +13,7 @@ import (
 
 // TestLiveView uses the live view of a persistent control plane.
 func TestLiveView(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	v := startLiveView(t, "--data-dir", dir)
 	v.requireFullScreen(t)
@@ -128,6 +129,7 @@ func leaveRunning(t *testing.T, v *terminal, dir string) {
 
 // TestTopInSeveralTerminals watches one control plane in several terminals.
 func TestTopInSeveralTerminals(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	v := startLiveView(t, "--data-dir", dir)
 	first, second := startTerminal(t, 120, 40, "top", "--data-dir", dir), startTerminal(t, 100, 30, "top", "--data-dir", dir)
@@ -165,6 +167,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 
 // TestLiveViewEnds stops control planes that show their live views.
 func TestLiveViewEnds(t *testing.T) {
+	t.Parallel()
 	signal := func(s syscall.Signal) func(*testing.T, *terminal) {
 		return func(t *testing.T, v *terminal) {
 			if err := v.cmd.Process.Signal(s); err != nil {

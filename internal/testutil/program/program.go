@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // pathEnv names a program that is already built.
@@ -23,6 +25,10 @@ const pathEnv = "CTRLPLANE"
 
 // Timeout bounds each wait of a test.
 const Timeout = time.Minute
+
+// parallel is how many tests run in parallel by default: each has a control plane of its
+// own, and waits for it more than half of the time.
+const parallel = 4
 
 var path string // set by Main, before any test runs
 
@@ -32,6 +38,10 @@ func Path() string { return path }
 // Main builds the program, unless the environment variable CTRLPLANE names one,
 // runs the tests, and returns their exit code.
 func Main(m *testing.M) int {
+	if err := testutil.SetParallel(parallel); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	if path = os.Getenv(pathEnv); path != "" {
 		return m.Run()
 	}
