@@ -141,7 +141,7 @@ func TestHugeArchives(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			files := NewFS(1 << 20)
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if !c.ends {
 				killed := time.AfterFunc(longest, cancel)

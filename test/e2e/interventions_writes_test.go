@@ -155,9 +155,8 @@ func singleReplicaSets(n int) (all []*appsv1.ReplicaSet) {
 }
 
 // Resume releases a thousand held writes at once. Then a thousand are held again and
-// left so: the Close of TestMain must succeed all the same. It must be the last test
-// in this file.
-// It is the last test of the process, by the name of this file: all controllers stay paused.
+// left so: the Close of TestMain must succeed all the same. It must be the last
+// test of the process, and is, by its place in this file and the file's name: all controllers stay paused.
 func TestInterventionHoldsThousandWrites(t *testing.T) {
 	ns, interventions := beginIntervention(t)
 	ctx := t.Context()
