@@ -19,11 +19,15 @@ func TestStartIsInterruptedWhileEtcdOpens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closed := make(chan struct{})
 	interrupted := errors.New("interrupted by the user")
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zap.DebugLevel),
-		zap.Hooks(func(zapcore.Entry) error { // etcd has begun to open
+		zap.Hooks(func(e zapcore.Entry) error { // etcd has begun to open
 			interrupt(interrupted)
+			if e.Message == "closed etcd server" {
+				close(closed)
+			}
 			return nil
 		}))
 	failed := make(chan error, 1)
@@ -40,16 +44,17 @@ func TestStartIsInterruptedWhileEtcdOpens(t *testing.T) {
 		t.Error("the start goes on")
 	}
 	if err := reader.Close(); err != nil { // etcd opens, and is closed
-		t.Error(err)
+		t.Fatal(err)
 	}
-	for again := testContext(t); ; {
-		s, err := Start(again, Config{Dir: dir})
-		if err == nil {
-			closeServer(t, s)
-			return
-		}
-		if again.Err() != nil {
-			t.Fatalf("the folder stays in use: %v", err)
-		}
+	again := testContext(t)
+	select {
+	case <-closed:
+	case <-again.Done():
+		t.Fatal("the folder stays in use")
 	}
+	s, err := Start(again, Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeServer(t, s)
 }

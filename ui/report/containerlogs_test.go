@@ -68,7 +68,7 @@ func TestLogsOfUnhealthyObjects(t *testing.T) {
 	for range maxLogLines - 2 {
 		want = append(want, "  | more")
 	}
-	want = append(want, "  | ::error::cannot [31mreach db", "  | "+strings.Repeat("x", maxLogLine-1)+"…")
+	want = append(want, "  | : :error::cannot [31mreach db", "  | "+strings.Repeat("x", maxLogLine-1)+"…")
 	if diff := cmp.Diff(want, bad[0].Logs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
