@@ -115,11 +115,12 @@ func TestWorkloadStageBlocksRollout(t *testing.T) {
 		return false
 	})
 	p := awaitPods(t, ns, "app="+app, 1)[0]
+	// Between the stage and the next start the status is what the stage writes, without the last state.
 	again := await(t, "second run", getByName(controlPlane.client.CoreV1().Pods(ns), p.Name), func(p *corev1.Pod) bool {
-		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].RestartCount > 0
+		return len(p.Status.ContainerStatuses) == 1 && p.Status.ContainerStatuses[0].LastTerminationState.Terminated != nil
 	})
 	s := again.Status.ContainerStatuses[0]
-	if s.RestartCount < 1 || s.LastTerminationState.Terminated == nil || s.LastTerminationState.Terminated.ExitCode != 7 {
+	if s.RestartCount < 1 || s.LastTerminationState.Terminated.ExitCode != 7 {
 		t.Errorf("container: %s", toYAML(s))
 	}
 }
