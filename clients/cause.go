@@ -193,18 +193,18 @@ func (cl *client) knownEvents(r *request) (events []*event, versions []string) {
 			}
 			if len(watches) > 1 { // of what several of them were sent at about the same time only the first one counts
 				first := changed
-				if e.change == observe.Listed {
+				if e.listed {
 					first = listed
 				}
-				if i, found := first[e.sentEvent]; found && !e.opened.After(events[i].at) && !events[i].opened.After(e.at) {
+				if i, found := first[e.sent]; found && !w.Since.After(events[i].at) && !events[i].opened.After(e.at) {
 					if e.at.Before(events[i].at) {
-						events[i] = e
+						events[i] = e.event
 					}
 					continue
 				}
-				first[e.sentEvent] = len(events)
+				first[e.sent] = len(events)
 			}
-			events = append(events, e)
+			events = append(events, e.event)
 		}
 		w.mu.Unlock()
 	}

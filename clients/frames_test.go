@@ -78,7 +78,7 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 	for _, w := range []*watch{watches[1], watches[0], watches[2]} {
 		w.sent(sent)
 	}
-	for conn, want := range map[string]*event{"127.0.0.1:1": watches[1].events[0], "127.0.0.1:1002": watches[2].events[0]} {
+	for conn, want := range map[string]*event{"127.0.0.1:1": watches[1].events[0].event, "127.0.0.1:1002": watches[2].events[0].event} {
 		req := httptest.NewRequest("PUT", sites+"/shop", nil)
 		req.RemoteAddr = conn
 		events, _ := cl.knownEvents(newRequest(f.observer, f.clients.frames, cl, req, operator))
@@ -103,7 +103,9 @@ func TestLaterListCounts(t *testing.T) {
 			watches = append(watches, w)
 			w.sent(sent)
 		}
-		watches[0].events[0].at = time.Now().Add(-age)
+		old := &watches[0].events[0]
+		old.at = time.Now().Add(-age)
+		old.event.at = old.at
 		var answer recording.ResponseSummary
 		answer.Metadata.Name, answer.Metadata.UID, answer.Metadata.ResourceVersion = "shop", "u", "100"
 		req := httptest.NewRequest("PATCH", sites+"/shop", nil)

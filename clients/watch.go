@@ -23,9 +23,9 @@ type watch struct {
 	parse  frameParser // nil if the format is unknown
 
 	mu      sync.Mutex
-	initial bool     // the initial events have not all been sent
-	events  []*event // the last ones, in a ring
-	next    int      // of events
+	initial bool   // the initial events have not all been sent
+	events  []slot // the last ones, in a ring
+	next    int    // of events
 }
 
 // event is an event that was sent to a client.
@@ -40,6 +40,15 @@ type event struct {
 	seq    uint64    // of its record; 0 = it has none
 	writes writeRun  // whose likely cause it is
 	unseen time.Time // a write shows that the client had not seen it then
+}
+
+// slot has what is asked of each event when the cause of a write is looked up: the events of many watches
+// are far apart in memory.
+type slot struct {
+	*event
+	sent   *sentEvent
+	at     time.Time
+	listed bool
 }
 
 // seen returns when the client has seen the event at the earliest.
@@ -115,7 +124,7 @@ func (w *watch) sent(frame []byte) {
 	o.Kind, o.Namespace, o.Name, o.UID = e.kind, e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
-	sent := &event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}
+	sent := slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
 		return
