@@ -12,7 +12,7 @@ import (
 const (
 	// keptFrames is the number of frames whose events are kept for other watches, and maxKeptFrame the
 	// size of the largest one.
-	keptFrames, maxKeptFrame = 32, 64 << 10
+	keptFrames, maxKeptFrame = 256, 16 << 10
 	// lengthPrefix is the size of the length before an event in protobuf, which is written on its own.
 	lengthPrefix = 4
 	// maxEventMentions is the number of names in an object that an event remembers.
