@@ -69,6 +69,18 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 	}
 }
 
+// newEmptiedService returns a service with a saved state, whose store has lost its objects since.
+func newEmptiedService(t *testing.T, cfg Config, store *fakeStore) (*Service, []byte) {
+	t.Helper()
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(stateOf())
+	return s, file
+}
+
 // A write that was canceled in the store, after the requests in flight had ended, may land
 // while the informers are awaited.
 func TestRestoreRemovesLateWrites(t *testing.T) {
@@ -81,12 +93,7 @@ func TestRestoreRemovesLateWrites(t *testing.T) {
 		}
 		return nil
 	})
-	s := newStartedService(t, cfg)
-	file, err := s.Save(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.write(stateOf())
+	s, file := newEmptiedService(t, cfg, store)
 	if _, err := s.Restore(t.Context(), file); err != nil || landed != 2 {
 		t.Errorf("%v; the informers were awaited %d times, want 2", err, landed)
 	}
@@ -106,12 +113,7 @@ func TestRestoreWaitsForInformersAsLongAsTheyNeed(t *testing.T) {
 		left = time.Until(deadline)
 		return nil
 	}}
-	s := newStartedService(t, cfg)
-	file, err := s.Save(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.write(stateOf())
+	s, file := newEmptiedService(t, cfg, store)
 	if _, err := s.Restore(t.Context(), file); err != nil || left < restoreTimeout/2 {
 		t.Errorf("%v; the informers have %v", err, left)
 	}
