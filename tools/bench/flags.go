@@ -30,6 +30,7 @@ type options struct {
 	sizes        string
 	profileStart bool
 	svg          string
+	churn        time.Duration // 0 = not that
 	build        bool
 }
 
@@ -52,6 +53,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.sizes, "sizes", "1000,5000,20000,50000", "numbers of Pods for -growth, as a comma-separated `list`")
 	f.BoolVar(&o.profileStart, "profile-start", false, "measure the stages of one start instead, and draw them")
 	f.StringVar(&o.svg, "svg", "", "SVG `file` for the picture of -growth or -profile-start (default docs/growth.svg or docs/start.svg)")
+	f.DurationVar(&o.churn, "churn", 0, "instead, create and delete Pods for this long with the live view attached, and measure what grows")
 	f.BoolVar(&o.build, "build", false, "only build the upstream binaries")
 	f.StringVar(&o.compare, "compare", "", "results `file` of an earlier run to compare with; if a newer file follows as an argument, nothing is run")
 	err := f.Parse(args)
@@ -70,6 +72,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		return o, usagef("-runs %d: must be at least 1", o.runs)
 	case o.growth && o.profileStart:
 		return o, usagef("-growth and -profile-start exclude each other: use one of them")
+	case o.churn < 0:
+		return o, usagef("-churn %v: must be positive", o.churn)
 	case o.rounds < 1:
 		return o, usagef("-rounds %d: must be at least 1", o.rounds)
 	case o.idle <= 0 || o.timeout <= 0:

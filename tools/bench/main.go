@@ -73,6 +73,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return runCommands(ctx, o, stdout, stderr)
 	case o.isWorkloads():
 		return runWorkloads(ctx, o, stdout, stderr)
+	case o.churn > 0:
+		return runChurn(ctx, o, stdout, stderr)
 	case o.growth:
 		return runGrowth(ctx, o, stdout, stderr)
 	case o.profileStart:

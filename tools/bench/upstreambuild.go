@@ -50,6 +50,10 @@ func allUpstream() map[string]bool {
 // were built from another version of their module or with another Go version. It runs
 // in the working directory, whose go.mod selects the versions.
 func buildUpstream(ctx context.Context, dir string, names map[string]bool, progress io.Writer) error {
+	dir, err := filepath.Abs(dir) // as GOBIN has to be
+	if err != nil {
+		return err
+	}
 	for _, p := range upstreamPrograms() {
 		if !names[p.name] {
 			continue
