@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// guardedKV and guardedLease make the writes of clients pass a spaceGuard.
+// guardedKV and guardedLease make the writes of the API server pass a spaceGuard.
 type guardedKV struct {
 	pb.KVClient
 	guard *spaceGuard
@@ -42,6 +42,16 @@ func (c guardedKV) Txn(ctx context.Context, in *pb.TxnRequest, opts ...grpc.Call
 	defer end()
 	r, err := c.KVClient.Txn(ctx, in, opts...)
 	return r, c.guard.explain(err)
+}
+
+// Compact succeeds also if spaceWatch has removed more already: the API server would log an
+// error every five minutes.
+func (c guardedKV) Compact(ctx context.Context, in *pb.CompactionRequest, opts ...grpc.CallOption) (*pb.CompactionResponse, error) {
+	r, err := c.KVClient.Compact(ctx, in, opts...)
+	if errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
+		return &pb.CompactionResponse{}, nil
+	}
+	return r, err
 }
 
 type guardedLease struct {

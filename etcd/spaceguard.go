@@ -49,6 +49,7 @@ type spaceGuard struct {
 	refuse func(reason string) error // returns the error of a refused write
 
 	inFlight        atomic.Int64           // bytes of the writes that have not ended
+	written         atomic.Int64           // bytes of all writes that were admitted
 	unmeasured      atomic.Int64           // bytes admitted since spaceWatch was woken up
 	noReserve       atomic.Bool            // the reserve of the database could not be allocated
 	diskLow, dbFull atomic.Pointer[string] // why writes are refused; nil = they are not
@@ -75,6 +76,7 @@ func (g *spaceGuard) admit(kind writeKind, bytes int) (end func(), err error) {
 		return func() {}, nil
 	}
 	end = func() { g.inFlight.Add(-int64(bytes)) }
+	g.written.Add(int64(bytes))
 	g.inFlight.Add(int64(bytes))
 	g.uncommitted.Add(int64(bytes))
 	g.measureDisk() // each time: another process may have filled it since the last write

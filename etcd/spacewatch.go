@@ -20,13 +20,14 @@ const spaceInterval = time.Second
 // space may go up and down around the limit.
 const calmTime = 5 * time.Second
 
-// spaceWatch keeps a spaceGuard up to date, makes room in the database when it is nearly
-// full, and reports when writes are refused and when they are accepted again.
+// spaceWatch keeps a spaceGuard up to date, removes old revisions, makes room in the database
+// when it is nearly full, and reports when writes are refused and when they are accepted again.
 type spaceWatch struct {
 	lifetime *lifetime // of the server
 	guard    *spaceGuard
 	reserve  *reserve
 	server   *etcdserver.EtcdServer
+	old      *oldRevisions
 	quota    int64
 	report   func(string)
 	log      *zap.Logger
@@ -50,7 +51,7 @@ type refusal struct {
 func (m *member) newSpaceWatch(cfg Config) *spaceWatch {
 	server := m.etcd.Server
 	w := &spaceWatch{
-		lifetime: m.lifetime, guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server,
+		lifetime: m.lifetime, guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server, old: newOldRevisions(server),
 		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval, calm: calmTime,
 	}
 	if w.report == nil {
@@ -78,12 +79,18 @@ func (w *spaceWatch) look(ctx context.Context) {
 	w.keepReserve()
 	w.measureDisk()
 	// A fatal error of etcd ends the goroutine of the call.
-	_, err := abandonable(w.lifetime, func() (any, error) { return nil, w.makeRoom(ctx) })
+	_, err := abandonable(w.lifetime, func() (any, error) {
+		return nil, errors.Join(w.removeOldRevisions(ctx, time.Now()), w.makeRoom(ctx))
+	})
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("cannot make room in the database", zap.Error(err))
 	}
 	w.reportDisk()
 	w.reportChange(&w.db, w.guard.dbFull.Load(), "", "etcd's database has room again: new objects are accepted")
+}
+
+func (w *spaceWatch) removeOldRevisions(ctx context.Context, now time.Time) error {
+	return w.old.look(ctx, moment{at: now, revision: w.server.KV().Rev(), written: w.guard.written.Load()})
 }
 
 // keepReserve allocates the reserve of the database again when some of it was used.
