@@ -199,20 +199,22 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 	g.notifyAfterCollection(collected)
 	allocated := g.collector.allocated() // when the timer was set
 	last := collection{at: time.Now(), allocated: allocated}
-	for isQuiet := false; ; {
+	for isBusy, isQuiet := false, false; ; {
 		select {
 		case <-g.closed:
 			return
 		case <-collected:
 			now := collection{at: time.Now(), allocated: g.collector.allocated()}
+			if now.at.Sub(last.at) < busyWithin {
+				isBusy, isQuiet = true, false
+				quiet.Reset(quietAfter)
+				allocated = now.allocated
+			}
 			switch {
-			case now.at.Sub(last.at) < busyWithin:
+			case isBusy: // the percentage refers to what is alive now
 				if !g.adjustPercent(busyHeadroomFor) {
 					return
 				}
-				isQuiet = false
-				quiet.Reset(quietAfter)
-				allocated = now.allocated
 			case isQuiet:
 				if !g.adjustPercent(last.steadyHeadroom(now)) {
 					return
@@ -226,9 +228,10 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 				quiet.Reset(quietAfter)
 				continue
 			}
-			if isQuiet = g.adjustPercent(quietHeadroomFor); !isQuiet {
+			if !g.adjustPercent(quietHeadroomFor) {
 				return
 			}
+			isBusy, isQuiet = false, true
 			if err := g.collector.release(); err != nil {
 				log.Info("pages of the executable file stay in memory", "err", err)
 			}

@@ -193,6 +193,27 @@ func TestGovernorStaysBusyBetweenRareCollections(t *testing.T) {
 	})
 }
 
+// The percentage refers to what is alive, which changes from one collection to the next.
+func TestGovernorFollowsWhatIsAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeCollector{percent: 100, heap: heap{live: 100 << 20, base: 110 << 20}}
+		g := c.governor()
+		g.start()
+		g.Started(quietLog())
+		defer g.Close()
+		time.Sleep(time.Second)
+		c.collect()
+		for _, live := range []uint64{100 << 20, 250 << 20, 150 << 20, 400 << 20} {
+			c.allocate(300 << 20)
+			time.Sleep(busyWithin + quietAfter/6) // rarely, but not because little is allocated
+			c.heap.live = live
+			if got, want := c.collect(), percentFor(live, busyHeadroomFor(live)); got != want {
+				t.Errorf("%d MiB alive: got %d %%, want %d %%", live>>20, got, want)
+			}
+		}
+	})
+}
+
 func TestGovernorLeavesPercentOfOthers(t *testing.T) {
 	for _, when := range []string{"starting", "started"} {
 		t.Run(when, func(t *testing.T) {
