@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,14 +39,16 @@ func TestGarbageCollectorOfOtherTypeIsRefused(t *testing.T) {
 // monitoringGC compares the kinds with those of the last time, as upstream's Sync does.
 type monitoringGC struct {
 	garbageCollector
-	kinds, monitored string
+	kinds     string
+	monitored atomic.Value // string
 }
 
 func (gc *monitoringGC) Sync(ctx context.Context, _ discovery.ServerResourcesInterface, period time.Duration) {
 	known := ""
 	wait.UntilWithContext(ctx, func(context.Context) {
 		if known != gc.kinds {
-			known, gc.monitored = gc.kinds, gc.kinds
+			known = gc.kinds
+			gc.monitored.Store(known)
 		}
 	}, period)
 }
@@ -59,12 +62,12 @@ func TestNewKindIsMonitoredAlthoughUpstreamRemovesIt(t *testing.T) {
 		ended := make(chan bool)
 		go func() { ended <- gc.resyncKinds(t.Context(), nil) }()
 		synctest.Wait()
-		if upstream.monitored != "pods widgets" {
-			t.Errorf("monitored: %q", upstream.monitored)
+		if got := upstream.monitored.Load(); got != "pods widgets" {
+			t.Errorf("monitored: %q", got)
 		}
-		upstream.monitored = "pods"
-		if changedAgain := <-ended; changedAgain || upstream.monitored != "pods widgets" {
-			t.Errorf("monitored after a late update of upstream: %q", upstream.monitored)
+		upstream.monitored.Store("pods")
+		if changedAgain, got := <-ended, upstream.monitored.Load(); changedAgain || got != "pods widgets" {
+			t.Errorf("monitored after a late update of upstream: %q", got)
 		}
 	})
 }

@@ -157,6 +157,8 @@ type Called struct {
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
 	Error           string `json:"error,omitempty"`
+	// Canceled is set if the caller itself has ended a read before it was answered.
+	Canceled bool `json:"canceled,omitempty"`
 	// Wrote lists what the call has written, as the storage reports it. It is empty for
 	// a call without an effect, and with storage that does not report.
 	Wrote []Written `json:"wrote,omitempty"`
@@ -224,8 +226,8 @@ func (c *Called) IsAbsence() bool {
 // isPlainRead reports whether the call only reads, as expected.
 func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.Failed() || c.IsAbsence()) }
 
-// Failed reports whether the call was rejected or got no answer.
-func (c *Called) Failed() bool { return c.Status == 0 || c.Status >= 400 }
+// Failed reports whether the call was rejected or got no answer that its caller waited for.
+func (c *Called) Failed() bool { return !c.Canceled && c.Status == 0 || c.Status >= 400 }
 
 // Basis says how an inferred value is known.
 type Basis string

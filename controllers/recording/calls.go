@@ -4,6 +4,8 @@
 package recording
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -52,6 +54,7 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 		call.Took = time.Since(call.Began)
 		if err != nil {
 			call.Error = err.Error()
+			call.Canceled = !call.IsWrite() && errors.Is(req.Context().Err(), context.Canceled)
 			return
 		}
 		call.Status = resp.StatusCode

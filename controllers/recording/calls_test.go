@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -166,6 +167,26 @@ func TestCallWithoutResponse(t *testing.T) {
 	}
 	if got := onlyCall(t, o); got.Status != 0 || got.Error != "gone" || !got.Failed() || got.Object.Kind != "Node" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// That a write was canceled does not say whether it has taken effect.
+func TestCanceledReadIsNoFailure(t *testing.T) {
+	for method, failed := range map[string]bool{"GET": false, "PUT": true} {
+		o := observe.New(observe.Options{})
+		defer o.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		req, err := http.NewRequestWithContext(ctx, method, "http://x/api/v1/nodes/n", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (callRecorder{failingTransport{ctx.Err()}, o.Recorder("c")}).RoundTrip(req); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v", method, err)
+		}
+		if got := onlyCall(t, o); got.Status != 0 || got.Failed() != failed || got.Error == "" {
+			t.Errorf("%s: %+v, want failed: %v", method, got, failed)
+		}
 	}
 }
 
