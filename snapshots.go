@@ -71,16 +71,18 @@ func (p *controlPlane) recordRestored(c snapshotservice.Change) {
 	p.observer.Append(call)
 }
 
-// blockWrites holds the writes of clients until release. Those that a client's pause or
-// delay holds have to be refused, too: the client has not seen the restored state.
-func (p *controlPlane) blockWrites(ctx context.Context) (release func(), err error) {
+// blockWrites holds the writes of clients until release. If the state was restored, those
+// that a client's pause or delay holds have to be refused, too: the client has not seen it.
+func (p *controlPlane) blockWrites(ctx context.Context) (release func(restored bool), err error) {
 	open, err := p.api.HoldWrites(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return func() {
-		p.clients.RefuseWaiting(apiserver.ErrRestored)
-		open()
+	return func(restored bool) {
+		if restored {
+			p.clients.RefuseWaiting(apiserver.ErrRestored)
+		}
+		open(restored)
 	}, nil
 }
 

@@ -132,9 +132,10 @@ func (s *Server) establishPolicy(ctx context.Context) error {
 }
 
 // waitAuthorizer returns when the authorizer applies what was written: it reads roles
-// and bindings from the API server's informers, which receive them a moment later.
+// and bindings from the API server's informers, which receive them a moment later, on a
+// machine that is very busy a long one.
 func (s *Server) waitAuthorizer(ctx context.Context, written informersync.Revisions) error {
-	return informersync.WaitTyped(ctx, s.informers, written)
+	return informersync.WaitTyped(ctx, s.informers, written, 0)
 }
 
 // contextTransport fails requests once its context has ended. Upstream's

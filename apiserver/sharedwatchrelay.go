@@ -69,6 +69,11 @@ func (r *sharedWatch) open(ctx context.Context) (err error) {
 func (r *sharedWatch) run(ctx context.Context) {
 	defer close(r.out)
 	defer r.cancel()
+	defer func() {
+		if r.source != nil {
+			r.source.Stop() // it may wait for a reader, which the end of ctx does not end
+		}
+	}()
 	for !r.ended || len(r.queue) > 0 {
 		if r.source == nil && !r.ended && len(r.queue) == 0 {
 			if err := r.open(ctx); err != nil {

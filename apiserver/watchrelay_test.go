@@ -11,6 +11,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/ctrlplane/ctrlplane/etcd"
 )
 
 // historyWatcher is a store with one event per revision. Its watches send all events
@@ -45,6 +47,14 @@ func (h *historyWatcher) Watch(ctx context.Context, key string, opts ...clientv3
 	}()
 	return out
 }
+
+// A watch may begin again after its latest bookmark: etcd keeps revisions for two intervals.
+func TestBookmarksComeAsOftenAsEtcdExpects(t *testing.T) {
+	if bookmarkInterval != etcd.BookmarkInterval {
+		t.Errorf("bookmarks come every %v, and etcd expects %v", bookmarkInterval, etcd.BookmarkInterval)
+	}
+}
+
 
 // A client that does not read stops its watch at the limits, whatever is written. Once
 // it reads, it gets every event once, in order.

@@ -24,10 +24,16 @@ import (
 // it is open it costs each write a mutex.
 type writeBarrier struct {
 	mu       sync.Mutex
-	opened   chan struct{} // closed when the barrier opens; nil while it is open
+	hold     *writeHold    // nil while the barrier is open
 	sealed   bool          // closed, and no write is in flight
 	inFlight int           // writes that were admitted and have not ended
 	drained  chan struct{} // closed when no write is in flight; nil unless close waits
+}
+
+// writeHold is the time from the closing of a barrier until it opens.
+type writeHold struct {
+	ended    chan struct{}
+	restored bool // final when ended is closed: the writes that waited must be refused
 }
 
 // ErrRestored is the reason why a write fails that was held: its client has not seen
@@ -96,19 +102,24 @@ func isObjectWrite(info *request.RequestInfo) bool {
 // end, it admits the writes that the API server sends on their behalf.
 func (b *writeBarrier) admitWrite(ctx context.Context) bool {
 	own := isAPIServer(ctx)
-	b.mu.Lock()
-	if b.opened == nil || own && !b.sealed {
-		b.inFlight++
+	for {
+		b.mu.Lock()
+		if b.hold == nil || own && !b.sealed {
+			b.inFlight++
+			b.mu.Unlock()
+			return true
+		}
+		hold := b.hold
 		b.mu.Unlock()
-		return true
+		select {
+		case <-hold.ended:
+			if hold.restored {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
 	}
-	opened := b.opened
-	b.mu.Unlock()
-	select {
-	case <-opened:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // finishWrite ends a write that was admitted.
@@ -125,11 +136,11 @@ func (b *writeBarrier) finishWrite() {
 // it opens the barrier again.
 func (b *writeBarrier) close(ctx context.Context) error {
 	b.mu.Lock()
-	if b.opened != nil {
+	if b.hold != nil {
 		b.mu.Unlock()
 		return errors.New("apiserver: writes are already held")
 	}
-	b.opened, b.sealed = make(chan struct{}), b.inFlight == 0
+	b.hold, b.sealed = &writeHold{ended: make(chan struct{})}, b.inFlight == 0
 	if b.sealed {
 		b.mu.Unlock()
 		return nil
@@ -145,7 +156,7 @@ func (b *writeBarrier) close(ctx context.Context) error {
 	b.mu.Lock()
 	inFlight := b.inFlight
 	b.mu.Unlock()
-	b.open()
+	b.open(false)
 	noun := "writes are"
 	if inFlight == 1 {
 		noun = "write is"
@@ -153,21 +164,22 @@ func (b *writeBarrier) close(ctx context.Context) error {
 	return fmt.Errorf("apiserver: %d %s still in flight: %w: try again later", inFlight, noun, context.Cause(ctx))
 }
 
-// open admits writes again. Those that were held fail.
-func (b *writeBarrier) open() {
+// open admits writes again. Those that were held fail if the state was restored.
+func (b *writeBarrier) open(restored bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.opened)
-	b.opened, b.drained, b.sealed = nil, nil, false
+	b.hold.restored = restored
+	close(b.hold.ended)
+	b.hold, b.drained, b.sealed = nil, nil, false
 }
 
 // writeDrainTimeout is how long HoldWrites waits for the writes in flight.
 const writeDrainTimeout = 5 * time.Second
 
 // HoldWrites holds the writes of all clients and returns when none is in flight. After
-// release, the held writes fail with a conflict, and those of the API server itself as
-// unavailable. Reads and watches continue.
-func (s *Server) HoldWrites(ctx context.Context) (release func(), err error) {
+// release, the held writes go on; if the state was restored they fail with a conflict, and
+// those of the API server itself as unavailable. Reads and watches continue.
+func (s *Server) HoldWrites(ctx context.Context) (release func(restored bool), err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeDrainTimeout)
 	defer cancel()
 	if err := s.writeBarrier.close(ctx); err != nil {
@@ -179,7 +191,7 @@ func (s *Server) HoldWrites(ctx context.Context) (release func(), err error) {
 // WaitCaughtUp returns when the API server's own informers have received what was
 // written directly to its storage.
 func (s *Server) WaitCaughtUp(ctx context.Context, written informersync.Revisions) error {
-	if err := informersync.WaitTyped(ctx, s.informers, written); err != nil {
+	if err := informersync.WaitTyped(ctx, s.informers, written, informersync.StallTimeout); err != nil {
 		return fmt.Errorf("apiserver: %w", err)
 	}
 	return nil

@@ -98,9 +98,9 @@ func (s *Supervisor) restartSuspended(ran map[string]suspendedUnit) error {
 
 // WaitInformersSynced returns when the informers have received what was written.
 func (s *Supervisor) WaitInformersSynced(ctx context.Context, written informersync.Revisions) error {
-	err := informersync.WaitTyped(ctx, s.informers.typed, written)
+	err := informersync.WaitTyped(ctx, s.informers.typed, written, informersync.StallTimeout)
 	if err == nil {
-		err = informersync.WaitMetadata(ctx, s.informers.metadata, written)
+		err = informersync.WaitMetadata(ctx, s.informers.metadata, written, informersync.StallTimeout)
 	}
 	if err != nil {
 		return fmt.Errorf("controllers: %w", err)

@@ -26,11 +26,6 @@ const (
 
 	defaultQuotaBytes = 8 << 30
 
-	// progressInterval is how often a watch without events gets a progress
-	// notification, which becomes a client's bookmark. Upstream's watch cache sends
-	// bookmarks at the same interval.
-	progressInterval = time.Minute
-
 	// snapshotEntries limits what a start has to replay, catchUpEntries what raft keeps
 	// in memory for followers. There are none.
 	snapshotEntries = 5000
@@ -40,6 +35,10 @@ const (
 	// files that it needs.
 	maxOldFiles = 2
 )
+
+// BookmarkInterval is how often a watch without events gets a progress notification, which
+// becomes a client's bookmark. Upstream's watch cache sends bookmarks at the same interval.
+const BookmarkInterval = time.Minute
 
 func newEmbedConfig(cfg Config, quotaBytes int64, lg *zap.Logger) (*embed.Config, error) {
 	u, err := url.Parse(placeholderURL)
@@ -61,7 +60,7 @@ func newEmbedConfig(cfg Config, quotaBytes int64, lg *zap.Logger) (*embed.Config
 	c.ElectionMs = uint(electionTimeout.Milliseconds())
 	c.InitialElectionTickAdvance = false
 	c.QuotaBackendBytes = quotaBytes
-	c.WatchProgressNotifyInterval = progressInterval
+	c.WatchProgressNotifyInterval = BookmarkInterval
 	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEntries, catchUpEntries
 	c.MaxSnapFiles, c.MaxWalFiles = maxOldFiles, maxOldFiles
 	return c, nil

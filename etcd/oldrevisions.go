@@ -15,8 +15,9 @@ const (
 	// maxOldBytes is how much may be written until revisions older than keptRevisions are removed.
 	maxOldBytes = 32 << 20
 	// keptRevisions is for how long revisions are kept at least: for lists that are read in
-	// parts, and for watches that begin again.
-	keptRevisions = 30 * time.Second
+	// parts, and for watches that begin again after their latest bookmark, which is up to two
+	// intervals old.
+	keptRevisions = 2*BookmarkInterval + 30*time.Second
 )
 
 // oldRevisions removes old revisions when much was written since the last time. The API

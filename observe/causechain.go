@@ -9,6 +9,7 @@ const (
 
 // objectHistory is what is known of an object that exists.
 type objectHistory struct {
+	number           uint64 // of the object among those that were seen
 	created, changed *versionNode
 	versions         [maxVersions]*versionNode
 	oldest           int // of versions

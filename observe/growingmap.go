@@ -2,6 +2,7 @@ package observe
 
 import (
 	"maps"
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -22,8 +23,11 @@ func (g *growingMap[K, V]) entries() map[K]*V {
 }
 
 // get returns the value of a key, a new one if there is none.
-func (g *growingMap[K, V]) get(key K) *V {
-	if v := g.entries()[key]; v != nil {
+func (g *growingMap[K, V]) get(key K) *V { return g.getUpTo(math.MaxInt, key) }
+
+// getUpTo is get, but returns nil for a key that would be one too many.
+func (g *growingMap[K, V]) getUpTo(most int, key K) *V {
+	if v := g.entries()[key]; v != nil || len(g.entries()) >= most {
 		return v
 	}
 	g.mu.Lock()

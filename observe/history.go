@@ -24,7 +24,8 @@ type history struct {
 	mu      sync.Mutex // for the reader of the journal and for queries
 	next    uint64     // Seq of the last record that was read
 	objects map[storedObject]*objectHistory
-	order   []storedObject // by the time when they were first seen; some are gone
+	order   []seenObject // by the time when they were first seen; some are gone
+	count   uint64       // of the objects that were seen
 
 	recent  [recentSyncs]*Record          // syncs by ID
 	running map[uint64]*causeNode         // syncs that have made writes and have not ended
@@ -43,6 +44,12 @@ const (
 )
 
 type storedObject struct{ resource, namespace, name string }
+
+// seenObject is an object and the number of its history: one that was deleted and created again has another.
+type seenObject struct {
+	storedObject
+	number uint64
+}
 
 type historyQueue struct{ controller, queue string }
 
@@ -248,18 +255,26 @@ func (h *history) addDelay(q historyQueue, due time.Time, by *Record) {
 func (h *history) object(at storedObject) *objectHistory {
 	o := h.objects[at]
 	if o == nil {
-		o = &objectHistory{}
+		h.count++
+		o = &objectHistory{number: h.count}
 		h.objects[at] = o
-		h.order = append(h.order, at)
+		h.order = append(h.order, seenObject{at, h.count})
 		for len(h.objects) > h.most {
-			delete(h.objects, h.order[0])
+			if oldest := h.order[0]; h.exists(oldest) {
+				delete(h.objects, oldest.storedObject)
+			}
 			h.order = h.order[1:]
 		}
 		if len(h.order) > 2*h.most {
-			h.order = slices.DeleteFunc(slices.Clone(h.order), func(a storedObject) bool { return h.objects[a] == nil })
+			h.order = slices.DeleteFunc(slices.Clone(h.order), func(a seenObject) bool { return !h.exists(a) })
 		}
 	}
 	return o
+}
+
+func (h *history) exists(a seenObject) bool {
+	o := h.objects[a.storedObject]
+	return o != nil && o.number == a.number
 }
 
 // changed notes a version of an object.

@@ -16,10 +16,11 @@ type Recorder struct {
 	labels   []label
 	observer *Observer
 
-	state   atomic.Pointer[controllerState]
-	aliases atomic.Pointer[[]string]
-	watched sync.Map // set of resources
-	writes  growingMap[writtenKind, atomic.Int64]
+	state        atomic.Pointer[controllerState]
+	aliases      atomic.Pointer[[]string]
+	watched      sync.Map // set of resources
+	watchedCount atomic.Int64
+	writes       growingMap[writtenKind, atomic.Int64]
 
 	skipsIdle atomic.Bool // see SkipIdleSyncs
 
@@ -75,11 +76,18 @@ func (r *Recorder) CloseQueues() {
 	r.observer.queues.remove(func(q *queue) bool { return q.recorder == r })
 }
 
+// maxKinds is how many watched resources, and how many kinds of writes, of a controller are
+// known. What another process reports may have any name.
+const maxKinds = 1000
+
 // AddWatch records that the controller receives events of a resource, RESOURCE or
 // RESOURCE.GROUP.
 func (r *Recorder) AddWatch(resource string) {
-	if r != nil {
-		r.watched.LoadOrStore(resource, nil)
+	if r == nil || r.watchedCount.Load() >= maxKinds {
+		return
+	}
+	if _, known := r.watched.LoadOrStore(resource, nil); !known {
+		r.watchedCount.Add(1)
 	}
 }
 
@@ -186,7 +194,9 @@ func (r *Recorder) countCall(c *Called, w *syncRun) {
 			w.inferKey(c)
 		}
 	}
-	r.writes.get(writtenKind{c.Verb, c.Object.Group, c.Object.Resource, c.Subresource}).Add(1)
+	if n := r.writes.getUpTo(maxKinds, writtenKind{c.Verb, c.Object.Group, c.Object.Resource, c.Subresource}); n != nil {
+		n.Add(1)
+	}
 }
 
 // writtenKind is what a WriteCount counts.

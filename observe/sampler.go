@@ -68,6 +68,7 @@ func (s *sampler) sample(now time.Time) {
 	for _, q := range s.observer.queues.sorted() {
 		if q.recorder == nil || q.recorder.observer == s.observer {
 			seen[q.id()] = true
+			q.delayed.pendingKeys(now) // forgets those that were due: there may be no other reader
 			s.sampleQueue(q.takeSample(), now, q.recorder != nil && q.recorder.skipsIdle.Load())
 		}
 	}

@@ -23,9 +23,9 @@ import (
 const (
 	// pollInterval is how often the revision of an informer is read, which takes a lock.
 	pollInterval = time.Millisecond
-	// stallTimeout is how long no informer may receive anything. One that has lost its watch
-	// may back off for longer.
-	stallTimeout = 2 * time.Second
+	// StallTimeout is how long a restore waits although no informer receives anything. One
+	// that has lost its watch may back off for longer.
+	StallTimeout = 2 * time.Second
 )
 
 // Revisions maps resource prefixes (see storekeys.Key) to the revision of the last
@@ -37,8 +37,9 @@ func (r Revisions) of(resource schema.GroupResource) int64 {
 }
 
 // WaitTyped returns when the store of every running informer of a factory holds what
-// was written. It fails if none of those that are behind receives anything for 2 s.
-func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, written Revisions) error {
+// was written. It fails if none of those that are behind receives anything for a time;
+// 0 = it waits until ctx ends.
+func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, written Revisions, stall time.Duration) error {
 	var behind []informerTarget
 	for kind := range factory.WaitForCacheSync(closedChannel) {
 		resource, ok := resourceForType(kind)
@@ -55,18 +56,18 @@ func WaitTyped(ctx context.Context, factory informers.SharedInformerFactory, wri
 		}
 		behind = append(behind, informerTarget{resource.GroupResource(), generic.Informer(), revision})
 	}
-	return waitAll(ctx, behind)
+	return waitAll(ctx, behind, stall)
 }
 
 // WaitMetadata is WaitTyped for metadata informers.
-func WaitMetadata(ctx context.Context, factory metadatainformer.SharedInformerFactory, written Revisions) error {
+func WaitMetadata(ctx context.Context, factory metadatainformer.SharedInformerFactory, written Revisions, stall time.Duration) error {
 	var behind []informerTarget
 	for resource := range factory.WaitForCacheSync(closedChannel) {
 		if revision := written.of(resource.GroupResource()); revision != 0 {
 			behind = append(behind, informerTarget{resource.GroupResource(), factory.ForResource(resource).Informer(), revision})
 		}
 	}
-	return waitAll(ctx, behind)
+	return waitAll(ctx, behind, stall)
 }
 
 // closedChannel makes WaitForCacheSync return what has synced without waiting.
@@ -122,25 +123,23 @@ func (l informerTarget) String() string {
 
 // waitAll returns when no informer is behind, however long that takes while they receive
 // something.
-func waitAll(ctx context.Context, list []informerTarget) error {
+func waitAll(ctx context.Context, list []informerTarget, stall time.Duration) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	stalled := time.NewTimer(stallTimeout)
-	defer stalled.Stop()
+	var stalled <-chan time.Time
 	var before int64
 	for {
 		list = slices.DeleteFunc(list, func(l informerTarget) bool { return !l.isBehind() })
 		if len(list) == 0 {
 			return nil
 		}
-		if now := sumReached(list); now != before {
-			before = now
-			stalled.Reset(stallTimeout)
+		if now := sumReached(list); stall > 0 && (stalled == nil || now != before) {
+			before, stalled = now, time.After(stall)
 		}
 		select {
 		case <-tick.C:
-		case <-stalled.C:
-			return fmt.Errorf("%v, and nothing for %v", list[0], stallTimeout)
+		case <-stalled:
+			return fmt.Errorf("%v, and nothing for %v", list[0], stall)
 		case <-ctx.Done():
 			return fmt.Errorf("%v: %w", list[0], context.Cause(ctx))
 		}

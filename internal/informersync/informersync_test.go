@@ -36,12 +36,12 @@ func TestWaitTyped(t *testing.T) {
 
 		brief, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
-		err := WaitTyped(brief, factory, Revisions{"configmaps": 5})
+		err := WaitTyped(brief, factory, Revisions{"configmaps": 5}, StallTimeout)
 		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the informer of configmaps has received revision 1 of 5") {
 			t.Errorf("got %v", err)
 		}
 		ended := make(chan error, 1)
-		go func() { ended <- WaitTyped(ctx, factory, Revisions{"configmaps": 5, "minions": 9}) }()
+		go func() { ended <- WaitTyped(ctx, factory, Revisions{"configmaps": 5, "minions": 9}, StallTimeout) }()
 		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m", ResourceVersion: "5"}}
 		if _, err := client.CoreV1().ConfigMaps("ns").Create(ctx, m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestWaitTypedWithoutRevisionOfStore(t *testing.T) {
 		if _, err := client.CoreV1().ConfigMaps("ns").Create(ctx, m, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := WaitTyped(ctx, factory, Revisions{"configmaps": 5}); err != nil {
+		if err := WaitTyped(ctx, factory, Revisions{"configmaps": 5}, StallTimeout); err != nil {
 			t.Error(err)
 		}
 	})
@@ -91,12 +91,12 @@ func TestWaitMetadata(t *testing.T) {
 		factory.WaitForCacheSync(ctx.Done())
 		defer factory.Shutdown()
 		defer cancel()
-		if err := WaitMetadata(ctx, factory, Revisions{"widgets": 7, "example.com/gadgets": 8}); err != nil {
+		if err := WaitMetadata(ctx, factory, Revisions{"widgets": 7, "example.com/gadgets": 8}, StallTimeout); err != nil {
 			t.Errorf("nothing of its own was written: %v", err)
 		}
 		brief, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
-		if err := WaitMetadata(brief, factory, Revisions{"example.com/widgets": 7}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := WaitMetadata(brief, factory, Revisions{"example.com/widgets": 7}, StallTimeout); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -123,18 +123,23 @@ func (s slowStore) LastStoreSyncResourceVersion() string {
 // The wait takes as long as something arrives, and ends soon after that.
 func TestWaitEndsWhenNothingArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wait := func(last int64) (error, time.Duration) {
+		wait := func(last int64, stall time.Duration) (error, time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
 			began := time.Now()
 			slow := slowInformer{store: slowStore{began: began, last: last}}
-			err := waitAll(t.Context(), []informerTarget{{schema.GroupResource{Resource: "pods"}, slow, 30}})
+			err := waitAll(ctx, []informerTarget{{schema.GroupResource{Resource: "pods"}, slow, 30}}, stall)
 			return err, time.Since(began)
 		}
-		if err, took := wait(30); err != nil || took != 30*time.Second {
+		if err, took := wait(30, StallTimeout); err != nil || took != 30*time.Second {
 			t.Errorf("got %v after %v", err, took)
 		}
-		err, took := wait(20)
+		err, took := wait(20, StallTimeout)
 		if want := "the informer of pods has received revision 20 of 30, and nothing for 2s"; err == nil || err.Error() != want || took.Round(time.Second) != 22*time.Second {
 			t.Errorf("got %v after %v, want %s", err, took, want)
+		}
+		if err, took := wait(20, 0); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
+			t.Errorf("without a limit: got %v after %v", err, took)
 		}
 	})
 }

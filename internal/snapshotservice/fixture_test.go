@@ -194,9 +194,15 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 			p.call("suspend controllers")
 			return func(bool) error { p.call("resume controllers"); return nil }, nil
 		},
-		BlockWrites: func(context.Context) (func(), error) {
+		BlockWrites: func(context.Context) (func(bool), error) {
 			p.call("block writes")
-			return func() { p.call("release writes") }, nil
+			return func(restored bool) {
+				if !restored {
+					p.call("let writes go on")
+					return
+				}
+				p.call("release writes")
+			}, nil
 		},
 		WaitInformers: []func(context.Context, informersync.Revisions) error{
 			func(_ context.Context, written informersync.Revisions) error {

@@ -80,8 +80,9 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 		return done, false, err
 	}
 	began := time.Now()
+	replaced := false
 	defer func() {
-		release()
+		release(replaced)
 		done.WritesBlocked = time.Since(began)
 	}()
 	target, store := s.cfg.Target, s.cfg.Store
@@ -92,6 +93,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err := target.beginPending(bounded, store, file); err != nil {
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
+	replaced = true
 	written, err := store.ReplaceState(bounded, target.Prefix, want)
 	s.cfg.Changed(changes(before, want, written, began))
 	if err == nil {

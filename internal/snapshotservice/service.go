@@ -43,8 +43,9 @@ type Config struct {
 	// lost their watch.
 	SuspendNodes       func() (resume func(context.Context) error, err error)
 	SuspendControllers func() (resume func(crdsReplaced bool) error, err error)
-	// BlockWrites makes the API server reject writes until release.
-	BlockWrites func(context.Context) (release func(), err error)
+	// BlockWrites makes the API server hold writes until release, and refuse them then if the
+	// state was restored.
+	BlockWrites func(context.Context) (release func(restored bool), err error)
 	// WaitInformers return when informers of this process have seen what was written, or
 	// receive nothing more.
 	WaitInformers []func(context.Context, informersync.Revisions) error

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +155,25 @@ func TestRestoreRollsBackAfterFailure(t *testing.T) {
 				t.Errorf("calls %q, want that all parts were resumed", p.calls)
 			}
 		})
+	}
+}
+
+// Writes that were held go on if the restore has changed nothing.
+func TestFailedRestoreRefusesNoWrites(t *testing.T) {
+	p, target, store := &parts{}, newTarget(t), newFakeStore(configMapA)
+	s := newStartedService(t, p.config(target, store))
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(target.pendingPath(), "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Restore(t.Context(), file); err == nil || !strings.HasPrefix(err.Error(), "nothing was restored") {
+		t.Errorf("got %v", err)
+	}
+	if !slices.Contains(p.calls, "let writes go on") {
+		t.Errorf("calls %q", p.calls)
 	}
 }
 

@@ -1,0 +1,43 @@
+package observe
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+// Objects of few names come and go, as the Pods of a StatefulSet do.
+func TestHistoryOfRecreatedObjectsIsBounded(t *testing.T) {
+	j := newJournal(64)
+	h := newHistory(j, 8)
+	version := 0
+	for range 1000 {
+		for _, deleted := range []bool{false, true} {
+			version++
+			w := Written{Resource: "pods", Namespace: "ns", Name: "web-0", ResourceVersion: strconv.Itoa(version), Deleted: deleted}
+			j.append(&Called{Verb: "create", Status: 200, Object: Object{Resource: "pods", Namespace: "ns", Name: "web-0"}, Wrote: []Written{w}}, time.Now())
+			h.advance()
+		}
+	}
+	if len(h.order) > 4*h.most {
+		t.Errorf("%d entries for %d objects", len(h.order), len(h.objects))
+	}
+}
+
+func TestHistoryForgetsTheOldestObject(t *testing.T) {
+	h := newHistory(newJournal(64), 3)
+	put := func(name string, deleted bool) {
+		h.readCall(&Record{Seq: 1}, &Called{Verb: "create", Status: 200, Wrote: []Written{{Resource: "pods", Name: name, ResourceVersion: "1", Deleted: deleted}}})
+	}
+	put("a", false)
+	put("b", false)
+	put("a", true)
+	put("c", false)
+	put("a", false) // the newest
+	put("d", false) // one too many: b is the oldest
+	for name, want := range map[string]bool{"a": true, "b": false, "c": true, "d": true} {
+		if got := h.objects[storedObject{"pods", "", name}] != nil; got != want {
+			t.Errorf("%s is kept: %v, want %v", name, got, want)
+		}
+	}
+}
