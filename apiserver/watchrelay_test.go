@@ -55,7 +55,6 @@ func TestBookmarksComeAsOftenAsEtcdExpects(t *testing.T) {
 	}
 }
 
-
 // A client that does not read stops its watch at the limits, whatever is written. Once
 // it reads, it gets every event once, in order.
 func TestStalledWatchIsBounded(t *testing.T) {
