@@ -34,6 +34,7 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 		WaitSettled:        func(ctx context.Context) error { return settled.Wait(ctx, p.observer, 0, nil) },
 		Client:             p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}),
 		Changed: func(list []snapshotservice.Change) {
+			p.observer.ForgetFailures()
 			for _, c := range list {
 				p.recordRestored(c)
 			}

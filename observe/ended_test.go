@@ -53,6 +53,49 @@ func TestManuallyStoppedControllerKeepsWhatFailed(t *testing.T) {
 	}
 }
 
+// A controller may not look again at the key of an object that was deleted.
+func TestFailingKeyOfADeletedObjectIsForgotten(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		due     time.Duration // of the retry, from now; 0 = there is none
+		again   bool          // the object is created again
+		failing int
+	}{
+		{"without a retry", 0, false, 0},
+		{"the retry never came", -time.Minute, false, 0},
+		{"the retry comes", time.Minute, false, 1},
+		{"created again", 0, true, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newTestObserver(t, Options{})
+			failed := &Synced{ID: 1, Key: "default/web-1", Error: "Pod not found"}
+			if tt.due != 0 {
+				failed.Due = time.Now().Add(tt.due)
+			}
+			wrote := func(deleted bool) {
+				o.Append(&Called{Controller: "kubelet", Verb: "delete", Status: 200, Wrote: []Written{{Resource: "pods", Namespace: "default", Name: "web-1", Deleted: deleted}}})
+			}
+			wrote(true)
+			o.Recorder("kube-scheduler").ReportedQueue("active").End(failed, time.Now())
+			if tt.again {
+				wrote(false)
+			}
+			if c := snapshotOf(t, o, "kube-scheduler"); len(c.Failing) != tt.failing {
+				t.Errorf("failing: %+v", c.Failing)
+			}
+		})
+	}
+}
+
+func TestForgetFailures(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	o.Recorder("job-controller").ReportedQueue("job").End(&Synced{ID: 1, Key: "default/broken", Error: "exceeded quota", Due: time.Now().Add(time.Minute)}, time.Now())
+	o.ForgetFailures()
+	if c := snapshotOf(t, o, "job-controller"); len(c.Failing) > 0 {
+		t.Errorf("failing: %+v", c.Failing)
+	}
+}
+
 // A snapshot has ten failing keys, and how many it leaves out.
 func TestFailingKeysBeyondTheLimitAreCounted(t *testing.T) {
 	o := newTestObserver(t, Options{})

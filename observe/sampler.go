@@ -24,6 +24,7 @@ type sampler struct {
 	failures map[failingKey]*FailingKey
 	stopping map[string]bool // controllers, as far as failures were read
 	order    []failingKey    // of failures, oldest first
+	gone     map[string]bool // keys of objects that were deleted, as far as failures were read
 	read     uint64          // Seq up to which failures were read
 	past     []Process       // the last rateSamples+1
 	times    []time.Time
@@ -38,7 +39,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]bool{}}
 	s.sample(time.Now())
 	return s
 }
@@ -141,37 +142,75 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 
 // updateFailures reads the syncs that ended since the last call.
 func (s *sampler) updateFailures() {
-	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced, KindControllerChanged}})
+	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced, KindControllerChanged, KindCalled}})
 	s.read = page.Next
 	for _, r := range page.Records {
-		if e, ok := r.Event.(*ControllerChanged); ok {
+		switch e := r.Event.(type) {
+		case *ControllerChanged:
 			s.followState(e)
-		}
-		e, ok := r.Event.(*Synced)
-		if !ok || e.Key == "" || s.stopping[e.Controller] { // a stop interrupts the syncs that run
-			continue
-		}
-		k := failingKey{e.Controller, e.Queue, e.Key}
-		f := s.failures[k]
-		switch {
-		case !e.Failed():
-			if f != nil {
-				delete(s.failures, k)
-				s.order = slices.DeleteFunc(s.order, func(o failingKey) bool { return o == k })
-			}
-			continue
-		case f == nil:
-			f = &FailingKey{Queue: e.Queue, Key: e.Key}
-			s.failures[k] = f
-			s.order = append(s.order, k)
-			if len(s.order) > maxFailing {
-				delete(s.failures, s.order[0])
-				s.order = slices.Delete(s.order, 0, 1)
+		case *Called:
+			s.followWrites(e)
+		case *Synced:
+			if e.Key != "" && !s.stopping[e.Controller] { // a stop interrupts the syncs that run
+				s.followSync(e, r.Time)
 			}
 		}
-		f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
-		f.Times++
 	}
+	late := time.Now().Add(-overdue)
+	s.forgetFailures(func(k failingKey) bool { return s.gone[k.key] && s.failures[k].Due.Before(late) })
+}
+
+func (s *sampler) followSync(e *Synced, at time.Time) {
+	k := failingKey{e.Controller, e.Queue, e.Key}
+	f := s.failures[k]
+	switch {
+	case !e.Failed():
+		if f != nil {
+			s.forgetFailures(func(o failingKey) bool { return o == k })
+		}
+		return
+	case f == nil:
+		f = &FailingKey{Queue: e.Queue, Key: e.Key}
+		s.failures[k] = f
+		s.order = append(s.order, k)
+		if len(s.order) > maxFailing {
+			delete(s.failures, s.order[0])
+			s.order = slices.Delete(s.order, 0, 1)
+		}
+	}
+	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, at, e.Due
+	f.Times++
+}
+
+const (
+	// overdue is how late a retry may be of a key whose object was deleted. Not each controller
+	// looks at such a key again, as the scheduler does not.
+	overdue = 10 * time.Second
+	maxGone = 4096
+)
+
+// followWrites notes which objects were deleted.
+func (s *sampler) followWrites(c *Called) {
+	for _, w := range c.Wrote {
+		key := Object{Namespace: w.Namespace, Name: w.Name}.Key()
+		if !w.Deleted {
+			delete(s.gone, key)
+			continue
+		}
+		if len(s.gone) >= maxGone {
+			clear(s.gone)
+		}
+		s.gone[key] = true
+	}
+}
+
+// ForgetFailures forgets the failing keys: all objects were replaced while no controller was
+// running.
+func (o *Observer) ForgetFailures() {
+	o.sampler.mu.Lock()
+	defer o.sampler.mu.Unlock()
+	o.sampler.updateFailures()
+	o.sampler.forgetFailures(func(failingKey) bool { return true })
 }
 
 // States of a controller that has stopped, or whose process has ended, and of one that is
@@ -199,17 +238,18 @@ func (s *sampler) followState(e *ControllerChanged) {
 			}
 		}
 	case e.State == stateOff, e.State == stateBuilding:
-		s.forgetFailures(e.Controller)
+		s.forgetFailures(func(k failingKey) bool { return k.controller == e.Controller })
 	}
 }
 
-// forgetFailures forgets the failing keys of a controller.
-func (s *sampler) forgetFailures(controller string) {
+// forgetFailures forgets the failing keys that a filter selects.
+func (s *sampler) forgetFailures(which func(failingKey) bool) {
 	s.order = slices.DeleteFunc(s.order, func(k failingKey) bool {
-		if k.controller == controller {
+		forget := which(k)
+		if forget {
 			delete(s.failures, k)
 		}
-		return k.controller == controller
+		return forget
 	})
 }
 

@@ -33,7 +33,9 @@ func summarizeActivity(s observe.Snapshot) string {
 func describeWork(s observe.Snapshot) string {
 	var names []string
 	for _, q := range busyQueues(s.Queues) {
-		names = append(names, describePending(q))
+		if !q.Parked { // its keys wait for a change elsewhere
+			names = append(names, describePending(q))
+		}
 	}
 	if len(names) == 0 {
 		names = s.Process.Busy
