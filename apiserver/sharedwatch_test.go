@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -115,49 +114,30 @@ func awaitSharer(t *testing.T, s *watchSharer, what string, is func() bool) {
 	}
 }
 
-// A client that does not read goes away: the cache must not keep what it has not read.
-func TestSharedWatchEndsWithAReaderThatIsStuck(t *testing.T) {
-	s := newTestSharer(t)
-	defer crowd(t, s)()
-	put := func(n int) (version string) {
-		var out corev1.ConfigMap
-		m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("m%d", n)}}
-		if err := s.Create(t.Context(), mapKey(m), m, &out, 0); err != nil {
-			t.Fatal(err)
-		}
-		return out.ResourceVersion
-	}
-	reading := openTestWatch(t, t.Context(), s, selecting(t, "", put(0))) // keeps the cache
-	go func() {
-		for range reading.ResultChan() {
-		}
-	}()
-	if err := s.cache.Wait(t.Context()); err != nil {
+// A client that does not read goes away. The source has to be stopped: it waits until its next
+// event is received, which the end of its context does not end.
+func TestSharedWatchStopsItsSource(t *testing.T) {
+	source := watch.NewFake()
+	ctx, cancel := context.WithCancel(t.Context())
+	w, err := openSharedWatch(ctx, nil, fakeOpener{source}, mapsKey, storage.ListOptions{Predicate: storage.Everything})
+	if err != nil {
 		t.Fatal(err)
 	}
-	version := put(1)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	const stuck = 20
-	for range stuck {
-		openTestWatch(t, ctx, s, selecting(t, "", version))
+	for range maxQueuedEvents { // more are not received
+		source.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}})
 	}
-	for n := range 115 { // more than the watches and upstream's channels to them take
-		put(n + 2)
-	}
-	awaitSharer(t, s, "watches whose sender waits", func() bool { return countGoroutines(t, "cacher.(*cacheWatcher).sendWatchCacheEvent(") >= stuck })
 	cancel()
-	awaitSharer(t, s, "the end of these watches", func() bool { return countGoroutines(t, "cacher.(*cacheWatcher).processInterval(") <= 1 })
+	for range w.ResultChan() { // until it has ended
+	}
+	if !source.IsStopped() {
+		t.Error("the source goes on")
+	}
 }
 
-// countGoroutines returns how many goroutines are in a function.
-func countGoroutines(t *testing.T, function string) int {
-	t.Helper()
-	var text strings.Builder
-	if err := pprof.Lookup("goroutine").WriteTo(&text, 2); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Count(text.String(), function)
+type fakeOpener struct{ w watch.Interface }
+
+func (f fakeOpener) Watch(context.Context, string, storage.ListOptions) (watch.Interface, error) {
+	return f.w, nil
 }
 
 // writer changes ConfigMaps of a few names at random.
