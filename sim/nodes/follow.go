@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // feed receives all objects of a kind, and then each change.
@@ -18,13 +20,15 @@ type feed interface {
 }
 
 // follow passes the objects of an informer that meet a condition to a feed until ctx ends:
-// first all that exist, as a list, then each change. The feed gets copies.
-func follow(ctx context.Context, informer cache.SharedIndexInformer, condition func(obj any) bool, to feed) error {
+// first all that exist, as a list, then each change. The feed gets copies. What of the
+// informer's events has been passed on is marked in progress, which may be nil.
+func follow(ctx context.Context, informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, progress *observe.Handler) error {
 	f := &follower{ctx: ctx, to: to, begun: make(chan struct{})}
-	handler := cache.FilteringResourceEventHandler{
+	progress.SetInformer(observe.InformerState{Version: informer.LastSyncResourceVersion, Listed: f.hasBegun})
+	handler := markingHandler{cache.FilteringResourceEventHandler{
 		FilterFunc: func(obj any) bool { return condition(lastState(obj)) },
 		Handler:    f,
-	}
+	}, progress}
 	registered, err := informer.AddEventHandlerWithResyncPeriod(handler, 0)
 	if err != nil {
 		return err
@@ -54,6 +58,45 @@ func (f *follower) OnAdd(obj any, isInInitialList bool) {
 		return
 	}
 	f.pass(f.to.Add, obj)
+}
+
+func (f *follower) hasBegun() bool {
+	select {
+	case <-f.begun:
+		return true
+	default:
+		return false
+	}
+}
+
+// markingHandler marks the events that a handler has received, except for the list, which is
+// received as a whole.
+type markingHandler struct {
+	cache.ResourceEventHandler
+	progress *observe.Handler
+}
+
+func (h markingHandler) OnAdd(obj any, isInInitialList bool) {
+	h.ResourceEventHandler.OnAdd(obj, isInInitialList)
+	if !isInInitialList {
+		h.mark(obj)
+	}
+}
+
+func (h markingHandler) OnUpdate(before, obj any) {
+	h.ResourceEventHandler.OnUpdate(before, obj)
+	h.mark(obj)
+}
+
+func (h markingHandler) OnDelete(obj any) {
+	h.ResourceEventHandler.OnDelete(obj)
+	h.mark(lastState(obj))
+}
+
+func (h markingHandler) mark(obj any) {
+	if o, ok := obj.(metav1.Object); ok {
+		h.progress.MarkDelivered(o.GetResourceVersion())
+	}
 }
 
 // OnUpdate gets another object of the same name, too, if the deletion of the first was missed.

@@ -2,6 +2,8 @@ package nodes
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // recordingFeed sends what it receives.
@@ -38,7 +42,7 @@ func TestFollow(t *testing.T) {
 	pods, _ := runInformers(t, client)()
 	ctx, cancel := context.WithCancel(t.Context())
 	got, ended := make(chan []string), make(chan error, 1)
-	go func() { ended <- follow(ctx, pods, isBound, recordingFeed{got}) }()
+	go func() { ended <- follow(ctx, pods, isBound, recordingFeed{got}, nil) }()
 	api := client.CoreV1().Pods("default")
 	for _, step := range []struct {
 		act  func() error
@@ -92,5 +96,37 @@ func TestFollowMissedDeletion(t *testing.T) {
 	f.OnDelete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}})
 	if diff := cmp.Diff([]string{"delete", "web"}, <-f.to.(recordingFeed).to); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A control plane is not settled while the kubelets have not received what was written.
+func TestFollowMarksWhatItHasPassedOn(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	recorder := o.Recorder("kubelet")
+	recorder.SetState("running", "")
+	isBehind := func() bool {
+		s, err := o.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == "kubelet" })
+		return i >= 0 && len(s.Controllers[i].Behind) > 0
+	}
+	written := func(version int64) *corev1.Node {
+		o.NoteVersion("nodes", version)
+		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", ResourceVersion: strconv.FormatInt(version, 10)}}
+	}
+	progress := recorder.AddHandler("nodes")
+	defer progress.Close()
+	first, second := written(5), written(7)
+	h := markingHandler{cache.ResourceEventHandlerFuncs{}, progress}
+	h.OnAdd(first, false)
+	if !isBehind() {
+		t.Error("a write that was not received does not count")
+	}
+	h.OnUpdate(first, second)
+	if isBehind() {
+		t.Error("all was received")
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/kwok/pkg/kwok/controllers"
 	"sigs.k8s.io/kwok/pkg/utils/informer"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const component = "ctrlplane-nodes"
@@ -81,8 +83,8 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	}
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
-	s.follow(nodes, func(any) bool { return true }, s.nodes, nil)
-	s.follow(pods, isBound, s.pods, s.nodes.synced) // a Pod is ignored until its node is known
+	s.follow(nodes, func(any) bool { return true }, s.nodes, nil, cfg.Recorder.AddHandler("nodes"))
+	s.follow(pods, isBound, s.pods, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
 	if stages.kwok != nil {
 		s.wg.Go(func() { s.watchStages(stages) })
 	}
@@ -165,8 +167,9 @@ func (s *simulation) startKwok() error {
 }
 
 // follow fills a feed until the context ends, beginning when after is closed; nil = at once.
-func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, after <-chan struct{}) {
+func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, after <-chan struct{}, progress *observe.Handler) {
 	s.wg.Go(func() {
+		defer progress.Close()
 		if after != nil {
 			select {
 			case <-after:
@@ -174,7 +177,7 @@ func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(o
 				return
 			}
 		}
-		if err := follow(s.ctx, informer, condition, to); err != nil && s.ctx.Err() == nil {
+		if err := follow(s.ctx, informer, condition, to, progress); err != nil && s.ctx.Err() == nil {
 			s.log.Error("simulated nodes do not receive changes", "err", err)
 		}
 	})
