@@ -31,8 +31,13 @@ type growthStep struct {
 	MiB        float64 `json:"mib"`        // RSS after the idle time that follows
 }
 
-// replicasPerDeployment is the number of replicas of each Deployment.
-const replicasPerDeployment = 10
+const (
+	// replicasPerDeployment is the number of replicas of each Deployment.
+	replicasPerDeployment = 10
+	// deploymentsPerNamespace bounds what upstream goes through in each sync of a Deployment:
+	// all ReplicaSets of its namespace.
+	deploymentsPerNamespace = 100
+)
 
 // parseSizes parses the value of -sizes.
 func parseSizes(list string) (sizes []int, err error) {
@@ -117,15 +122,19 @@ func (g *growthResults) measureSteps(ctx context.Context, o options, r *workDir,
 
 func (s *growthStep) measure(ctx context.Context, m *measurement, a *apiClient) error {
 	cpu := m.controlPlane.startCPUTimer()
-	got, err := burst{s.Added / replicasPerDeployment, replicasPerDeployment}.runIn(ctx, a, fmt.Sprintf("grown-%d", s.Pods))
-	if err != nil {
-		return err
+	for left := s.Added / replicasPerDeployment; left > 0; left -= deploymentsPerNamespace {
+		b := burst{min(left, deploymentsPerNamespace), replicasPerDeployment}
+		got, err := b.runIn(ctx, a, fmt.Sprintf("grown-%d-%d", s.Pods, left))
+		if err != nil {
+			return err
+		}
+		s.Seconds += got.pods.Seconds()
 	}
 	used, err := cpu()
 	if err != nil {
 		return fmt.Errorf("CPU time: %w", err)
 	}
-	s.Seconds, s.CPUSeconds = got.pods.Seconds(), used.Seconds()
+	s.CPUSeconds = used.Seconds()
 	if err := m.measureIdle(ctx); err != nil {
 		return err
 	}
