@@ -46,7 +46,9 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(c)
+		if ctx.Err() == nil {
+			signal.Stop(c)
+		} // else further signals would end the process before it has said why it ends
 		close(released)
 		<-done
 		cancel(nil)

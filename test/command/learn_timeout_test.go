@@ -58,7 +58,7 @@ run: touch `+filepath.Join(dir, "begun")+` && sleep 60
 	}
 	awaitEnded := make(chan error, 1)
 	go func() { awaitEnded <- cmd.Wait() }()
-	tick := time.NewTicker(150 * time.Millisecond) // more than counts as the same signal
+	tick := time.NewTicker(time.Millisecond) // until its very end
 	defer tick.Stop()
 	for ended, again := false, 0; !ended; {
 		select {
