@@ -46,6 +46,7 @@ type Chain struct {
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
 	whyChanged string // as Options.WhyChanged
+	held       bool   // the object is marked as deleted, and nothing has removed it
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -63,13 +64,14 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		if w := n.writeEffect(about); w != "" {
 			last[w] = n
 			n.noteObsoleting(last, w)
+			n.noteDeletion(last, w, about)
 		}
 	}
 	if !touched {
 		return nil, noRecordsError(about, o)
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
-	n := last[what]
+	n := toExplain(g.nodes, last, what, about)
 	if n == nil {
 		return nil, fmt.Errorf("%s: no record that it was %s since the last start of the control plane%s", about, what, missedNote(o.Missed))
 	}
@@ -103,6 +105,8 @@ func (c *Chain) addSince(last map[What]*Node) {
 		}
 	}
 	c.addRestore(last)
+	c.addDeletion(last)
+	c.addNewest(last)
 	slices.SortStableFunc(c.Since, compareTime)
 	for _, n := range c.Since {
 		n.After = n.Time.Sub(c.Start)
@@ -116,17 +120,6 @@ func missedNote(missed uint64) string {
 	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
-// decisive returns the delete that has marked the object, if n has removed it for that, and n
-// otherwise.
-func (n *Node) decisive() *Node {
-	for p := n.parent; n.Gone && p != nil; p = p.parent {
-		if p.Marked && placeOf(p.Object) == placeOf(n.Object) {
-			return p
-		}
-	}
-	return n
-}
-
 // writeEffect returns what a write did to an object, "" for one without effect and for
 // other nodes.
 func (n *Node) writeEffect(about observe.Object) What {
@@ -134,7 +127,7 @@ func (n *Node) writeEffect(about observe.Object) What {
 		return failure
 	}
 	switch {
-	case !n.isWrite() || n.failed():
+	case !n.isWrite() || n.failed() || n.noEffect:
 		return ""
 	}
 	deleted, wrote := n.wroteTo(about)
