@@ -19,6 +19,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	case c.held:
 		p.writeSentence("There is no record that it was removed since: finalizers may hold it, or the kubelet of a Pod.")
 	}
+	for _, failing := range c.Failing {
+		p.writeSentence(p.bad(words.OneLine(failing)))
+	}
 	p.b.WriteString("\n")
 	from, to, attempts := c.repetition()
 	for i, n := range c.Links {

@@ -2,12 +2,10 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -36,12 +34,16 @@ type Chain struct {
 	// Complete is set if the last link has no cause in the control plane: a write from
 	// outside, or an object that existed before.
 	Complete bool `json:"complete"`
-	// Since has what has happened to the object after the change and may matter more: its
-	// deletion, its creation after a deletion, and a write of a client that was refused or failed.
+	// Since has what else has happened to the object and may matter more: its deletion, its
+	// creation after a deletion, a write of a client that was refused or failed, the removal if
+	// Links begins with the delete that has only marked it, and a later write of a sync that has
+	// not ended.
 	Since  []*Node `json:"since,omitempty"`
 	Missed uint64  `json:"missed,omitempty"`
 	// Now is what is wrong with the object at present, as "ctrlplane wait" says it.
 	Now string `json:"now,omitempty"`
+	// Failing says which controllers fail for the object at present, one sentence each.
+	Failing []string `json:"failing,omitempty"`
 
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
@@ -73,7 +75,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	what := cmp.Or(o.What, firstRecorded(last))
 	n := toExplain(g.nodes, last, what, about)
 	if n == nil {
-		return nil, fmt.Errorf("%s: no record that it was %s since the last start of the control plane%s", about, what, missedNote(o.Missed))
+		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
 	}
 	c := newChain(about, what, n, o)
 	c.addSince(last)
@@ -111,13 +113,6 @@ func (c *Chain) addSince(last map[What]*Node) {
 	for _, n := range c.Since {
 		n.After = n.Time.Sub(c.Start)
 	}
-}
-
-func missedNote(missed uint64) string {
-	if missed == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
 }
 
 // writeEffect returns what a write did to an object, "" for one without effect and for
@@ -174,7 +169,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)
