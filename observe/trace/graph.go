@@ -50,6 +50,7 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 	g.linkCalls()
 	g.linkClientWrites()
 	writes := g.linkVersions()
+	g.noteNoEffect()
 	g.linkAdds()
 	g.linkMerged()
 	g.linkLooseCalls()

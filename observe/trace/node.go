@@ -119,7 +119,9 @@ type Node struct {
 	lister string               // for a list: who has listed the object; "" if several have
 	// conflict is set for a sync whose error is that of a conflict of one of its calls.
 	conflict bool
-	client   bool // for a call: a client outside of the process made it
+	client   bool  // for a call: a client outside of the process made it
+	noEffect bool  // for a call: it changed nothing
+	markedBy *Node // for the removal of an object: the delete that had marked it before
 }
 
 // isOutside reports whether n is a write from outside of the process.

@@ -101,7 +101,7 @@ func (p phrases) describeWrite(n *Node) string {
 	if gone && n.Verb != "delete" {
 		s += ", which removed the object"
 	}
-	return s
+	return s + n.noEffectNote()
 }
 
 // whatWasDone says what a write did to its object.

@@ -167,6 +167,22 @@ func TestStory(t *testing.T) {
 		}
 	})
 
+	t.Run("what holds a deleted object", func(t *testing.T) {
+		configMaps := client.CoreV1().ConfigMaps("default")
+		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{"example.com/hold"}}}
+		if _, err := configMaps.Create(t.Context(), held, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := configMaps.Delete(t.Context(), held.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"Why ConfigMap default/held is being deleted (", "deleted ConfigMap held.", "It is being deleted; waiting for finalizer example.com/hold."} {
+			if got := output("why", "configmap/held", "--deleted"); !strings.Contains(got, want) {
+				t.Errorf("no %q in:\n%s", want, got)
+			}
+		}
+	})
+
 	t.Run("why a request was refused", func(t *testing.T) {
 		quotas, services := client.CoreV1().ResourceQuotas("default"), client.CoreV1().Services("default")
 		few := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/services": resource.MustParse("0")}}}
