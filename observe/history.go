@@ -27,6 +27,8 @@ type history struct {
 	order   []seenObject // by the time when they were first seen; some are gone
 	count   uint64       // of the objects that were seen
 
+	reported bool // the storage has reported what a call has written
+
 	recent  [recentSyncs]*Record          // syncs by ID
 	running map[uint64]*causeNode         // syncs that have made writes and have not ended
 	delays  map[historyQueue][]*delayNode // that keys were added with, by queue
@@ -96,15 +98,19 @@ func (h *history) read(r *Record) {
 }
 
 func (h *history) readCall(r *Record, c *Called) {
+	wrote := c.Wrote
+	h.reported = h.reported || wrote != nil
+	if wrote == nil && h.reported {
+		return // it had no effect, and its version is another call's
+	}
+	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
+		wrote = []Written{{Resource: c.Object.groupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
+	}
 	n := &causeNode{record: r}
 	n.addCause(h.syncOf(c))
 	if e := h.journal.find(c.Cause); e != nil {
 		n.addCause(h.eventNode(e))
 		n.cutChain()
-	}
-	wrote := c.Wrote
-	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
-		wrote = []Written{{Resource: c.Object.groupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
 	}
 	for _, w := range wrote {
 		at := storedObject{w.Resource, w.Namespace, w.Name}

@@ -41,3 +41,14 @@ func TestHistoryForgetsTheOldestObject(t *testing.T) {
 		}
 	}
 }
+
+// A write without an effect is answered with the version that another call has made.
+func TestHistoryKeepsTheCauseOfAVersion(t *testing.T) {
+	h := newHistory(newJournal(64), 3)
+	made := &Record{Seq: 1}
+	h.readCall(made, &Called{Verb: "update", Status: 200, ResourceVersion: "7", Wrote: []Written{{Resource: "pods", Name: "a", ResourceVersion: "7"}}})
+	h.readCall(&Record{Seq: 2}, &Called{Verb: "update", Status: 200, ResourceVersion: "7", Object: Object{Resource: "pods", Name: "a"}})
+	if got := h.objects[storedObject{"pods", "", "a"}].changed.origin().record; got != made {
+		t.Errorf("the change was made by record %d, want %d", got.Seq, made.Seq)
+	}
+}
