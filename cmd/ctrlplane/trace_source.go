@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -81,13 +80,10 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 		kind += "." + about.Group
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
-	switch {
-	case err != nil, now.Status == health.Current, now.Status == health.NotFound:
+	if err != nil {
 		return "" // the records, which say what they can, come from the same server
-	case now.Status == health.Terminating:
-		return "It is " + strings.TrimSuffix(now.Message, ".") + "."
 	}
-	return "It is not ready: " + strings.TrimSuffix(now.Message, ".") + "."
+	return now.Problem()
 }
 
 // explainMissing says whether an object without records exists.
