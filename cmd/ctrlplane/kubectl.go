@@ -69,6 +69,7 @@ func runKubectl(t *target, args []string) error {
 		}
 		return prepare(verb, args)
 	}
+	explainOwnFlags(cmd, args)
 	cmd.SetArgs(args)
 	if err := cli.RunNoErrOutput(cmd); err != nil {
 		cmdutil.CheckErr(err)
