@@ -123,8 +123,10 @@ const slowStep = 15 * time.Second
 func (p *controlPlane) startSteps() []startStep {
 	elect := p.config.Controllers.LeaderElect
 	return []startStep{
-		// First, so that a file that cannot be read fails the start before it creates anything.
+		// First, so that a file that cannot be read, or nodes that cannot be, fail the start
+		// before it creates anything.
 		{run: p.loadManifests},
+		{run: p.checkNodes},
 		// All other parts keep their files in the data folder.
 		{stage: "data folder", run: p.openDataDir, close: p.closeDataDir},
 		// Before all that logs; the file may be in the data folder.

@@ -41,9 +41,6 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		return err
 	}
 	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName)}
-	if err := p.nodes.config.Check(); err != nil {
-		return err
-	}
 	extra, err := p.extraControllers()
 	if err != nil {
 		return err

@@ -46,6 +46,8 @@ func (p *controlPlane) nodesConfig() nodes.Config {
 	}
 }
 
+func (p *controlPlane) checkNodes(context.Context) error { return p.nodesConfig().Check() }
+
 func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
 	// A real kubelet may change its own node only; this one acts for all of them.
 	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}

@@ -92,7 +92,7 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	switch {
 	case c.Conflict:
 		cl.conflicts.Add(1)
-	case c.Failed() && !c.IsAbsence():
+	case c.Failed() && !c.IsAbsence() && !c.FoundGone():
 		cl.errors.Add(1)
 	}
 	if c.IsWrite() {

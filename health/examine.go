@@ -10,8 +10,7 @@ import (
 )
 
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
-// that is not healthy is the reason, as Why returns it. A Service without a ready Pod, which Wait
-// does not wait for, is in progress.
+// that is not healthy is the reason, as Why returns it.
 func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
 	ctx, mapper := w.newNameMapper(ctx)
 	m, err := mapper.mappingFor(ctx, kind)
@@ -35,12 +34,8 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 	}
 	if s.Ref.GroupKind() == serviceKind {
 		search := &reasonSearch{ctx: ctx, objects: w.objects}
-		reason, err := search.explainBackends(u)
-		switch {
-		case err != nil:
+		if s.Unserved, err = search.explainBackends(u); err != nil {
 			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
-		case reason != "":
-			s.Status, s.Message = InProgress, reason
 		}
 	}
 	return s, nil

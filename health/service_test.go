@@ -43,8 +43,15 @@ func TestExamineService(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tc.want == "" && s.Status != Current || tc.want != "" && (s.Status != InProgress || s.Message != tc.want) {
-				t.Errorf("got %s: %s\nwant %s", s.Status, s.Message, tc.want)
+			status, want := Current, ""
+			switch {
+			case name == "no address":
+				status, want = InProgress, "It is not ready: "+tc.want+"."
+			case tc.want != "":
+				want = "It has no ready endpoint: " + tc.want + "."
+			}
+			if s.Status != status || s.Problem() != want {
+				t.Errorf("got %s: %s\nwant %s: %s", s.Status, s.Problem(), status, want)
 			}
 		})
 	}

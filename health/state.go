@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -35,6 +36,24 @@ type State struct {
 	Message string // one line
 	// Final is set if the object cannot become healthy without a change.
 	Final bool
+	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
+	// Examine sets it.
+	Unserved string
+}
+
+// Problem says in a sentence what is wrong with an object; "" if nothing is, or if it does not
+// exist.
+func (s State) Problem() string {
+	sentence := func(text string) string { return strings.TrimSuffix(text, ".") + "." }
+	switch {
+	case s.Unserved != "":
+		return "It has no ready endpoint: " + sentence(s.Unserved)
+	case s.Status == Current, s.Status == NotFound:
+		return ""
+	case s.Status == Terminating:
+		return "It is " + sentence(s.Message)
+	}
+	return "It is not ready: " + sentence(s.Message)
 }
 
 // StateOf returns the state of an object.

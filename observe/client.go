@@ -15,7 +15,7 @@ type Client struct {
 	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s
 	Reads       int64   `json:"reads"`       // calls, as of a controller
 	Changes     int64   `json:"changes"`     // calls that are writes
-	Errors      int64   `json:"errors"`      // calls that failed, except conflicts and reads of objects that do not exist
+	Errors      int64   `json:"errors"`      // calls that failed, except conflicts, and reads and deletions of objects that do not exist
 	Conflicts   int64   `json:"conflicts"`
 	InFlight    int64   `json:"inFlight"`          // requests without an answer, watches excluded
 	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events

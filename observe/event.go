@@ -223,6 +223,10 @@ func (c *Called) IsAbsence() bool {
 	return c.Client != nil && c.Verb == "get" && c.Status == http.StatusNotFound
 }
 
+// FoundGone reports whether a deletion has found that the object does not exist any more,
+// because another client was faster: that is no failure.
+func (c *Called) FoundGone() bool { return c.Verb == "delete" && c.Status == http.StatusNotFound }
+
 // isPlainRead reports whether the call only reads, as expected.
 func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.Failed() || c.IsAbsence()) }
 

@@ -168,13 +168,14 @@ func (r *Recorder) RecordCall(c *Called) {
 }
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {
-	if w != nil && c.Failed() {
+	failed := c.Failed() && !c.FoundGone()
+	if w != nil && failed {
 		w.callError.Store(&c.Error)
 	}
 	switch {
 	case c.Conflict:
 		r.conflicts.Add(1)
-	case c.Failed():
+	case failed:
 		r.errors.Add(1)
 	}
 	if !c.IsWrite() {

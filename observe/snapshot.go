@@ -77,7 +77,7 @@ type Controller struct {
 	Delivered int64 `json:"delivered"` // events
 	Reads     int64 `json:"reads"`     // calls
 	Changes   int64 `json:"changes"`   // calls that are writes
-	Errors    int64 `json:"errors"`    // calls that failed, except conflicts
+	Errors    int64 `json:"errors"`    // calls that failed, except conflicts and deletions of objects that do not exist
 	Conflicts int64 `json:"conflicts"`
 	Syncs     int64 `json:"syncs"`
 	Failures  int64 `json:"failures"` // syncs that failed

@@ -33,21 +33,36 @@ of ctrlplane's own verbs are never held, delayed or failed.`,
   ctrlplane clients fail shop-operator --rate 0.3 --code 409
   ctrlplane clients resume --all`,
 		Args: rejectUnknownVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := t.controlClient()
-			if err != nil {
-				return err
-			}
-			list, err := client.Clients(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return printClients(cmd.OutOrStdout(), list, output)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return showClients(cmd, t, output) },
 	}
 	output.add(cmd)
+	addGroup(cmd, "list", "List:", newClientsList(t))
 	addInterventionVerbs(cmd, t, clientActors)
 	return cmd
+}
+
+func newClientsList(t *target) *cobra.Command {
+	output := newListOutput()
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the programs that use the API server",
+		Args:  rejectArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return showClients(cmd, t, output) },
+	}
+	output.add(cmd)
+	return cmd
+}
+
+func showClients(cmd *cobra.Command, t *target, output *outputFlag) error {
+	client, err := t.controlClient()
+	if err != nil {
+		return err
+	}
+	list, err := client.Clients(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return printClients(cmd.OutOrStdout(), list, output)
 }
 
 func printClients(out io.Writer, list []observe.Client, output *outputFlag) error {

@@ -30,17 +30,32 @@ The other verbs intervene in running controllers.`,
   ctrlplane controllers step replicaset 3
   ctrlplane controllers resume --all`,
 		Args: rejectUnknownVerb,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := listControllers(cmd.Context(), t)
-			if err != nil {
-				return err
-			}
-			return printControllers(cmd.OutOrStdout(), list, output)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return showControllers(cmd, t, output) },
 	}
 	output.add(cmd)
+	addGroup(cmd, "list", "List:", newControllersList(t))
 	addControllersVerbs(cmd, t)
 	return cmd
+}
+
+func newControllersList(t *target) *cobra.Command {
+	output := newListOutput()
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List all controllers with their state",
+		Args:  rejectArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return showControllers(cmd, t, output) },
+	}
+	output.add(cmd)
+	return cmd
+}
+
+func showControllers(cmd *cobra.Command, t *target, output *outputFlag) error {
+	list, err := listControllers(cmd.Context(), t)
+	if err != nil {
+		return err
+	}
+	return printControllers(cmd.OutOrStdout(), list, output)
 }
 
 // listControllers lists the controllers of the running control plane. If none is named

@@ -45,6 +45,9 @@ control plane stops.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				t.toChange()
+			}
 			client, err := t.controlClient()
 			if err != nil {
 				return err

@@ -103,7 +103,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 }
 
 func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
-	client, err := s.target.controlClient()
+	client, err := s.target.toChange().controlClient()
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ var unchanged = map[string]string{
 }
 
 func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, do controllersAction) error {
-	client, err := t.controlClient()
+	client, err := t.toChange().controlClient()
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ also shows the operator's output; otherwise, and with --ui plain, lines begin wi
 [dev], [operator] or [plane].
 
 The control plane is ephemeral unless --name or --data-dir is given; other verbs find
-it, such as "ctrlplane kubectl" and "ctrlplane trace". The command gets the same
+it as --name dev: "ctrlplane --name dev kubectl get pods". The command gets the same
 variables as that of "run", first of all KUBECONFIG.
 
 Files that match --match are watched below the folders of --watch, without tests

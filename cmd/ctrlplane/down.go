@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,7 +62,7 @@ func checkPlaneArgs(verb string, t *target, all bool, args []string) error {
 	case all && (len(args) > 0 || t.named()):
 		return usage.Errorf("%s: --all excludes names, --name and --data-dir: use one of them", verb)
 	case len(args) > 0 && t.named():
-		return usage.Errorf("%s: names exclude --name and --data-dir: use one of them", verb)
+		return usage.Errorf("%s: names exclude --name and --data-dir: leave the flag out: %q", verb, "ctrlplane "+verb+" "+strings.Join(args, " "))
 	}
 	for _, name := range args {
 		if err := datadir.ValidateName(name); err != nil {

@@ -31,7 +31,8 @@ func newKubectlCommand(t *target) *cobra.Command {
 		Short: "Run kubectl on the control plane",
 		Long: `Run the kubectl of this Kubernetes release on the control plane. Flags that select
 the control plane come before the verb: "ctrlplane --name demo kubectl get pods".
-In a command of "ctrlplane run" it is the control plane of that run.
+In a command of "ctrlplane run" it is the control plane of that run. Without these
+flags, a verb that changes something never uses another one than the default one.
 
 It never uses or changes your own kubeconfig: plugins and "kubectl config" get the
 control plane's, and flags that name another cluster are refused.`,
@@ -49,6 +50,9 @@ control plane's, and flags that name another cluster are refused.`,
 // runKubectl does not return if kubectl fails: it exits with kubectl's exit code.
 func runKubectl(t *target, args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	if !onlyReads(args) {
+		t.toChange()
+	}
 	path, notRunning := t.useKubeconfig(flags)
 	// Plugins and the verbs of "kubectl config" use the variable, not the flags.
 	if err := os.Setenv(clientcmd.RecommendedConfigPathEnvVar, path); err != nil {
@@ -69,6 +73,7 @@ func runKubectl(t *target, args []string) error {
 		}
 		return prepare(verb, args)
 	}
+	explainOwnFlags(cmd, args)
 	cmd.SetArgs(args)
 	if err := cli.RunNoErrOutput(cmd); err != nil {
 		cmdutil.CheckErr(err)

@@ -41,9 +41,10 @@ func newLearnCommand(t *target) *cobra.Command {
 		Short: "Take interactive lessons on how controllers work, on a real control plane",
 		Long: `Take a lesson of about ten minutes: you work with kubectl, here or in another
 shell; the lesson detects what you did, shows how the controllers reacted, and
-asks questions. It uses the running control plane, in a namespace of its own, or
-starts a control plane for the lesson. At the end, also after Ctrl-C, it deletes
-the namespace and reverts interventions on controllers and nodes.
+asks questions. It uses the default control plane or the one that you name, in a
+namespace of its own, or starts a control plane for the lesson if the default one is
+not running. At the end, also after Ctrl-C, it deletes the namespace and reverts
+interventions on controllers and nodes.
 
 LESSON is a number or a name from --list. FILE.md is a lesson that you have
 written: lessons are Markdown files. A lesson runs shell commands as you: on a

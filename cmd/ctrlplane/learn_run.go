@@ -128,18 +128,22 @@ func (l *learnCommand) traceWriter(lesson string) func(observe.Object, []byte) e
 	}
 }
 
-// findOrStartPlane connects to the running control plane. If none is running and none
-// was named, it starts one, and stop stops that.
+// findOrStartPlane connects to the running control plane. If the default one is not running
+// and none was named, it starts one, and stop stops that.
 func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list []chosenLesson) (o learn.Options, stop func() error, err error) {
 	none := func() error { return nil }
-	dir, err := l.target.runningDataDir()
+	dir, err := l.target.toChange().runningDataDir()
 	if err == nil {
 		o.Config, err = l.target.restConfig()
 		o.Target = []string{"--data-dir", dir}
 		fmt.Fprintf(out, "Using the running control plane in %s.\n", dir)
 		return o, none, err
 	}
-	if missing := (notRunningError{}); !errors.As(err, &missing) || l.target.named() {
+	why := "No control plane is running"
+	switch {
+	case errors.As(err, new(otherRunningError)):
+		why = "The default control plane is not running"
+	case !errors.As(err, new(notRunningError)) || l.target.named():
 		return o, none, err
 	}
 	var flags []string
@@ -150,7 +154,7 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	if err != nil {
 		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
 	}
-	fmt.Fprintln(out, "No control plane is running: starting one for the lesson …")
+	fmt.Fprintf(out, "%s: starting one for the lesson …\n", why)
 	if stop, err = u.startForLesson(ctx); err != nil {
 		return o, none, err
 	}

@@ -34,8 +34,8 @@ func newLogsCommand(t *target) *cobra.Command {
 		Long: `Print the log of all components of a control plane, running or stopped. Of one that
 was started with "up --detach", also print what it has written to its standard error,
 as after a crash. With --follow, continue until the control plane ends or Ctrl-C.
-Without a name, print that of the default control plane or, if that is not running, of
-the only one that is.`,
+Without a name, print that of the default control plane or, if that has none, of the
+only one that is running.`,
 		Example: `  ctrlplane logs
   ctrlplane logs -f --tail 20
   ctrlplane logs demo`,
@@ -62,8 +62,7 @@ func (l *logsCommand) run(ctx context.Context, out io.Writer, names []string) er
 	if err != nil {
 		return err
 	}
-	path := cmp.Or(p.logFile, filepath.Join(p.DataDir, ctrlplane.LogFile))
-	err = logfile.Print(ctx, out, path, logfile.PrintOptions{Tail: l.tail, Follow: l.follow, Ended: func() bool {
+	err = logfile.Print(ctx, out, p.logPath(), logfile.PrintOptions{Tail: l.tail, Follow: l.follow, Ended: func() bool {
 		_, running, err := datadir.Peek(p.DataDir)
 		return err != nil || !running
 	}})
@@ -76,8 +75,13 @@ func (l *logsCommand) run(ctx context.Context, out io.Writer, names []string) er
 	return printStderrFile(out, p)
 }
 
+// logPath is where the log is, if there is one.
+func (p plane) logPath() string {
+	return cmp.Or(p.logFile, filepath.Join(p.DataDir, ctrlplane.LogFile))
+}
+
 // planeOfLog is the selected control plane, running or not. If none is named and the default
-// one is not running, it is the only one that is running, as for other verbs.
+// one has no log, it is the only one that is running, as for other verbs that read.
 func (t *target) planeOfLog(names []string) (plane, error) {
 	if len(names) > 0 {
 		list, err := t.findPlanes(names)
@@ -89,6 +93,9 @@ func (t *target) planeOfLog(names []string) (plane, error) {
 	p, err := t.findPlane()
 	if t.named() || os.Getenv(dataDirEnv) != "" || err == nil && p.isUp() {
 		return p, err
+	}
+	if _, statErr := os.Stat(p.logPath()); err == nil && statErr == nil {
+		return p, nil
 	}
 	dir, runningErr := t.runningDataDir()
 	if errors.As(runningErr, new(notRunningError)) {

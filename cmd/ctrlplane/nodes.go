@@ -84,7 +84,7 @@ func newNodesAdd(t *target) *cobra.Command {
 					return usage.Errorf("nodes add: %d nodes: at most %d can be simulated", n, nodes.MaxCount)
 				}
 			}
-			client, err := t.controlClient()
+			client, err := t.toChange().controlClient()
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := t.controlClient()
+			client, err := t.toChange().controlClient()
 			if err != nil {
 				return err
 			}

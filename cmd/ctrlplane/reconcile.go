@@ -83,7 +83,7 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	if _, err := newCommandProcess(r.command); err != nil {
 		return err
 	}
-	cfg, err := r.target.restConfig()
+	cfg, err := r.target.toChange().restConfig()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ the manifests of "up -f" and the objects that the data folder contained. This wo
 the same way as "snapshot restore".`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := t.controlClient()
+			client, err := t.toChange().controlClient()
 			if err != nil {
 				return err
 			}

@@ -159,18 +159,25 @@ func rejectUnknownVerb(cmd *cobra.Command, args []string) error {
 	if meant := meantVerbs(cmd, args); len(meant) > 0 {
 		hint = fmt.Sprintf("did you mean %s?", strings.Join(meant, " or "))
 	}
+	if args[0] == "restart" && !cmd.HasParent() {
+		hint = `use "down" and then "up"`
+	}
 	return usage.Errorf("unknown verb %q: %s", args[0], hint)
 }
 
 // otherTools are verbs of kind, k3d, minikube and kubectl, and what they are here.
 var otherTools = map[string][]string{
 	"cluster": {"up"}, "create": {"up"}, "start": {"up"}, "serve": {"up"}, "launch": {"up"},
-	"clusters": {"list"}, "profile": {"list"}, "remove": {"delete"}, "destroy": {"delete"},
+	"clusters": {"list"}, "profile": {"list"}, "remove": {"delete", "nodes remove"}, "destroy": {"delete"},
 	"dashboard": {"top"}, "ui": {"top"}, "config": {"kubeconfig"}, "unpause": {"controllers resume"},
 	"exec": {"run", "kubectl exec"}, "describe": {"kubectl describe"}, "get": {"kubectl get"}, "apply": {"kubectl apply"},
 	"edit": {"kubectl edit"}, "patch": {"kubectl patch"}, "rollout": {"kubectl rollout"}, "label": {"kubectl label"},
 	"expose": {"kubectl expose"}, "drain": {"kubectl drain"}, "cordon": {"kubectl cordon"}, "port-forward": {"kubectl port-forward"},
 }
+
+// destructiveVerbs delete data that does not come back. They are suggested for another name
+// that they have elsewhere, but never for a word that only resembles them.
+var destructiveVerbs = []string{"delete", "remove", "reset", "restore", "terminate"}
 
 // meantVerbs returns the quoted verbs that a wrong one probably stands for: of this
 // command, of one below it, or of another tool.
@@ -189,8 +196,11 @@ func meantVerbs(cmd *cobra.Command, args []string) []string {
 	}
 	word := args[0]
 	found := paths[word]
-	if own, ok := otherTools[word]; found == nil && !cmd.HasParent() && ok {
+	if own, ok := otherTools[word]; !cmd.HasParent() && ok {
 		found = own
+	}
+	for _, verb := range destructiveVerbs {
+		delete(paths, verb)
 	}
 	if near, ok := suggest.Nearest(word, slices.Sorted(maps.Keys(paths))); found == nil && ok {
 		found = paths[near]
@@ -213,7 +223,21 @@ func wrapFlagError(cmd *cobra.Command, err error) error {
 	if format, ok := errors.AsType[*unknownFormatError](err); ok {
 		return usage.Errorf("--%s: %w", outputFlagName, format)
 	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if what, ok := flagValues[invalid.GetFlag().Value.Type()]; ok { // pflag shows the error of a Go function
+			if what = "not " + what; errors.Is(err, strconv.ErrRange) {
+				what = "out of range"
+			}
+			return usage.Errorf(`--%s %q: %s: see "%s --help"`, invalid.GetFlag().Name, invalid.GetValue(), what, cmd.CommandPath())
+		}
+	}
 	return usage.Errorf(`%w: see "%s --help"`, err, cmd.CommandPath())
+}
+
+// flagValues says what the values of flags are, by their type.
+var flagValues = map[string]string{
+	"bool": "true or false", "duration": "a duration such as 30s or 2m", "float32": "a number", "float64": "a number",
+	"int": "a whole number", "int32": "a whole number", "int64": "a whole number", "uint16": "a whole number",
 }
 
 // asFlagError wraps the error of a flag before the verb: cobra does so for the others only.

@@ -53,6 +53,7 @@ func (v *session) showStage(st ctrlplane.Stage) {
 		v.progress.Begin(st.Name)
 	case errors.As(st.Err, new(*datadir.LockedError)): // nothing has failed: it runs already
 		v.progress.Drop(st.Name)
+	case errors.Is(st.Err, context.Canceled): // another step has failed: Close shows this one as not finished
 	default:
 		v.progress.End(st.Name, st.Took, st.Err)
 	}

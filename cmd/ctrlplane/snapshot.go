@@ -122,7 +122,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if _, err := snapshot.DecodeHeader(file); err != nil {
 				return fmt.Errorf("cannot use snapshot %q: %w", args[0], err)
 			}
-			to, err := t.snapshotService()
+			to, err := t.toChange().snapshotService()
 			if err != nil {
 				return err
 			}

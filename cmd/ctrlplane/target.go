@@ -28,6 +28,7 @@ type target struct {
 	named   func() bool // whether --name or --data-dir was given
 	noted   sync.Once   // by noteChoice
 	quiet   bool        // noteChoice says nothing
+	changes bool        // the verb changes the control plane: see toChange
 	context string      // what name was given as, if acceptContextName has changed it
 }
 
@@ -53,8 +54,19 @@ func (t *target) acceptContextName() {
 	t.name, t.context = name, t.name
 }
 
+// toChange makes the verb one that changes the control plane: if none is named, it never
+// takes another one than the default one, although that may be the only one running.
+func (t *target) toChange() *target {
+	t.changes = true
+	return t
+}
+
 // notRunningError says that the control plane is not running.
 type notRunningError struct{ error }
+
+// otherRunningError says that another control plane is running than the default one, which is
+// meant.
+type otherRunningError struct{ error }
 
 // dataDirPath is the data folder of the control plane, by flag or else by environment.
 func (t *target) dataDirPath() (string, error) {
@@ -68,8 +80,9 @@ func (t *target) dataDirPath() (string, error) {
 }
 
 // runningDataDir returns the data folder of the running control plane. If none is named
-// and the default one is not running, that is the only one that is running, which stderr
-// then says. It fails if the control plane is not running, or still starting.
+// and the default one is not running, a verb that only reads takes the only one that is
+// running, which stderr then says. It fails if the control plane is not running, or still
+// starting.
 func (t *target) runningDataDir() (string, error) {
 	path, err := t.dataDirPath()
 	if err != nil {
@@ -89,6 +102,9 @@ func (t *target) runningDataDir() (string, error) {
 		}
 		if len(others) > 1 {
 			return "", severalRunningError(others)
+		}
+		if len(others) == 1 && t.changes && !t.named() && !inKubeconfig(others[0].path) {
+			return "", otherRunningError{fmt.Errorf("control plane %q is not running: to change another one use %s", t.name, others[0].flag())}
 		}
 		if len(others) == 1 {
 			path, state, running = others[0].path, others[0].state, true
@@ -128,6 +144,14 @@ type candidate struct {
 	state datadir.State
 }
 
+// flag selects the control plane on a command line.
+func (c candidate) flag() string {
+	if c.state.Name == "" {
+		return "--data-dir " + c.path
+	}
+	return "--name " + c.state.Name
+}
+
 // candidates lists the running control planes that the target can mean if none is
 // running in the data folder of its name: a given name may be that of an ephemeral one.
 // If no name is given, private ones do not count, unless KUBECONFIG is theirs.
@@ -163,7 +187,7 @@ func severalRunningError(list []candidate) error {
 	for i, c := range list {
 		same := slices.ContainsFunc(list[:i], func(o candidate) bool { return o.state.Name == c.state.Name }) ||
 			slices.ContainsFunc(list[i+1:], func(o candidate) bool { return o.state.Name == c.state.Name })
-		if flags[i] = "--name " + c.state.Name; same || c.state.Name == "" {
+		if flags[i] = c.flag(); same {
 			flags[i] = "--data-dir " + c.path
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -86,15 +85,10 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 		kind += "." + about.Group
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
-	switch {
-	case err != nil, now.Status == health.NotFound: // the records, which say what they can, come from the same server
+	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
 		return objectState{}
-	case now.Status == health.Current:
-		return objectState{exists: true}
-	case now.Status == health.Terminating:
-		return objectState{problem: "It is " + strings.TrimSuffix(now.Message, ".") + ".", exists: true, deleting: true}
 	}
-	return objectState{problem: "It is not ready: " + strings.TrimSuffix(now.Message, ".") + ".", exists: true}
+	return objectState{problem: now.Problem(), exists: true, deleting: now.Status == health.Terminating}
 }
 
 // explainMissing says whether an object without records exists.

@@ -41,8 +41,8 @@ expects. Objects that do not exist yet are waited for.
 Progress is written to stderr. If the objects are not healthy in time, or a Job, a
 Pod or a rollout has failed permanently, the exit code is 1 and stderr says why,
 one line per object: the Pod that is unschedulable, the quota that is exceeded, the
-image that cannot be pulled. It also names controllers that are stopped, paused or
-changed otherwise.`,
+container that crashes. It also names controllers that are stopped, paused or changed
+otherwise.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion

@@ -13,6 +13,26 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
+// TestWrongNodesFailBeforeTheStart checks that no step of the start is shown for nodes that
+// cannot be.
+func TestWrongNodesFailBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := program.Run(t, program.Command(t, "up", "--ephemeral", "--ui", "plain", "--nodes", "-1"))
+	if code != 2 || stdout != "" || !strings.HasPrefix(stderr, "ctrlplane: -1 nodes: choose 0 to ") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// TestOnlyTheWrongStepFails checks that a step of the start that ends because of another one's
+// failure is not shown as failed.
+func TestOnlyTheWrongStepFails(t *testing.T) {
+	t.Parallel()
+	stdout, _, code := program.Run(t, program.Command(t, "up", "--ephemeral", "--ui", "plain", "--kube-scheduler-arg", "nope=1"))
+	if code != 2 || strings.Count(stdout, "failed after") != 1 || !strings.Contains(stdout, "options         failed after") {
+		t.Errorf("exit code %d, stdout %q", code, stdout)
+	}
+}
+
 // TestUsageErrors runs command lines that are wrong whatever the state of the machine. In
 // place of an argument, "\x00" stands for an empty one, and "_" for a space in one.
 func TestUsageErrors(t *testing.T) {
@@ -26,6 +46,14 @@ func TestUsageErrors(t *testing.T) {
 		{"get pods", `did you mean "kubectl get"?`},
 		{"exec web -- sh", `did you mean "run" or "kubectl exec"?`},
 		{"rollout restart", `did you mean "kubectl rollout"?`},
+		{"start", `unknown verb "start": did you mean "up"?`},
+		{"restart", `unknown verb "restart": use "down" and then "up"`},
+		{"rstore base", `see "ctrlplane --help"`}, // what cannot be undone is not suggested for a typing error
+		{"snapshot restroe base", `see "ctrlplane snapshot --help"`},
+		{"restore base", `did you mean "snapshot restore"?`},
+		{"nodes remov node-1", `see "ctrlplane nodes --help"`},
+		{"controllers list extra", "takes no arguments"},
+		{"--name red delete red", `leave the flag out: "ctrlplane delete red"`},
 		{"up --no-such-flag", "unknown flag"},
 		{"--nmae x status", `unknown flag: --nmae: see "ctrlplane --help"`},
 		{"--name", "flag needs an argument"},
@@ -73,6 +101,9 @@ func TestUsageErrors(t *testing.T) {
 		{"up --node-taint x", `node taint "x"`},
 		{"up --node-zones 99", "99 zones"},
 		{"up --nodes -1", "-1 nodes"},
+		{"up --nodes abc", `--nodes "abc": not a whole number: see "ctrlplane up --help"`},
+		{"up --nodes 99999999999999999999", `--nodes "99999999999999999999": out of range: see "ctrlplane up --help"`},
+		{"wait settled --timeout 5", `--timeout "5": not a duration such as 30s or 2m: see "ctrlplane wait settled --help"`},
 		{"up --service-cidr 10.0.0.0/16 --pod-cidr 10.0.0.0/16", "overlaps"},
 		{"up --service-cidr 10.0.0.0/16 --pod-cidr 10.0.0.0/8", "overlaps"},
 		{"up --service-cidr 10.0.0.0/32", "--service-cidr 10.0.0.0/32"},

@@ -69,6 +69,25 @@ func TestKubectlUsesOnlyTheControlPlane(t *testing.T) {
 	requireUnchanged(t, kubeconfig)
 }
 
+// TestKubectlWithFlagsOfCtrlplane checks that kubectl's error about them says where they belong.
+func TestKubectlWithFlagsOfCtrlplane(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"--name green get nodes":          " --name green kubectl get nodes",
+		"get nodes --name=green -o wide":  " --name green kubectl get nodes -o wide",
+		"get --data-dir /tmp/green nodes": " --data-dir /tmp/green kubectl get nodes",
+		"get nodes --name":                " --name NAME kubectl get nodes",
+		"get nodes --nmae green":          "",
+		"expose pod web --name":           "", // a flag of kubectl's own
+	} {
+		_, stderr, code := program.Run(t, program.Command(t, append([]string{"kubectl"}, strings.Fields(args)...)...))
+		_, advice, found := strings.Cut(stderr, "put --")
+		if code != 1 || !strings.HasPrefix(stderr, "error: ") || found != (want != "") || !strings.HasSuffix(advice, want+"\n") && found {
+			t.Errorf("%s: exit code %d, %q", args, code, stderr)
+		}
+	}
+}
+
 // TestKubectlWithoutControlPlane checks that verbs which need a server fail with one line,
 // and others work, without the user's own kubeconfig.
 func TestKubectlWithoutControlPlane(t *testing.T) {

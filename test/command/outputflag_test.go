@@ -27,8 +27,9 @@ func TestOutputFlag(t *testing.T) {
 	}
 	ask("snapshot", "save", "base")
 	ask("controllers", "pause", "replicaset")
+	ask("kubectl", "get", "namespaces")
 	for verb, name := range map[string]string{
-		"nodes": "node-1", "nodes list": "node-1", "controllers": "job-controller", "controllers held replicaset": "",
+		"nodes": "node-1", "nodes list": "node-1", "controllers": "job-controller", "controllers list": "job-controller", "clients list": "kubectl (kubernetes-admin)", "controllers held replicaset": "",
 		"list": "default", "learn": "deployment", "snapshot list": "base", "explain": "job-controller", "explain job": "job-controller",
 	} {
 		in := func(format string) string { return ask(append(strings.Fields(verb), "-o", format)...) }

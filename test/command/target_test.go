@@ -5,13 +5,14 @@ package command_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestVerbsWithoutAName checks which control plane a verb takes if none is named: never
-// that of a run, and another one than the default only with a note.
+// that of a run, and another one than the default only to read, with a note.
 func TestVerbsWithoutAName(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -25,6 +26,18 @@ func TestVerbsWithoutAName(t *testing.T) {
 	u.up(t, "ephemeral", "--ephemeral")
 	_, stderr := u.mustRun(t, "status")
 	requireText(t, stderr, `ctrlplane: using control plane "ephemeral"`, "the only one running")
+	u.mustRun(t, "snapshot", "save", "base")
+	u.mustRun(t, "controllers", "speed")
+	u.mustRun(t, "kubectl", "get", "-n", "default", "pods")
+	for _, args := range []string{
+		"reset", "snapshot restore base", "nodes add", "nodes fail node-1", "controllers pause replicaset", "controllers step replicaset",
+		"controllers speed 1/2", "clients pause kubectl", "reconcile configmaps -- true", "kubectl -n default delete pods --all", "kubectl rollout restart deploy/web",
+	} {
+		program.RequireFailure(t, u.command(t, strings.Fields(args)...), 1, `control plane "default" is not running: to change another one use --name ephemeral`)
+	}
+	if _, stderr = u.mustRun(t, "--name", "ephemeral", "reset"); stderr != "" {
+		t.Errorf("named: stderr %q", stderr)
+	}
 	if _, stderr = u.mustRun(t, "--name", "ephemeral", "status"); stderr != "" {
 		t.Errorf("named: stderr %q", stderr)
 	}

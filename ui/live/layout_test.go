@@ -42,6 +42,24 @@ func TestComputeLayout(t *testing.T) {
 	}
 }
 
+// A terminal that is too small says which size it needs, as far as that has room.
+func TestTooSmallTerminal(t *testing.T) {
+	_, busy, _ := testSources()
+	for _, tc := range []struct {
+		w, h int
+		want string
+	}{
+		{100, 8, "terminal too small\n100x8, needs 40x10"},
+		{39, 9, "terminal too small\n39x9, needs 40x10"},
+		{100, 1, "terminal too small"},
+	} {
+		m := newTestModel(t, Options{Source: busy, Purpose: testPurpose}, tc.w, tc.h)
+		if got := m.View().Content; got != tc.want {
+			t.Errorf("%dx%d: %q, want %q", tc.w, tc.h, got, tc.want)
+		}
+	}
+}
+
 // TestEverySize draws every screen at every size.
 func TestEverySize(t *testing.T) {
 	_, busy, trouble := testSources()

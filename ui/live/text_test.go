@@ -170,3 +170,14 @@ func TestFeedItemsAreSanitized(t *testing.T) {
 		}
 	}
 }
+
+// A deletion that finds its object gone is no failure.
+func TestDeletionOfAMissingObjectIsNotRed(t *testing.T) {
+	for status, want := range map[int]string{404: "", 403: markBad} {
+		for _, r := range recordsOf(&observe.Called{Controller: "kubelet", Verb: "delete", Status: status, Error: "refused"}) {
+			if got := describeRecord(r).mark; got != want {
+				t.Errorf("%d: mark %v, want %v", status, got, want)
+			}
+		}
+	}
+}

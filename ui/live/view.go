@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,7 +26,7 @@ func (m model) drawScreen() []string {
 	}
 	a := m.screenAreas()
 	if a.tooSmall {
-		return []string{truncate("terminal too small", m.width, m.theme.ellipsis())}
+		return m.tooSmallLines()
 	}
 	if m.overlay != noOverlay {
 		return m.overlayScreen()
@@ -37,6 +38,15 @@ func (m model) drawScreen() []string {
 		lines = append(lines, m.theme.renderLine(l, m.width, false))
 	}
 	return append(lines, m.theme.renderLine(m.footerLine(m.width), m.width, false))
+}
+
+// tooSmallLines says which size the terminal needs, as far as that has room.
+func (m model) tooSmallLines() []string {
+	lines := []string{"terminal too small", fmt.Sprintf("%dx%d, needs %dx%d", m.width, m.height, minWidth, minHeight)}
+	for i, l := range lines {
+		lines[i] = truncate(l, m.width, m.theme.ellipsis())
+	}
+	return lines[:min(m.height, len(lines))]
 }
 
 // upperLines draws the upper pane.

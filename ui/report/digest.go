@@ -90,7 +90,7 @@ func (d *digest) addCall(r observe.Record, e *observe.Called) {
 	case e.Conflict:
 		m.tone = toneConflict
 		m.group = d.groups.add("Conflict", e.Controller, m.what, e.Error, m)
-	case e.Verb == "get" && e.Status == http.StatusNotFound: // whoever asks expects that it may not exist
+	case e.Verb == "get" && e.Status == http.StatusNotFound, e.FoundGone(): // the caller expects that it may not exist
 		m.note = "does not exist"
 	case e.Failed():
 		m.tone = toneFailed

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+)
+
+// readingVerbs are the verbs of kubectl that ask a server and change nothing.
+var readingVerbs = []string{
+	"api-resources", "api-versions", "auth can-i", "auth whoami", "cluster-info", "cluster-info dump",
+	"config current-context", "config get-clusters", "config get-contexts", "config get-users", "config view",
+	"describe", "diff", "events", "explain", "get", "logs", "port-forward", "rollout history", "rollout status",
+	"top", "top node", "top pod", "version", "wait",
+}
+
+// onlyReads reports whether kubectl changes nothing with these arguments, as far as is known:
+// a plugin may change anything.
+func onlyReads(args []string) bool {
+	verbs := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard},
+	})
+	verb, _, err := verbs.Find(args)
+	return err == nil && slices.Contains(readingVerbs, strings.TrimPrefix(verb.CommandPath(), "kubectl "))
+}
