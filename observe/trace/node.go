@@ -76,6 +76,9 @@ type Node struct {
 	// Marked is set if a delete has only marked the object: it goes when its finalizers
 	// are removed or its containers have stopped.
 	Marked bool `json:"marked,omitempty"`
+	// Unchanged is set if the API server has answered a write with the version that was stored
+	// before.
+	Unchanged bool `json:"unchanged,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.
 	BoundTo string `json:"boundTo,omitempty"`
 	// Watchers is the number of controllers that received an event of the write.
@@ -94,12 +97,13 @@ type Node struct {
 
 	Error string `json:"error,omitempty"`
 
-	// The number of nodes left out below: syncs without changes, deletes of
-	// collections without events, and nodes below the maximal depth.
-	Idle     int     `json:"idle,omitempty"`
-	Empty    int     `json:"empty,omitempty"`
-	Deeper   int     `json:"deeper,omitempty"`
-	Children []*Node `json:"children,omitempty"`
+	// The number of nodes left out below: syncs without changes, deletes of collections without
+	// events, other writes without changes, and nodes below the maximal depth.
+	Idle            int     `json:"idle,omitempty"`
+	Empty           int     `json:"empty,omitempty"`
+	UnchangedWrites int     `json:"unchangedWrites,omitempty"`
+	Deeper          int     `json:"deeper,omitempty"`
+	Children        []*Node `json:"children,omitempty"`
 
 	parent *Node
 	root   bool // it is a root of its tree

@@ -98,8 +98,11 @@ func (p phrases) describeWrite(n *Node) string {
 	if n.Took > 0 {
 		s += " in " + p.formatDuration(n.Took)
 	}
-	if gone && n.Verb != "delete" {
+	switch {
+	case gone && n.Verb != "delete":
 		s += ", which removed the object"
+	case n.Unchanged:
+		s += ", which changed nothing"
 	}
 	return s
 }
