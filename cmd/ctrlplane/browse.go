@@ -20,7 +20,7 @@ func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
 
 // Describe implements live.Browser.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) string {
-	return describeNow(ctx, b.waiter, o)
+	return describeNow(ctx, b.waiter, o).problem
 }
 
 // Browse implements live.Browser.

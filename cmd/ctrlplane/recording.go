@@ -141,7 +141,9 @@ func (s *recordedSource) resolve(kind, namespace, name string) (observe.Object, 
 }
 
 // describeNow knows nothing: a recording has no objects.
-func (s *recordedSource) describeNow(context.Context, observe.Object) string { return "" }
+func (s *recordedSource) describeNow(context.Context, observe.Object) objectState {
+	return objectState{}
+}
 
 func (s *recordedSource) unknownKind(kind string) error {
 	hint := "check how it is written"

@@ -23,9 +23,8 @@ type explainable interface {
 	resolve(kind, namespace, name string) (observe.Object, error)
 	// unknownKind says what to do about a kind that is neither served nor in the records.
 	unknownKind(kind string) error
-	// describeNow says what is wrong with an object at present; "" if nothing is or if that is not
-	// known.
-	describeNow(ctx context.Context, about observe.Object) string
+	// describeNow returns the state of an object at present, as far as it is known.
+	describeNow(ctx context.Context, about observe.Object) objectState
 	// explainMissing says more about an object without records, if more is known.
 	explainMissing(ctx context.Context, about observe.Object, err error) error
 }
@@ -64,16 +63,22 @@ func (s liveSource) unknownKind(kind string) error {
 	return unknownKindError(s.target, kind)
 }
 
-func (s liveSource) describeNow(ctx context.Context, about observe.Object) string {
+func (s liveSource) describeNow(ctx context.Context, about observe.Object) objectState {
 	waiter, err := health.New(s.cfg)
 	if err != nil {
-		return ""
+		return objectState{}
 	}
 	return describeNow(ctx, waiter, about)
 }
 
-// describeNow returns what is wrong with an object; empty if nothing is, or that is not known.
-func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) string {
+// objectState is the state of an object at present.
+type objectState struct {
+	problem          string // what is wrong with it; empty if nothing is
+	exists, deleting bool
+}
+
+// describeNow returns the state of an object; of one that cannot be examined nothing is known.
+func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) objectState {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -82,12 +87,14 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
 	switch {
-	case err != nil, now.Status == health.Current, now.Status == health.NotFound:
-		return "" // the records, which say what they can, come from the same server
+	case err != nil, now.Status == health.NotFound: // the records, which say what they can, come from the same server
+		return objectState{}
+	case now.Status == health.Current:
+		return objectState{exists: true}
 	case now.Status == health.Terminating:
-		return "It is " + strings.TrimSuffix(now.Message, ".") + "."
+		return objectState{problem: "It is " + strings.TrimSuffix(now.Message, ".") + ".", exists: true, deleting: true}
 	}
-	return "It is not ready: " + strings.TrimSuffix(now.Message, ".") + "."
+	return objectState{problem: "It is not ready: " + strings.TrimSuffix(now.Message, ".") + ".", exists: true}
 }
 
 // explainMissing says whether an object without records exists.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -10,7 +9,9 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newWhyCommand(t *target) *cobra.Command {
@@ -24,7 +25,8 @@ it, the sync that made the call, the event that queued the key, the call that
 caused the event, and so on, back to the first cause. For an object that is older
 than the records, show what led to its last change. Causes that are likely, but not
 certain, are marked. Of an object that is not healthy it also says why, as "ctrlplane wait"
-does. With --from, a recording explains it, without its control plane.`,
+does, and which controllers fail for it. With --from, a recording explains it, without
+its control plane.`,
 		Example: `  ctrlplane why pod/web-7d4b9c6f5-x2x9k
   ctrlplane why pod web-7d4b9c6f5-x2x9k --deleted
   ctrlplane why deployment/web -n shop --changed -o mermaid
@@ -48,32 +50,75 @@ does. With --from, a recording explains it, without its control plane.`,
 }
 
 func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
-	src, about, page, err := o.loadRecords(cmd.Context(), cmd.CommandPath(), args)
+	ctx := cmd.Context()
+	src, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
-	o.options.Now = src.describeNow(cmd.Context(), about)
-	o.options.WhyDeleted, o.options.WhyChanged = o.whyCommand(args, "--deleted"), o.whyCommand(args, "--changed")
-	chain, err := trace.Why(page.Records, about, o.options)
+	now, err := src.Snapshot(ctx)
 	if err != nil {
-		return errors.Join(o.writeNow(cmd.OutOrStdout()), explainNoRecords(cmd.Context(), src, about, err))
+		return err
 	}
-	return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
+	state := src.describeNow(ctx, about)
+	o.options.Now, o.options.Failing = state.problem, describeFailingKeys(now, page.Records, about)
+	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
+	chain, err := trace.Why(page.Records, about, o.options)
+	if err == nil {
+		return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
+	}
+	err = explainNoRecords(ctx, src, about, err)
+	if o.format() != trace.Text {
+		return err
+	}
+	said := append([]string{o.options.Now}, o.options.Failing...)
+	if o.answersWith(state) {
+		said, err = append(said, o.sayUnknown(args, err)), nil
+	}
+	return errors.Join(writeSentences(cmd.OutOrStdout(), said), err)
 }
 
-// writeNow writes what is wrong with an object that has no records.
-func (o *traceCommand) writeNow(out io.Writer) error {
-	if o.options.Now == "" || o.format() != trace.Text {
-		return nil
+// answersWith reports whether the state of an object answers the question, though no record does.
+func (o *traceCommand) answersWith(state objectState) bool {
+	if o.options.What == trace.Deleted {
+		return state.deleting
 	}
-	_, err := fmt.Fprintln(out, strings.Join(words.Wrap(words.OneLine(o.options.Now), traceStyle().Width), "\n"))
+	return state.exists && (state.problem != "" || len(o.options.Failing) > 0)
+}
+
+// sayUnknown says why the causes of an object are not known.
+func (o *traceCommand) sayUnknown(args []string, err error) string {
+	unknown := new(trace.UnknownChangeError)
+	if !errors.As(err, &unknown) {
+		return err.Error() + "."
+	}
+	return unknown.Sentence(traceStyle()) + " \"" + o.commandFor("trace", args) + "\" shows what is recorded."
+}
+
+// describeFailingKeys says which keys of an object fail, as "ctrlplane status" does.
+func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
+	for _, f := range trace.FailingKeys(now, records, about) {
+		if ui.IsFailing(f.FailingKey, now.Process.Settled) {
+			list = append(list, f.Sentence())
+		}
+	}
+	return list
+}
+
+// writeSentences writes what is known of an object without a chain of causes.
+func writeSentences(out io.Writer, sentences []string) error {
+	var text strings.Builder
+	for _, s := range sentences {
+		if s != "" {
+			text.WriteString(strings.Join(words.Wrap(words.OneLine(s), traceStyle().Width), "\n") + "\n")
+		}
+	}
+	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-// whyCommand returns the command that explains the change that a flag names of the object that
-// the arguments name.
-func (o *traceCommand) whyCommand(args []string, flag string) string {
-	s := "why " + strings.Join(args, "/") + " " + flag
+// commandFor returns the command that says more about the object that the arguments name.
+func (o *traceCommand) commandFor(verb string, args []string, flags ...string) string {
+	s := strings.Join(append([]string{verb, strings.Join(args, "/")}, flags...), " ")
 	if o.namespace != "default" {
 		s += " -n " + o.namespace
 	}

@@ -10,17 +10,23 @@ import (
 // writeText draws the chain, one line per link, from the change back to its first cause.
 func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.What.happenedTo(p.strong(words.OneLine(c.About.String()))), p.formatDuration(c.Took), p.formatClock(c.Start))
+	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.happenedTo(p.strong(words.OneLine(c.About.String()))), p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
 	c.writeSince(p)
-	if c.Now != "" {
+	switch {
+	case c.Now != "":
 		p.writeSentence(p.warn(words.OneLine(c.Now)))
+	case c.held:
+		p.writeSentence("There is no record that it was removed since: finalizers may hold it, or the kubelet of a Pod.")
+	}
+	for _, failing := range c.Failing {
+		p.writeSentence(p.bad(words.OneLine(failing)))
 	}
 	p.b.WriteString("\n")
 	from, to, attempts := c.repetition()
 	for i, n := range c.Links {
 		if i == from {
-			p.writeLine(nil, "    ", "    ", p.faint(fmt.Sprintf("%s %s in between: ctrlplane why --all shows them", p.pickGlyph("…", "..."), words.Count(attempts, "more attempt"))))
+			p.writeLine(nil, "    ", "    ", p.faint(fmt.Sprintf("%s %s in between: --all shows them", p.pickGlyph("…", "..."), words.Count(attempts, "more attempt"))))
 		}
 		if i >= from && i < to {
 			continue
@@ -53,24 +59,38 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	return err
 }
 
-// happenedTo says that it happened to an object.
-func (w What) happenedTo(object string) string {
-	switch w {
-	case Refused:
+// happenedTo says what happened to the object.
+func (c *Chain) happenedTo(object string) string {
+	switch {
+	case c.What == Refused:
 		return "a write to " + object + " was refused"
-	case Failed:
+	case c.What == Failed:
 		return "a write to " + object + " failed"
+	case c.held:
+		return object + " is being deleted"
 	}
-	return object + " was " + string(w)
+	return object + " was " + string(c.What)
 }
 
 // writeSince says what has happened to the object since.
 func (c *Chain) writeSince(p *painter) {
 	for _, n := range c.Since {
-		s := "Later, at " + p.formatClock(n.Time) + ", " + p.actor(n) + " " + p.outcome(n)
-		if n.writeFailure() != "" {
+		when := "Later"
+		if n.Time.Before(c.Links[0].Time) { // the delete of an object that still exists
+			when = "Before"
+		}
+		s := when + ", at " + p.formatClock(n.Time) + ", " + p.actor(n) + " " + p.outcome(n)
+		switch {
+		case n.writeFailure() != "":
 			s = p.bad(s)
-		} else {
+		case c.What == Deleted && c.Links[0] == n.markedBy:
+			s += ", which removed the object"
+			if why := n.news(); why != nil {
+				s += ", because " + p.describeNews(why)
+			}
+		case c.What == Changed && n.isOfOpenSync():
+			s += " in a sync without a recorded end: this explains its write before that"
+		default:
 			s += c.hint(n)
 		}
 		p.writeSentence(p.sentence(s))

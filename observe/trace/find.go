@@ -33,6 +33,18 @@ func Find(records []observe.Record, kind, namespace, name string) (observe.Objec
 // FindKey returns the object that a key of a controller's queue stands for: the one with that
 // namespace and name whose events have queued a key there or else in another of its queues.
 func FindKey(records []observe.Record, controller, queue, key string) (observe.Object, error) {
+	found := keyObjects(records, controller, queue, key)
+	switch len(found) {
+	case 0:
+		return observe.Object{}, fmt.Errorf("the object of the key %s of %s is not known: no recorded event of it has queued a key", key, controller)
+	case 1:
+		return found[0], nil
+	}
+	return observe.Object{}, fmt.Errorf("the key %s of %s may stand for %s or %s: select one of them", key, controller, found[0], found[1])
+}
+
+// keyObjects returns the objects that a key of a controller's queue may stand for.
+func keyObjects(records []observe.Record, controller, queue, key string) []observe.Object {
 	var here, elsewhere []observe.Object
 	for i := range records {
 		d, ok := records[i].Event.(*observe.Delivered)
@@ -49,17 +61,10 @@ func FindKey(records []observe.Record, controller, queue, key string) (observe.O
 			*list = append(*list, o)
 		}
 	}
-	found := here
-	if len(found) == 0 {
-		found = elsewhere
+	if len(here) == 0 {
+		return elsewhere
 	}
-	switch len(found) {
-	case 0:
-		return observe.Object{}, fmt.Errorf("the object of the key %s of %s is not known: no recorded event of it has queued a key", key, controller)
-	case 1:
-		return found[0], nil
-	}
-	return observe.Object{}, fmt.Errorf("the key %s of %s may stand for %s or %s: select one of them", key, controller, found[0], found[1])
+	return here
 }
 
 // queuedIn reports whether the handler of an event has added a key to a queue, now or later.

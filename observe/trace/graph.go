@@ -50,7 +50,7 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 	g.linkCalls()
 	g.linkClientWrites()
 	writes := g.linkVersions()
-	g.noteUnchanged()
+	g.noteNoEffect()
 	g.linkAdds()
 	g.linkMerged()
 	g.linkLooseCalls()
@@ -107,25 +107,6 @@ func (g *graph) completeKinds() {
 	}
 	for _, n := range g.calls {
 		n.Object.Kind = cmp.Or(n.Object.Kind, kinds[of(n.Object)])
-	}
-}
-
-// noteUnchanged notes the writes that changed nothing: the storage reports none, or they were
-// answered with the version of an earlier write. The one that removes an object is answered with
-// the version before.
-func (g *graph) noteUnchanged() {
-	answered := map[objectVersion]bool{}
-	for _, n := range g.calls {
-		if !n.isWrite() || n.failed() || n.ResourceVersion == "" {
-			continue
-		}
-		k := objectVersion{placeOf(n.Object), n.ResourceVersion}
-		same := len(n.wrote) == 0
-		if !g.writesReported {
-			same = answered[k] && n.Watchers == 0
-		}
-		n.Unchanged = same && !n.Gone && (n.Verb == "update" || n.Verb == "patch")
-		answered[k] = true
 	}
 }
 

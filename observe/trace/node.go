@@ -76,9 +76,6 @@ type Node struct {
 	// Marked is set if a delete has only marked the object: it goes when its finalizers
 	// are removed or its containers have stopped.
 	Marked bool `json:"marked,omitempty"`
-	// Unchanged is set if the API server has answered a write with the version that was stored
-	// before.
-	Unchanged bool `json:"unchanged,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.
 	BoundTo string `json:"boundTo,omitempty"`
 	// Watchers is the number of controllers that received an event of the write.
@@ -123,7 +120,9 @@ type Node struct {
 	lister string               // for a list: who has listed the object; "" if several have
 	// conflict is set for a sync whose error is that of a conflict of one of its calls.
 	conflict bool
-	client   bool // for a call: a client outside of the process made it
+	client   bool  // for a call: a client outside of the process made it
+	noEffect bool  // for a call: it changed nothing
+	markedBy *Node // for the removal of an object: the delete that had marked it before
 }
 
 // isOutside reports whether n is a write from outside of the process.

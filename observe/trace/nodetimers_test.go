@@ -18,7 +18,8 @@ func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 		return observe.Object{Resource: "nodes", Kind: "Node", Name: name, UID: uid}
 	}
 	mark := func(name, version string) {
-		lifecycle.RecordCall(&observe.Called{Verb: "update", Subresource: "status", Object: node(name, ""), Status: 200, ResourceVersion: version, Began: time.Now()})
+		wrote := []observe.Written{{Resource: "nodes", Name: name, ResourceVersion: version}}
+		lifecycle.RecordCall(&observe.Called{Verb: "update", Subresource: "status", Object: node(name, ""), Status: 200, ResourceVersion: version, Began: time.Now(), Wrote: wrote})
 	}
 	for i, name := range []string{"n1", "n2"} {
 		call := &observe.Called{Verb: "patch", Object: node(name, ""), Status: 200, ResourceVersion: "1" + name[1:], Began: now}

@@ -20,7 +20,7 @@ func (f pruner) attachKept(n *Node, children map[*Node][]*Node, depth int) bool 
 			switch {
 			case c.Kind == Sync:
 				n.Idle++
-			case c.Unchanged:
+			case c.noEffect:
 				n.UnchangedWrites++
 			case c.Kind == Call:
 				n.Empty++
@@ -50,7 +50,7 @@ func (n *Node) isNotable() bool {
 	case Sync:
 		return n.failed() || n.Open
 	case Call:
-		return n.failed() || !n.Unchanged && (n.Verb != "deletecollection" || n.Watchers > 0)
+		return n.failed() || !n.noEffect && (n.Verb != "deletecollection" || n.Watchers > 0)
 	}
 	return true
 }

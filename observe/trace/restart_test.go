@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -28,8 +29,21 @@ func TestWhySaysWhereRecordsBegin(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
-	if _, err := Why(records, web, Options{What: Created}); err == nil || !strings.Contains(err.Error(), "no record that it was created since the last start of the control plane") {
+	_, err = Why(records, web, Options{What: Created})
+	if err == nil || !strings.Contains(err.Error(), "no record that it was created since the last start of the control plane") {
 		t.Errorf("got %v", err)
+	}
+	unknown := new(UnknownChangeError)
+	if !errors.As(err, &unknown) {
+		t.Fatalf("got %T", err)
+	}
+	for missed, want := range map[uint64]string{
+		0: "What led to it is not known: the records begin at 03:04:05.000, with the last start of the control plane.",
+		2: "What led to it is not known: 2 older records were dropped.",
+	} {
+		if unknown.Missed = missed; unknown.Sentence(Style{}) != want {
+			t.Errorf("%d dropped: %s", missed, unknown.Sentence(Style{}))
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func followedBy(roots []*Node) string {
 	var parts []string
 	writes := map[What]int{}
 	for _, n := range roots {
-		if !n.Unchanged {
+		if !n.noEffect {
 			writes[n.writeFailure()]++
 		}
 	}
@@ -66,7 +66,7 @@ func newEffects() *effects {
 }
 
 func (e *effects) add(n *Node) {
-	if n.Kind != Call || !n.isWrite() || n.Unchanged {
+	if n.Kind != Call || !n.isWrite() || n.noEffect {
 		return
 	}
 	if n.Controller != "" {

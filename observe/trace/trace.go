@@ -31,6 +31,8 @@ type Options struct {
 	WhyChanged string
 	// Now says what is wrong with the object at present; empty if nothing is. Only Why uses it.
 	Now string
+	// Failing says which keys of the object fail, one sentence each. Only Why uses it.
+	Failing []string
 }
 
 // Tree has the writes to an object and everything that they set off.
@@ -81,7 +83,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 		case f.attachKept(n, children, 0):
 			n.root = true
 			t.Roots = append(t.Roots, n)
-		case n.Unchanged && !f.isExcluded(n):
+		case n.noEffect && !f.isExcluded(n):
 			t.unchangedRoots++
 		}
 	}

@@ -2,12 +2,10 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -36,16 +34,21 @@ type Chain struct {
 	// Complete is set if the last link has no cause in the control plane: a write from
 	// outside, or an object that existed before.
 	Complete bool `json:"complete"`
-	// Since has what has happened to the object after the change and may matter more: its
-	// deletion, its creation after a deletion, and a write of a client that was refused or failed.
+	// Since has what else has happened to the object and may matter more: its deletion, its
+	// creation after a deletion, a write of a client that was refused or failed, the removal if
+	// Links begins with the delete that has only marked it, and a later write of a sync that has
+	// not ended.
 	Since  []*Node `json:"since,omitempty"`
 	Missed uint64  `json:"missed,omitempty"`
 	// Now is what is wrong with the object at present, as "ctrlplane wait" says it.
 	Now string `json:"now,omitempty"`
+	// Failing says which controllers fail for the object at present, one sentence each.
+	Failing []string `json:"failing,omitempty"`
 
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
 	whyChanged string // as Options.WhyChanged
+	held       bool   // the object is marked as deleted, and nothing has removed it
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -63,15 +66,16 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		if w := n.writeEffect(about); w != "" {
 			last[w] = n
 			n.noteObsoleting(last, w)
+			n.noteDeletion(last, w, about)
 		}
 	}
 	if !touched {
 		return nil, noRecordsError(about, o)
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
-	n := last[what]
+	n := toExplain(g.nodes, last, what, about)
 	if n == nil {
-		return nil, fmt.Errorf("%s: no record that it was %s since the last start of the control plane%s", about, what, missedNote(o.Missed))
+		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
 	}
 	c := newChain(about, what, n, o)
 	c.addSince(last)
@@ -103,28 +107,12 @@ func (c *Chain) addSince(last map[What]*Node) {
 		}
 	}
 	c.addRestore(last)
+	c.addDeletion(last)
+	c.addNewest(last)
 	slices.SortStableFunc(c.Since, compareTime)
 	for _, n := range c.Since {
 		n.After = n.Time.Sub(c.Start)
 	}
-}
-
-func missedNote(missed uint64) string {
-	if missed == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (dropped %s)", words.Count(missed, "older record"))
-}
-
-// decisive returns the delete that has marked the object, if n has removed it for that, and n
-// otherwise.
-func (n *Node) decisive() *Node {
-	for p := n.parent; n.Gone && p != nil; p = p.parent {
-		if p.Marked && placeOf(p.Object) == placeOf(n.Object) {
-			return p
-		}
-	}
-	return n
 }
 
 // writeEffect returns what a write did to an object, "" for one without effect and for
@@ -134,7 +122,7 @@ func (n *Node) writeEffect(about observe.Object) What {
 		return failure
 	}
 	switch {
-	case !n.isWrite() || n.failed():
+	case !n.isWrite() || n.failed() || n.noEffect:
 		return ""
 	}
 	deleted, wrote := n.wroteTo(about)
@@ -181,7 +169,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)

@@ -98,13 +98,10 @@ func (p phrases) describeWrite(n *Node) string {
 	if n.Took > 0 {
 		s += " in " + p.formatDuration(n.Took)
 	}
-	switch {
-	case gone && n.Verb != "delete":
+	if gone && n.Verb != "delete" {
 		s += ", which removed the object"
-	case n.Unchanged:
-		s += ", which changed nothing"
 	}
-	return s
+	return s + n.noEffectNote()
 }
 
 // whatWasDone says what a write did to its object.

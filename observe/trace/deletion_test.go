@@ -1,0 +1,86 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// An object with finalizers is deleted in two steps, by whoever deletes it and by whoever removes
+// the last finalizer. Both are named, and an object that still exists is being deleted.
+func TestWhyOfMarkedObjects(t *testing.T) {
+	written := func(version string, deleted bool) []observe.Written {
+		return []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: version, Deleted: deleted}}
+	}
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: written("7", false)}
+	marked := observe.Called{Verb: "delete", ResourceVersion: "8", Wrote: written("8", false)}
+	all := observe.Called{Verb: "deletecollection", Wrote: written("8", false)}
+	again := observe.Called{Verb: "delete", ResourceVersion: "8"}
+	status := observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "9", Wrote: written("9", false)}
+	removed := observe.Called{Verb: "patch", ResourceVersion: "9", Wrote: written("10", true)}
+	byRestore := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", true)}
+	const (
+		finalizer = "It is being deleted; waiting for finalizer example.com/hold."
+		held      = "There is no record that it was removed since: finalizers may hold it, or the kubelet of a Pod."
+	)
+	for name, tc := range map[string]struct {
+		calls    []observe.Called
+		what     What
+		now      string
+		says     []string
+		saysNone string
+	}{
+		"held":               {[]observe.Called{created, marked, status}, Deleted, finalizer, []string{"Why Deployment default/web is being deleted (", "kubectl (admin) deleted Deployment web.", finalizer}, "no record"},
+		"held in a record":   {[]observe.Called{created, marked, again}, Deleted, "", []string{"Why Deployment default/web is being deleted (", "kubectl (admin) deleted Deployment web.", held}, "Later"},
+		"one of many":        {[]observe.Called{created, all}, Deleted, finalizer, []string{"is being deleted (", "kubectl (admin) deleted every Deployment"}, "no record"},
+		"finalizer removed":  {[]observe.Called{created, marked, status, removed}, Deleted, "", []string{"Why Deployment default/web was deleted (", "kubectl (admin) deleted Deployment web.", "Later, at 12:00:03.000, kubectl (admin) patched Deployment web, which removed the object."}, "no record"},
+		"why of a held one":  {[]observe.Called{created, marked, status}, "", finalizer, []string{"was created", `Later, at 12:00:01.000, kubectl (admin) deleted Deployment web: "why web --deleted" shows why.`}, "no record"},
+		"its last change":    {[]observe.Called{created, marked, status}, Changed, finalizer, []string{"was changed", `Before, at 12:00:01.000, kubectl (admin) deleted Deployment web: "why web --deleted" shows why.`}, "no record"},
+		"the mark":           {[]observe.Called{created, marked}, Changed, finalizer, []string{"was changed", "kubectl (admin) deleted Deployment web"}, "Before"},
+		"why of one removed": {[]observe.Called{created, marked, removed}, "", "", []string{`Later, at 12:00:01.000, kubectl (admin) deleted Deployment web: "why web --deleted" shows why.`}, "patched"},
+		"created again":      {[]observe.Called{created, marked, removed, created}, "", "", []string{"was created (1.0 ms, from 12:00:03.000)"}, "deleted"},
+		"by a restore":       {[]observe.Called{created, marked, byRestore}, Deleted, "", []string{"removed Deployment web"}, "kubectl (admin) deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := clientCalls(tc.calls...)
+			for _, r := range records {
+				if c := r.Event.(*observe.Called); c.Verb == "deletecollection" {
+					c.Object.Name = ""
+				}
+			}
+			chain, err := Why(records, deployment("web"), Options{What: tc.what, Now: tc.now, WhyDeleted: "why web --deleted", WhyChanged: "why web --changed"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := writeString(t, chain, Text, Style{})
+			for _, want := range tc.says {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in:\n%s", want, text)
+				}
+			}
+			if tc.saysNone != "" && strings.Contains(text, tc.saysNone) {
+				t.Errorf("%q in:\n%s", tc.saysNone, text)
+			}
+		})
+	}
+}
+
+// The removal of the last finalizer may have a cause of its own, which is said.
+func TestWhyOfARemovalForAnotherReason(t *testing.T) {
+	c := newCluster(t)
+	hold, web := deployment("hold"), deployment("web")
+	c.clientCall("kubectl (admin)", "create", web, 0)
+	version := c.clientCall("kubectl (admin)", "delete", web, 0)
+	c.react("operator/deployment", observe.Updated, hold, c.clientCall("kubectl (admin)", "update", hold, 0), hold.Key(), func(by *observe.Recorder) {
+		by.Call(&observe.Called{Verb: "patch", Object: web, Status: 200, ResourceVersion: version}, func() { c.store(web, true) })
+	})
+	chain, err := Why(c.catchUp(), web, Options{What: Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "operator/deployment patched Deployment web, which removed the object, because Deployment hold was updated."
+	if got := writeString(t, chain, Text, Style{}); !strings.Contains(got, want) || chain.Links[0].Verb != "delete" {
+		t.Errorf("no %q in:\n%s", want, got)
+	}
+}

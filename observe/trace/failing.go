@@ -1,0 +1,60 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// FailingKey is a key that fails for a controller.
+type FailingKey struct {
+	Controller *observe.Controller
+	observe.FailingKey
+}
+
+// FailingKeys returns the keys that stand for an object and whose last sync failed. It leaves out
+// keys that are only likely, and those that may stand for an object of another kind.
+func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
+	about = *canonicalObject(about)
+	about.UID = ""
+	for i := range now.Controllers {
+		c := &now.Controllers[i]
+		for _, f := range c.Failing {
+			if f.KeyBasis.Certain() && f.Key == about.Key() && keysStandFor(records, c.Name, f, about) {
+				list = append(list, FailingKey{c, f})
+			}
+		}
+	}
+	return list
+}
+
+// keysStandFor reports whether a key is that of the object: events of no other object have queued
+// it, or the controller or its queue has the name of the object's kind. A controller may receive
+// events of objects that it has created with the name of their owner.
+func keysStandFor(records []observe.Record, controller string, f observe.FailingKey, about observe.Object) bool {
+	found := keyObjects(records, controller, f.Queue, f.Key)
+	if len(found) == 1 {
+		return found[0].Same(about)
+	}
+	_, kind, _ := strings.Cut(controller, "/")
+	return about.Kind != "" && (strings.EqualFold(kind, about.Kind) || strings.EqualFold(f.Queue, about.Kind))
+}
+
+// Sentence says that the key fails, how often and why.
+func (f FailingKey) Sentence() string {
+	s := f.Controller.Name + " fails for " + f.Key
+	if f.Controller.State == "off" {
+		s = f.Controller.Name + " failed for " + f.Key + " before it was stopped"
+	}
+	if f.Times > 1 {
+		s += fmt.Sprintf(", %d times in a row", f.Times)
+	} else {
+		s += ", once"
+	}
+	if f.Error != "" {
+		s += ": " + strings.TrimSuffix(f.Error, ".")
+	}
+	return words.OneLine(s) + "."
+}

@@ -1,0 +1,67 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A key that fails is that of an object if the queue's keys stand for its kind: others may have
+// its name.
+func TestFailingKeysOfAnObject(t *testing.T) {
+	object := func(resource, kind string) observe.Object {
+		return observe.Object{Resource: resource, Kind: kind, Namespace: "default", Name: "nil"}
+	}
+	broker, settings, pod := object("brokers", "Broker"), object("configmaps", "ConfigMap"), object("pods", "Pod")
+	queues := func(controller, queue string, about ...observe.Object) (list []observe.Record) {
+		for i, o := range about {
+			list = append(list, observe.Record{Seq: uint64(i + 1), Time: time.Now(), Event: &observe.Delivered{Controller: controller, Change: observe.Added, Object: o, Queues: []string{queue}}})
+		}
+		return list
+	}
+	key := observe.FailingKey{Queue: "broker", Key: "default/nil", KeyBasis: observe.BasisQueue, Error: "no size", Times: 10}
+	guess, other := key, key
+	guess.KeyBasis, other.Key = observe.BasisEvent, "default/nil-2"
+	for name, tc := range map[string]struct {
+		controller string
+		key        observe.FailingKey
+		records    []observe.Record
+		about      observe.Object
+		want       bool
+	}{
+		"the object":                {"broker/broker", key, queues("broker/broker", "broker", broker), broker, true},
+		"another name":              {"broker/broker", other, queues("broker/broker", "broker", broker), broker, false},
+		"a likely key":              {"broker/broker", guess, queues("broker/broker", "broker", broker), broker, false},
+		"another kind":              {"broker/broker", key, queues("broker/broker", "broker", broker), pod, false},
+		"a child of the same name":  {"broker/broker", key, queues("broker/broker", "broker", broker, settings), broker, true},
+		"that child":                {"broker/broker", key, queues("broker/broker", "broker", broker, settings), settings, false},
+		"nothing is known":          {"broker/broker", key, nil, broker, true},
+		"another name of the queue": {"operator/main", observe.FailingKey{Queue: "main", Key: key.Key, KeyBasis: observe.BasisLog}, queues("operator/main", "main", broker), broker, true},
+		"two kinds are possible":    {"operator/main", observe.FailingKey{Queue: "main", Key: key.Key, KeyBasis: observe.BasisLog}, queues("operator/main", "main", broker, settings), broker, false},
+	} {
+		now := observe.Snapshot{Controllers: []observe.Controller{{Name: tc.controller, Watches: []string{"brokers", "configmaps", "pods"}, Failing: []observe.FailingKey{tc.key}}}}
+		found := FailingKeys(now, tc.records, tc.about)
+		if got := len(found) == 1 && found[0].Controller.Name == tc.controller && found[0].Key == tc.key.Key; got != tc.want {
+			t.Errorf("%s: got %+v", name, found)
+		}
+	}
+}
+
+func TestFailingKeysAreSaid(t *testing.T) {
+	f := observe.FailingKey{Key: "default/nil", Times: 10, Error: "no\nsize"}
+	for want, key := range map[string]FailingKey{
+		"broker/broker fails for default/nil, 10 times in a row: no size.":                        {&observe.Controller{Name: "broker/broker"}, f},
+		"broker/broker failed for default/nil before it was stopped, 10 times in a row: no size.": {&observe.Controller{Name: "broker/broker", State: "off"}, f},
+		"broker/broker fails for default/nil, once.":                                              {&observe.Controller{Name: "broker/broker"}, observe.FailingKey{Key: "default/nil", Times: 1}},
+	} {
+		chain, err := Why(clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"}), deployment("web"), Options{Failing: []string{key.Sentence()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, chain, Text, Style{}); !strings.Contains(text, want+"\n") {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}

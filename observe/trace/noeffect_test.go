@@ -1,0 +1,63 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A write without an effect is answered with the version that an earlier write has stored. It is
+// not the last change, and it says that it changed nothing.
+func TestWhySkipsWritesWithoutAnEffect(t *testing.T) {
+	wrote := func(version string) []observe.Written {
+		return []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: version}}
+	}
+	for name, reported := range map[string]bool{"storage reports": true, "older records": false} {
+		t.Run(name, func(t *testing.T) {
+			calls := []observe.Called{
+				{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: wrote("7")},
+				{Verb: "patch", ResourceVersion: "8", Wrote: wrote("8")},
+				{Verb: "update", Subresource: "status", ResourceVersion: "8"},
+			}
+			for i := range calls {
+				if !reported {
+					calls[i].Wrote = nil
+				}
+			}
+			records := clientCalls(calls...)
+			chain, err := Why(records, deployment("web"), Options{What: Changed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := chain.Links[0]; got.Verb != "patch" {
+				t.Errorf("the last change is %s\n%s", labelOf(got), writeString(t, chain, Text, Style{}))
+			}
+			tree, err := Build(records, deployment("web"), Options{All: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const want = "updated Deployment web status (version 8) in 1.0 ms, which changed nothing"
+			if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, want) || strings.Count(text, "changed nothing") != 1 {
+				t.Errorf("not once %q in:\n%s", want, text)
+			}
+		})
+	}
+}
+
+// A delete, and an update that removes the last finalizer, may be answered with the version before.
+func TestRemovalsHaveAnEffect(t *testing.T) {
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"},
+		observe.Called{Verb: "update", ResourceVersion: "7"},
+	)
+	gone := &observe.Delivered{Controller: "deployment-controller", Change: observe.Deleted, Object: deployment("web"), ResourceVersion: "9"}
+	records = append(records, observe.Record{Seq: 3, Time: records[1].Time, Event: gone})
+	chain, err := Why(records, deployment("web"), Options{What: Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := chain.Links[0]; got.Verb != "update" {
+		t.Errorf("it was removed by %s", labelOf(got))
+	}
+}
