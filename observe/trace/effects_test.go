@@ -93,3 +93,15 @@ func TestWritesWithoutChange(t *testing.T) {
 		}
 	}
 }
+
+// An event of a custom resource without its kind gets that of other records.
+func TestKindsOfEvents(t *testing.T) {
+	broker := observe.Object{Group: "example.com", Resource: "brokers", Namespace: "default", Name: "b"}
+	named := broker
+	named.Kind = "Broker"
+	g := newGraph(recorded(&observe.Called{Controller: "a", Verb: "create", Object: named, Status: 201, ResourceVersion: "1"},
+		&observe.Delivered{Controller: "c", Change: observe.Deleted, Object: broker, ResourceVersion: "2"}), broker, false)
+	if got := (phrases{home: "default"}).describeNews(g.events[0]); got != "Broker b was deleted" {
+		t.Errorf("%q", got)
+	}
+}

@@ -96,7 +96,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 }
 
 // completeKinds completes the kinds of custom resources in calls that were answered without the
-// object, as a conflict is.
+// object, as a conflict is, and in events.
 func (g *graph) completeKinds() {
 	kinds := map[place]string{}
 	of := func(o *observe.Object) place { return place{group: o.Group, resource: o.Resource} }
@@ -105,7 +105,7 @@ func (g *graph) completeKinds() {
 			kinds[of(n.Object)] = n.Object.Kind
 		}
 	}
-	for _, n := range g.calls {
+	for _, n := range slices.Concat(g.calls, g.events) {
 		n.Object.Kind = cmp.Or(n.Object.Kind, kinds[of(n.Object)])
 	}
 }
