@@ -105,7 +105,8 @@ func (c *controller) Reconcile(ctx context.Context, key reconcile.Request) (resu
 	if s == nil || c.reporter.isOff() {
 		return c.inner.Reconcile(ctx, key)
 	}
-	s.err = "the reconciler panicked"
+	s.err = "the reconciler did not return" // after runtime.Goexit
+	defer s.reportPanic()
 	result, err = c.inner.Reconcile(context.WithValue(ctx, syncKey{}, s), key)
 	s.err = ""
 	if err != nil {

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -210,6 +211,13 @@ func (c *Called) IsWrite() bool {
 	}
 	return true
 }
+
+// InjectedFault is in the error of each call that an intervention has made fail.
+const InjectedFault = "fault injected by ctrlplane"
+
+// IsInjected reports whether an intervention has made the call fail. What it then calls a
+// conflict is none: the object was not modified.
+func (c *Called) IsInjected() bool { return strings.Contains(c.Error, InjectedFault) }
 
 // IsRoutine reports whether the call concerns a Lease or an Event. These are
 // frequent and have no effects on controllers.

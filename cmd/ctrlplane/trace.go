@@ -72,7 +72,7 @@ what led to an object. With --from, both read a recording.`,
 	f.DurationVar(&since, "since", 0, "only show what happened within this time, such as 5m")
 	f.StringVar(&o.options.Controller, "controller", "", "only show what leads to an action of this controller or client")
 	f.IntVar(&o.options.Depth, "depth", 0, "maximum number of consecutive writes; 0 means no limit")
-	f.BoolVar(&o.options.All, "all", false, "also show events, leases, and syncs without changes")
+	f.BoolVar(&o.options.All, "all", false, "also show events, leases, and syncs and writes without changes")
 	return cmd
 }
 

@@ -23,9 +23,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// injectedMessage is the message of every injected error.
-const injectedMessage = "fault injected by ctrlplane"
-
 // ValidateFault returns a usage error for a fault that cannot occur.
 func ValidateFault(f control.Fault) error {
 	switch {
@@ -144,11 +141,11 @@ func faultStatus(code string, call *observe.Called) metav1.Status {
 	switch code {
 	case "409":
 		resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
-		return apierrors.NewConflict(resource, call.Object.Name, errors.New(injectedMessage)).Status()
+		return apierrors.NewConflict(resource, call.Object.Name, errors.New(observe.InjectedFault)).Status()
 	case "timeout":
-		return apierrors.NewTimeoutError(injectedMessage, 0).Status()
+		return apierrors.NewTimeoutError(observe.InjectedFault, 0).Status()
 	}
-	return apierrors.NewInternalError(errors.New(injectedMessage)).Status()
+	return apierrors.NewInternalError(errors.New(observe.InjectedFault)).Status()
 }
 
 // newStatusResponse returns an error as the API server would send it.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fakeServer is a handler that notes its requests.
@@ -233,7 +234,7 @@ func TestHandleDelaysAndFails(t *testing.T) {
 			t.Errorf("a read: %d after %v", w.Code, time.Since(began))
 		}
 		w := serve(t.Context(), g, s, "PUT", pods+"/web-1", "{}")
-		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), injectedMessage) || len(s.bodies) != 1 {
+		if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), observe.InjectedFault) || len(s.bodies) != 1 {
 			t.Errorf("a write: %d %s, received %q", w.Code, w.Body, s.bodies)
 		}
 		mustPause(t, g) // waits until no write is in flight

@@ -26,7 +26,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	from, to, attempts := c.repetition()
 	for i, n := range c.Links {
 		if i == from {
-			p.writeLine(nil, "    ", "    ", p.faint(fmt.Sprintf("%s %s in between: ctrlplane why --all shows them", p.pickGlyph("…", "..."), words.Count(attempts, "more attempt"))))
+			p.writeLine(nil, "    ", "    ", p.faint(fmt.Sprintf("%s %s in between: --all shows them", p.pickGlyph("…", "..."), words.Count(attempts, "more attempt"))))
 		}
 		if i >= from && i < to {
 			continue

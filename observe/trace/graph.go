@@ -76,7 +76,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource,
-		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict, Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
+		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict && !c.IsInjected(), Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
 		cause: c.Cause, client: c.Client != nil, BoundTo: c.BoundTo,
 	}
 	n.applyWritten()
@@ -96,7 +96,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 }
 
 // completeKinds completes the kinds of custom resources in calls that were answered without the
-// object, as a conflict is.
+// object, as a conflict is, and in events.
 func (g *graph) completeKinds() {
 	kinds := map[place]string{}
 	of := func(o *observe.Object) place { return place{group: o.Group, resource: o.Resource} }
@@ -105,7 +105,7 @@ func (g *graph) completeKinds() {
 			kinds[of(n.Object)] = n.Object.Kind
 		}
 	}
-	for _, n := range g.calls {
+	for _, n := range slices.Concat(g.calls, g.events) {
 		n.Object.Kind = cmp.Or(n.Object.Kind, kinds[of(n.Object)])
 	}
 }

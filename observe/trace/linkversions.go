@@ -152,6 +152,6 @@ func (v *version) annotate(c *Node) {
 		seen[e.Controller] = true
 		c.uid = cmp.Or(c.uid, e.uid)
 	}
-	c.Gone = c.Gone || v.deleted && !v.unselected
+	c.Gone = c.Gone || v.deleted && !v.unselected && !c.Marked // else it has left a selection later
 	c.Watchers = max(c.Watchers, len(seen))
 }

@@ -94,12 +94,13 @@ type Node struct {
 
 	Error string `json:"error,omitempty"`
 
-	// The number of nodes left out below: syncs without changes, deletes of
-	// collections without events, and nodes below the maximal depth.
-	Idle     int     `json:"idle,omitempty"`
-	Empty    int     `json:"empty,omitempty"`
-	Deeper   int     `json:"deeper,omitempty"`
-	Children []*Node `json:"children,omitempty"`
+	// The number of nodes left out below: syncs without changes, deletes of collections without
+	// events, other writes without changes, and nodes below the maximal depth.
+	Idle            int     `json:"idle,omitempty"`
+	Empty           int     `json:"empty,omitempty"`
+	UnchangedWrites int     `json:"unchangedWrites,omitempty"`
+	Deeper          int     `json:"deeper,omitempty"`
+	Children        []*Node `json:"children,omitempty"`
 
 	parent *Node
 	root   bool // it is a root of its tree

@@ -33,7 +33,7 @@ func TestWhySkipsWritesWithoutAnEffect(t *testing.T) {
 			if got := chain.Links[0]; got.Verb != "patch" {
 				t.Errorf("the last change is %s\n%s", labelOf(got), writeString(t, chain, Text, Style{}))
 			}
-			tree, err := Build(records, deployment("web"), Options{})
+			tree, err := Build(records, deployment("web"), Options{All: true})
 			if err != nil {
 				t.Fatal(err)
 			}

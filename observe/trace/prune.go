@@ -16,10 +16,13 @@ func (f pruner) attachKept(n *Node, children map[*Node][]*Node, depth int) bool 
 			}
 			n.Idle += c.Idle
 			n.Empty += c.Empty
-			switch c.Kind {
-			case Sync:
+			n.UnchangedWrites += c.UnchangedWrites
+			switch {
+			case c.Kind == Sync:
 				n.Idle++
-			case Call:
+			case c.noEffect:
+				n.UnchangedWrites++
+			case c.Kind == Call:
 				n.Empty++
 			}
 			continue
@@ -47,7 +50,7 @@ func (n *Node) isNotable() bool {
 	case Sync:
 		return n.failed() || n.Open
 	case Call:
-		return n.failed() || n.Verb != "deletecollection" || n.Watchers > 0
+		return n.failed() || !n.noEffect && (n.Verb != "deletecollection" || n.Watchers > 0)
 	}
 	return true
 }

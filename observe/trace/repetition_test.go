@@ -73,3 +73,17 @@ func TestDifferentFailuresAreNotFolded(t *testing.T) {
 		}
 	}
 }
+
+// The hint names the option: a command without the object fails.
+func TestHintsNameTheOption(t *testing.T) {
+	greedy := deployment("greedy")
+	greedy.Namespace = "small"
+	for _, text := range []string{
+		writeString(t, buildTree(t, "quota", greedy, Options{}), Text, Style{}),
+		writeString(t, retriedJob(9, false), Text, Style{}),
+	} {
+		if !strings.Contains(text, ": --all shows them") {
+			t.Errorf("no hint:\n%s", text)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -28,10 +27,7 @@ func (t *Tree) summarize(p phrases) string {
 		}
 	}
 	s := p.actor(t.Roots[0]) + " " + p.outcome(t.Roots[0]) + followedBy(t.Roots[1:])
-	if e.writes > 0 {
-		s += fmt.Sprintf("; %s answered with %s", words.Count(len(e.controllers), "controller"), words.Count(e.writes, "write"))
-	}
-	return p.sentence(s + e.list())
+	return p.sentence(s + e.describe())
 }
 
 // followedBy counts the roots after the first one.
@@ -39,7 +35,9 @@ func followedBy(roots []*Node) string {
 	var parts []string
 	writes := map[What]int{}
 	for _, n := range roots {
-		writes[n.writeFailure()]++
+		if !n.noEffect {
+			writes[n.writeFailure()]++
+		}
 	}
 	for _, of := range []struct {
 		failure What
@@ -68,13 +66,15 @@ func newEffects() *effects {
 }
 
 func (e *effects) add(n *Node) {
-	if n.Kind != Call || !n.isWrite() {
+	if n.Kind != Call || !n.isWrite() || n.noEffect {
 		return
 	}
 	if n.Controller != "" {
 		e.controllers[n.Controller] = true
 	}
-	e.writes++
+	if !n.failed() {
+		e.writes++
+	}
 	kind := cmp.Or(n.Object.Kind, n.Object.Resource)
 	switch {
 	case n.Conflict:
@@ -88,9 +88,24 @@ func (e *effects) add(n *Node) {
 	}
 }
 
-// list lists the effects, each with a separator before it.
-func (e *effects) list() string {
-	var parts []string
+// describe says what controllers did, with a separator before it.
+func (e *effects) describe() string {
+	did := e.list()
+	if e.writes > 0 {
+		did = slices.Insert(did, 0, words.Count(e.writes, "write"))
+	}
+	if len(did) == 0 {
+		return ""
+	}
+	s := "; " + words.Count(len(e.controllers), "controller") + " answered with "
+	if e.writes > 0 && len(did) > 1 {
+		return s + did[0] + ": " + strings.Join(did[1:], "; ")
+	}
+	return s + strings.Join(did, "; ")
+}
+
+// list lists the effects.
+func (e *effects) list() (parts []string) {
 	for _, of := range []struct {
 		verb  string
 		kinds map[string]int
@@ -109,10 +124,7 @@ func (e *effects) list() string {
 	if e.failed > 0 {
 		parts = append(parts, words.Count(e.failed, "failed call"))
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(parts, "; ")
+	return parts
 }
 
 // summarize says in one sentence what led to the change.

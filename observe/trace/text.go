@@ -83,9 +83,9 @@ func (n *Node) isRetry() bool { return n.Kind == Sync && n.Cause != nil && n.Cau
 
 // writeIdle says how much was left out because it changed nothing.
 func (p *painter) writeIdle(t *Tree) {
-	syncs, empty := 0, 0
+	syncs, empty, unchanged := 0, 0, t.unchangedRoots
 	for n := range t.All() {
-		syncs, empty = syncs+n.Idle, empty+n.Empty
+		syncs, empty, unchanged = syncs+n.Idle, empty+n.Empty, unchanged+n.UnchangedWrites
 	}
 	var parts []string
 	if syncs > 0 {
@@ -93,6 +93,9 @@ func (p *painter) writeIdle(t *Tree) {
 	}
 	if empty > 0 {
 		parts = append(parts, words.Count(empty, "delete")+" of collections")
+	}
+	if unchanged > 0 {
+		parts = append(parts, words.Count(unchanged, "write"))
 	}
 	if len(parts) > 0 {
 		p.b.WriteString("\n" + p.truncate(p.faint("Not shown, because they changed nothing: "+strings.Join(parts, " and "))) + "\n")

@@ -43,7 +43,8 @@ type Tree struct {
 	Missed uint64         `json:"missed,omitempty"`
 	Roots  []*Node        `json:"roots"`
 
-	all bool // the text folds nothing
+	all            bool // the text folds nothing
+	unchangedRoots int  // the number of writes to the object without changes that are left out
 }
 
 // ErrNoRecords says that no record is about the object.
@@ -75,9 +76,15 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
-		if (mine[n] || bindings[n]) && !n.descendsFrom(mine) && f.attachKept(n, children, 0) {
+		if !mine[n] && !bindings[n] || n.descendsFrom(mine) {
+			continue
+		}
+		switch {
+		case f.attachKept(n, children, 0):
 			n.root = true
 			t.Roots = append(t.Roots, n)
+		case n.noEffect && !f.isExcluded(n):
+			t.unchangedRoots++
 		}
 	}
 	t.setOffsets()

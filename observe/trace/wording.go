@@ -167,6 +167,8 @@ func describeFailure(n *Node) string {
 		return "conflict: the object has been modified"
 	case n.Status == 0:
 		return "no answer: " + why
+	case strings.Contains(why, observe.InjectedFault):
+		why = observe.InjectedFault
 	case why == "":
 		return fmt.Sprintf("status %d", n.Status)
 	case strings.HasPrefix(why, fmt.Sprintf("%d ", n.Status)):

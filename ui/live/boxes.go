@@ -70,12 +70,15 @@ func (m model) addWorkerBoxes(s *detailBuilder, q *observe.Queue, c observe.Cont
 		}
 		s.addEntry("in work", i, append(l, span{m.arrow() + "done, or queued again", faint}))
 	}
-	free := q.Workers - max(len(running), int(q.InFlight))
+	free, are := q.Workers-max(len(running), int(q.InFlight)), "are"
+	if free == 1 {
+		are = "is"
+	}
 	switch {
 	case free > 0 && len(running) == 0:
-		s.addEntry("in work", 0, styledLine(fmt.Sprintf("%d workers are free", q.Workers), faint))
+		s.addEntry("in work", 0, styledLine(words.Count(q.Workers, "worker")+" "+are+" free", faint))
 	case free > 0:
-		s.addEntry("", 0, styledLine(fmt.Sprintf("   %d of %d workers are free", free, q.Workers), faint))
+		s.addEntry("", 0, styledLine(fmt.Sprintf("   %d of %s %s free", free, words.Count(q.Workers, "worker"), are), faint))
 	case len(running) == 0 && q.InFlight > 0:
 		s.addEntry("in work", 0, styledLine(formatShort(q.InFlight)+" keys that are not known", plain))
 	case len(running) == 0:

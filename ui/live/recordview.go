@@ -90,7 +90,7 @@ func (m model) recordFields(r observe.Record, item feedItem) []recordField {
 func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 	l.add("call", e.Verb+" "+formatCallTarget(e), item.verbStyle)
 	status := item.status
-	if e.Conflict {
+	if e.Conflict && !e.IsInjected() {
 		status += ", a conflict: the object had been modified meanwhile"
 	}
 	l.add("status", status+" after "+m.formatTook(e.Took), item.textStyle())

@@ -112,7 +112,7 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		}
 		switch e := e.(type) {
 		case *observe.Called:
-			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.Failed())
+			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.Failed()) && !removedNothing(e)
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:
@@ -122,4 +122,10 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		}
 		return true
 	}
+}
+
+// removedNothing reports whether a controller has deleted a collection of which there was nothing:
+// the namespace controller does so with each kind, at each retry.
+func removedNothing(e *observe.Called) bool {
+	return e.Verb == "deletecollection" && e.Client == nil && !e.Failed() && len(e.Wrote) == 0
 }

@@ -1,0 +1,47 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A conflict that an intervention has injected is named as such: nothing had modified the object.
+func TestInjectedConflict(t *testing.T) {
+	records := loadJournal(t, "conflict")
+	replace := strings.NewReplacer("the object has been modified; please apply your changes to the latest version and try again", "fault injected by ctrlplane")
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case *observe.Called:
+			e.Error = replace.Replace(e.Error)
+		case *observe.Synced:
+			e.Error = replace.Replace(e.Error)
+		}
+	}
+	tree, err := Build(records, deployment("busy"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{})
+	for _, wrong := range []string{"conflict", "modified"} {
+		if strings.Contains(text, wrong) {
+			t.Errorf("%q is in the text:\n%s", wrong, text)
+		}
+	}
+	for _, want := range []string{"failed to update Deployment busy status: 409: fault injected by ctrlplane\n", "; failed, will retry\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the text:\n%s", want, text)
+		}
+	}
+	if page := writeString(t, tree, HTML, Style{}); strings.Contains(page, ": conflict") {
+		t.Error("the page has a conflict")
+	}
+	chain, err := Why(records, deployment("busy"), Options{What: Refused})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, chain, Text, Style{}); !strings.Contains(text, "failed to update Deployment busy status: 409: fault injected by ctrlplane because ") {
+		t.Errorf("why says:\n%s", text)
+	}
+}

@@ -1,0 +1,48 @@
+package live
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The namespace controller deletes the collections of all kinds, of most of which there is nothing:
+// Activity leaves that out unless everything is shown.
+func TestActivityLeavesOutEmptyCollections(t *testing.T) {
+	removed := []observe.Written{{Resource: "configmaps", Namespace: "gone", Name: "x", Deleted: true}}
+	for name, tc := range map[string]struct {
+		call observe.Called
+		want bool
+	}{
+		"nothing is there": {observe.Called{Status: 200}, false},
+		"something was":    {observe.Called{Status: 200, Wrote: removed}, true},
+		"a failure":        {observe.Called{Status: 403}, true},
+		"of a client":      {observe.Called{Status: 200, Client: &observe.Caller{User: "a"}}, true},
+	} {
+		tc.call.Controller, tc.call.Verb = "namespace-controller", "deletecollection"
+		for _, screen := range []screenKind{queuesScreen, controllerScreen} {
+			if got := (model{}).recordFilter(screen)(&tc.call); got != tc.want {
+				t.Errorf("%s, screen %d: shown is %v", name, screen, got)
+			}
+		}
+		if !(model{showAll: true}).recordFilter(queuesScreen)(&tc.call) {
+			t.Errorf("%s: not shown with everything", name)
+		}
+	}
+}
+
+// A queue with one worker has no plural.
+func TestFreeWorkers(t *testing.T) {
+	for workers, want := range map[int]string{1: "1 worker is free", 5: "5 workers are free"} {
+		b := &detailBuilder{w: 80}
+		model{}.withTheme(newTheme(false, true, false)).addWorkerBoxes(b, &observe.Queue{Name: "q", Workers: workers}, observe.Controller{})
+		var text strings.Builder
+		for _, l := range b.lines {
+			text.WriteString(l.line.plainText() + "\n")
+		}
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("want %q in %q", want, text.String())
+		}
+	}
+}
