@@ -86,7 +86,17 @@ func (c *fakeCollector) setPercent(percent int) (old int) {
 	return old
 }
 
-func (c *fakeCollector) read() heap { return c.heap }
+func (c *fakeCollector) read() heap {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heap
+}
+
+func (c *fakeCollector) setLive(bytes uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heap.live = bytes
+}
 
 func (c *fakeCollector) allocated() uint64 {
 	c.mu.Lock()
@@ -206,7 +216,7 @@ func TestGovernorFollowsWhatIsAlive(t *testing.T) {
 		for _, live := range []uint64{100 << 20, 250 << 20, 150 << 20, 400 << 20} {
 			c.allocate(300 << 20)
 			time.Sleep(busyWithin + quietAfter/6) // rarely, but not because little is allocated
-			c.heap.live = live
+			c.setLive(live)
 			if got, want := c.collect(), percentFor(live, busyHeadroomFor(live)); got != want {
 				t.Errorf("%d MiB alive: got %d %%, want %d %%", live>>20, got, want)
 			}
