@@ -59,21 +59,23 @@ func TestFailingKeyOfADeletedObjectIsForgotten(t *testing.T) {
 		name    string
 		due     time.Duration // of the retry, from now; 0 = there is none
 		again   bool          // the object is created again
+		deleted string        // resource
 		failing int
 	}{
-		{"without a retry", 0, false, 0},
-		{"the retry never came", -time.Minute, false, 0},
-		{"the retry comes", time.Minute, false, 1},
-		{"created again", 0, true, 1},
+		{"without a retry", 0, false, "pods", 0},
+		{"the retry never came", -time.Minute, false, "pods", 0},
+		{"the retry comes", time.Minute, false, "pods", 1},
+		{"created again", 0, true, "pods", 1},
+		{"an object of another kind was deleted", 0, false, "services", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := newTestObserver(t, Options{})
-			failed := &Synced{ID: 1, Key: "default/web-1", Error: "Pod not found"}
+			failed := &Synced{ID: 1, Key: "default/web-1", Error: `running Bind plugin: pods "web-1" not found`}
 			if tt.due != 0 {
 				failed.Due = time.Now().Add(tt.due)
 			}
 			wrote := func(deleted bool) {
-				o.Append(&Called{Controller: "kubelet", Verb: "delete", Status: 200, Wrote: []Written{{Resource: "pods", Namespace: "default", Name: "web-1", Deleted: deleted}}})
+				o.Append(&Called{Controller: "kubelet", Verb: "delete", Status: 200, Wrote: []Written{{Resource: tt.deleted, Namespace: "default", Name: "web-1", Deleted: deleted}}})
 			}
 			wrote(true)
 			o.Recorder("kube-scheduler").ReportedQueue("active").End(failed, time.Now())

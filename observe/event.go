@@ -232,8 +232,16 @@ func (c *Called) IsAbsence() bool {
 }
 
 // FoundGone reports whether a deletion has found that the object does not exist any more,
-// because another client was faster: that is no failure.
-func (c *Called) FoundGone() bool { return c.Verb == "delete" && c.Status == http.StatusNotFound }
+// because another client was faster: that is no failure. That the server does not serve the kind
+// is one.
+func (c *Called) FoundGone() bool {
+	return c.Verb == "delete" && c.Status == http.StatusNotFound && !strings.Contains(c.Error, "could not find the requested resource")
+}
+
+// ReportsWrites reports whether the storage has reported what the call has written. An etcd
+// cluster of the user's reports nothing: a call without Wrote may have had an effect then. What a
+// restore has written is always known.
+func (c *Called) ReportsWrites() bool { return len(c.Wrote) > 0 && c.Verb != VerbRestore }
 
 // isPlainRead reports whether the call only reads, as expected.
 func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.Failed() || c.IsAbsence()) }

@@ -99,7 +99,7 @@ func (h *history) read(r *Record) {
 
 func (h *history) readCall(r *Record, c *Called) {
 	wrote := c.Wrote
-	h.reported = h.reported || wrote != nil
+	h.reported = h.reported || c.ReportsWrites()
 	if wrote == nil && h.reported {
 		return // it had no effect, and its version is another call's
 	}

@@ -52,3 +52,14 @@ func TestHistoryKeepsTheCauseOfAVersion(t *testing.T) {
 		t.Errorf("the change was made by record %d, want %d", got.Seq, made.Seq)
 	}
 }
+
+// A restore says what it has written also if the storage does not report it.
+func TestHistoryAfterARestoreIntoACluster(t *testing.T) {
+	h := newHistory(newJournal(64), 3)
+	h.readCall(&Record{Seq: 1}, &Called{Verb: VerbRestore, Status: 200, ResourceVersion: "8", Wrote: []Written{{Resource: "pods", Name: "a", ResourceVersion: "8"}}})
+	patch := &Record{Seq: 2}
+	h.readCall(patch, &Called{Verb: "patch", Status: 200, ResourceVersion: "9", Object: Object{Resource: "pods", Name: "a"}})
+	if got := h.objects[storedObject{"pods", "", "a"}].changed.origin().record; got != patch {
+		t.Errorf("the change was made by record %d, want %d", got.Seq, patch.Seq)
+	}
+}

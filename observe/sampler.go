@@ -2,7 +2,9 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,7 +26,7 @@ type sampler struct {
 	failures map[failingKey]*FailingKey
 	stopping map[string]bool // controllers, as far as failures were read
 	order    []failingKey    // of failures, oldest first
-	gone     map[string]bool // keys of objects that were deleted, as far as failures were read
+	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
 	read     uint64          // Seq up to which failures were read
 	past     []Process       // the last rateSamples+1
 	times    []time.Time
@@ -39,7 +41,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]bool{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]string{}}
 	s.sample(time.Now())
 	return s
 }
@@ -157,7 +159,15 @@ func (s *sampler) updateFailures() {
 		}
 	}
 	late := time.Now().Add(-overdue)
-	s.forgetFailures(func(k failingKey) bool { return s.gone[k.key] && s.failures[k].Due.Before(late) })
+	s.forgetFailures(func(k failingKey) bool { return s.saysGone(k) && s.failures[k].Due.Before(late) })
+}
+
+// saysGone reports whether a key failed because its object did not exist, which was deleted. An
+// object of another kind may have the same key.
+func (s *sampler) saysGone(k failingKey) bool {
+	resource, deleted := s.gone[k.key]
+	name := k.key[strings.LastIndexByte(k.key, '/')+1:]
+	return deleted && strings.Contains(s.failures[k].Error, fmt.Sprintf("%s %q not found", resource, name))
 }
 
 func (s *sampler) followSync(e *Synced, at time.Time) {
@@ -194,13 +204,15 @@ func (s *sampler) followWrites(c *Called) {
 	for _, w := range c.Wrote {
 		key := Object{Namespace: w.Namespace, Name: w.Name}.Key()
 		if !w.Deleted {
-			delete(s.gone, key)
+			if s.gone[key] == w.Resource {
+				delete(s.gone, key)
+			}
 			continue
 		}
 		if len(s.gone) >= maxGone {
 			clear(s.gone)
 		}
-		s.gone[key] = true
+		s.gone[key] = w.Resource
 	}
 }
 

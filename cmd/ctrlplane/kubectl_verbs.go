@@ -11,7 +11,7 @@ import (
 
 // readingVerbs are the verbs of kubectl that ask a server and change nothing.
 var readingVerbs = []string{
-	"api-resources", "api-versions", "auth can-i", "auth whoami", "cluster-info", "cluster-info dump",
+	"api-resources", "api-versions", "apply view-last-applied", "auth can-i", "auth whoami", "cluster-info", "cluster-info dump",
 	"config current-context", "config get-clusters", "config get-contexts", "config get-users", "config view",
 	"describe", "diff", "events", "explain", "get", "logs", "port-forward", "rollout history", "rollout status",
 	"top", "top node", "top pod", "version", "wait",
@@ -20,6 +20,9 @@ var readingVerbs = []string{
 // onlyReads reports whether kubectl changes nothing with these arguments, as far as is known:
 // a plugin may change anything.
 func onlyReads(args []string) bool {
+	if len(args) > 0 && strings.HasPrefix(args[0], "__complete") {
+		return true
+	}
 	verbs := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard},
 	})

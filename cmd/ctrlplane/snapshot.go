@@ -50,7 +50,7 @@ func (t *target) snapshotService() (control.Snapshots, error) {
 	if err == nil {
 		return client.Snapshots(), nil
 	}
-	if !errors.As(err, new(notRunningError)) {
+	if !errors.As(err, new(notRunningError)) && !errors.As(err, new(otherRunningError)) {
 		return nil, err
 	}
 	path, pathErr := t.dataDirPath()

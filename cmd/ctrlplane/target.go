@@ -64,7 +64,7 @@ func (t *target) toChange() *target {
 // notRunningError says that the control plane is not running.
 type notRunningError struct{ error }
 
-// otherRunningError says that another control plane is running than the default one, which is
+// otherRunningError says that other control planes are running than the default one, which is
 // meant.
 type otherRunningError struct{ error }
 
@@ -100,7 +100,10 @@ func (t *target) runningDataDir() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if len(others) > 1 {
+		switch several := len(others) > 1; {
+		case several && t.changes && !t.named():
+			return "", otherRunningError{severalRunningError(others)}
+		case several:
 			return "", severalRunningError(others)
 		}
 		if len(others) == 1 && t.changes && !t.named() && !inKubeconfig(others[0].path) {

@@ -80,7 +80,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		cause: c.Cause, client: c.Client != nil, BoundTo: c.BoundTo,
 	}
 	n.applyWritten()
-	g.writesReported = g.writesReported || len(c.Wrote) > 0
+	g.writesReported = g.writesReported || c.ReportsWrites()
 	g.calls = append(g.calls, n)
 	n.afterSync = c.AfterSync
 	if c.Sync == 0 {

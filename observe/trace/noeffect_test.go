@@ -61,3 +61,19 @@ func TestRemovalsHaveAnEffect(t *testing.T) {
 		t.Errorf("it was removed by %s", labelOf(got))
 	}
 }
+
+// With an etcd cluster of the user's only a restore says what it has written.
+func TestWritesAfterARestoreIntoAClusterHaveAnEffect(t *testing.T) {
+	restored := []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: "8"}}
+	records := clientCalls(
+		observe.Called{Verb: observe.VerbRestore, Status: 200, ResourceVersion: "8", Wrote: restored},
+		observe.Called{Verb: "patch", ResourceVersion: "9"},
+	)
+	chain, err := Why(records, deployment("web"), Options{What: Changed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := chain.Links[0]; got.Verb != "patch" {
+		t.Errorf("the last change is %s", labelOf(got))
+	}
+}

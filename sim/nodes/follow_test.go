@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -113,20 +114,35 @@ func TestFollowMarksWhatItHasPassedOn(t *testing.T) {
 		i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == "kubelet" })
 		return i >= 0 && len(s.Controllers[i].Behind) > 0
 	}
-	written := func(version int64) *corev1.Node {
-		o.NoteVersion("nodes", version)
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1", ResourceVersion: strconv.FormatInt(version, 10)}}
+	client := fake.NewClientset()
+	pods, _ := runInformers(t, client)()
+	ctx, cancel := context.WithCancel(t.Context())
+	got, ended := make(chan []string), make(chan error, 1)
+	progress := recorder.AddHandler("pods")
+	go func() { ended <- follow(ctx, pods, isBound, recordingFeed{got}, progress) }()
+	<-got // the list
+	const version = 7
+	o.NoteVersion("pods", version)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ResourceVersion: strconv.Itoa(version)}, Spec: corev1.PodSpec{NodeName: "node-1"}}
+	if _, err := client.CoreV1().Pods("default").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
-	progress := recorder.AddHandler("nodes")
-	defer progress.Close()
-	first, second := written(5), written(7)
-	h := markingHandler{cache.ResourceEventHandlerFuncs{}, progress}
-	h.OnAdd(first, false)
-	if !isBehind() {
-		t.Error("a write that was not received does not count")
+	if !isBehind() { // the feed waits until the test receives
+		t.Error("a write that was not passed on does not count")
 	}
-	h.OnUpdate(first, second)
-	if isBehind() {
-		t.Error("all was received")
+	<-got
+	for isBehind() {
+		if t.Context().Err() != nil {
+			t.Fatal("the write was passed on, and still counts")
+		}
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	o.NoteVersion("pods", version+1)
+	if progress.Close(); isBehind() {
+		t.Error("what has ended is behind")
 	}
 }

@@ -65,6 +65,7 @@ type model struct {
 	hideIdle     bool
 	showInternal bool // also the API server's own queues
 	showAll      bool // with reads and resyncs
+	reported     bool // the storage reports what calls have written
 	frozen       bool
 	screens      []screen // the last is shown; esc goes back
 

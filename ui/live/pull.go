@@ -209,6 +209,7 @@ func (m model) applyPull(p pullResult) model {
 		for i := range m.screens {
 			if s := &m.screens[i]; s.feed.stream.id == a.stream {
 				before := s.feed.stream.last
+				m.noteReports(a.page.Records)
 				s.feed.stream = s.feed.stream.addPage(a.page, m.recordFilter(s.kind))
 				s.stale = s.stale || s.feed.stream.last != before
 			}

@@ -100,9 +100,17 @@ func (s stream) addPage(p observe.Page, keep func(observe.Event) bool) stream {
 	return s
 }
 
+// noteReports notes whether the storage reports what calls have written.
+func (m *model) noteReports(list []observe.Record) {
+	m.reported = m.reported || slices.ContainsFunc(list, func(r observe.Record) bool {
+		c, ok := r.Event.(*observe.Called)
+		return ok && c.ReportsWrites()
+	})
+}
+
 // recordFilter returns a function that selects the records a screen shows.
 func (m model) recordFilter(k screenKind) func(observe.Event) bool {
-	page, all := k.isPage(), m.showAll
+	page, all, reported := k.isPage(), m.showAll, m.reported
 	return func(e observe.Event) bool {
 		if _, ok := e.(*observe.QueueChanged); ok || e == nil {
 			return false
@@ -112,7 +120,7 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		}
 		switch e := e.(type) {
 		case *observe.Called:
-			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.Failed()) && !removedNothing(e)
+			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.Failed()) && !removedNothing(e, reported)
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:
@@ -125,7 +133,8 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 }
 
 // removedNothing reports whether a controller has deleted a collection of which there was nothing:
-// the namespace controller does so with each kind, at each retry.
-func removedNothing(e *observe.Called) bool {
-	return e.Verb == "deletecollection" && e.Client == nil && !e.Failed() && len(e.Wrote) == 0
+// the namespace controller does so with each kind, at each retry. Without reports of the storage that
+// is not known.
+func removedNothing(e *observe.Called, reported bool) bool {
+	return reported && e.Verb == "deletecollection" && e.Client == nil && !e.Failed() && len(e.Wrote) == 0
 }

@@ -22,11 +22,14 @@ func TestActivityLeavesOutEmptyCollections(t *testing.T) {
 	} {
 		tc.call.Controller, tc.call.Verb = "namespace-controller", "deletecollection"
 		for _, screen := range []screenKind{queuesScreen, controllerScreen} {
-			if got := (model{}).recordFilter(screen)(&tc.call); got != tc.want {
+			if got := (model{reported: true}).recordFilter(screen)(&tc.call); got != tc.want {
 				t.Errorf("%s, screen %d: shown is %v", name, screen, got)
 			}
 		}
-		if !(model{showAll: true}).recordFilter(queuesScreen)(&tc.call) {
+		if !(model{}).recordFilter(queuesScreen)(&tc.call) {
+			t.Errorf("%s: not shown, and it is not known what was removed", name)
+		}
+		if !(model{showAll: true, reported: true}).recordFilter(queuesScreen)(&tc.call) {
 			t.Errorf("%s: not shown with everything", name)
 		}
 	}
