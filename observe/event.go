@@ -232,7 +232,7 @@ func (c *Called) IsAbsence() bool {
 }
 
 // FoundGone reports whether a deletion has found that the object does not exist any more,
-// because another client was faster: that is no failure. That the server does not serve the kind
+// because another client was faster: that is not a failure. That the server does not serve the kind
 // is one.
 func (c *Called) FoundGone() bool {
 	return c.Verb == "delete" && c.Status == http.StatusNotFound && !strings.Contains(c.Error, "could not find the requested resource")

@@ -24,11 +24,11 @@ type sampler struct {
 	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
 	failures map[failingKey]*FailingKey
-	stopping map[string]bool // controllers, as far as failures were read
-	order    []failingKey    // of failures, oldest first
+	stopping map[string]bool   // controllers, as far as failures were read
+	order    []failingKey      // of failures, oldest first
 	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
-	read     uint64          // Seq up to which failures were read
-	past     []Process       // the last rateSamples+1
+	read     uint64            // Seq up to which failures were read
+	past     []Process         // the last rateSamples+1
 	times    []time.Time
 }
 
