@@ -57,7 +57,7 @@ func TestOldRevisionsAreRemovedByHowMuchWasWritten(t *testing.T) {
 }
 
 // The server removes them, and the API server's own compaction to an earlier revision,
-// which comes later, is no error.
+// which comes later, succeeds.
 func TestOldRevisionsDoNotStay(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	s.member.stopWatch() // the test looks instead

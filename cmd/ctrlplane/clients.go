@@ -36,20 +36,8 @@ of ctrlplane's own verbs are never held, delayed or failed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return showClients(cmd, t, output) },
 	}
 	output.add(cmd)
-	addGroup(cmd, "list", "List:", newClientsList(t))
+	addGroup(cmd, "list", "List:", newListVerb(t, "List the programs that use the API server", showClients))
 	addInterventionVerbs(cmd, t, clientActors)
-	return cmd
-}
-
-func newClientsList(t *target) *cobra.Command {
-	output := newListOutput()
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the programs that use the API server",
-		Args:  rejectArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return showClients(cmd, t, output) },
-	}
-	output.add(cmd)
 	return cmd
 }
 

@@ -33,20 +33,8 @@ The other verbs intervene in running controllers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return showControllers(cmd, t, output) },
 	}
 	output.add(cmd)
-	addGroup(cmd, "list", "List:", newControllersList(t))
+	addGroup(cmd, "list", "List:", newListVerb(t, "List all controllers with their state", showControllers))
 	addControllersVerbs(cmd, t)
-	return cmd
-}
-
-func newControllersList(t *target) *cobra.Command {
-	output := newListOutput()
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List all controllers with their state",
-		Args:  rejectArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return showControllers(cmd, t, output) },
-	}
-	output.add(cmd)
 	return cmd
 }
 

@@ -41,24 +41,12 @@ node.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, output) },
 	}
 	output.add(cmd)
-	addGroup(cmd, "list", "List, add and remove:", newNodesList(t), newNodesAdd(t),
+	addGroup(cmd, "list", "List, add and remove:", newListVerb(t, "List the nodes with their state, capacity and number of Pods", listNodes), newNodesAdd(t),
 		newNodesVerb(t, "remove", "Delete nodes; their Pods are recreated on other nodes", control.Nodes.Remove))
 	addGroup(cmd, "fail", "Inject failures:",
 		newNodesVerb(t, "fail", "Stop the heartbeats of nodes", control.Nodes.Fail),
 		newNodesVerb(t, "recover", "Resume the heartbeats of failed nodes", control.Nodes.Recover),
 		newNodesVerb(t, "terminate", "Terminate the machines of nodes, as a cloud provider does", control.Nodes.Terminate))
-	return cmd
-}
-
-func newNodesList(t *target) *cobra.Command {
-	output := newListOutput()
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the nodes with their state, capacity and number of Pods",
-		Args:  rejectArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return listNodes(cmd, t, output) },
-	}
-	output.add(cmd)
 	return cmd
 }
 

@@ -91,3 +91,16 @@ func (o *outputFlag) writeObject(out io.Writer, v any) (done bool, err error) {
 	}
 	return false, nil
 }
+
+// newListVerb returns the verb "list", which prints what the verb above it prints.
+func newListVerb(t *target, short string, list func(*cobra.Command, *target, *outputFlag) error) *cobra.Command {
+	output := newListOutput()
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: short,
+		Args:  rejectArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return list(cmd, t, output) },
+	}
+	output.add(cmd)
+	return cmd
+}

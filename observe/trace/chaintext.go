@@ -17,7 +17,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	case c.Now != "":
 		p.writeSentence(p.warn(words.OneLine(c.Now)))
 	case c.held:
-		p.writeSentence("There is no record that it was removed since: finalizers may hold it, or the kubelet of a Pod.")
+		p.writeSentence("Its removal is not recorded: finalizers may hold it, or the kubelet of a Pod.")
 	}
 	for _, failing := range c.Failing {
 		p.writeSentence(p.bad(words.OneLine(failing)))

@@ -22,7 +22,7 @@ func TestWhyOfMarkedObjects(t *testing.T) {
 	byRestore := observe.Called{Verb: observe.VerbRestore, ResourceVersion: "11", Wrote: written("11", true)}
 	const (
 		finalizer = "It is being deleted; waiting for finalizer example.com/hold."
-		held      = "There is no record that it was removed since: finalizers may hold it, or the kubelet of a Pod."
+		held      = "Its removal is not recorded: finalizers may hold it, or the kubelet of a Pod."
 	)
 	for name, tc := range map[string]struct {
 		calls    []observe.Called
@@ -53,15 +53,7 @@ func TestWhyOfMarkedObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := writeString(t, chain, Text, Style{})
-			for _, want := range tc.says {
-				if !strings.Contains(text, want) {
-					t.Errorf("no %q in:\n%s", want, text)
-				}
-			}
-			if tc.saysNone != "" && strings.Contains(text, tc.saysNone) {
-				t.Errorf("%q in:\n%s", tc.saysNone, text)
-			}
+			checkSays(t, chain, tc.says, tc.saysNone)
 		})
 	}
 }

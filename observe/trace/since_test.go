@@ -84,16 +84,22 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text := writeString(t, chain, Text, Style{})
-			for _, want := range tc.says {
-				if !strings.Contains(text, want) {
-					t.Errorf("no %q in:\n%s", want, text)
-				}
-			}
-			if tc.saysNone != "" && strings.Contains(text, tc.saysNone) {
-				t.Errorf("%q in:\n%s", tc.saysNone, text)
-			}
+			checkSays(t, chain, tc.says, tc.saysNone)
 		})
+	}
+}
+
+// checkSays checks that the text of a chain has all of says, and not none; "" = anything.
+func checkSays(t *testing.T, chain *Chain, says []string, none string) {
+	t.Helper()
+	text := writeString(t, chain, Text, Style{})
+	for _, want := range says {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if none != "" && strings.Contains(text, none) {
+		t.Errorf("%q in:\n%s", none, text)
 	}
 }
 

@@ -171,7 +171,7 @@ func TestFeedItemsAreSanitized(t *testing.T) {
 	}
 }
 
-// A deletion that finds its object gone is no failure.
+// A deletion that finds its object gone does not count as a failure.
 func TestDeletionOfAMissingObjectIsNotRed(t *testing.T) {
 	for status, want := range map[int]string{404: "", 403: markBad} {
 		for _, r := range recordsOf(&observe.Called{Controller: "kubelet", Verb: "delete", Status: status, Error: "refused"}) {
