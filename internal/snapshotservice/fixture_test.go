@@ -28,6 +28,7 @@ type fakeStore struct {
 	reads     []int64          // the revisions that were asked for
 	failures  []error          // of the next calls of ReplaceState; nil = succeed
 	onReplace func()
+	gone      bool   // ReplaceState does not return before its context ends
 	cluster   string // its ID; empty = embedded
 	records   map[string]string
 }
@@ -122,7 +123,11 @@ func (s *fakeStore) ReadState(_ context.Context, prefix string, revision int64) 
 	return s.states[revision-1], nil
 }
 
-func (s *fakeStore) ReplaceState(_ context.Context, _ string, want snapshot.State) (done etcd.WriteResult, err error) {
+func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.State) (done etcd.WriteResult, err error) {
+	if s.gone {
+		<-ctx.Done()
+		return done, ctx.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.onReplace != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -22,10 +23,12 @@ const (
 	discoveryTimeout = 2 * time.Second
 )
 
-// withLimit returns the context of a part of a restore: one that has begun is finished, even if
-// the client goes away.
-func withLimit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+// limit returns the context of a part of a restore: one that has begun is finished, even if
+// the client goes away, but not if the control plane closes.
+func (s *Service) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), restoreTimeout)
+	stop := context.AfterFunc(s.restores, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // restore replaces the state while no controller and no node of this process acts.
@@ -37,7 +40,7 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 		return done, err
 	}
 	resumeNodes := func() error {
-		ctx, cancel := withLimit(ctx)
+		ctx, cancel := s.limit(ctx)
 		defer cancel()
 		return resume(ctx)
 	}
@@ -50,6 +53,9 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 	written := time.Since(began)
 	// Controllers resume before the nodes do, as at a start.
 	err = errors.Join(err, resumeControllers(crdsReplaced), resumeNodes())
+	if err != nil && s.restores.Err() != nil {
+		err = fmt.Errorf("%w: %w", errClosing, err)
+	}
 	done.Took = time.Since(began)
 	s.cfg.Restored(describeRestore(done, err))
 	s.cfg.Logger.Info("restore", "changed", done.Total(), "revision", done.Revision, "err", err,
@@ -73,7 +79,7 @@ func describeRestore(done control.RestoreResult, err error) string {
 // the informers have seen it. crdsReplaced says that CustomResourceDefinitions were
 // created, deleted or replaced.
 func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, crdsReplaced bool, err error) {
-	bounded, cancel := withLimit(ctx)
+	bounded, cancel := s.limit(ctx)
 	defer cancel()
 	release, err := s.cfg.BlockWrites(bounded)
 	if err != nil {
@@ -98,7 +104,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	s.cfg.Changed(changes(before, want, written, began))
 	if err == nil {
 		crdsReplaced = s.waitForInformers(ctx, before, want, written)
-		bounded, cancel = withLimit(ctx)
+		bounded, cancel = s.limit(ctx)
 		defer cancel()
 		// Requests that were canceled after they had been sent may have written since.
 		var late etcd.WriteResult
@@ -108,7 +114,10 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 		}
 		done.Revision = late.Revision
 	}
-	if err != nil {
+	switch {
+	case err != nil && s.restores.Err() != nil:
+		return done, true, target.partlyRestoredError(err)
+	case err != nil:
 		return done, true, s.rollBack(before, want, err)
 	}
 	if err := target.removePending(bounded, store); err != nil {
@@ -120,7 +129,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 
 // rollBack undoes what a failed restore has written.
 func (s *Service) rollBack(before, want snapshot.State, cause error) error {
-	ctx, cancel := withLimit(context.Background())
+	ctx, cancel := s.limit(context.Background())
 	defer cancel()
 	began := time.Now()
 	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
@@ -129,7 +138,7 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 		return s.cfg.Target.partlyRestoredError(errors.Join(cause, err))
 	}
 	s.waitForInformers(ctx, want, before, written)
-	ctx, cancel = withLimit(ctx)
+	ctx, cancel = s.limit(ctx)
 	defer cancel()
 	if err := s.cfg.Target.removePending(ctx, s.cfg.Store); err != nil {
 		return fmt.Errorf("nothing was restored, but the next start would restore it: %w: remove that file", errors.Join(cause, err))
@@ -141,7 +150,7 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 // written. It returns true if CustomResourceDefinitions were created, deleted or
 // replaced.
 func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.State, written etcd.WriteResult) (crdsReplaced bool) {
-	ctx, cancel := withLimit(ctx)
+	ctx, cancel := s.limit(ctx)
 	defer cancel()
 	latest := informersync.Revisions{}
 	for key, revision := range written.Revisions {
@@ -159,10 +168,14 @@ func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.St
 			delete(latest, crd.prefix)
 		}
 	}
+	var waits sync.WaitGroup
 	for _, wait := range s.cfg.WaitInformers {
-		if err := wait(ctx, latest); err != nil {
-			s.cfg.Logger.Warn("restore", "err", err)
-		}
+		waits.Go(func() {
+			if err := wait(ctx, latest); err != nil {
+				s.cfg.Logger.Warn("restore", "err", err)
+			}
+		})
 	}
+	waits.Wait()
 	return crdsReplaced
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -25,8 +24,13 @@ import (
 // then nothing is read.
 const startStateDelay = 10 * time.Second
 
+// closeGrace is how long Close lets a restore go on. One that is cut off stays pending: the
+// next start finishes it.
+const closeGrace = 5 * time.Second
+
 var (
 	errRestoreRunning = errors.New("another restore is running: wait until it ends")
+	errClosing        = errors.New("the control plane is stopping")
 	errNotReady       = errors.New("the control plane is starting: try again in a moment")
 )
 
@@ -63,12 +67,15 @@ type Config struct {
 
 // Service implements control.Snapshots for a control plane that runs.
 type Service struct {
-	cfg       Config
-	restoring atomic.Bool // a restore is running
+	cfg  Config
+	turn chan struct{} // holds an element while a restore is running
 
 	reading context.Context // ends the delayed read of the start state
 	cancel  context.CancelFunc
 	reader  sync.WaitGroup
+
+	restores    context.Context // ends what a restore waits for
+	cutRestores context.CancelFunc
 
 	mu            sync.Mutex
 	started       bool
@@ -82,7 +89,8 @@ var _ control.Snapshots = (*Service)(nil)
 
 // New returns a Service that refuses all calls until Started.
 func New(cfg Config) *Service {
-	s := &Service{cfg: cfg}
+	s := &Service{cfg: cfg, turn: make(chan struct{}, 1)}
+	s.restores, s.cutRestores = context.WithCancel(context.Background())
 	s.reading, s.cancel = context.WithCancel(context.Background())
 	s.unchanged, s.fix = context.WithCancel(s.reading)
 	return s
@@ -140,9 +148,13 @@ func (s *Service) awaitFirstWork() {
 	s.BeforeChange(s.reading)
 }
 
-// Close ends the background read. It does not wait for a restore that is running.
+// Close ends the background read and, after closeGrace, a restore that is running.
 func (s *Service) Close() error {
 	s.cancel()
+	cut := time.AfterFunc(closeGrace, s.cutRestores)
+	defer cut.Stop()
+	s.turn <- struct{}{}
+	<-s.turn // a restore from now on is refused
 	s.reader.Wait()
 	return nil
 }
@@ -205,16 +217,21 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 	if s.cfg.SharedStore {
 		return control.RestoreResult{}, usage.Errorf("with --leader-elect other processes act on the same state: stop all of them, and restore one that is started without it")
 	}
-	if !s.restoring.CompareAndSwap(false, true) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	default:
 		return control.RestoreResult{}, errRestoreRunning
 	}
-	defer s.restoring.Store(false)
+	if s.reading.Err() != nil {
+		return control.RestoreResult{}, errClosing
+	}
 	s.BeforeChange(ctx)
 	return s.restore(ctx, file, want)
 }
 
 // IsRestoring reports whether a restore is running.
-func (s *Service) IsRestoring() bool { return s.restoring.Load() }
+func (s *Service) IsRestoring() bool { return len(s.turn) > 0 }
 
 // Reset implements control.Snapshots.
 func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -203,11 +204,11 @@ func TestRestoreRefusals(t *testing.T) {
 	if _, err := s.Restore(t.Context(), []byte("other")); err == nil || !strings.Contains(err.Error(), "the snapshot is refused: it is not a snapshot") {
 		t.Errorf("other file: got %v", err)
 	}
-	s.restoring.Store(true)
+	s.turn <- struct{}{}
 	if _, err := s.Restore(t.Context(), file); !errors.Is(err, errRestoreRunning) {
 		t.Errorf("second restore: got %v, want %v", err, errRestoreRunning)
 	}
-	s.restoring.Store(false)
+	<-s.turn
 	cfg.SharedStore = true
 	if _, err := newStartedService(t, cfg).Restore(t.Context(), file); err == nil || !strings.Contains(err.Error(), "--leader-elect") {
 		t.Errorf("shared store: got %v", err)
@@ -215,4 +216,44 @@ func TestRestoreRefusals(t *testing.T) {
 	if len(p.calls) > 0 {
 		t.Errorf("calls %q, want none", p.calls)
 	}
+}
+
+// An external etcd that is gone does not hold up a control plane that closes: what was
+// acknowledged is in the pending file.
+func TestCloseCutsOffARestore(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store, p := newFakeStore(configMapA), &parts{}
+		s := newStartedService(t, p.config(target, store))
+		file, err := s.Save(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.gone = true
+		restored := make(chan error, 1)
+		go func() {
+			_, err := s.Restore(t.Context(), file)
+			restored <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != closeGrace {
+			t.Errorf("Close took %v, want %v", took, closeGrace)
+		}
+		if err := <-restored; !errors.Is(err, errClosing) || !strings.Contains(err.Error(), "the next start restores the rest") {
+			t.Errorf("got %v", err)
+		}
+		if !target.HasPending() {
+			t.Error("the next start would not finish the restore")
+		}
+		if calls := p.calls; !slices.Contains(calls, "resume controllers") || !slices.Contains(calls, "resume nodes") {
+			t.Errorf("something stays suspended: %v", calls)
+		}
+		if _, err := s.Restore(t.Context(), file); !errors.Is(err, errClosing) {
+			t.Errorf("a restore after Close: %v", err)
+		}
+	})
 }
