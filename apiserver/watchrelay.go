@@ -16,7 +16,7 @@ const maxQueuedBytes = 8 << 20
 // bookmarkInterval is the age of a watch's newest event after which its client gets a
 // bookmark. Etcd sends progress notifications as often, but none to a watch that got
 // events, although the client's selector may have excluded all of them.
-const bookmarkInterval = time.Minute
+const bookmarkInterval = 30 * time.Second
 
 // watchRelay bounds the memory of a watch whose client does not read. Beyond the limit
 // it closes the watch of the store, and opens it again, at the next revision, once the

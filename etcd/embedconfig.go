@@ -37,8 +37,9 @@ const (
 )
 
 // BookmarkInterval is how often a watch without events gets a progress notification, which
-// becomes a client's bookmark. Upstream's watch cache sends bookmarks at the same interval.
-const BookmarkInterval = time.Minute
+// becomes a client's bookmark. Upstream's watch cache sends bookmarks half as often; old
+// revisions have to be kept until the next bookmark.
+const BookmarkInterval = 30 * time.Second
 
 func newEmbedConfig(cfg Config, quotaBytes int64, lg *zap.Logger) (*embed.Config, error) {
 	u, err := url.Parse(placeholderURL)

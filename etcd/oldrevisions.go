@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxOldBytes is how much may be written until revisions older than keptRevisions are removed.
-	maxOldBytes = 32 << 20
+	maxOldBytes = 16 << 20
 	// keptRevisions is for how long revisions are kept at least: for lists that are read in
 	// parts, and for watches that begin again after their latest bookmark, which is up to two
 	// intervals old.

@@ -48,8 +48,8 @@ func TestOldRevisionsAreRemovedByHowMuchWasWritten(t *testing.T) {
 	for s := 700; s < 800+kept; s++ {
 		look(s+kept, 500+8*int64(s-699)) // 8 MiB a second
 	}
-	if n := len(compacted); n < 20 || n > 32 {
-		t.Errorf("removed %d times while 800 MiB became old, want once for about 32 MiB", n)
+	if n := len(compacted); n < 40 || n > 64 {
+		t.Errorf("removed %d times while 800 MiB became old, want once for about 16 MiB", n)
 	}
 	if len(o.moments) > kept+2 {
 		t.Errorf("%d moments are kept, want those of %v", len(o.moments), keptRevisions)

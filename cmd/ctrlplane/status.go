@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -18,7 +24,8 @@ work, and the controllers that are not running, as the live view does. Settled
 means that no key of a controller is queued, in progress or due within a second,
 no write is in flight, every informer has caught up with the last write, and
 nothing has been written, delivered or synced for a moment: 10 ms while the process
-is idle, half a second otherwise.
+is idle, half a second otherwise. Work that repeats itself without an end, such as that
+of a controller whose update causes its next sync, is named below the tables.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".`,
 		Example: `  ctrlplane status
@@ -35,10 +42,30 @@ With --from it shows what a recording has: of "run --report" or of "up --record"
 			if err != nil {
 				return err
 			}
-			return ui.WriteStatus(cmd.OutOrStdout(), s, output.format)
+			if err := ui.WriteStatus(cmd.OutOrStdout(), s, output.format); err != nil || output.format == outputJSON || output.format == outputYAML {
+				return err
+			}
+			return printHotLoops(cmd.Context(), cmd.OutOrStdout(), src, s.Time)
 		},
 	}
 	output.add(cmd)
 	past.add(cmd.Flags())
 	return cmd
+}
+
+// loopRecords is how many of the newest records are searched for hot loops.
+const loopRecords = 4000
+
+// printHotLoops prints a line for each hot loop that goes on at a time.
+func printHotLoops(ctx context.Context, out io.Writer, src observe.Source, now time.Time) error {
+	page, err := src.Records(ctx, observe.Query{Limit: loopRecords})
+	if err != nil {
+		return err
+	}
+	for _, line := range assert.CurrentLoops(page.Records, now) {
+		if _, err := fmt.Fprintln(out, "hot loop: "+line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

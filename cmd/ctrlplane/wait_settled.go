@@ -32,7 +32,8 @@ tolerations and of periodic checks of nodes and volumes. With --etcd-endpoints w
 are not observed in the store, so events may still be in flight.
 
 If the control plane does not settle in time, the exit code is 1, and stderr says
-what each busy controller still has to do, one line per controller.`,
+what each busy controller still has to do, one line per controller, and which hot loops
+go on.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,
@@ -62,9 +63,17 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	err = settled.Wait(ctx, src, w.horizon, progress)
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), loopTimeout)
+		defer cancel()
+		if loopErr := printHotLoops(after, out, src, time.Now()); loopErr != nil {
+			err = errors.Join(err, fmt.Errorf("cannot look for hot loops: %w", loopErr))
+		}
 	}
 	return err
 }
+
+// loopTimeout bounds the search for hot loops after the wait has timed out.
+const loopTimeout = 5 * time.Second
 
 func printRemainingWork(out io.Writer, work []settled.Work) {
 	for _, w := range work {

@@ -142,3 +142,14 @@ func TestHotLoop(t *testing.T) {
 		}
 	}
 }
+
+func TestCurrentLoops(t *testing.T) {
+	records := loopRecords(20, 50*time.Millisecond)
+	last := start.Add(19 * 50 * time.Millisecond)
+	if got := CurrentLoops(records, last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0], "patch of ConfigMap default/c repeats itself") {
+		t.Errorf("a loop that goes on: %q", got)
+	}
+	if got := CurrentLoops(records, last.Add(2*time.Second)); len(got) != 0 {
+		t.Errorf("a loop that has ended: %q", got)
+	}
+}

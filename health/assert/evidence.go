@@ -63,6 +63,17 @@ func HotLoops(records []observe.Record) []trace.Loop {
 	})
 }
 
+// CurrentLoops returns a line for each hot loop among the records that has not ended at a
+// time, most rounds first.
+func CurrentLoops(records []observe.Record, now time.Time) (lines []string) {
+	for _, l := range HotLoops(records) {
+		if now.Sub(l.Last) <= 2*hotInterval {
+			lines = append(lines, describeLoop(l))
+		}
+	}
+	return lines
+}
+
 // maxLoops is how many hot loops are described.
 const maxLoops = 3
 

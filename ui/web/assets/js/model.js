@@ -7,7 +7,10 @@ export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].i
 // simulated kubelet is a Lease and the status of its Node.
 export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource) ||
   (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
-export const failed = (r) => r.kind === "called" ? !r.status || r.status >= 400 : !!r.error;
+// foundGone reports whether a deletion has found that the object is gone already, which is what it wants.
+const foundGone = (r) => r.verb === "delete" && r.status === 404 && !r.error?.includes("could not find the requested resource");
+// failed includes calls without an answer, but not those that the caller itself has ended.
+export const failed = (r) => r.kind === "called" ? (r.status ? r.status >= 400 && !foundGone(r) : !r.canceled) : !!r.error;
 
 // writeVersions are the versions that a write has produced: those of the storage or, where
 // it does not report them, that of the answer.
