@@ -94,7 +94,7 @@ func TestSidecarsDoNotRestartWhileThePodStops(t *testing.T) {
 	at.commands = commandRunner{runtime: runtime, mayStart: true}
 	deadline := time.After(20 * time.Second)
 	for {
-		pod.Status, _ = podStatus(pod, at, time.Now())
+		pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now())
 		if strings.Contains(describePod(pod), "a: exit 0") {
 			break
 		}
@@ -107,7 +107,7 @@ func TestSidecarsDoNotRestartWhileThePodStops(t *testing.T) {
 	}
 	last := pod.Status.InitContainerStatuses[1]
 	for range 4 {
-		pod.Status, _ = podStatus(pod, at, time.Now().Add(time.Hour))
+		pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now().Add(time.Hour))
 	}
 	s := pod.Status.InitContainerStatuses[1]
 	if s.RestartCount != last.RestartCount || s.State.Terminated == nil || pod.Status.Phase == corev1.PodSucceeded {
@@ -132,7 +132,7 @@ func TestSidecarThatEndsBeforeItHasStarted(t *testing.T) {
 			}
 			awaitEnd(t, pod, at, changed, "s")
 			for range 2 {
-				pod.Status, _ = podStatus(pod, at, time.Now())
+				pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now())
 				if !strings.HasPrefix(describePod(pod), "Pending, ") || !strings.HasSuffix(describePod(pod), ", i: PodInitializing, a: PodInitializing") {
 					t.Errorf("got %s", describePod(pod))
 				}

@@ -41,8 +41,12 @@ func play(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}, no
 	var lines []string
 	deadline := time.After(patience)
 	for {
-		for nextPodStage(pod, at, now()).name == podStatusNow {
-			pod.Status, _ = podStatus(pod, at, now())
+		for {
+			seen := pod.DeepCopy() // as from an informer: the commands keep it
+			if nextPodStage(seen, at, now()).name != podStatusNow {
+				break
+			}
+			pod.Status, _ = podStatus(seen, at, now())
 			lines = append(lines, describePod(pod))
 		}
 		if len(lines) > 0 && lines[len(lines)-1] == want {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,7 +22,7 @@ func runInChild(t *testing.T, prefix string, atLeast int, env ...string) string 
 			t.Skip("this is such a process")
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+prefix+"[A-Z]", "-test.v")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+prefix+"[A-Z]", "-test.v", "-test.parallel="+flag.Lookup("test.parallel").Value.String())
 	cmd.Env = os.Environ()
 	for _, name := range env {
 		cmd.Env = append(cmd.Env, name+"=1")
