@@ -154,6 +154,8 @@ func (u *unit) stop() error {
 			u.closeGate()
 			err := fmt.Errorf("controller %s: still running %v after it was asked to stop", u.name, stopTimeout)
 			u.setState(Failed, err.Error(), run)
+			stacks, stacksErr := observe.Stacks(u.name)
+			u.log.Error("the controller does not stop", "goroutines", stacks, "err", stacksErr)
 			return err
 		}
 	}

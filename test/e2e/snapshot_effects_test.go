@@ -77,6 +77,12 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 	round()
 	awaitSteadyState(t)
 	before := awaitSteadyGoroutines(t)
+	stacks := readGoroutineStacks(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(readGoroutineStacks(t).moreThan(stacks))
+		}
+	})
 	const rounds = 5
 	for range rounds {
 		round()
