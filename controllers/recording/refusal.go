@@ -26,6 +26,9 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
+		if strings.Contains(s.Message, observe.InjectedFault) {
+			line += ": " + observe.InjectedFault
+		}
 	}
 	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))
 }

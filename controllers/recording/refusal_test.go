@@ -69,6 +69,10 @@ func TestRefusalOfASecretIsItsReason(t *testing.T) {
 	if c := refusedCall(t, "", "secrets", status); c.Error != "422 Invalid" {
 		t.Errorf("got %q", c.Error)
 	}
+	injected := apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "once", errors.New(observe.InjectedFault)).Status()
+	if c := refusedCall(t, "", "secrets", injected); c.Error != "409 Conflict: fault injected by ctrlplane" || !c.IsInjected() {
+		t.Errorf("got %q for a fault that is injected", c.Error)
+	}
 	status.Message = strings.Repeat("long ", 1000)
 	if c := refusedCall(t, "", "pods", status); len(c.Error) > 1<<10 || !strings.HasPrefix(c.Error, "long long") {
 		t.Errorf("got %d bytes: %q", len(c.Error), c.Error)
