@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 )
@@ -26,6 +27,24 @@ func onlyReads(args []string) bool {
 	verbs := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard},
 	})
-	verb, _, err := verbs.Find(args)
-	return err == nil && slices.Contains(readingVerbs, strings.TrimPrefix(verb.CommandPath(), "kubectl "))
+	verbs.SetOut(io.Discard) // kubectl itself will warn of deprecated flags
+	verb, rest, err := verbs.Find(args)
+	if err != nil {
+		return false
+	}
+	return slices.Contains(readingVerbs, strings.TrimPrefix(verb.CommandPath(), "kubectl ")) || asksOnly(verb, rest)
+}
+
+// asksOnly reports whether a verb that usually changes something is asked to show what it would
+// change, or what there is.
+func asksOnly(verb *cobra.Command, args []string) bool {
+	if err := verb.ParseFlags(args); err != nil {
+		return false
+	}
+	for _, f := range []struct{ name, value string }{{"dry-run", "client"}, {"dry-run", "server"}, {"list", "true"}} {
+		if flag := verb.Flags().Lookup(f.name); flag != nil && flag.Value.String() == f.value {
+			return true
+		}
+	}
+	return false
 }

@@ -29,9 +29,12 @@ func TestVerbsWithoutAName(t *testing.T) {
 	u.mustRun(t, "snapshot", "save", "base")
 	u.mustRun(t, "controllers", "speed")
 	u.mustRun(t, "kubectl", "get", "-n", "default", "pods")
+	u.mustRun(t, "kubectl", "create", "configmap", "c", "--dry-run=client")
+	u.mustRun(t, "kubectl", "label", "namespace", "default", "--list")
 	for _, args := range []string{
 		"reset", "snapshot restore base", "nodes add", "nodes fail node-1", "controllers pause replicaset", "controllers step replicaset",
 		"controllers speed 1/2", "clients pause kubectl", "reconcile configmaps -- true", "kubectl -n default delete pods --all", "kubectl rollout restart deploy/web",
+		"kubectl create configmap c --dry-run=none", "kubectl label namespace default a=b",
 	} {
 		program.RequireFailure(t, u.command(t, strings.Fields(args)...), 1, `control plane "default" is not running: to change another one use --name ephemeral`)
 	}
