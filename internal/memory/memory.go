@@ -44,6 +44,10 @@ const (
 const (
 	busyHeadroom  = 320 << 20
 	quietHeadroom = 24 << 20
+	// longBusyHeadroom is for work that goes on for longer than longBusy: more collections
+	// are the smaller cost then, some 5 % of its CPU.
+	longBusyHeadroom = 160 << 20
+	longBusy         = 2 * time.Minute
 	// maxSteadyHeadroom bounds the headroom of steady work, such as the leases of a
 	// thousand nodes, which would otherwise be collected every few seconds.
 	maxSteadyHeadroom = 96 << 20
@@ -199,6 +203,7 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 	g.notifyAfterCollection(collected)
 	allocated := g.collector.allocated() // when the timer was set
 	last := collection{at: time.Now(), allocated: allocated}
+	var busySince time.Time
 	for isBusy, isQuiet := false, false; ; {
 		select {
 		case <-g.closed:
@@ -206,13 +211,20 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 		case <-collected:
 			now := collection{at: time.Now(), allocated: g.collector.allocated()}
 			if now.at.Sub(last.at) < busyWithin {
+				if !isBusy {
+					busySince = now.at
+				}
 				isBusy, isQuiet = true, false
 				quiet.Reset(quietAfter)
 				allocated = now.allocated
 			}
 			switch {
 			case isBusy: // the percentage refers to what is alive now
-				if !g.adjustPercent(busyHeadroomFor) {
+				headroom := busyHeadroomFor
+				if now.at.Sub(busySince) > longBusy {
+					headroom = longBusyHeadroomFor
+				}
+				if !g.adjustPercent(headroom) {
 					return
 				}
 			case isQuiet:
@@ -266,8 +278,8 @@ func (g *Governor) wouldBeBusy(allocated uint64) bool {
 func (g *Governor) adjustPercent(headroom func(live uint64) uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	live := g.collector.read().live
-	return g.setPercent(percentFor(live, headroom(live)))
+	h := g.collector.read()
+	return g.setPercent(percentFor(h, headroom(h.live)))
 }
 
 // notifyAfterCollection sends once, after the next collection, and never blocks.
@@ -286,11 +298,14 @@ func startPercent(h heap) int {
 	return max(100, int(100*startHeadroom/max(h.base, minBase)))
 }
 
-func percentFor(live, headroom uint64) int { return int(100 * headroom / max(live, minBase)) }
+func percentFor(h heap, headroom uint64) int { return int(100 * headroom / max(h.base, minBase)) }
 
 // busyHeadroomFor lets garbage grow to three times what is alive but to no more than
 // busyHeadroom, unless that is less than what is alive.
 func busyHeadroomFor(live uint64) uint64 { return max(live, min(3*live, busyHeadroom)) }
+
+// longBusyHeadroomFor is the same for work that goes on.
+func longBusyHeadroomFor(live uint64) uint64 { return max(live, min(3*live, longBusyHeadroom)) }
 
 // quietHeadroomFor lets garbage grow to 40 % of what is alive, or quietHeadroom.
 func quietHeadroomFor(live uint64) uint64 { return max(live*2/5, quietHeadroom) }
