@@ -153,9 +153,6 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 
 // isOver reports whether no container of a Pod is to run any more.
 func isOver(pod *corev1.Pod, st *corev1.PodStatus) bool {
-	if len(st.ContainerStatuses) < len(pod.Spec.Containers) {
-		return false
-	}
 	phase := podPhase(pod, st)
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
@@ -194,10 +191,12 @@ func hasSucceeded(s corev1.ContainerStatus) bool {
 	return s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 }
 
-// podPhase returns the phase that follows from the statuses of the containers.
+// podPhase returns the phase that follows from the statuses of the containers. Any client may
+// have written these: some may be missing, and others be of containers that do not exist.
 func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
-	for i, s := range st.InitContainerStatuses {
+	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
+		s := containerStatusOf(st.InitContainerStatuses, c.Name)
 		end := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
 		switch kind := initContainerKind(c); {
 		case s.State.Running != nil && kind == sidecar:
@@ -213,11 +212,13 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 		}
 	}
 	result := corev1.PodSucceeded
-	for i, s := range st.ContainerStatuses {
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		s := containerStatusOf(st.ContainerStatuses, c.Name)
 		switch end := s.State.Terminated; {
-		case s.State.Waiting != nil && s.LastTerminationState.Terminated == nil:
+		case s.State.Running == nil && end == nil && s.LastTerminationState.Terminated == nil:
 			return corev1.PodPending
-		case end == nil || shouldRestart(pod, &pod.Spec.Containers[i], mainContainer, end.ExitCode):
+		case end == nil || shouldRestart(pod, c, mainContainer, end.ExitCode):
 			result = corev1.PodRunning
 		case result == corev1.PodRunning:
 		case end.ExitCode != 0:
