@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // placement is what a Pod gets from its node.
@@ -244,28 +242,4 @@ func stopDeadline(pod *corev1.Pod, asked time.Time) time.Time {
 // allSucceeded reports whether all of at least one container have exited with 0.
 func allSucceeded(list []corev1.ContainerStatus) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s corev1.ContainerStatus) bool { return !hasSucceeded(s) })
-}
-
-// terminateAll terminates the containers that run or wait for a restart. The code is
-// of those without a command; a command that still runs is killed.
-func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, code int32) {
-	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
-		for i, s := range list {
-			switch {
-			case s.State.Running != nil:
-				end := container.State{ExitCode: code, FinishedAt: now}
-				if commands.runtime != nil {
-					switch state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount); {
-					case known && state.Phase == container.Ended:
-						end = state
-					case known && state.Command:
-						end.ExitCode = sigkillExitCode
-					}
-				}
-				list[i] = terminatedStatus(s, end)
-			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
-				list[i].State = s.LastTerminationState
-			}
-		}
-	}
 }
