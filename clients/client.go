@@ -58,7 +58,7 @@ func newClient(name string, objects intervene.ObjectReader) *client {
 func (cl *client) isInUse() bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isConnected()
+	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }

@@ -410,6 +410,19 @@ func TestPauseOfSilentProcess(t *testing.T) {
 	}
 }
 
+// A paused controller whose process has ended stays paused, however many clients come.
+func TestPausedControllerIsNotForgotten(t *testing.T) {
+	f := newNestedFixture(t)
+	f.pause(f.controller, nestedController)
+	f.report(Report{Session: "s", Number: 2, Ended: true})
+	for i := range 2 * maxClients {
+		f.send(call{"GET", sites, fmt.Sprintf("program-%d/1", i), admin, nil, 200, "{}"})
+	}
+	if list := f.clients.Controllers(); len(list) != 1 || list[0].State != "paused" {
+		t.Errorf("%+v", list)
+	}
+}
+
 // ownControllers are interventions in controllers of this process.
 type ownControllers struct {
 	control.Interventions

@@ -283,10 +283,15 @@ func (r *reportedState) endSilent(now time.Time) {
 	}
 }
 
-// isConnected reports whether a process reports.
-func (r *reportedState) isConnected() bool {
+// isInUse reports whether a process reports, or an intervention waits for the next one.
+func (r *reportedState) isInUse() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for _, rc := range r.controllers {
+		if rc.gate.IsActive() {
+			return true
+		}
+	}
 	for _, s := range r.sessions {
 		if !s.silent {
 			return true

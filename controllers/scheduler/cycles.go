@@ -29,8 +29,9 @@ type cycles struct {
 
 	mu     sync.Mutex
 	adds   map[string]int64              // by name of the queue
+	waits  map[string]bool               // keys in one of upstream's queues
 	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
-	failed map[string]*observe.KeyedSync // the last attempt for a Pod that is not scheduled yet
+	failed map[string]*observe.KeyedSync // the last attempt for a Pod that waits for another one
 	active map[types.UID]*observe.KeyedSync
 	group  *observe.KeyedSync // of a group of Pods, which are not bound one by one
 
@@ -43,7 +44,7 @@ type cycles struct {
 func newCycles(recorder *observe.Recorder) *cycles {
 	return &cycles{
 		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{},
-		queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID]*observe.KeyedSync{},
+		waits: map[string]bool{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID]*observe.KeyedSync{},
 	}
 }
 
@@ -80,8 +81,7 @@ func (c *cycles) begin(entity framework.QueuedEntityInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.queue.Begin(key, c.queued[key])
-	delete(c.queued, key)
-	delete(c.failed, key)
+	c.forgetKey(key)
 	if pod, ok := entity.(*framework.QueuedPodInfo); ok {
 		c.current, c.attempted = pod.Pod.UID, false
 		c.active[c.current] = s
@@ -120,7 +120,9 @@ func (c *cycles) end(pod *corev1.Pod, failure string) {
 		s.Requeued(time.Now())
 	}
 	s.End(failure)
-	c.failed[key] = s
+	if c.waits[key] { // it was not deleted during the attempt
+		c.failed[key] = s
+	}
 }
 
 // bound ends the sync of a Pod that was bound.
@@ -139,6 +141,7 @@ func (c *cycles) moved(key, queue string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.adds[queue]++
+	c.waits[key] = true
 	switch {
 	case queue == unschedulableQueue, queue == gatedQueue:
 		delete(c.queued, key)
@@ -157,9 +160,14 @@ func (c *cycles) addsTo(queue string) int64 {
 }
 
 func (c *cycles) forget(pod *corev1.Pod) {
-	key := klog.KObj(pod).String()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.forgetKey(klog.KObj(pod).String())
+}
+
+// forgetKey needs the lock.
+func (c *cycles) forgetKey(key string) {
+	delete(c.waits, key)
 	delete(c.queued, key)
 	delete(c.failed, key)
 }

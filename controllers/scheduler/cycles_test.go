@@ -195,8 +195,32 @@ func TestCyclesRetry(t *testing.T) {
 		}
 	}
 	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
-	if len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {
-		t.Errorf("left: %v, %v, %v", s.cycles.queued, s.cycles.failed, s.cycles.active)
+	if len(s.cycles.waits)+len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {
+		t.Errorf("left: %v, %v, %v, %v", s.cycles.waits, s.cycles.queued, s.cycles.failed, s.cycles.active)
+	}
+}
+
+// Nothing is kept of a Pod that is deleted during an attempt, before or after upstream has put it
+// into another queue.
+func TestPodIsDeletedDuringAnAttempt(t *testing.T) {
+	for name, after := range map[string]bool{"before": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSteppedScheduler(t)
+			web := testPod("web")
+			s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
+			info := s.take(t, web)
+			remove := func() { forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web) }
+			if after {
+				s.write = remove
+				s.FailureHandler(t.Context(), nil, info, fwk.AsStatus(errors.New("no answer")), nil, time.Now())
+			} else {
+				remove()
+				s.cycles.end(web, "no answer") // upstream does not queue it
+			}
+			if n := len(s.cycles.waits) + len(s.cycles.queued) + len(s.cycles.failed) + len(s.cycles.active); n != 0 {
+				t.Errorf("left: %v, %v, %v, %v", s.cycles.waits, s.cycles.queued, s.cycles.failed, s.cycles.active)
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 )
@@ -29,14 +30,18 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	f := &fixture{t: t, client: fake.NewClientset(objects...), changes: make(chan struct{}, 1000), events: make(chan string, 1000)}
 	watchFromList(f.client)
+	f.startWith(f.client)
+	t.Cleanup(f.Stop)
+	return f
+}
+
+func (f *fixture) startWith(client kubernetes.Interface) {
 	f.Start(Config{
-		Client:      f.client,
+		Client:      client,
 		Allocatable: func(string) corev1.ResourceList { return nil },
 		OnChange:    func(string, string, types.UID) { f.changes <- struct{}{} },
 		RecordEvent: func(_ *corev1.Pod, _, _, reason, message string) { f.events <- reason + ": " + message },
 	})
-	t.Cleanup(f.Stop)
-	return f
 }
 
 // watchFromList makes watches begin with the list before them. Those of the fake know no

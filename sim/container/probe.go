@@ -12,6 +12,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
+// The kinds of probes, as events name them.
+const (
+	startupProbe   = "Startup"
+	readinessProbe = "Readiness"
+	livenessProbe  = "Liveness"
+)
+
 // runsProbe reports whether a probe is really made. Upstream's prober is not used: it
 // would connect to the addresses of Pods, which do not exist, and its goroutines
 // cannot be joined.
@@ -47,7 +54,7 @@ func (s *session) probe(r *run, of *corev1.Pod, c *corev1.Container) {
 // awaitStartup returns true when the startup probe has succeeded. If it fails, it
 // stops the container.
 func (s *session) awaitStartup(r *run, of *corev1.Pod, c *corev1.Container) (started bool) {
-	s.repeat(r, of, c, "Startup", c.StartupProbe, func(success bool) bool {
+	s.repeat(r, of, c, startupProbe, c.StartupProbe, func(success bool) bool {
 		if !success {
 			s.killUnhealthy(r, of, c, "startup", c.StartupProbe)
 			return false
@@ -63,7 +70,7 @@ func (s *session) awaitStartup(r *run, of *corev1.Pod, c *corev1.Container) (sta
 }
 
 func (s *session) probeReadiness(r *run, of *corev1.Pod, c *corev1.Container) {
-	s.repeat(r, of, c, "Readiness", c.ReadinessProbe, func(success bool) bool {
+	s.repeat(r, of, c, readinessProbe, c.ReadinessProbe, func(success bool) bool {
 		s.mu.Lock()
 		changed := r.state.Phase == Running && r.state.Ready != success
 		if changed {
@@ -78,7 +85,7 @@ func (s *session) probeReadiness(r *run, of *corev1.Pod, c *corev1.Container) {
 }
 
 func (s *session) probeLiveness(r *run, of *corev1.Pod, c *corev1.Container) {
-	s.repeat(r, of, c, "Liveness", c.LivenessProbe, func(success bool) bool {
+	s.repeat(r, of, c, livenessProbe, c.LivenessProbe, func(success bool) bool {
 		if !success {
 			s.killUnhealthy(r, of, c, "liveness", c.LivenessProbe)
 		}
@@ -98,10 +105,14 @@ func (s *session) killUnhealthy(r *run, of *corev1.Pod, c *corev1.Container, kin
 }
 
 // repeat makes a probe until its run ends or report returns false. It reports each
-// result that has been seen as often as the threshold asks for.
+// result that has been seen as often as the threshold asks for. As with a kubelet, the initial delay
+// begins when the container starts, and only readiness is probed while the Pod stops.
 func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe, report func(success bool) bool) {
 	period := time.Duration(max(p.PeriodSeconds, 1)) * time.Second
-	timer := time.NewTimer(time.Duration(p.InitialDelaySeconds) * time.Second)
+	s.mu.Lock()
+	first := r.state.StartedAt.Add(time.Duration(p.InitialDelaySeconds) * time.Second)
+	s.mu.Unlock()
+	timer := time.NewTimer(time.Until(first))
 	defer timer.Stop()
 	times, last := int32(0), false
 	for {
@@ -111,6 +122,9 @@ func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind strin
 			return
 		}
 		timer.Reset(period)
+		if kind != readinessProbe && s.isStopping(r.pod) {
+			return
+		}
 		success := s.probeOnce(r, of, c, kind, p)
 		if r.ctx.Err() != nil {
 			return
@@ -126,6 +140,12 @@ func (s *session) repeat(r *run, of *corev1.Pod, c *corev1.Container, kind strin
 			return
 		}
 	}
+}
+
+func (s *session) isStopping(p *pod) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return p.stopping
 }
 
 func (s *session) probeOnce(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) bool {

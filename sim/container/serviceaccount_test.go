@@ -1,6 +1,7 @@
 package container
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	clienttesting "k8s.io/client-go/testing"
 )
 
@@ -104,6 +107,76 @@ func TestRootCAIsForgottenWithTheLastPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.await(again, Ended)
+}
+
+// TestVolumesChangeWhileATokenIsMade changes another volume of a Pod while a command waits for
+// the token that it reads.
+func TestVolumesChangeWhileATokenIsMade(t *testing.T) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"a": "1"}}
+	f := newFixture(t, rootCA, settings)
+	f.Stop()
+	client := waitingTokens{f.client, make(chan struct{}), make(chan struct{})}
+	f.startWith(client)
+	pod := serviceAccountPod(3600, "sleep", "infinity")
+	c := &pod.Spec.Containers[0]
+	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: "v", MountPath: "/v"})
+	pod.Spec.Volumes = append([]corev1.Volume{{Name: "v", VolumeSource: configMapSource("m")}}, pod.Spec.Volumes...)
+	f.start(pod)
+	f.await(pod, Running)
+	if got := f.exec(pod, "cat /v/a"); got != "1" {
+		t.Fatalf("got %q", got)
+	}
+	token := make(chan string, 1)
+	go func() { token <- f.exec(pod, "cat /api/token") }()
+	<-client.asked
+	refreshed := make(chan struct{}, 10)
+	f.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.(clienttesting.GetAction).GetName() == "m" {
+			refreshed <- struct{}{} // it has the lock of the volumes now
+		}
+		return false, nil, nil
+	})
+	settings.Data["a"] = "2"
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), settings, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	<-refreshed
+	close(client.made)
+	if got := <-token; got != "token" {
+		t.Errorf("the command has read %q", got)
+	}
+	f.awaitExec(pod, "cat /v/a 2>/dev/null || :", "2")
+}
+
+// waitingTokens is a client that makes tokens when the test allows it. A reactor of the fake would hold its
+// lock meanwhile.
+type waitingTokens struct {
+	*fake.Clientset
+	asked, made chan struct{}
+}
+
+func (w waitingTokens) CoreV1() clientcorev1.CoreV1Interface {
+	return waitingCore{w.Clientset.CoreV1(), w}
+}
+
+type waitingCore struct {
+	clientcorev1.CoreV1Interface
+	tokens waitingTokens
+}
+
+func (w waitingCore) ServiceAccounts(namespace string) clientcorev1.ServiceAccountInterface {
+	return waitingAccounts{w.CoreV1Interface.ServiceAccounts(namespace), w.tokens}
+}
+
+type waitingAccounts struct {
+	clientcorev1.ServiceAccountInterface
+	tokens waitingTokens
+}
+
+func (w waitingAccounts) CreateToken(context.Context, string, *authenticationv1.TokenRequest, metav1.CreateOptions) (*authenticationv1.TokenRequest, error) {
+	close(w.tokens.asked)
+	<-w.tokens.made
+	return &authenticationv1.TokenRequest{Status: authenticationv1.TokenRequestStatus{Token: "token"}}, nil
 }
 
 func TestTokensAreRenewed(t *testing.T) {

@@ -60,8 +60,8 @@ const (
 // that it is.
 func notInitializedReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var names []string
-	for i, s := range st.InitContainerStatuses {
-		isSidecar := i < len(pod.Spec.InitContainers) && initContainerKind(&pod.Spec.InitContainers[i]) == sidecar
+	for _, s := range st.InitContainerStatuses {
+		isSidecar := hasSidecar(pod, s.Name)
 		if isSidecar && !ptr.Deref(s.Started, false) || !isSidecar && !hasSucceeded(s) {
 			names = append(names, s.Name)
 		}
@@ -92,8 +92,8 @@ func hasStarted(s corev1.ContainerStatus) bool {
 // means that they are.
 func notReadyReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message string) {
 	var names []string
-	for i, s := range st.InitContainerStatuses {
-		if !s.Ready && i < len(pod.Spec.InitContainers) && initContainerKind(&pod.Spec.InitContainers[i]) == sidecar {
+	for _, s := range st.InitContainerStatuses {
+		if !s.Ready && hasSidecar(pod, s.Name) {
 			names = append(names, s.Name)
 		}
 	}
@@ -111,6 +111,11 @@ func notReadyReason(pod *corev1.Pod, st *corev1.PodStatus) (reason, message stri
 		return "ContainersNotReady", "containers with unready status: [" + strings.Join(names, " ") + "]"
 	}
 	return "", ""
+}
+
+// hasSidecar reports whether a Pod has a sidecar of that name.
+func hasSidecar(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name && initContainerKind(&c) == sidecar })
 }
 
 // readinessGatesReason returns which readiness gates keep a Pod from being ready.

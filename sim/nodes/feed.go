@@ -29,6 +29,9 @@ type nodeFeed struct {
 	schedule func(name string, at time.Time) // has what is due done
 	synced   chan struct{}                   // closed after the first list
 	isSynced bool
+
+	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
+	sends int        // of Nodes that have not changed
 }
 
 func (f *nodeFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
@@ -39,11 +42,26 @@ func (f *nodeFeed) deliver(obj any, change observe.Change) error {
 	if !ok {
 		return fmt.Errorf("the watch of nodes delivered a %T", obj)
 	}
-	f.registry.played.deliver(change, "Node", node, func() { f.processNode(node) })
+	f.registry.played.deliver(change, "Node", node, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.processNode(node, false)
+	})
 	return nil
 }
 
-func (f *nodeFeed) processNode(node *corev1.Node) {
+// reprocess looks again for what is due for the live nodes, because stages have changed.
+func (f *nodeFeed) reprocess() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, node := range f.registry.liveNodes() {
+		f.processNode(node, true)
+	}
+}
+
+// processNode updates the registry and passes the Node to kwok. again means that it has not
+// changed. It needs the lock.
+func (f *nodeFeed) processNode(node *corev1.Node, again bool) {
 	was, is, what := f.registry.updateNode(node)
 	kind := informer.Modified
 	switch {
@@ -62,18 +80,22 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 			f.registry.played.nodes.setDue(node.Name, what, f.registry.now())
 		}
 	}
-	f.playNode(node, kind, what)
+	f.playNode(node, again, kind, what)
 	if is && !was {
 		f.onLive(node)
 	}
 }
 
 // playNode has what is due for a Node done, by kwok if it is the stage of a user.
-func (f *nodeFeed) playNode(node *corev1.Node, kind informer.EventType, what dueStage) {
+func (f *nodeFeed) playNode(node *corev1.Node, again bool, kind informer.EventType, what dueStage) {
 	byKwok := f.registry.assignNode(node.Name, what)
 	switch {
 	case what.isOfUser():
 		copied := *node
+		if again { // kwok ignores a version of a Node for which a stage is due later
+			f.sends++
+			copied.ResourceVersion += "+" + strconv.Itoa(f.sends)
+		}
 		setDueStage(&copied.ObjectMeta, what)
 		sendEvent(f.ctx, f.events, kind, &copied)
 		return
@@ -95,6 +117,8 @@ func (f *nodeFeed) Delete(obj any) error {
 }
 
 func (f *nodeFeed) removeNode(node *corev1.Node) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.registry.deleteNode(node.Name) {
 		f.onDead(node.Name)
 		sendEvent(f.ctx, f.events, informer.Deleted, node)

@@ -1,9 +1,11 @@
 package nodes
 
 import (
+	"regexp"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
@@ -46,9 +48,42 @@ func TestPodPhaseWhileAllRestart(t *testing.T) {
 			p.Spec.RestartPolicy = c.policy
 			p.Spec.InitContainers = []corev1.Container{{Name: "i"}, {Name: "s", RestartPolicy: &always}}
 		})
+		c.init.Name, c.sidecar.Name, c.app.Name = "i", "s", "a"
 		st := &corev1.PodStatus{InitContainerStatuses: []corev1.ContainerStatus{c.init, c.sidecar}, ContainerStatuses: []corev1.ContainerStatus{c.app}}
 		if got := podPhase(pod, st); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
+
+// TestStatusesOfOtherContainers has statuses that the API server accepts from any client: of
+// containers that the Pod does not have, in another order, and not of all.
+func TestStatusesOfOtherContainers(t *testing.T) {
+	ended := func(name string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}}
+	}
+	for name, st := range map[string]corev1.PodStatus{
+		"an init container":  {InitContainerStatuses: []corev1.ContainerStatus{ended("x")}, ContainerStatuses: []corev1.ContainerStatus{ended("a"), ended("b")}},
+		"main containers":    {ContainerStatuses: []corev1.ContainerStatus{ended("a"), ended("b"), ended("x")}},
+		"only one container": {ContainerStatuses: []corev1.ContainerStatus{ended("b")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := testPod(func(p *corev1.Pod) {
+				p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "b"})
+				p.Status = st
+			})
+			for range 2 {
+				pod.Status, _ = podStatus(pod, testPlacement, epoch)
+			}
+			if got, want := restartCount.ReplaceAllString(describePod(pod), ""), "Running, ready, a: runs, b: runs"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			pod.Status, pod.DeletionTimestamp = st, &metav1.Time{Time: epoch}
+			if st, _ := podStatus(pod, testPlacement, epoch); st.Phase != corev1.PodFailed {
+				t.Errorf("deleted: %s", st.Phase)
+			}
+		})
+	}
+}
+
+var restartCount = regexp.MustCompile(` #\d+`)

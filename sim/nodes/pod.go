@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // placement is what a Pod gets from its node.
@@ -153,9 +151,6 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 
 // isOver reports whether no container of a Pod is to run any more.
 func isOver(pod *corev1.Pod, st *corev1.PodStatus) bool {
-	if len(st.ContainerStatuses) < len(pod.Spec.Containers) {
-		return false
-	}
 	phase := podPhase(pod, st)
 	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
 }
@@ -194,10 +189,12 @@ func hasSucceeded(s corev1.ContainerStatus) bool {
 	return s.State.Terminated != nil && s.State.Terminated.ExitCode == 0
 }
 
-// podPhase returns the phase that follows from the statuses of the containers.
+// podPhase returns the phase that follows from the statuses of the containers. Any client may
+// have written these: some may be missing, and others be of containers that do not exist.
 func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
-	for i, s := range st.InitContainerStatuses {
+	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
+		s := containerStatusOf(st.InitContainerStatuses, c.Name)
 		end := cmp.Or(s.State.Terminated, s.LastTerminationState.Terminated)
 		switch kind := initContainerKind(c); {
 		case s.State.Running != nil && kind == sidecar:
@@ -213,11 +210,13 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 		}
 	}
 	result := corev1.PodSucceeded
-	for i, s := range st.ContainerStatuses {
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		s := containerStatusOf(st.ContainerStatuses, c.Name)
 		switch end := s.State.Terminated; {
-		case s.State.Waiting != nil && s.LastTerminationState.Terminated == nil:
+		case s.State.Running == nil && end == nil && s.LastTerminationState.Terminated == nil:
 			return corev1.PodPending
-		case end == nil || shouldRestart(pod, &pod.Spec.Containers[i], mainContainer, end.ExitCode):
+		case end == nil || shouldRestart(pod, c, mainContainer, end.ExitCode):
 			result = corev1.PodRunning
 		case result == corev1.PodRunning:
 		case end.ExitCode != 0:
@@ -243,28 +242,4 @@ func stopDeadline(pod *corev1.Pod, asked time.Time) time.Time {
 // allSucceeded reports whether all of at least one container have exited with 0.
 func allSucceeded(list []corev1.ContainerStatus) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(s corev1.ContainerStatus) bool { return !hasSucceeded(s) })
-}
-
-// terminateAll terminates the containers that run or wait for a restart. The code is
-// of those without a command; a command that still runs is killed.
-func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, code int32) {
-	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses} {
-		for i, s := range list {
-			switch {
-			case s.State.Running != nil:
-				end := container.State{ExitCode: code, FinishedAt: now}
-				if commands.runtime != nil {
-					switch state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount); {
-					case known && state.Phase == container.Ended:
-						end = state
-					case known && state.Command:
-						end.ExitCode = sigkillExitCode
-					}
-				}
-				list[i] = terminatedStatus(s, end)
-			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
-				list[i].State = s.LastTerminationState
-			}
-		}
-	}
 }

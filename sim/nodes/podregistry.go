@@ -57,6 +57,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	}
 	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
 	if node := r.nodes[e.node]; node == nil || !node.live {
+		e.play, e.deleting = dueStage{}, false // once the node is live, what is due is found again
 		return podUpdate{}
 	}
 	s := podUpdate{accepted: true, annotationError: r.newAnnotationError(pod, e)}
@@ -227,7 +228,11 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
-	e.deleting = e.duePod.DeletionTimestamp != nil
+	deleting := e.duePod.DeletionTimestamp != nil
+	if deleting && (!e.play.deletes() || r.now().Before(e.play.at)) {
+		return nil, placement{}, nil // it was deleted just now: it stops first, and its deletion is scheduled
+	}
+	e.deleting = deleting
 	r.played.pods.setRendered(e.key)
 	at := r.placePod(e.duePod, e, nil)
 	at.commands.mayStart = r.commands != nil // a restart may have become due since the last update

@@ -142,6 +142,18 @@ func (r *podRegistry) nodeNames() []string {
 	return names
 }
 
+// liveNodes returns the last seen states of the live nodes.
+func (r *podRegistry) liveNodes() (list []*corev1.Node) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.nodes {
+		if e.live {
+			list = append(list, e.node)
+		}
+	}
+	return list
+}
+
 // allocateNodeIP returns an address for a node that is about to be created.
 func (r *podRegistry) allocateNodeIP() netip.Addr {
 	r.mu.Lock()

@@ -149,3 +149,51 @@ func TestNextNodeStage(t *testing.T) {
 		t.Errorf("a node with a real kubelet: %v, %v, %+v", was, is, what)
 	}
 }
+
+// TestDeletedWhileAWriteIsDue deletes a Pod, which takes a while to stop, while a write of its
+// status is due: the write does not end it.
+func TestDeletedWhileAWriteIsDue(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	now := epoch
+	l.now = func() time.Time { return now }
+	pod := testPod(func(p *corev1.Pod) { p.Annotations[annotations.StopAfter] = "20s" })
+	l.assignPod(pod.UID, l.updatePod(pod, false, nil).next)
+	deleted := deletedPod(pod)
+	next := l.updatePod(deleted, false, nil).next
+	if got, patch, _, err := l.podPatch(pod.UID); got != nil || err != nil {
+		t.Errorf("before its deletion is scheduled: %s, %v", patch, err)
+	}
+	l.assignPod(pod.UID, next)
+	if got, patch, _, err := l.podPatch(pod.UID); got != nil || err != nil {
+		t.Errorf("before it has stopped: %s, %v", patch, err)
+	}
+	now = next.at
+	if got, patch, _, err := l.podPatch(pod.UID); got == nil || len(patch) == 0 || err != nil {
+		t.Errorf("when it has stopped: %v, %s, %v", got, patch, err)
+	}
+}
+
+// TestDeletionGoesOnAfterRecovery has a node that fails after a Pod was to be deleted, and recovers.
+func TestDeletionGoesOnAfterRecovery(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	pod := deletedPod(testPod(nil))
+	l.assignPod(pod.UID, l.updatePod(pod, false, nil).next)
+	if got, _, _, err := l.podPatch(pod.UID); got == nil || err != nil {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	l.updateNode(testNode(func(n *corev1.Node) { n.Annotations[annotations.Failed] = annotations.True }))
+	pod.ResourceVersion = "notReady" // as node-lifecycle-controller writes
+	l.updatePod(pod, false, nil)
+	l.updateNode(testNode(nil))
+	if next := l.updatePod(pod, true, nil).next; next.name != podDeleteNow {
+		t.Errorf("due after the recovery: %+v", next)
+	}
+}
+
+// deletedPod returns a copy of a Pod that was deleted just now.
+func deletedPod(pod *corev1.Pod) *corev1.Pod {
+	deleted := pod.DeepCopy()
+	deleted.DeletionTimestamp, deleted.DeletionGracePeriodSeconds = &metav1.Time{Time: epoch.Add(30 * time.Second)}, new(int64(30))
+	deleted.ResourceVersion = "deleted"
+	return deleted
+}

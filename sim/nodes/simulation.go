@@ -77,7 +77,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 		record: s.recordPodEvent,
 	}
 	s.startCommands()
-	if err := s.startKwok(); err != nil {
+	if err := s.startKwok(stages); err != nil {
 		s.stop()
 		return nil, err
 	}
@@ -124,11 +124,13 @@ func (s *simulation) recordPodEvent(pod *corev1.Pod, event podEvent) {
 }
 
 // startKwok starts the controllers that play stages.
-func (s *simulation) startKwok() error {
+func (s *simulation) startKwok(stages stageClients) error {
 	functions := s.registry.templateFunctions()
 	clock := newCancelableClock(s.ctx)
 	nodes, err := controllers.NewNodeController(controllers.NodeControllerConfig{
 		Clock:                clock,
+		DynamicClient:        stages.dynamic,
+		RESTMapper:           stages.mapper,
 		TypedClient:          s.client,
 		Lifecycle:            stageGetter{s.stages, nodeRef},
 		PlayStageParallelism: 4,
@@ -142,8 +144,10 @@ func (s *simulation) startKwok() error {
 	info := &controllers.NodeInfo{}
 	clock = newCancelableClock(s.ctx)
 	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
-		Clock:       clock,
-		TypedClient: s.client,
+		Clock:         clock,
+		DynamicClient: stages.dynamic,
+		RESTMapper:    stages.mapper,
+		TypedClient:   s.client,
 		NodeGetFunc: func(name string) (*controllers.NodeInfo, bool) {
 			_, _, err := s.registry.liveNode(name)
 			return info, err == nil

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -15,8 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/kwok/kustomize/crd"
@@ -27,10 +31,11 @@ import (
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// stageClients are the clients for Stage objects; the zero value means that there are
-// none.
+// stageClients are the clients for Stage objects, and for what these apply; the zero value means
+// that there are none.
 type stageClients struct {
 	dynamic dynamic.Interface
+	mapper  meta.RESTMapper
 	kwok    versioned.Interface
 }
 
@@ -38,6 +43,11 @@ func newStageClients(cfg *rest.Config) (c stageClients, err error) {
 	if c.dynamic, err = dynamic.NewForConfig(cfg); err != nil {
 		return c, err
 	}
+	kinds, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return c, err
+	}
+	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))
 	c.kwok, err = versioned.NewForConfig(cfg)
 	return c, err
 }
@@ -130,8 +140,14 @@ func (f stageFeed) Add(obj any) error {
 	if err := f.addStage(obj); err != nil {
 		return err
 	}
-	f.reprocessPods("")
+	f.reprocess()
 	return nil
+}
+
+// reprocess applies a change of the stages to the Nodes and Pods that exist.
+func (f stageFeed) reprocess() {
+	f.nodes.reprocess()
+	f.reprocessPods("")
 }
 
 func (f stageFeed) addStage(obj any) error {
@@ -159,7 +175,7 @@ func (f stageFeed) Delete(obj any) error {
 		return fmt.Errorf("the watch of stages delivered a %T", obj)
 	}
 	f.stages.remove(stage.Name)
-	f.reprocessPods("")
+	f.reprocess()
 	return nil
 }
 
@@ -172,13 +188,15 @@ func (f stageFeed) Replace(list []any, _ string) error {
 		}
 		present[obj.(*v1alpha1.Stage).Name] = true
 	}
+	changed := len(list) > 0
 	for _, name := range f.stages.names() {
 		if !present[name] {
 			f.stages.remove(name)
+			changed = true
 		}
 	}
-	if len(list) > 0 {
-		f.reprocessPods("")
+	if changed {
+		f.reprocess()
 	}
 	return nil
 }

@@ -1,15 +1,21 @@
 package nodes
 
 import (
+	"context"
 	"errors"
+	goruntime "runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/kwok/kustomize/crd"
@@ -61,7 +67,7 @@ func TestStageCRDIsRetried(t *testing.T) {
 		})
 		kwok := kwokfake.NewSimpleClientset()
 		objects := clientfake.NewClientset()
-		f, err := startWithClients(t.Context(), Config{Informers: runInformers(t, objects)}, objects, stageClients{client, kwok}, newPlayed(nil))
+		f, err := startWithClients(t.Context(), Config{Informers: runInformers(t, objects)}, objects, stageClients{dynamic: client, kwok: kwok}, newPlayed(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,4 +80,75 @@ func TestStageCRDIsRetried(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestStagesAreGoneAfterAList has a list without the Stage that a Pod waited for.
+func TestStagesAreGoneAfterAList(t *testing.T) {
+	client := clientfake.NewClientset()
+	f := startTestFleet(t, client, Config{Count: 1})
+	feed := stageFeed{f.simulation}
+	waits := parseStage(t, strings.NewReplacer("[Running]", "[Pending]", "phase: Failed\\nreason: Demo", "reason: Waits").Replace(podStage))
+	if err := feed.Add(waits); err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Reason == "Waits" })
+	isRunning := func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning }
+	later := testPod(func(p *corev1.Pod) { p.Name, p.UID = "later", "later" })
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), later, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitForPod(t, client, later, isRunning) // all events before have been handled
+	if err := feed.Replace(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	waitForPod(t, client, pod, isRunning)
+}
+
+// TestStageOfNodesIsPlayedAtOnce adds a Stage for a Node that exists and does not change.
+func TestStageOfNodesIsPlayedAtOnce(t *testing.T) {
+	client := clientfake.NewClientset()
+	f := startTestFleet(t, client, Config{Count: 1})
+	marks := parseStage(t, `
+metadata: {name: marks}
+spec:
+  resourceRef: {apiGroup: v1, kind: Node}
+  selector:
+    matchExpressions: [{key: .status.nodeInfo.machineID, operator: NotIn, values: [marked]}]
+  next: {statusTemplate: "nodeInfo: {machineID: marked}"}
+`)
+	for f.registry.dueNodeStage(nodeName(1)).name != nodeStatusLater { // until its creation has been handled
+		goruntime.Gosched()
+	}
+	if err := (stageFeed{f.simulation}).Add(marks); err != nil {
+		t.Fatal(err)
+	}
+	awaitNode(t, client, func(node *corev1.Node) bool { return node.Status.NodeInfo.MachineID == "marked" })
+}
+
+// awaitNode waits until the first node of a fleet is as it should be.
+func awaitNode(t *testing.T, client kubernetes.Interface, until func(*corev1.Node) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	defer cancel()
+	w, err := client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	now, err := client.CoreV1().Nodes().Get(ctx, nodeName(1), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !until(now) {
+		select {
+		case e := <-w.ResultChan():
+			now, _ = e.Object.(*corev1.Node)
+		case <-ctx.Done():
+			t.Fatalf("the node is still %+v", now.Status)
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -93,11 +94,25 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 			found = append(found, matched)
 		}
 	}
+	found = withoutInvalidWeights(ctx, event, found)
 	chosen, err := found.Match(ctx, event) // by weight
 	if err != nil || chosen == nil {
 		return dueStage{}, false
 	}
 	return dueStage{userPrefix + chosen.Name(), now}, true
+}
+
+// withoutInvalidWeights leaves out, of several stages, those with a weight that kwok cannot draw with: it
+// ends the process if the sum is negative, and an expression of the user may return any number.
+func withoutInvalidWeights(ctx context.Context, event *lifecycle.Event, list lifecycle.Lifecycle) lifecycle.Lifecycle {
+	if len(list) < 2 {
+		return list
+	}
+	most := math.MaxInt64 / int64(len(list))
+	return slices.DeleteFunc(list, func(s *lifecycle.Stage) bool {
+		weight, _, err := s.Weight(ctx, event)
+		return err != nil || weight < 0 || weight > most
+	})
 }
 
 // stageGetter returns the stages that kwok plays for a kind of object.

@@ -3,11 +3,17 @@ package nodes
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/yaml"
 )
@@ -103,6 +109,32 @@ func TestStageSetMatch(t *testing.T) {
 	}
 }
 
+// TestStageWithAnInvalidWeight has several stages whose weights come from an annotation: of a
+// negative sum kwok cannot draw one.
+func TestStageWithAnInvalidWeight(t *testing.T) {
+	set := newStageSet()
+	for _, name := range []string{"a", "b", "c"} {
+		stage := parseStage(t, strings.NewReplacer("name: fails", "name: "+name, "spec:\n", "spec:\n  weightFrom: {jq: {expression: '.metadata.annotations[\"weight-"+name+"\"]'}}\n").Replace(podStage))
+		if err := set.set(stage); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, weights := range []struct{ a, b, want string }{
+		{"-5", "-1", "user/c"},
+		{"9223372036854775807", "9223372036854775807", "user/c"},
+		{"-5", "1", "user/b"},
+	} {
+		pod := testPod(func(p *corev1.Pod) {
+			p.Labels = map[string]string{"fails": "yes"}
+			p.Annotations = map[string]string{"weight-a": weights.a, "weight-b": weights.b, "weight-c": "0"}
+			p.Status.Phase = corev1.PodRunning
+		})
+		if what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch); what.name != weights.want {
+			t.Errorf("weights %+v: matched %q", weights, what.name)
+		}
+	}
+}
+
 func TestFleetPlaysUserStages(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 1})
@@ -116,5 +148,40 @@ func TestFleetPlaysUserStages(t *testing.T) {
 	got := waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	if got.Status.Reason != "Demo" {
 		t.Errorf("reason %q, want Demo", got.Status.Reason)
+	}
+}
+
+// TestStageApplies has a Stage that creates another object.
+func TestStageApplies(t *testing.T) {
+	client := fake.NewClientset()
+	made := make(chan string, 1)
+	objects := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
+	objects.PrependReactor("create", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		object := a.(clienttesting.CreateAction).GetObject()
+		made <- object.(metav1.Object).GetName() + " in " + a.GetNamespace()
+		return true, object, nil
+	})
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+	f, err := startWithClients(t.Context(), Config{Count: 1, Informers: runInformers(t, client)}, client, stageClients{dynamic: objects, mapper: mapper}, newPlayed(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	stage := parseStage(t, strings.Replace(podStage, `next: {statusTemplate: "phase: Failed\nreason: Demo"}`, `steps: [{apply: {template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-{{ .metadata.name }}}"}}]`, 1))
+	if err := f.simulation.stages.set(stage); err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-made:
+		if got != "of-p in n" {
+			t.Errorf("created %s", got)
+		}
+	case <-time.After(waitTimeout):
+		t.Error("nothing was created")
 	}
 }

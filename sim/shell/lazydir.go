@@ -1,9 +1,14 @@
 package shell
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // lazy fills a Dir at its first use.
 type lazy struct {
+	filled atomic.Bool
+
 	mu   sync.Mutex
 	fill func() error // nil once it has succeeded
 }
@@ -13,15 +18,9 @@ type lazy struct {
 // It is called before the Dir is mounted; fill uses the Dir itself.
 func (d *Dir) FillOnUse(fill func() error) { d.lazy = &lazy{fill: fill} }
 
-// Filled reports whether the Dir has its content.
-func (d *Dir) Filled() bool {
-	if d.lazy == nil {
-		return true
-	}
-	d.lazy.mu.Lock()
-	defer d.lazy.mu.Unlock()
-	return d.lazy.fill == nil
-}
+// Filled reports whether the Dir has its content. It does not wait while that is being made, which
+// may need locks that the caller holds.
+func (d *Dir) Filled() bool { return d.lazy == nil || d.lazy.filled.Load() }
 
 func (d *Dir) fill() error {
 	if d.lazy == nil {
@@ -32,9 +31,10 @@ func (d *Dir) fill() error {
 	if d.lazy.fill == nil {
 		return nil
 	}
-	err := d.lazy.fill()
-	if err == nil {
-		d.lazy.fill = nil
+	if err := d.lazy.fill(); err != nil {
+		return err
 	}
-	return err
+	d.lazy.fill = nil
+	d.lazy.filled.Store(true)
+	return nil
 }

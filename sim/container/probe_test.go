@@ -1,0 +1,74 @@
+package container
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// probedPod returns a Pod that sleeps, and whose table a probe asks for a path every second.
+func probedPod(path string) (*corev1.Pod, *corev1.Probe) {
+	pod := servedPod(path + " 200\n")
+	c := &pod.Spec.Containers[0]
+	c.Command, c.ReadinessProbe, c.LivenessProbe = []string{"sleep", "infinity"}, nil, nil
+	return pod, &corev1.Probe{
+		PeriodSeconds: 1, FailureThreshold: 1000,
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("web")}},
+	}
+}
+
+// TestInitialDelayBeginsWithTheContainer has a container that takes longer to start than the
+// initial delay of its readiness probe.
+func TestInitialDelayBeginsWithTheContainer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		pod, probe := probedPod("/up")
+		c := &pod.Spec.Containers[0]
+		c.StartupProbe, c.ReadinessProbe = probe, probe.DeepCopy()
+		c.ReadinessProbe.InitialDelaySeconds = 60
+		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
+		f.start(pod)
+		time.Sleep(90 * time.Second)
+		f.setTable(pod.UID, "10.1.0.1", "/up 200\n")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if state, _ := f.State(pod.UID, c.Name, 0); !state.Started || !state.Ready {
+			t.Errorf("got %+v", state)
+		}
+		f.Stop()
+	})
+}
+
+// TestLivenessOfAPodThatStops has probes that fail because the Pod stops.
+func TestLivenessOfAPodThatStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		pod, probe := probedPod("/up")
+		c := &pod.Spec.Containers[0]
+		c.LivenessProbe, c.ReadinessProbe = probe, probe
+		c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 30}}}
+		f.setTable(pod.UID, "10.1.0.1", "/up 200\n")
+		f.start(pod)
+		time.Sleep(5 * time.Second)
+		f.StopPod(pod, time.Now().Add(time.Minute))
+		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		f.Stop()
+		unready := 0
+		for len(f.events) > 0 {
+			if event := <-f.events; strings.HasPrefix(event, "Unhealthy: Readiness") {
+				unready++
+			} else {
+				t.Errorf("event %q", event)
+			}
+		}
+		if unready == 0 {
+			t.Error("its readiness is no longer probed")
+		}
+	})
+}
