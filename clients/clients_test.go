@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -428,6 +429,31 @@ func TestRunsOfKubectlAreUnrelated(t *testing.T) {
 	calls, events := f.records()
 	if last := calls[len(calls)-1]; last.Cause != 0 || len(events) != 0 || last.Controller != "kubectl (admin)" {
 		t.Errorf("%+v, %d events", last, len(events))
+	}
+}
+
+// A client may ask for the metadata of objects only. That is not their kind.
+func TestMetadataHasNoKind(t *testing.T) {
+	f := newFixture(t)
+	for path, name := range map[string]string{deployments: "web", sites: "shop"} {
+		send, end := f.watch(path+"?watch=1", operatorAgent, operator)
+		send(frame("ADDED", object("PartialObjectMetadata", name, "u-"+name, "7")))
+		f.send(call{"PATCH", path + "/" + name, operatorAgent, operator, nil, 200, object("PartialObjectMetadata", name, "u-"+name, "8")})
+		end()
+	}
+	calls, events := f.records()
+	var got []string
+	for _, c := range calls {
+		if c.IsWrite() {
+			got = append(got, c.Object.String())
+		}
+	}
+	for _, e := range events {
+		got = append(got, e.Object.String())
+	}
+	slices.Sort(got)
+	if want := []string{"Deployment ns/web", "Deployment ns/web", "sites ns/shop", "sites ns/shop"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

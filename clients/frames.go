@@ -27,7 +27,8 @@ type sentEvent struct {
 	change           observe.Change // "" = it is not about an object, as a bookmark
 	initialEventsEnd bool
 
-	kind, namespace, name, uid, version string
+	kind                          string // "" if the client asks for metadata only
+	namespace, name, uid, version string
 
 	owners    []recording.OwnerReference
 	names     recording.Mentions // in the object
@@ -96,7 +97,7 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	m := &e.Object.Metadata
 	s := &sentEvent{
 		change: changes[e.Type], initialEventsEnd: e.Object.InitialEventsEnd,
-		kind: e.Object.Kind, namespace: m.Namespace, name: m.Name, uid: m.UID, version: m.ResourceVersion, owners: m.OwnerReferences,
+		kind: e.Object.ObjectKind(), namespace: m.Namespace, name: m.Name, uid: m.UID, version: m.ResourceVersion, owners: m.OwnerReferences,
 	}
 	if s.change == "" {
 		return s

@@ -262,8 +262,8 @@ func (r *request) record(wrote []observe.Written) {
 // of what was refused, which object that was and why.
 func (r *request) complete(object recording.ResponseSummary) {
 	c := r.call
-	if c.Object.Kind == "" && (c.Subresource == "" || c.Subresource == "status") && object.Kind != "Status" && c.Verb != "deletecollection" {
-		c.Object.Kind = object.Kind
+	if c.Object.Kind == "" && (c.Subresource == "" || c.Subresource == "status") && c.Verb != "deletecollection" {
+		c.Object.Kind = object.ObjectKind()
 	}
 	if c.Failed() && c.Status != 0 {
 		r.completeRefusedObject()

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func (w *watch) sent(frame []byte) {
 		change = observe.Listed
 	}
 	o := w.object
-	o.Kind, o.Namespace, o.Name, o.UID = e.kind, e.namespace, e.name, e.uid
+	o.Kind, o.Namespace, o.Name, o.UID = cmp.Or(e.kind, o.Kind), e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
 	sent := slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed}

@@ -21,9 +21,9 @@ func isBackground(e Event) bool {
 	case *QueueChanged:
 		return true
 	case *Called:
-		return e.isPlainRead() || e.Object.Resource == "events" || e.isRenewal()
+		return e.isPlainRead() || e.Object.IsEvent() || e.isRenewal()
 	case *Delivered:
-		return e.Unchanged || e.Change == Resynced && len(e.Queues)+len(e.Later) == 0 || e.Object.Resource == "events" || e.isRenewal()
+		return e.Unchanged || e.Change == Resynced && len(e.Queues)+len(e.Later) == 0 || e.Object.IsEvent() || e.isRenewal()
 	case *Synced:
 		return e.Cause == 0 && e.CauseSync == 0 && e.Writes == 0
 	case *Logged:
@@ -41,9 +41,6 @@ func (c *Called) isRenewal() bool {
 func (d *Delivered) isRenewal() bool {
 	return d.Object.IsLease() && d.Change == Updated && d.TakenBy == ""
 }
-
-// IsLease reports whether the object is a Lease.
-func (o Object) IsLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }
 
 // tracedLevel is the lowest level of log lines that package trace shows: klog's V(2).
 const tracedLevel = -2

@@ -212,6 +212,12 @@ func (c *Called) IsWrite() bool {
 	return true
 }
 
+// Creates reports whether a write creates its object: with server-side apply it is a patch that the API
+// server answers with 201, and some kinds are created by an update.
+func Creates(verb, subresource string, status int) bool {
+	return subresource == "" && (verb == "create" || (verb == "patch" || verb == "update") && status == http.StatusCreated)
+}
+
 // InjectedFault is in the error of each call that an intervention has made fail.
 const InjectedFault = "fault injected by ctrlplane"
 
@@ -219,10 +225,19 @@ const InjectedFault = "fault injected by ctrlplane"
 // conflict is none: the object was not modified.
 func (c *Called) IsInjected() bool { return strings.Contains(c.Error, InjectedFault) }
 
-// IsRoutine reports whether the call concerns a Lease or an Event. These are
-// frequent and have no effects on controllers.
-func (c *Called) IsRoutine() bool {
-	return c.Object.Resource == "leases" || c.Object.Resource == "events"
+// IsRoutine reports whether the call concerns a Lease or an Event.
+func (c *Called) IsRoutine() bool { return c.Object.IsRoutine() }
+
+// IsRoutine reports whether the object is a Lease or an Event. These are written frequently, and
+// have no effects on controllers. Custom resources may have the same plural.
+func (o Object) IsRoutine() bool { return o.IsLease() || o.IsEvent() }
+
+// IsLease reports whether the object is a Lease.
+func (o Object) IsLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }
+
+// IsEvent reports whether the object is an Event, which two groups serve.
+func (o Object) IsEvent() bool {
+	return o.Resource == "events" && (o.Group == "" || o.Group == "events.k8s.io")
 }
 
 // IsAbsence reports whether a client has found that an object does not exist. It asks

@@ -87,7 +87,7 @@ func (h *history) advance() {
 func (h *history) read(r *Record) {
 	switch e := r.Event.(type) {
 	case *Called:
-		if e.IsWrite() && !e.IsRoutine() && !e.Failed() {
+		if e.IsWrite() && !e.IsRoutine() && (!e.Failed() || len(e.Wrote) > 0) {
 			h.readCall(r, e)
 		}
 	case *Delivered:
@@ -120,7 +120,7 @@ func (h *history) readCall(r *Record, c *Called) {
 		}
 		v := h.object(at).version(w.ResourceVersion)
 		v.call, v.seen = n, nil
-		h.changed(at, v, c.Verb == "create" && c.Subresource == "")
+		h.changed(at, v, Creates(c.Verb, c.Subresource, c.Status))
 	}
 }
 
@@ -148,7 +148,7 @@ func (h *history) syncOf(c *Called) *causeNode {
 }
 
 func (h *history) readEvent(r *Record, d *Delivered) {
-	if d.Change == Resynced || d.Change == Listed || d.Object.Resource == "leases" || d.Object.Resource == "events" {
+	if d.Change == Resynced || d.Change == Listed || d.Object.IsRoutine() {
 		return
 	}
 	at := storedObject{d.Object.groupResource(), d.Object.Namespace, d.Object.Name}

@@ -63,3 +63,21 @@ func TestHistoryAfterARestoreIntoACluster(t *testing.T) {
 		t.Errorf("the change was made by record %d, want %d", got.Seq, patch.Seq)
 	}
 }
+
+// An object that server-side apply has created, and one whose creation got no answer, have a creation.
+func TestHistoryOfCreations(t *testing.T) {
+	h := newHistory(newJournal(64), 8)
+	put := func(seq uint64, c Called, name string) {
+		c.Object = Object{Resource: "pods", Name: name}
+		c.Wrote = []Written{{Resource: "pods", Name: name, ResourceVersion: strconv.FormatUint(seq, 10)}}
+		h.read(&Record{Seq: seq, Event: &c})
+	}
+	put(1, Called{Verb: "patch", Status: 201}, "applied")
+	put(2, Called{Verb: "update", Status: 200}, "applied")
+	put(3, Called{Verb: "create", Status: 504, Error: "timeout"}, "late")
+	for name, want := range map[string]uint64{"applied": 1, "late": 3} {
+		if o := h.objects[storedObject{"pods", "", name}]; o == nil || o.created == nil || o.created.origin().record.Seq != want {
+			t.Errorf("%s: %+v, want a creation by record %d", name, o, want)
+		}
+	}
+}

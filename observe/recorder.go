@@ -112,7 +112,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	r.delivered.Add(1)
 	seq := r.observer.append(d, now)
 	event.seq.Store(seq)
-	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
+	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(now)
 	}
 }
@@ -169,8 +169,8 @@ func (r *Recorder) RecordCall(c *Called) {
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {
 	failed := c.Failed() && !c.FoundGone()
-	if w != nil && failed {
-		w.callError.Store(&c.Error)
+	if w != nil {
+		w.noteCall(c, failed)
 	}
 	switch {
 	case c.Conflict:

@@ -60,7 +60,7 @@ func (r *Recorder) RecordDelivery(d *Delivered, at time.Time) uint64 {
 	d.Controller = r.name
 	r.AddWatch(d.Object.groupResource())
 	r.delivered.Add(1)
-	if d.Change != Resynced && d.Change != Listed && d.Object.Resource != "leases" {
+	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(time.Now())
 	}
 	return r.observer.append(d, at)

@@ -229,6 +229,26 @@ func TestSyncsOfBackground(t *testing.T) {
 	}
 }
 
+// namesakes are custom resources that have the plural of Leases or Events.
+func namesakes() []Object {
+	return []Object{{Group: "rental.example.com", Resource: "leases", Name: "flat"}, {Group: "club.example.com", Resource: "events", Name: "party"}}
+}
+
+// A custom resource with the plural of Leases or Events is like any other.
+func TestNamesakesOfLeasesAndEvents(t *testing.T) {
+	for _, o := range namesakes() {
+		call := &Called{Verb: "update", Object: o, Status: 200}
+		if call.IsRoutine() || !isNotable(call) || isBackground(&Delivered{Change: Updated, Object: o}) {
+			t.Errorf("%s is routine", o.groupResource())
+		}
+	}
+	for _, o := range []Object{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"}} {
+		if !o.IsRoutine() {
+			t.Errorf("%s is not routine", o.groupResource())
+		}
+	}
+}
+
 // Background is never notable: no other ring would keep it.
 func TestBackground(t *testing.T) {
 	for _, e := range backgroundEvents() {

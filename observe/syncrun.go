@@ -20,7 +20,7 @@ type syncRun struct {
 
 	key           atomic.Pointer[inferredKey]
 	loggedError   atomic.Pointer[string]    // from its log
-	callError     atomic.Pointer[string]    // of its last failed call
+	failedCall    atomic.Pointer[Called]    // the last one, unless it has succeeded since
 	retryDue      atomic.Pointer[time.Time] // when its key is due again; nil if it was not requeued
 	reads, writes atomic.Int32
 }
@@ -47,6 +47,18 @@ func (w *syncRun) inferKey(c *Called) {
 	}
 	if known := w.key.Load(); known == nil || basisRank(known.basis) < basisRank(BasisCall) {
 		w.setKey(c.Object.Key(), BasisCall)
+	}
+}
+
+// noteCall notes a call that has failed, or that a write has succeeded after another call for the same has
+// failed: as after a conflict, or the creation of what was not found.
+func (w *syncRun) noteCall(c *Called, failed bool) {
+	before := w.failedCall.Load()
+	switch {
+	case failed:
+		w.failedCall.Store(c)
+	case before != nil && c.IsWrite() && c.Subresource == before.Subresource && c.Object.Name != "" && c.Object.Same(before.Object):
+		w.failedCall.CompareAndSwap(before, nil)
 	}
 }
 
@@ -120,8 +132,8 @@ func (w *syncRun) event(took time.Duration) *Synced {
 	// A controller may expect a call to fail. It did not if it requeues the key.
 	if f := w.loggedError.Load(); f != nil {
 		s.Error = *f
-	} else if f := w.callError.Load(); f != nil && s.Retried {
-		s.Error = *f
+	} else if f := w.failedCall.Load(); f != nil && s.Retried {
+		s.Error = f.Error
 	}
 	return s
 }

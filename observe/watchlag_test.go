@@ -131,10 +131,12 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		time.Sleep(busyQuietTime + 1)
 		settled("its end", true)
 
-		for _, c := range []*Called{{Verb: "get", Object: Object{Resource: "pods"}}, {Verb: "update", Object: Object{Resource: "leases"}}} {
+		for _, c := range []*Called{{Verb: "get", Object: Object{Resource: "pods"}}, {Verb: "update", Object: Object{Group: "coordination.k8s.io", Resource: "leases"}}} {
 			by.Call(c, func() { settled(c.Verb+" of "+c.Object.Resource, true) })
 		}
-		by.Call(&Called{Verb: "create", Object: Object{Resource: "pods"}}, func() { settled("a write on its way", false, "c") })
+		for _, o := range append(namesakes(), Object{Resource: "pods"}) {
+			by.Call(&Called{Verb: "create", Object: o}, func() { settled("a write of "+o.groupResource(), false, "c") })
+		}
 	})
 }
 

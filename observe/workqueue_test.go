@@ -309,3 +309,39 @@ func TestScaleIsNotTheKey(t *testing.T) {
 		t.Errorf("got %+v", s[0])
 	}
 }
+
+// A sync that has repeated a refused call with success has not failed, although its key is added again later.
+func TestSyncThatRecoveredHasNotFailed(t *testing.T) {
+	web := observe.Object{Group: "apps", Resource: "replicasets", Namespace: "default", Name: "web"}
+	other := web
+	other.Name = "other"
+	conflict := observe.Called{Verb: "update", Subresource: "status", Object: web, Status: 409, Conflict: true, Error: "the object has been modified"}
+	absent := observe.Called{Verb: "get", Object: web, Status: 404, Error: "not found"}
+	for name, tc := range map[string]struct {
+		calls []observe.Called
+		want  string
+	}{
+		"repeated":        {[]observe.Called{conflict, {Verb: "update", Subresource: "status", Object: web, Status: 200}}, ""},
+		"created":         {[]observe.Called{absent, {Verb: "create", Object: web, Status: 201}}, ""},
+		"only read again": {[]observe.Called{conflict, {Verb: "get", Subresource: "status", Object: web, Status: 200}}, conflict.Error},
+		"another object":  {[]observe.Called{conflict, {Verb: "update", Subresource: "status", Object: other, Status: 200}}, conflict.Error},
+		"another part":    {[]observe.Called{conflict, {Verb: "update", Object: web, Status: 200}}, conflict.Error},
+		"failed again":    {[]observe.Called{conflict, {Verb: "update", Subresource: "status", Object: web, Status: 200}, absent}, absent.Error},
+	} {
+		b := newQueueBench(t)
+		q := newQueue[string](b, "replicaset")
+		q.Add("default/web")
+		b.by.Do(func() {
+			key, _ := q.Get()
+			for _, c := range tc.calls {
+				b.by.RecordCall(&c)
+			}
+			q.AddAfter(key, time.Minute)
+			q.Done(key)
+		})
+		q.ShutDown()
+		if s := recordedEvents[*observe.Synced](t, b); len(s) != 1 || s[0].Error != tc.want || !s[0].Retried {
+			t.Errorf("%s: %+v, want the error %q", name, s[0], tc.want)
+		}
+	}
+}

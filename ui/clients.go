@@ -150,27 +150,37 @@ func describeDropped(c observe.Client) string {
 
 func isEmpty(s string) bool { return s == "" }
 
-// DescribeWatches names the watched resources, at most so many; empty if there is none.
+// DescribeWatches names the watched resources, at most so many; empty if there is none. Those of
+// two groups with the same plural are named with their groups.
 func DescribeWatches(watches []observe.ClientWatch, most int) string {
-	counts := map[string]int{}
+	counts, groups := map[string]int{}, map[string]int{}
 	var names []string
 	for _, w := range watches {
-		name, _, _ := strings.Cut(w.Resource, ".")
-		if counts[name]++; counts[name] == 1 {
-			names = append(names, name)
+		if counts[w.Resource]++; counts[w.Resource] == 1 {
+			names = append(names, w.Resource)
+			groups[plural(w.Resource)]++
 		}
 	}
 	more := max(len(names)-most, 0)
 	names = names[:len(names)-more]
 	for i, name := range names {
+		if groups[plural(name)] == 1 {
+			names[i] = plural(name)
+		}
 		if n := counts[name]; n > 1 {
-			names[i] = fmt.Sprintf("%s×%d", name, n)
+			names[i] += fmt.Sprintf("×%d", n)
 		}
 	}
 	if more > 0 {
 		names = append(names, fmt.Sprintf("+%d", more))
 	}
 	return strings.Join(names, " ")
+}
+
+// plural returns RESOURCE of RESOURCE.GROUP.
+func plural(resource string) string {
+	name, _, _ := strings.Cut(resource, ".")
+	return name
 }
 
 // DescribeLastRequest describes a client's last request: "patch sites shop/shop 200".

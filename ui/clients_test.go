@@ -32,6 +32,17 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 	}
 }
 
+// Resources of two groups with the same plural are two.
+func TestWatchesOfNamesakes(t *testing.T) {
+	var watches []observe.ClientWatch
+	for _, r := range []string{"services", "services.serving.example.com", "services", "sites.example.com"} {
+		watches = append(watches, observe.ClientWatch{Resource: r})
+	}
+	if got, want := DescribeWatches(watches, 9), "services×2 services.serving.example.com sites"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // The table fits 100 columns and cuts nothing, whatever the last request was about.
 func TestClientsFit(t *testing.T) {
 	watch := func(resources ...string) (list []observe.ClientWatch) {

@@ -28,7 +28,7 @@ func TestFollowWritesNotableEvents(t *testing.T) {
 			write,
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-1"), Status: 200},
 			&observe.Called{Controller: "replicaset-controller", Verb: "get", Object: pod("web-2"), Status: 404},
-			&observe.Called{Controller: "garbage-collector-controller", Verb: "update", Object: observe.Object{Resource: "leases", Name: "x"}, Status: 200},
+			&observe.Called{Controller: "garbage-collector-controller", Verb: "update", Object: observe.Object{Group: "coordination.k8s.io", Resource: "leases", Name: "x"}, Status: 200},
 			&observe.Called{Controller: "replicaset-controller", Verb: "create", Object: observe.Object{Resource: "events", Name: "x"}, Status: 201},
 			&observe.Delivered{Controller: "replicaset-controller", Change: observe.Added, Object: pod("web-1")},
 			&observe.QueueChanged{Queue: "replicaset"},

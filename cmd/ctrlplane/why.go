@@ -118,7 +118,7 @@ func writeSentences(out io.Writer, sentences []string) error {
 
 // commandFor returns the command that says more about the object that the arguments name.
 func (o *traceCommand) commandFor(verb string, args []string, flags ...string) string {
-	s := strings.Join(append([]string{verb, strings.Join(args, "/")}, flags...), " ")
+	s := strings.Join(append([]string{verb, quoteWord(strings.Join(args, "/"))}, flags...), " ")
 	if o.namespace != "default" {
 		s += " -n " + o.namespace
 	}

@@ -77,7 +77,7 @@ func DescribeRequest(req *http.Request) *observe.Called {
 	if err != nil || !info.IsResourceRequest {
 		return &observe.Called{Verb: methodVerbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
 	}
-	if info.Resource == "namespaces" { // RequestInfo puts a namespace into itself
+	if info.Resource == "namespaces" && info.APIGroup == "" { // RequestInfo puts a namespace into itself
 		info.Namespace = ""
 	}
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}

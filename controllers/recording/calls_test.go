@@ -93,6 +93,8 @@ func TestCallsAreRecorded(t *testing.T) {
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default", UID: "u", ResourceVersion: "9",
 		Annotations: map[string]string{"long": strings.Repeat("x", 100_000)}}}
 	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-1", errors.New("changed")).Status()
+	managed := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Message: "conflict with \"kubectl\"", Field: ".spec.replicas"}},
+		"Apply failed with 1 conflict: conflict with \"kubectl\": .spec.replicas").Status()
 	exists := apierrors.NewAlreadyExists(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-1").Status()
 	const collection = "/apis/apps/v1/namespaces/default/replicasets"
 	web := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-1"}
@@ -110,12 +112,15 @@ func TestCallsAreRecorded(t *testing.T) {
 		{"PUT", collection + "/web-1", 200, rs, observe.Called{Verb: "update", Object: withUID, ResourceVersion: "9"}},
 		{"PATCH", collection + "/web-1/status", 200, rs, observe.Called{Verb: "patch", Subresource: "status", Object: web, ResourceVersion: "9"}},
 		{"PUT", collection + "/web-1", 409, &conflict, observe.Called{Verb: "update", Object: web, Conflict: true, Error: conflict.Message}},
+		{"PATCH", collection + "/web-1", 409, &managed, observe.Called{Verb: "patch", Object: web, Error: managed.Message}},
 		{"POST", collection, 409, &exists, observe.Called{Verb: "create", Object: web, Error: exists.Message}},
 		{"DELETE", collection + "/web-1", 200, &metav1.Status{Status: "Success"}, observe.Called{Verb: "delete", Object: web}},
 		{"DELETE", collection + "/web-1", 200, &metav1.Status{Status: "Success", Details: &metav1.StatusDetails{Name: "web-1", UID: "u"}}, observe.Called{Verb: "delete", Object: withUID}},
 		{"DELETE", collection, 200, &metav1.Status{Status: "Success"}, observe.Called{Verb: "deletecollection", Object: noName}},
 		{"GET", collection + "/web-1", 200, rs, observe.Called{Verb: "get", Object: web}},
 		{"GET", collection + "?watch=true", 200, rs, observe.Called{Verb: "watch", Object: noName}},
+		{"PATCH", "/apis/bus.example.com/v1/namespaces/default/namespaces/main", 200, rs, observe.Called{
+			Verb: "patch", Object: observe.Object{Group: "bus.example.com", Resource: "namespaces", Namespace: "default", Name: "web-1", UID: "u"}, ResourceVersion: "9"}},
 		{"GET", "/healthz", 200, &metav1.Status{}, observe.Called{Verb: "get", Object: observe.Object{Resource: "/healthz"}}},
 	} {
 		for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
@@ -150,6 +155,14 @@ func TestUnparsableResponsesPassUnchanged(t *testing.T) {
 				t.Errorf("%s as %s: the client received %q", name, media, got)
 			}
 		}
+	}
+}
+
+// The name in the path is known whatever the format of the response is.
+func TestResponseOfUnknownFormat(t *testing.T) {
+	got, _ := recordCall(t, "PATCH", "/api/v1/namespaces/default/pods/web", 200, "application/yaml", []byte("kind: Pod\nmetadata: {name: web}\n"))
+	if got.Object.String() != "Pod default/web" {
+		t.Errorf("%+v", got.Object)
 	}
 }
 

@@ -21,7 +21,7 @@ const maxEventSize = 64 << 10
 
 // IsNewEvent reports whether a call creates a Kubernetes Event.
 func IsNewEvent(c *observe.Called) bool {
-	return c.Object.Resource == "events" && c.Verb == "create" && c.Subresource == ""
+	return c.Object.IsEvent() && c.Verb == "create" && c.Subresource == ""
 }
 
 // describeSentEvent returns the content of the Event that a request creates; nil if it

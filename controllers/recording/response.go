@@ -2,10 +2,12 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -39,11 +41,34 @@ type ResponseSummary struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Details struct {
-		Name string `json:"name"`
-		UID  string `json:"uid"`
+		Name   string        `json:"name"`
+		UID    string        `json:"uid"`
+		Causes []statusCause `json:"causes"`
 	} `json:"details"`
 	// InitialEventsEnd is set for the bookmark after the initial events of a watch.
 	InitialEventsEnd bool `json:"-"`
+}
+
+// ObjectKind returns the kind of the object, "" if the response has something else or the object in
+// another form, as for clients that ask for metadata only.
+func (s ResponseSummary) ObjectKind() string {
+	switch s.Kind {
+	case statusKind, "PartialObjectMetadata", "Table":
+		return ""
+	}
+	return s.Kind
+}
+
+type statusCause struct {
+	Reason metav1.CauseType `json:"reason"`
+}
+
+// isConflict reports whether a write was refused because the object had been modified since it was read.
+// Server-side apply is answered with the same reason if another client manages a field: to try again does
+// not help then.
+func (s ResponseSummary) isConflict() bool {
+	return s.Reason == string(metav1.StatusReasonConflict) &&
+		!slices.ContainsFunc(s.Details.Causes, func(c statusCause) bool { return c.Reason == metav1.CauseTypeFieldManagerConflict })
 }
 
 // OwnerReference is an owner of an object.
@@ -58,7 +83,7 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 	if s.Kind == "Status" {
 		if c.Failed() {
 			c.Error = s.Refusal(c)
-			c.Conflict = s.Reason == string(metav1.StatusReasonConflict)
+			c.Conflict = s.isConflict()
 			s.addName(c)
 		} else if c.Verb == "delete" && c.Subresource == "" {
 			c.Object.UID = s.Details.UID
@@ -66,7 +91,7 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 		return
 	}
 	if c.Subresource == "" || c.Object.Name == "" {
-		c.Object.Name, c.Object.UID = s.Metadata.Name, s.Metadata.UID
+		c.Object.Name, c.Object.UID = cmp.Or(s.Metadata.Name, c.Object.Name), s.Metadata.UID // the format may be unknown
 	}
 	c.ResourceVersion = s.Metadata.ResourceVersion
 }
@@ -227,7 +252,8 @@ func (s *ResponseSummary) parseObject(object []byte, parseMetadata func([]byte))
 	})
 }
 
-// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 6 the UID).
+// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 4 a cause with its
+// reason as 1, 6 the UID).
 func (s *ResponseSummary) parseStatus(data []byte) {
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
@@ -240,6 +266,12 @@ func (s *ResponseSummary) parseStatus(data []byte) {
 				switch n {
 				case 1:
 					s.Details.Name = string(v)
+				case 4:
+					eachField(v, func(n protowire.Number, v []byte) {
+						if n == 1 {
+							s.Details.Causes = append(s.Details.Causes, statusCause{metav1.CauseType(v)})
+						}
+					})
 				case 6:
 					s.Details.UID = string(v)
 				}

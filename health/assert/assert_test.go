@@ -2,6 +2,7 @@ package assert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,4 +153,32 @@ func TestCurrentLoops(t *testing.T) {
 	if got := CurrentLoops(records, last.Add(2*time.Second)); len(got) != 0 {
 		t.Errorf("a loop that has ended: %q", got)
 	}
+
+	// It went on for longer before it was interrupted, as by a deletion.
+	interrupted := slices.Concat(loopRecords(40, 50*time.Millisecond), later(records, time.Minute))
+	if got := CurrentLoops(interrupted, last.Add(time.Minute+time.Second)); len(got) != 1 || !strings.Contains(got[0], "20 rounds") {
+		t.Errorf("a loop that goes on again: %q", got)
+	}
+}
+
+// later returns loopRecords as of a later time, with later versions.
+func later(records []observe.Record, by time.Duration) []observe.Record {
+	list := slices.Clone(records)
+	for i := range list {
+		r := &list[i]
+		r.Seq, r.Time = r.Seq+1000, r.Time.Add(by)
+		switch e := r.Event.(type) {
+		case *observe.Called:
+			moved := *e
+			moved.Cause, moved.ResourceVersion = e.Cause+1000, "9"+e.ResourceVersion
+			moved.Wrote = slices.Clone(e.Wrote)
+			moved.Wrote[0].ResourceVersion = moved.ResourceVersion
+			r.Event = &moved
+		case *observe.Delivered:
+			moved := *e
+			moved.ResourceVersion = "9" + e.ResourceVersion
+			r.Event = &moved
+		}
+	}
+	return list
 }

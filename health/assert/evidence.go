@@ -56,9 +56,9 @@ const (
 	hotInterval = 500 * time.Millisecond
 )
 
-// HotLoops returns the hot loops among the records, most rounds first.
-func HotLoops(records []observe.Record) []trace.Loop {
-	return slices.DeleteFunc(trace.Loops(records), func(l trace.Loop) bool {
+// hotLoops returns the hot loops among the records that have gone on until a time, most rounds first.
+func hotLoops(records []observe.Record, until time.Time) []trace.Loop {
+	return slices.DeleteFunc(trace.Loops(records, until), func(l trace.Loop) bool {
 		return l.Rounds < hotRounds || l.Interval() > hotInterval
 	})
 }
@@ -66,10 +66,8 @@ func HotLoops(records []observe.Record) []trace.Loop {
 // CurrentLoops returns a line for each hot loop among the records that has not ended at a
 // time, most rounds first.
 func CurrentLoops(records []observe.Record, now time.Time) (lines []string) {
-	for _, l := range HotLoops(records) {
-		if now.Sub(l.Last) <= 2*hotInterval {
-			lines = append(lines, describeLoop(l))
-		}
+	for _, l := range hotLoops(records, now.Add(-2*hotInterval)) {
+		lines = append(lines, describeLoop(l))
 	}
 	return lines
 }
@@ -79,7 +77,7 @@ const maxLoops = 3
 
 func checkLoops(records []observe.Record) Result {
 	result := Result{Rule: NoHotLoop}
-	loops := HotLoops(records)
+	loops := hotLoops(records, time.Time{})
 	if len(loops) == 0 {
 		return result
 	}

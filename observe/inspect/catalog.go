@@ -176,7 +176,7 @@ func (l *listing) find(o observe.Object) (resource, error) {
 // possibleDependents returns the resources whose objects may be dependents of an object.
 func (l *listing) possibleDependents(namespaced bool) []resource {
 	return slices.DeleteFunc(slices.Clone(l.resources), func(r resource) bool {
-		event := r.Resource == "events" && (r.Group == "" || r.Group == "events.k8s.io")
-		return !r.garbageCollected || event || namespaced && !r.namespaced
+		isEvent := observe.Object{Group: r.Group, Resource: r.Resource}.IsEvent()
+		return !r.garbageCollected || isEvent || namespaced && !r.namespaced
 	})
 }

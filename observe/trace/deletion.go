@@ -20,22 +20,22 @@ func (n *Node) noteDeletion(last map[What]*Node, effect What, about observe.Obje
 		delete(last, marked)
 	case effect == Deleted, effect == Created, n.Verb == observe.VerbRestore:
 		delete(last, marked)
-	case effect == Changed && n.marks(about):
+	case effect == Changed && n.marks(&about):
 		last[marked] = cmp.Or(last[marked], n)
 	}
 }
 
-// marks reports whether a write with an effect has marked an object as deleted.
-func (n *Node) marks(about observe.Object) bool {
-	_, wrote := n.wroteTo(about)
-	return n.Marked || n.Verb == "deletecollection" && wrote
+// marks reports whether n has only marked an object as deleted, alone or with others.
+func (n *Node) marks(o *observe.Object) bool {
+	deleted, wrote := n.wroteTo(*o)
+	return n.Marked && placeOf(n.Object) == placeOf(o) || n.Verb == "deletecollection" && wrote && !deleted
 }
 
 // decisive returns the delete that has marked the object, if n has removed it for that, and n
 // otherwise.
 func (n *Node) decisive() *Node {
 	for p := n.parent; n.Gone && p != nil; p = p.parent {
-		if p.Marked && placeOf(p.Object) == placeOf(n.Object) {
+		if p.marks(n.Object) {
 			return p
 		}
 	}

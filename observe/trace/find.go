@@ -9,8 +9,8 @@ import (
 )
 
 // Find returns the object with a kind, namespace and name from the records. It serves
-// kinds that the server no longer knows. kind is RESOURCE, KIND or RESOURCE.GROUP in
-// any case.
+// kinds that the server no longer knows. kind is RESOURCE, KIND, RESOURCE.GROUP or KIND.GROUP in
+// any case; with an empty group after the point it is of the core group.
 func Find(records []observe.Record, kind, namespace, name string) (observe.Object, bool) {
 	for i := len(records) - 1; i >= 0; i-- {
 		var o observe.Object

@@ -30,11 +30,11 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 		r := &records[i]
 		switch e := r.Event.(type) {
 		case *observe.Called:
-			if !isRoutine(e.Object) || all || e.Object.Resource == about.Resource {
+			if !e.Object.IsRoutine() || all || e.Object.Resource == about.Resource {
 				g.addCall(r, e)
 			}
 		case *observe.Delivered:
-			if !isRoutine(e.Object) || all || e.Object.Resource == about.Resource {
+			if !e.Object.IsRoutine() || all || e.Object.Resource == about.Resource {
 				g.addEvent(r, e)
 			}
 		case *observe.Synced:
@@ -61,13 +61,6 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 }
 
 func compareTime(a, b *Node) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq)) }
-
-// isRoutine reports whether o is an Event or a Lease. Controllers write them all the
-// time, and they have no effects.
-func isRoutine(o observe.Object) bool {
-	return o.Resource == "events" && (o.Group == "" || o.Group == "events.k8s.io") ||
-		o.Resource == "leases" && o.Group == "coordination.k8s.io"
-}
 
 func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	if !c.IsWrite() && (!c.Failed() || c.Client != nil) { // clients such as kubectl ask whether an object exists
@@ -200,14 +193,28 @@ func canonicalObject(o observe.Object) *observe.Object {
 
 // applyWritten completes a call with what the storage reports about its object.
 func (n *Node) applyWritten() {
+	n.completeName()
 	for _, w := range n.wrote {
 		if placeOfWritten(w) != placeOf(n.Object) {
 			continue
 		}
 		n.Gone = n.Gone || w.Deleted
-		n.Marked = n.Verb == "delete" && n.Subresource == "" && !n.Gone
+		n.Marked = (n.Verb == "delete" && n.Subresource == "" || n.isEviction()) && !n.Gone
 		if !w.Deleted {
 			n.ResourceVersion = w.ResourceVersion
+		}
+	}
+}
+
+// completeName sets the name of an object whose creation was answered without it: the answer was lost,
+// or is so long that the name was not read.
+func (n *Node) completeName() {
+	if n.Verb != "create" || n.Object.Name != "" {
+		return
+	}
+	for _, w := range n.wrote {
+		if n.isTarget(placeOfWritten(w)) {
+			n.Object.Name = w.Name
 		}
 	}
 }

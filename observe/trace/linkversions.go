@@ -47,12 +47,14 @@ func (g *graph) linkVersions() []*Node {
 			}
 		}
 	}
+	clientsRecorded := slices.ContainsFunc(g.calls, func(c *Node) bool { return c.client })
 	var outside []*Node
 	for _, v := range versions {
 		c, certainty, rule := m.writeOf(v, deletions)
 		if c == nil {
 			c, certainty, rule = v.outsideWrite(), Exact, ByVersion
 			c.known = v.listed && m.storedBy(v) != nil
+			c.unrecorded = clientsRecorded && g.writesReported
 			outside = append(outside, c)
 		}
 		v.annotate(c)
@@ -150,8 +152,10 @@ func (v *version) annotate(c *Node) {
 	seen := map[string]bool{}
 	for _, e := range v.events {
 		seen[e.Controller] = true
-		c.uid = cmp.Or(c.uid, e.uid)
+		if v.place == placeOf(c.Object) { // a call may write others, too: an eviction changes a budget
+			c.uid = cmp.Or(c.uid, e.uid)
+		}
 	}
-	c.Gone = c.Gone || v.deleted && !v.unselected && !c.Marked // else it has left a selection later
+	c.Gone = c.Gone || v.deleted && !v.unselected && !c.Marked && c.isTarget(v.place) // else it has left a selection later
 	c.Watchers = max(c.Watchers, len(seen))
 }

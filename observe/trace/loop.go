@@ -50,8 +50,8 @@ type repetition struct {
 // from the one before if both have the same event as their cause, as then nothing else
 // has happened in between. A round that creates or deletes an object is progress and ends a loop, as
 // does the retry of a failed sync, which backs off. There is one loop for each work that
-// repeats, the longest.
-func Loops(records []observe.Record) []Loop {
+// repeats: the longest of those whose last round began at since or later.
+func Loops(records []observe.Record, since time.Time) []Loop {
 	g := newGraph(records, observe.Object{}, false)
 	g.breakCycles()
 	productive := map[*Node]bool{} // also the syncs whose calls are
@@ -81,7 +81,7 @@ func Loops(records []observe.Record) []Loop {
 			r = repetition{earlier.rounds + 1, earlier.first, before}
 		}
 		rounds[n] = r
-		if best := longest[s]; r.rounds > 1 && (best == nil || r.rounds >= rounds[best].rounds) {
+		if best := longest[s]; r.rounds > 1 && !n.Time.Before(since) && (best == nil || r.rounds >= rounds[best].rounds) {
 			longest[s] = n
 		}
 	}

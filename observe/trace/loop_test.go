@@ -40,7 +40,7 @@ func loopJournal(rounds, createEvery int, fail string) []observe.Record {
 }
 
 func TestLoops(t *testing.T) {
-	found := Loops(loopJournal(30, 0, ""))
+	found := Loops(loopJournal(30, 0, ""), time.Time{})
 	if len(found) != 1 {
 		t.Fatalf("got %+v, want one loop", found)
 	}
@@ -57,7 +57,7 @@ func TestLoops(t *testing.T) {
 }
 
 func TestProgressIsNoLoop(t *testing.T) {
-	for _, l := range Loops(loopJournal(30, 2, "")) {
+	for _, l := range Loops(loopJournal(30, 2, ""), time.Time{}) {
 		if l.Rounds > 2 {
 			t.Errorf("%d rounds although every second one creates an object", l.Rounds)
 		}
@@ -81,7 +81,7 @@ func TestLoopOfAClient(t *testing.T) {
 		}
 		kept = append(kept, r)
 	}
-	found := Loops(kept)
+	found := Loops(kept, time.Time{})
 	if len(found) != 1 || found[0].Verb != "update" || found[0].Object == nil || found[0].Object.Name != "web" || found[0].Rounds != 20 {
 		t.Errorf("got %+v", found)
 	}
@@ -105,7 +105,7 @@ func TestLoopOfAClientWithOneEvent(t *testing.T) {
 		}
 		kept = append(kept, r)
 	}
-	found := Loops(kept)
+	found := Loops(kept, time.Time{})
 	if len(found) != 1 || found[0].Rounds != 20 || len(found[0].Round) != 2 {
 		t.Errorf("got %+v", found)
 	}
@@ -114,7 +114,7 @@ func TestLoopOfAClientWithOneEvent(t *testing.T) {
 			c.Cause = 0 // it does not react to anything
 		}
 	}
-	if found := Loops(kept); len(found) > 0 {
+	if found := Loops(kept, time.Time{}); len(found) > 0 {
 		t.Errorf("without an event: %+v", found)
 	}
 }
@@ -122,7 +122,7 @@ func TestLoopOfAClientWithOneEvent(t *testing.T) {
 // What upstream's controllers did in the recorded journals comes to rest.
 func TestRecordedJournalsHaveFewRounds(t *testing.T) {
 	for _, name := range []string{"rollout", "statefulset", "job", "hpa", "conflict", "cascade", "namespace"} {
-		for _, l := range Loops(loadJournal(t, name)) {
+		for _, l := range Loops(loadJournal(t, name), time.Time{}) {
 			if l.Rounds >= 8 {
 				t.Errorf("%s: %s %s%s: %d rounds, every %v:\n%s", name, l.Controller, l.Key, l.Verb, l.Rounds, l.Interval(), strings.Join(l.Lines(), "\n"))
 			}

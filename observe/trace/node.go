@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -120,6 +121,10 @@ type Node struct {
 	lister string               // for a list: who has listed the object; "" if several have
 	// conflict is set for a sync whose error is that of a conflict of one of its calls.
 	conflict bool
+	// unrecorded is set for an outside write although the writes of clients are recorded: the API server itself
+	// has most likely made it, as it updates the quotas of a namespace.
+	unrecorded bool
+
 	client   bool  // for a call: a client outside of the process made it
 	noEffect bool  // for a call: it changed nothing
 	markedBy *Node // for the removal of an object: the delete that had marked it before
@@ -146,6 +151,24 @@ func (n *Node) isWrite() bool {
 
 // isBinding reports whether n binds a Pod to a Node.
 func (n *Node) isBinding() bool { return n.Verb == "create" && n.Subresource == "binding" }
+
+// isEviction reports whether n evicts a Pod: it deletes the Pod if its budget allows that.
+func (n *Node) isEviction() bool { return n.Verb == "create" && n.Subresource == "eviction" }
+
+// isStored reports whether the storage reports that n has written its object or, of a collection, one
+// of its objects: also a write that got an error or no answer may have.
+func (n *Node) isStored() bool {
+	return n.Object != nil && slices.ContainsFunc(n.wrote, func(w observe.Written) bool { return n.isTarget(placeOfWritten(w)) })
+}
+
+// isTarget reports whether a place is that of n's object or, if that has no name, one of its collection.
+func (n *Node) isTarget(p place) bool {
+	of := placeOf(n.Object)
+	if of.name == "" {
+		of.name = p.name
+	}
+	return p == of
+}
 
 // failed reports whether n is known to have failed.
 func (n *Node) failed() bool {

@@ -22,11 +22,11 @@ const maxNodePass = 10 * time.Second
 //   - it taints the node that it has marked, and marks its Pods;
 //   - taint-eviction-controller evicts the Pods of a node that was changed, other than in its status.
 func (g *graph) linkNodeTimers() {
-	nodeOf := map[place]string{}
+	bindings := map[place][]*Node{}
 	events := map[string][]*Node{} // of Nodes, by controller
 	for _, c := range g.calls {
-		if c.isBinding() && c.BoundTo != "" {
-			nodeOf[placeOf(c.Object)] = c.BoundTo
+		if c.isBinding() && c.BoundTo != "" && !c.failed() {
+			bindings[placeOf(c.Object)] = append(bindings[placeOf(c.Object)], c)
 		}
 	}
 	for _, e := range g.events {
@@ -38,7 +38,7 @@ func (g *graph) linkNodeTimers() {
 		if c.parent != nil || len(events[c.Controller]) == 0 {
 			continue
 		}
-		node := nodeOf[placeOf(c.Object)]
+		node := boundToBefore(bindings[placeOf(c.Object)], c)
 		if c.Object.Resource == "nodes" {
 			node = c.Object.Name
 		}
@@ -52,6 +52,18 @@ func (g *graph) linkNodeTimers() {
 			c.setCause(last, Likely, ByDelay)
 		}
 	}
+}
+
+// boundToBefore returns the Node to which the last binding before a write binds a Pod; "" if none is known. A
+// Pod that is created again under the same name is bound again, to any Node.
+func boundToBefore(bindings []*Node, write *Node) (node string) {
+	var last *Node
+	for _, b := range bindings {
+		if b.Time.Before(write.Time) && (last == nil || b.Time.After(last.Time)) {
+			last, node = b, b.BoundTo
+		}
+	}
+	return node
 }
 
 // mayTimeWrite reports whether a node controller that has received e may make the write c for

@@ -47,6 +47,39 @@ func TestNodeFailureFollowsFromTheUser(t *testing.T) {
 	}
 }
 
+// A Pod of a StatefulSet is created again under the same name, on another node: why the first one was evicted
+// is still known.
+func TestEvictionOfARecreatedPod(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	var records []observe.Record
+	add := func(e observe.Event) {
+		at = at.Add(time.Second)
+		if c, ok := e.(*observe.Called); ok {
+			c.Began = at
+		}
+		records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+	}
+	node, web := observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, pod("web-0")
+	bind := func(to string) {
+		add(&observe.Called{Controller: "kube-scheduler", Verb: "create", Subresource: "binding", Object: web, Status: 201, BoundTo: to})
+	}
+	bind("n1")
+	add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: "5",
+		Wrote: []observe.Written{{Resource: "nodes", Name: "n1", ResourceVersion: "5"}}})
+	add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: "5"})
+	add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: web, Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "6", Deleted: true}}})
+	add(&observe.Called{Controller: "statefulset-controller", Verb: "create", Object: web, Status: 201, ResourceVersion: "7",
+		Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "7"}}})
+	bind("n2")
+	chain, err := Why(records, web, Options{What: Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := chain.Links[len(chain.Links)-1]; first.Controller != "kubectl (admin)" {
+		t.Errorf("the first cause is %s of %s", labelOf(first), first.Controller)
+	}
+}
+
 // The order of lines can be read from their times.
 func TestOffsetsShowMilliseconds(t *testing.T) {
 	for d, want := range map[time.Duration]string{

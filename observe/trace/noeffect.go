@@ -2,19 +2,23 @@ package trace
 
 import "github.com/ctrlplane/ctrlplane/observe"
 
-// noteNoEffect notes the writes that changed nothing: the API server answers them with the
-// version that is stored.
+// noteNoEffect notes the writes that changed nothing. The API server answers them with the version
+// that is stored or, as a dry run that creates an object or the request of a token, with none. Deletes of
+// collections are counted on their own.
 func (g *graph) noteNoEffect() {
 	stored := map[objectVersion]bool{}
 	for _, c := range g.calls {
-		if !c.isWrite() || c.failed() || c.Gone || c.ResourceVersion == "" || c.Verb == observe.VerbRestore {
+		if !c.isWrite() || c.failed() || c.Gone || c.Verb == observe.VerbRestore || c.Verb == "deletecollection" {
 			continue
 		}
 		version := objectVersion{placeOf(c.Object), c.ResourceVersion}
 		switch {
-		case len(c.wrote) > 0, c.creates():
 		case g.writesReported:
-			c.noEffect = true
+			c.noEffect = len(c.wrote) == 0
+			continue
+		case c.ResourceVersion == "":
+			continue
+		case c.creates():
 		case c.Verb == "delete": // it may be answered with the last version, and so may the removal of the last finalizer
 			continue
 		default:

@@ -72,14 +72,15 @@ func (e *effects) add(n *Node) {
 	if n.Controller != "" {
 		e.controllers[n.Controller] = true
 	}
-	if !n.failed() {
+	failed := n.failed() && !n.isStored()
+	if !failed {
 		e.writes++
 	}
 	kind := cmp.Or(n.Object.Kind, n.Object.Resource)
 	switch {
 	case n.Conflict:
 		e.conflicts++
-	case n.failed():
+	case failed:
 		e.failed++
 	case n.Gone && n.Object.Name != "":
 		e.deleted[kind]++
@@ -140,7 +141,7 @@ func (c *Chain) summarize(p phrases) string {
 	}
 	decisive, removal := writes[len(writes)-1], (*Node)(nil)
 	for _, n := range writes[:len(writes)-1] {
-		if decisive.Gone && n.Marked && placeOf(n.Object) == placeOf(decisive.Object) {
+		if decisive.Gone && n.marks(decisive.Object) {
 			decisive, removal = n, decisive
 			break
 		}
@@ -181,13 +182,21 @@ func (p phrases) actor(n *Node) string {
 	if n.Verb == "list" && n.Kind == Outside {
 		return cmp.Or(words.OneLine(n.lister), "controllers")
 	}
-	return cmp.Or(words.OneLine(n.Controller), "a client")
+	return cmp.Or(words.OneLine(n.Controller), n.outsideActor())
+}
+
+// outsideActor names who has made an outside write.
+func (n *Node) outsideActor() string {
+	if n.unrecorded {
+		return "the API server or an unrecorded client"
+	}
+	return "a client"
 }
 
 // shortWrite describes a write without its version and duration.
 func (p phrases) shortWrite(n *Node) string {
-	if n.failed() {
-		return "failed to " + n.Verb + " " + p.targetName(n)
+	if n.failed() && !n.isStored() {
+		return "failed to " + p.requestName(n)
 	}
 	if n.Verb == "list" {
 		return p.whatWasDone(n) + p.whenListed(n)
@@ -205,14 +214,18 @@ var validationHint = regexp.MustCompile(` \((e\.g\. [^(]*)?regex used for valida
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
-	if n.writeFailure() == "" {
+	separator := ": "
+	switch {
+	case n.failed() && n.isStored():
+		separator = "; "
+	case n.writeFailure() == "":
 		return s
 	}
 	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(describeFailure(n), ""), "."))
 	if len(why) > maxReason {
 		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}
-	return s + ": " + string(why)
+	return s + separator + string(why)
 }
 
 func (p phrases) ellipsis() string {
@@ -232,7 +245,7 @@ func (p phrases) sentence(s string) string {
 
 // capitalize begins a sentence, unless it begins with a name.
 func capitalize(s string) string {
-	for _, who := range []string{"a client ", "controllers "} {
+	for _, who := range []string{"a client ", "the API server ", "controllers "} {
 		if strings.HasPrefix(s, who) {
 			return strings.ToUpper(s[:1]) + s[1:]
 		}

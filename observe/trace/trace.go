@@ -112,10 +112,12 @@ func noRecordsError(about observe.Object, o Options) error {
 	return fmt.Errorf("%s: %w%s", about, ErrNoRecords, missedNote(o.Missed))
 }
 
-// isAbout reports whether n is about the object. UIDs are compared if both are known.
+// isAbout reports whether n is about the object. UIDs are compared if both are known: another object may
+// have had the same name before, or have it since.
 func (n *Node) isAbout(about observe.Object) bool {
-	if _, wrote := n.wroteTo(about); wrote {
-		return true
+	if placeOf(n.Object) != placeOf(&about) {
+		_, wrote := n.wroteTo(about)
+		return wrote
 	}
 	o := *n.Object
 	o.UID = n.uid

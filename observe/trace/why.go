@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -56,21 +57,17 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	about = *canonicalObject(about)
 	g := newGraph(records, about, o.All)
 	g.breakCycles()
+	mine := slices.DeleteFunc(slices.Clone(g.nodes), func(n *Node) bool { return n.Object == nil || !n.isAbout(about) })
+	if len(mine) == 0 {
+		return nil, noRecordsError(about, o)
+	}
 	last := map[What]*Node{}
-	touched := false
-	for _, n := range g.nodes {
-		if n.Object == nil || !n.isAbout(about) {
-			continue
-		}
-		touched = true
+	for _, n := range inStoredOrder(mine, about) {
 		if w := n.writeEffect(about); w != "" {
 			last[w] = n
 			n.noteObsoleting(last, w)
 			n.noteDeletion(last, w, about)
 		}
-	}
-	if !touched {
-		return nil, noRecordsError(about, o)
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
 	n := toExplain(g.nodes, last, what, about)
@@ -80,6 +77,32 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	c := newChain(about, what, n, o)
 	c.addSince(last)
 	return c, nil
+}
+
+// inStoredOrder returns the nodes about an object, which are in the order in which they began, in that of the
+// versions that they have stored, as far as the storage reports these: a write may be held, or wait for a
+// webhook, while others overtake it.
+func inStoredOrder(nodes []*Node, about observe.Object) []*Node {
+	stored := slices.DeleteFunc(slices.Clone(nodes), func(n *Node) bool { return n.storedVersion(about) == 0 })
+	slices.SortStableFunc(stored, func(a, b *Node) int { return cmp.Compare(a.storedVersion(about), b.storedVersion(about)) })
+	ordered := slices.Clone(nodes)
+	for i, n := range ordered {
+		if n.storedVersion(about) != 0 {
+			ordered[i], stored = stored[0], stored[1:]
+		}
+	}
+	return ordered
+}
+
+// storedVersion returns the last version of an object that the storage reports for n; 0 if there is none.
+func (n *Node) storedVersion(about observe.Object) (version uint64) {
+	for _, w := range n.wrote {
+		if placeOfWritten(w) == placeOf(&about) {
+			number, _ := strconv.ParseUint(w.ResourceVersion, 10, 64) // others are not ordered
+			version = max(version, number)
+		}
+	}
+	return version
 }
 
 // firstRecorded returns the change that is explained if none is asked for.
@@ -118,14 +141,14 @@ func (c *Chain) addSince(last map[What]*Node) {
 // writeEffect returns what a write did to an object, "" for one without effect and for
 // other nodes.
 func (n *Node) writeEffect(about observe.Object) What {
-	if failure := n.writeFailure(); failure != "" {
+	deleted, wrote := n.wroteTo(about)
+	switch failure := n.writeFailure(); {
+	case wrote: // whatever the answer was
+	case failure != "":
 		return failure
-	}
-	switch {
 	case !n.isWrite() || n.failed() || n.noEffect:
 		return ""
 	}
-	deleted, wrote := n.wroteTo(about)
 	switch {
 	case deleted, n.Gone && !wrote:
 		return Deleted
@@ -140,10 +163,10 @@ func (n *Node) writeEffect(about observe.Object) What {
 }
 
 // writeFailure returns Refused or Failed for a write that was answered with an error, other
-// than for a conflict or because the object does not exist, and "" for other nodes.
+// than for a conflict or because the object does not exist, and has stored nothing; "" for other nodes.
 func (n *Node) writeFailure() What {
 	switch {
-	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict, n.Status == http.StatusNotFound && n.Verb != "create":
+	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict, n.Status == http.StatusNotFound && n.Verb != "create", n.isStored():
 		return ""
 	case n.Status >= http.StatusInternalServerError, n.Status == http.StatusTooManyRequests, n.Status == http.StatusRequestTimeout:
 		return Failed
@@ -151,11 +174,8 @@ func (n *Node) writeFailure() What {
 	return Refused
 }
 
-// creates reports whether n is a write that creates its object: with server-side apply, a
-// patch that the API server answers with 201.
-func (n *Node) creates() bool {
-	return n.Subresource == "" && (n.Verb == "create" || n.Verb == "patch" && n.Status == http.StatusCreated)
-}
+// creates reports whether n is a write that creates its object.
+func (n *Node) creates() bool { return observe.Creates(n.Verb, n.Subresource, n.Status) }
 
 // wroteTo reports whether the storage reports that a call has written an object, and
 // whether it has removed it.

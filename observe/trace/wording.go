@@ -62,8 +62,11 @@ func (p phrases) targetName(n *Node) string {
 
 // requestName says what a call asks for.
 func (p phrases) requestName(n *Node) string {
-	if n.isBinding() && n.BoundTo != "" {
+	switch {
+	case n.isBinding() && n.BoundTo != "":
 		return "bind " + p.objectName(n.Object) + " to " + words.OneLine(n.BoundTo)
+	case n.isEviction():
+		return "evict " + p.objectName(n.Object)
 	}
 	return n.Verb + " " + p.targetName(n)
 }
@@ -74,8 +77,8 @@ func (p phrases) describeWrite(n *Node) string {
 	switch {
 	case n.isRetriedConflict():
 		return fmt.Sprintf("had a conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
-	case n.failed():
-		return fmt.Sprintf("failed to %s %s: %s", n.Verb, what, describeFailure(n))
+	case n.failed() && !n.isStored():
+		return fmt.Sprintf("failed to %s: %s", p.requestName(n), describeFailure(n))
 	}
 	s := p.whatWasDone(n)
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
@@ -89,7 +92,7 @@ func (p phrases) describeWrite(n *Node) string {
 	case n.Verb == "list":
 		return s + p.whenListed(n)
 	case n.Kind == Outside:
-		return s + ", by a client"
+		return s + ", by " + n.outsideActor()
 	case n.Verb == observe.VerbRestore && n.Gone:
 		return s + ": the restored snapshot does not have it"
 	case n.Verb == observe.VerbRestore:
@@ -100,6 +103,9 @@ func (p phrases) describeWrite(n *Node) string {
 	}
 	if gone && n.Verb != "delete" {
 		s += ", which removed the object"
+	}
+	if n.failed() {
+		s += "; " + describeFailure(n)
 	}
 	return s + n.noEffectNote()
 }
@@ -112,6 +118,8 @@ func (p phrases) whatWasDone(n *Node) string {
 		return "bound " + name + " to " + words.OneLine(n.BoundTo)
 	case n.isBinding():
 		return "bound " + name + " to a node"
+	case n.isEviction():
+		return "evicted " + name
 	case n.Subresource == "scale":
 		return "scaled " + name
 	case n.Subresource == "finalize":
@@ -142,7 +150,7 @@ func (p phrases) writeVerb(n *Node) string {
 // afterMark reports whether an earlier delete, which led to n, has marked the object.
 func (n *Node) afterMark() bool {
 	for p := n.parent; p != nil; p = p.parent {
-		if p.Marked && placeOf(p.Object) == placeOf(n.Object) {
+		if p.marks(n.Object) {
 			return true
 		}
 	}

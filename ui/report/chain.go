@@ -29,7 +29,7 @@ func (s *State) traceUnhealthy(ctx context.Context, src observe.Source) {
 			return
 		}
 		u := &s.unhealthy[i]
-		about, ok := trace.Find(page.Records, u.Ref.Kind, u.Ref.Namespace, u.Ref.Name)
+		about, ok := trace.Find(page.Records, u.Ref.Kind+"."+u.Ref.Group, u.Ref.Namespace, u.Ref.Name) // another group may have the kind, too
 		if !ok {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -118,7 +119,7 @@ func (s *State) findUnhealthy(why func(*unstructured.Unstructured) string) map[t
 	reasons := map[types.UID]string{}
 	var bad []*unstructured.Unstructured
 	for i := range s.objects {
-		if u := &s.objects[i]; u.GetKind() != "Event" && health.StateOf(u).Status != health.Current {
+		if u := &s.objects[i]; !isEvent(u) && health.StateOf(u).Status != health.Current {
 			bad = append(bad, u)
 			reasons[u.GetUID()] = ""
 		}
@@ -166,10 +167,15 @@ func topOwner(owners map[types.UID]types.UID, uid types.UID) types.UID {
 	return uid
 }
 
+// isEvent reports whether an object is an Event of Kubernetes: another group may have a kind of that name.
+func isEvent(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Event"}
+}
+
 // collectEvents collects the newest Events from the objects.
 func (s *State) collectEvents() {
 	for i := range s.objects {
-		if u := &s.objects[i]; u.GetKind() == "Event" {
+		if u := &s.objects[i]; isEvent(u) {
 			var e corev1.Event
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &e); err == nil {
 				s.events = append(s.events, newEvent(&e))

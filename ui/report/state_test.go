@@ -20,6 +20,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const (
@@ -41,6 +42,7 @@ status: {phase: Failed}`
 	settings  = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: settings}}`
 	rootCA    = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: shop, name: kube-root-ca.crt}}`
 	ofSystem  = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: kube-system, name: cm}}`
+	party     = `{apiVersion: club.example.com/v1, kind: Event, metadata: {namespace: shop, name: party}, status: {conditions: [{type: Ready, status: "False", reason: NoRoom, message: no room}]}}`
 	namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: shop}, status: {phase: Active}}`
 )
 
@@ -112,6 +114,32 @@ func TestCollectEvents(t *testing.T) {
 	}
 	if first := s.events[0]; first.Reason != fmt.Sprint("R", maxEvents-2) || !first.Warning || first.From != "kubelet" || first.Object != "Pod shop/p" {
 		t.Errorf("the oldest is %+v", first)
+	}
+}
+
+// A custom resource whose kind is called Event is not an Event of Kubernetes.
+func TestNamesakeOfEvents(t *testing.T) {
+	s := &State{objects: parseObjects(t, party)}
+	s.collectEvents()
+	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
+	if len(s.events) != 0 || len(s.unhealthy) != 1 || reasons["uid-of-party"] != "why" {
+		t.Errorf("events %v, unhealthy %v", s.events, s.unhealthy)
+	}
+}
+
+// Of two groups with the same kind, the story is that of the unhealthy object.
+func TestChainOfANamesake(t *testing.T) {
+	j := newFakeJournal()
+	for _, group := range []string{"serving.example.com", ""} {
+		o := observe.Object{Group: group, Resource: "services", Kind: "Service", Namespace: "shop", Name: "web"}
+		j.add(0, &observe.Called{Controller: "kubectl of " + map[string]string{"": "core"}[group] + group, Verb: "create", Object: o, Status: 201, ResourceVersion: "7", Client: &observe.Caller{}})
+	}
+	for group, want := range map[string]string{"serving.example.com": "kubectl of serving.example.com", "": "kubectl of core"} {
+		s := &State{unhealthy: []unhealthyObject{{State: health.State{Ref: health.Ref{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Service"}, Namespace: "shop", Name: "web"}}}}}
+		s.traceUnhealthy(t.Context(), j)
+		if got := strings.Join(s.unhealthy[0].Chain, "\n"); !strings.Contains(got, want) {
+			t.Errorf("group %q: no %q in:\n%s", group, want, got)
+		}
 	}
 }
 

@@ -5,7 +5,7 @@ import { kindKey, learnKind } from "./names.js";
 export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].includes(r.verb);
 // isRoutine reports whether a call is a sign of life or an Event. The heartbeat of a
 // simulated kubelet is a Lease and the status of its Node.
-export const isRoutine = (r) => ["leases", "events"].includes(r.object?.resource) ||
+export const isRoutine = (r) => ["leases.coordination.k8s.io", "events.", "events.events.k8s.io"].includes(`${r.object?.resource}.${r.object?.group ?? ""}`) ||
   (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
 // foundGone reports whether a deletion has found that the object is gone already, which is what it wants.
 const foundGone = (r) => r.verb === "delete" && r.status === 404 && !r.error?.includes("could not find the requested resource");
