@@ -1,11 +1,12 @@
 package nodes
 
 import (
-	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
+	kubepod "k8s.io/kubernetes/pkg/kubelet/pod"
+	"k8s.io/kubernetes/pkg/kubelet/status"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
@@ -32,49 +33,24 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 			}
 		}
 	}
-	terminateUnstarted(st.InitContainerStatuses[:countAttempted(st.InitContainerStatuses)])
-	if hadInitialized(pod) {
-		terminateUnstarted(st.ContainerStatuses)
-	}
+	terminateUnstarted(pod, st)
 }
 
 // terminateUnstarted sets what a kubelet reports of containers that were to start, but did not
-// until their Pod ended. The kubelet's own function is part of its status manager.
-func terminateUnstarted(list []corev1.ContainerStatus) {
-	for i := range list {
-		if list[i].State.Terminated == nil {
-			list[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-				Reason: kubecontainer.ContainerReasonStatusUnknown, ExitCode: sigkillExitCode,
-				Message: "The container could not be located when the pod was terminated",
-			}}
-		}
+// until their Pod ended.
+func terminateUnstarted(pod *corev1.Pod, st *corev1.PodStatus) {
+	ended := *pod
+	ended.Status = *st
+	kubelet := status.NewManager(nil, kubepod.NewBasicPodManager(), nil, nil)
+	kubelet.TerminatePod(logr.Discard(), &ended)
+	reported, known := kubelet.GetPodStatus(pod.UID)
+	if !known {
+		return // upstream refuses what other clients have written
 	}
-}
-
-// countAttempted returns how many init containers were to start: those up to the last one that
-// has started, and at least the first.
-func countAttempted(list []corev1.ContainerStatus) int {
-	for i, s := range slices.Backward(list) {
-		if s.State.Waiting == nil || s.LastTerminationState.Terminated != nil {
-			return i + 1
-		}
+	for i, s := range st.InitContainerStatuses {
+		st.InitContainerStatuses[i].State = containerStatusOf(reported.InitContainerStatuses, s.Name).State
 	}
-	return min(len(list), 1)
-}
-
-// hadInitialized reports whether the main containers of a Pod were to start.
-func hadInitialized(pod *corev1.Pod) bool {
-	inits := pod.Spec.InitContainers
-	if len(inits) == 0 || slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
-		return s.State.Waiting == nil || s.LastTerminationState.Terminated != nil
-	}) {
-		return true
+	for i, s := range st.ContainerStatuses {
+		st.ContainerStatuses[i].State = containerStatusOf(reported.ContainerStatuses, s.Name).State
 	}
-	last := &inits[len(inits)-1]
-	s := containerStatusOf(pod.Status.InitContainerStatuses, last.Name)
-	if initContainerKind(last) == sidecar {
-		return isUp(s)
-	}
-	before := s.LastTerminationState.Terminated
-	return hasSucceeded(s) || before != nil && before.ExitCode == 0
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// TestContainersThatNeverStarted ends Pods some of whose containers have not started: as with
-// a kubelet, those that were to start count as failed.
+// TestContainersThatNeverStarted ends Pods some of whose containers have not started: those that
+// were to start count as failed.
 func TestContainersThatNeverStarted(t *testing.T) {
 	waits := func(name string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -39,5 +40,21 @@ func TestMemoryOfProcesses(t *testing.T) {
 				t.Errorf("%d bytes are still counted", n)
 			}
 		})
+	}
+}
+
+// TestMemoryOfEscapes reads a line of which each character is escaped: which are is kept, too.
+func TestMemoryOfEscapes(t *testing.T) {
+	c := Config{Args: []string{"sh", "-c", "read line; echo ${#line}"}, Limits: Limits{Memory: 1 << 20, CPUShare: 100}}
+	for _, n := range []int{1 << 10, 400 << 10} {
+		c.Stdin = strings.NewReader(strings.Repeat(`\a`, n) + "\n")
+		out, _, got := run(t, c)
+		if n == 1<<10 {
+			if out != "1024\n" {
+				t.Errorf("a short line: %q, %+v", out, got)
+			}
+		} else if got.Reason != OOMKilled {
+			t.Errorf("a long line: %q, %+v", out, got)
+		}
 	}
 }

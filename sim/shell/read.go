@@ -105,7 +105,7 @@ func builtinRead(sh *shell, args []string) flow {
 		_, _ = stream{sh.p, 2}.Write([]byte(o.prompt))
 	}
 	line, escaped, ended := sh.readLine(o)
-	defer sh.p.hold(-len(line))
+	defer sh.p.hold(-len(line) - len(escaped))
 	sh.status = int(truth(!ended))
 	if o.array {
 		name := "REPLY"
@@ -134,7 +134,7 @@ func builtinRead(sh *shell, args []string) flow {
 // readLine reads a line byte by byte, as what follows it is for other readers.
 // It returns which bytes were escaped by a backslash, and whether the line was
 // complete.
-func (sh *shell) readLine(o readOptions) (line []byte, escaped map[int]bool, ended bool) {
+func (sh *shell) readLine(o readOptions) (line []byte, escaped []bool, ended bool) {
 	p := sh.p
 	if o.timeout > 0 {
 		var over atomic.Bool
@@ -165,16 +165,13 @@ func (sh *shell) readLine(o readOptions) (line []byte, escaped map[int]bool, end
 		if n, err := in.Read(b[:]); n == 0 || err != nil {
 			return line, escaped, false
 		}
+		isEscaped := escape
 		switch c := b[0]; {
 		case escape:
 			escape = false
 			if c == '\n' {
 				continue
 			}
-			if escaped == nil {
-				escaped = map[int]bool{}
-			}
-			escaped[len(line)] = true
 		case c == '\\' && !o.raw:
 			escape = true
 			continue
@@ -183,14 +180,14 @@ func (sh *shell) readLine(o readOptions) (line []byte, escaped map[int]bool, end
 		case c == 0:
 			continue
 		}
-		p.hold(1)
-		line = append(line, b[0])
+		p.hold(2)
+		line, escaped = append(line, b[0]), append(escaped, isEscaped)
 	}
 	return line, escaped, true
 }
 
 // splitRead splits a line at IFS into at most n parts; -1 = all.
-func (sh *shell) splitRead(line []byte, escaped map[int]bool, n int) (parts []string) {
+func (sh *shell) splitRead(line []byte, escaped []bool, n int) (parts []string) {
 	ifs := " \t\n"
 	if v, ok := sh.lookup("IFS"); ok {
 		ifs = v
