@@ -47,6 +47,7 @@ const (
 	// longBusyHeadroom is for work that goes on for longer than longBusy: more collections
 	// are the smaller cost then, some 5 % of its CPU.
 	longBusyHeadroom = 160 << 20
+	longBusySaving   = busyHeadroom - longBusyHeadroom
 	longBusy         = 2 * time.Minute
 	// maxSteadyHeadroom bounds the headroom of steady work, such as the leases of a
 	// thousand nodes, which would otherwise be collected every few seconds.
@@ -304,8 +305,12 @@ func percentFor(h heap, headroom uint64) int { return int(100 * headroom / max(h
 // busyHeadroom, unless that is less than what is alive.
 func busyHeadroomFor(live uint64) uint64 { return max(live, min(3*live, busyHeadroom)) }
 
-// longBusyHeadroomFor is the same for work that goes on.
-func longBusyHeadroomFor(live uint64) uint64 { return max(live, min(3*live, longBusyHeadroom)) }
+// longBusyHeadroomFor is the same for work that goes on. Of a large heap it saves no more
+// than of a small one, as each collection costs more.
+func longBusyHeadroomFor(live uint64) uint64 {
+	busy := busyHeadroomFor(live)
+	return max(busy-min(busy, longBusySaving), min(3*live, longBusyHeadroom))
+}
 
 // quietHeadroomFor lets garbage grow to 40 % of what is alive, or quietHeadroom.
 func quietHeadroomFor(live uint64) uint64 { return max(live*2/5, quietHeadroom) }

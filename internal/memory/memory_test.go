@@ -65,6 +65,15 @@ func TestGovernedPercent(t *testing.T) {
 	}
 }
 
+func TestHeadroomOfLongWork(t *testing.T) {
+	const mib = 1 << 20
+	for live, want := range map[uint64]uint64{20: 60, 100: 160, 200: 160, 320: 160, 400: 240, 1000: 840} {
+		if got := longBusyHeadroomFor(live*mib) / mib; got != want {
+			t.Errorf("%d MiB alive: got %d MiB, want %d MiB", live, got, want)
+		}
+	}
+}
+
 // fakeCollector is a garbage collector that collects when a test says so.
 type fakeCollector struct {
 	mu       sync.Mutex
