@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"bufio"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -13,23 +12,27 @@ import (
 // connTracker knows the open connections of an http.Server, whose Close does not
 // wait for their goroutines.
 type connTracker struct {
-	mu      sync.Mutex
-	open    map[net.Conn]bool
-	running sync.WaitGroup
+	mu       sync.Mutex
+	open     map[net.Conn]bool
+	hijacked map[net.Conn]bool // of those
+	running  sync.WaitGroup
 }
 
-// connState is an http.Server.ConnState. net/http calls it with StateNew from Serve,
-// and with StateClosed at the end of the connection's goroutine.
+// connState is an http.Server.ConnState. net/http calls it with StateNew from Serve, with
+// StateHijacked from Hijack, however the handler came by the connection, and else with
+// StateClosed at the end of the connection's goroutine.
 func (t *connTracker) connState(c net.Conn, state http.ConnState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch state {
 	case http.StateNew:
 		if t.open == nil {
-			t.open = map[net.Conn]bool{}
+			t.open, t.hijacked = map[net.Conn]bool{}, map[net.Conn]bool{}
 		}
 		t.open[c] = true
 		t.running.Add(1)
+	case http.StateHijacked:
+		t.hijacked[c] = true
 	case http.StateClosed:
 		t.forget(c)
 	}
@@ -39,6 +42,7 @@ func (t *connTracker) connState(c net.Conn, state http.ConnState) {
 func (t *connTracker) forget(c net.Conn) {
 	if t.open[c] {
 		delete(t.open, c)
+		delete(t.hijacked, c)
 		t.running.Done()
 	}
 }
@@ -47,37 +51,17 @@ func (t *connTracker) forget(c net.Conn) {
 // returns: net/http forgets it.
 func (t *connTracker) trackHijacked(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := &hijackRecorder{ResponseWriter: w}
 		defer func() {
-			if !recorder.hijacked {
-				return
-			}
 			c := r.Context().Value(connKey{}).(net.Conn)
-			c.(*tls.Conn).NetConn().Close()
 			t.mu.Lock()
 			defer t.mu.Unlock()
-			t.forget(c)
+			if t.hijacked[c] {
+				c.(*tls.Conn).NetConn().Close()
+				t.forget(c)
+			}
 		}()
-		handler.ServeHTTP(recorder, r)
+		handler.ServeHTTP(w, r)
 	})
-}
-
-// hijackRecorder remembers whether its connection may have been hijacked.
-type hijackRecorder struct {
-	http.ResponseWriter
-	hijacked bool
-}
-
-// Unwrap is for http.ResponseController.
-func (w *hijackRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// Flush implements http.Flusher.
-func (w *hijackRecorder) Flush() { w.ResponseWriter.(http.Flusher).Flush() }
-
-// Hijack implements http.Hijacker.
-func (w *hijackRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	w.hijacked = true // even if it fails: a connection may have been hijacked before, or in part
-	return w.ResponseWriter.(http.Hijacker).Hijack()
 }
 
 // wait closes the connections that are still open and returns when their goroutines

@@ -7,20 +7,38 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 )
 
-// A handler that hijacks its connection a second time is refused, but the connection has
-// ended with it nevertheless: Close does not wait for it.
-func TestConnectionHijackedTwice(t *testing.T) {
+// A connection that a handler hijacks ends with the handler: Close does not wait for it.
+func TestHijackedConnections(t *testing.T) {
+	hijack := func(t *testing.T, w http.ResponseWriter, refused bool) {
+		if _, _, err := w.(http.Hijacker).Hijack(); (err != nil) != refused {
+			t.Errorf("refused: %v, got %v", refused, err)
+		}
+	}
+	for name, handle := range map[string]func(*testing.T, http.ResponseWriter){
+		"a second time": func(t *testing.T, w http.ResponseWriter) {
+			hijack(t, w, false)
+			hijack(t, w, true)
+		},
+		"below what wraps the response": func(t *testing.T, w http.ResponseWriter) { // as upstream's wsstream does
+			hijack(t, responsewriter.GetOriginal(w), false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			testHijackedConnection(t, func(w http.ResponseWriter) { handle(t, w) })
+		})
+	}
+}
+
+func testHijackedConnection(t *testing.T, handle func(http.ResponseWriter)) {
 	var tracker connTracker
 	ctx, returned := context.WithCancel(t.Context())
 	server := httptest.NewUnstartedServer(tracker.trackHijacked(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		defer returned()
-		for _, refused := range []bool{false, true} {
-			if _, _, err := w.(http.Hijacker).Hijack(); (err != nil) != refused {
-				t.Errorf("refused: %v, got %v", refused, err)
-			}
-		}
+		handle(w)
 	})))
 	pipe := newPipeListener()
 	server.Listener.Close()
