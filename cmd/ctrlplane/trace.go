@@ -137,7 +137,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if err != nil {
 		return none(err)
 	}
-	o.options.Missed = page.Missed
+	o.options.Missed, o.options.CompleteAfter = page.Missed, page.CompleteAfter
 	about, err := src.resolve(kind, o.namespace, name)
 	if meta.IsNoMatchError(err) {
 		known := false

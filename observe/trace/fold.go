@@ -99,5 +99,5 @@ func (n *Node) sameError() string {
 // writeFolded writes the line that stands for folded ones.
 func (p *painter) writeFolded(l line, lead, rest string) {
 	text := fmt.Sprintf("%s %s failed in the same way: --all shows them", p.pickGlyph("…", "..."), words.Count(l.folded, "more attempt"))
-	p.writeLine(&l.top.After, lead, rest, p.faint(text))
+	p.writeLine(l.after(), lead, rest, p.faint(text))
 }

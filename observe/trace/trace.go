@@ -25,6 +25,8 @@ type Options struct {
 	What What
 	// Missed is the number of records dropped before the first: Page.Missed.
 	Missed uint64
+	// CompleteAfter is the Seq after which no record was dropped: Page.CompleteAfter.
+	CompleteAfter uint64
 	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
 	WhyDeleted string
 	// WhyChanged is the command that explains its last change. Only Why uses it.
@@ -44,7 +46,8 @@ type Tree struct {
 	Roots  []*Node        `json:"roots"`
 
 	all            bool // the text folds nothing
-	unchangedRoots int  // the number of writes to the object without changes that are left out
+	completeAfter  uint64
+	unchangedRoots int // the number of writes to the object without changes that are left out
 }
 
 // ErrNoRecords says that no record is about the object.
@@ -72,7 +75,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 			children[n.parent] = append(children[n.parent], n)
 		}
 	}
-	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All}
+	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All, completeAfter: o.CompleteAfter}
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
