@@ -51,6 +51,7 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.noteNoEffect()
+	g.noteConflicts()
 	g.linkAdds()
 	g.linkMerged()
 	g.linkLooseCalls()

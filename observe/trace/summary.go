@@ -221,7 +221,7 @@ func (p phrases) outcome(n *Node) string {
 	case n.writeFailure() == "":
 		return s
 	}
-	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(describeFailure(n), ""), "."))
+	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(p.describeFailure(n), ""), "."))
 	if len(why) > maxReason {
 		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}
