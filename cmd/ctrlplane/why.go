@@ -55,10 +55,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	now, err := src.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
+	now := o.options.State
 	state := src.describeNow(ctx, about)
 	o.options.Now, o.options.Failing = state.problem, describeFailingKeys(now, page.Records, about)
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")

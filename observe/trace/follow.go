@@ -34,6 +34,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 	if f != Text && f != JSON {
 		return fmt.Errorf("trace: format %s cannot be followed: use text or json", f)
 	}
+	o.following = true
 	fo := &follower{
 		about: about, options: o, format: f, painter: newPainter(s, about.Namespace),
 		written: map[string]bool{}, polls: map[string]int{},

@@ -127,6 +127,7 @@ type Node struct {
 
 	client     bool  // for a call: a client outside of the process made it
 	noEffect   bool  // for a call: it changed nothing
+	running    bool  // for an open sync: it is known to have begun at Time, and to run
 	modifiedBy *Node // for a conflict: the write that had changed the object, if it is known
 	markedBy   *Node // for the removal of an object: the delete that had marked it before
 }

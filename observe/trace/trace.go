@@ -27,6 +27,8 @@ type Options struct {
 	Missed uint64
 	// CompleteAfter is the Seq after which no record was dropped: Page.CompleteAfter.
 	CompleteAfter uint64
+	// State is the state after the records, which has the syncs that have not ended.
+	State observe.Snapshot
 	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
 	WhyDeleted string
 	// WhyChanged is the command that explains its last change. Only Why uses it.
@@ -35,6 +37,8 @@ type Options struct {
 	Now string
 	// Failing says which keys of the object fail, one sentence each. Only Why uses it.
 	Failing []string
+
+	following bool // the end of a sync is still to come, and says what it follows from
 }
 
 // Tree has the writes to an object and everything that they set off.
@@ -58,7 +62,7 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonicalObject(about)
-	g := newGraph(records, about, o.All)
+	g := newGraphWith(records, about, o)
 	g.breakCycles()
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {

@@ -198,7 +198,10 @@ func describeChange(c observe.Change) string {
 
 // describeSync describes a sync.
 func (p phrases) describeSync(n *Node) string {
-	if n.Open {
+	switch {
+	case n.running:
+		return "began to sync " + p.keyName(n) + ", and still does after " + p.formatDuration(n.Took)
+	case n.Open:
 		return "a sync without a recorded end"
 	}
 	s := "synced " + p.keyName(n)
