@@ -22,6 +22,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	for _, failing := range c.Failing {
 		p.writeSentence(p.bad(words.OneLine(failing)))
 	}
+	for _, working := range c.Working {
+		p.writeSentence(p.warn(working))
+	}
 	p.b.WriteString("\n")
 	from, to, attempts := c.repetition()
 	for i, n := range c.Links {

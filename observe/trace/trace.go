@@ -37,6 +37,8 @@ type Options struct {
 	Now string
 	// Failing says which keys of the object fail, one sentence each. Only Why uses it.
 	Failing []string
+	// Working says what controllers do for the object at present, one sentence each. Only Why uses it.
+	Working []string
 
 	following bool // the end of a sync is still to come, and says what it follows from
 }

@@ -45,6 +45,8 @@ type Chain struct {
 	Now string `json:"now,omitempty"`
 	// Failing says which controllers fail for the object at present, one sentence each.
 	Failing []string `json:"failing,omitempty"`
+	// Working says which controllers work for the object at present, or have yet to, one sentence each.
+	Working []string `json:"working,omitempty"`
 
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
@@ -189,7 +191,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing, Working: o.Working}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)
