@@ -47,6 +47,7 @@ its control plane.`,
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&changed, "changed", false, "show what led to its last change")
 	cmd.Flags().BoolVar(&deleted, "deleted", false, "show what led to its deletion")
+	cmd.Flags().BoolVar(&o.options.All, "all", false, "also show every attempt and every round of a loop")
 	return cmd
 }
 

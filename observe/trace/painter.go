@@ -23,7 +23,8 @@ type painter struct {
 	Style
 	phrases
 	b      strings.Builder
-	likely []string // the marks that were drawn for what is likely
+	rounds map[*Node]foldedRounds // of the tree that is drawn
+	likely []string               // the marks that were drawn for what is likely
 }
 
 func newPainter(s Style, home string) *painter {

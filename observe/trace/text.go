@@ -20,6 +20,7 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	}
 	p.writeSentence(t.summarize(p.phrases))
 	p.writeIncomplete(t)
+	p.rounds = t.findRounds()
 	p.b.WriteString("\n")
 	roots := make([]item, len(t.Roots))
 	for i, n := range t.Roots {
@@ -114,6 +115,11 @@ func (p *painter) writeIdle(t *Tree) {
 // writeBranch draws an item with the prefix lead, and what follows from it: a single item below
 // it, with chain, several as branches, with rest. So only branches need room to the right.
 func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
+	if folded, ok := p.rounds[it.node]; ok {
+		p.writeLine(it.after(), chain, chain, p.faint(p.ellipsis()+" "+describeRounds(folded.count)+": --all shows them"))
+		p.writeBranch(folded.next, lead, chain, rest, all)
+		return
+	}
 	n, text := it.node, p.describeItem(it)
 	if c := n.onlyWrite(); c != nil {
 		n, text = c, p.describeFolded(it, c)
