@@ -164,3 +164,28 @@ func TestFailedAttemptsOfAChainAreFolded(t *testing.T) {
 		t.Errorf("got:\n%s", text)
 	}
 }
+
+// Of the writes that a client without the module most likely made for one event, the first and the last are drawn.
+func TestWritesOfAClientForOneEventAreFolded(t *testing.T) {
+	write := observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "8"}
+	calls := []observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}
+	for i := range 20 {
+		write.Wrote = deploymentWritten(fmt.Sprint(8+i), false)
+		calls = append(calls, write)
+	}
+	records := clientCalls(calls...)
+	for _, r := range records[1:] {
+		c := r.Event.(*observe.Called)
+		c.Controller, c.Cause = "shop-operator", 99
+	}
+	records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+		Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
+	}})
+	tree, err := Build(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, "… 18 more writes like this: --all shows them") || strings.Count(text, "saw it added") != 2 {
+		t.Errorf("got:\n%s", text)
+	}
+}

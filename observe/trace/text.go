@@ -26,7 +26,7 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	for i, n := range t.Roots {
 		roots[i] = item{n, n}
 	}
-	for _, r := range foldFailures(roots, t.all) {
+	for _, r := range foldRepeated(roots, t.all) {
 		if r.folded > 0 {
 			p.writeFolded(r, "", "")
 			continue
@@ -124,7 +124,7 @@ func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
 	if c := n.onlyWrite(); c != nil {
 		n, text = c, p.describeFolded(it, c)
 	}
-	items := foldFailures(childItems(n), all)
+	items := foldRepeated(childItems(n), all)
 	under, notes := rest, rest+continued
 	if len(items) > 1 {
 		under = rest + p.bar()

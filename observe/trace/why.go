@@ -77,6 +77,9 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
 	}
 	c := newChain(about, what, n, o)
+	if o.What == "" {
+		c.Failing = slices.Concat(c.Failing, g.failedEffects(about))
+	}
 	c.addSince(last)
 	return c, nil
 }
