@@ -74,3 +74,18 @@ func TestTraceOfARunningSync(t *testing.T) {
 		}
 	}
 }
+
+// A write whose call has not been answered is not that of an unknown client.
+func TestWritesThatAreRecordedSoon(t *testing.T) {
+	records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)})
+	seen := records[0].Time.Add(time.Second)
+	records = append(records, observe.Record{Seq: 2, Time: seen, Event: &observe.Delivered{
+		Controller: "deployment-controller", Change: observe.Updated, Object: deployment("web"), ResourceVersion: "8",
+	}})
+	for after, want := range map[time.Duration]int{time.Millisecond: 1, time.Second: 2} {
+		tree, err := Build(records, deployment("web"), Options{State: observe.Snapshot{Time: seen.Add(after)}})
+		if err != nil || len(tree.Roots) != want {
+			t.Errorf("after %v: %d roots, want %d, %v", after, len(tree.Roots), want, err)
+		}
+	}
+}

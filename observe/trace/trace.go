@@ -85,7 +85,7 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
-		if !mine[n] && !bindings[n] || n.descendsFrom(mine) {
+		if !mine[n] && !bindings[n] || n.descendsFrom(mine) || n.isRecordedSoon(o.State.Time) {
 			continue
 		}
 		switch {
@@ -98,6 +98,12 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	}
 	t.setOffsets()
 	return t, nil
+}
+
+// isRecordedSoon reports whether n is a write that is known by its events only, and just now: the record of its call
+// follows when the call has been answered.
+func (n *Node) isRecordedSoon(now time.Time) bool {
+	return n.Kind == Outside && n.Verb != "list" && n.unrecorded && now.Sub(n.Time) < maxRecordDelay && !now.IsZero()
 }
 
 // bindingsOfCreated returns the bindings of Pods whose creation is in a set of nodes or follows
