@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -89,5 +90,37 @@ func TestBodyIsReadAfterTheAnswer(t *testing.T) {
 	}))
 	if data, err := io.ReadAll(body); err != nil || len(data) != 21 || body.(*sentBody).kept != nil {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// readable is a response whose request can be read with a deadline, as that of a server can.
+type readable struct{ *httptest.ResponseRecorder }
+
+func (readable) SetReadDeadline(time.Time) error { return nil }
+
+// The API server does not read the body of a request that it does not authorize, and only that names
+// what was to be created, and its owner.
+func TestCreationsRefusedUnread(t *testing.T) {
+	f := newFixture(t)
+	send, end := f.watch(sites+"?watch=1&resourceVersion=3", operatorAgent, operator)
+	defer end()
+	send(`{"type":"ADDED","object":{"kind":"Site","metadata":{"name":"a1","namespace":"ns","uid":"u1","resourceVersion":"7"}}}` + "\n")
+	const sent = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a1-config","namespace":"ns","ownerReferences":[{"kind":"Site","name":"a1","uid":"u1"}]}}`
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/namespaces/ns/configmaps", strings.NewReader(sent))
+	req.Header.Set("User-Agent", operatorAgent)
+	req.Header.Set("Content-Type", "application/json")
+	req.RemoteAddr = operatorAgent
+	f.clients.Handle(readable{httptest.NewRecorder()}, req, operator, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","message":"configmaps is forbidden","reason":"Forbidden"}`)
+	}))
+	calls, events := f.records()
+	last := calls[len(calls)-1]
+	if got := last.Object.String(); got != "ConfigMap ns/a1-config" || last.Error != "configmaps is forbidden" {
+		t.Errorf("%s: %s", got, last.Error)
+	}
+	if len(events) != 1 || last.Cause == 0 || events[0].Object.Name != "a1" {
+		t.Errorf("cause %d, events %+v", last.Cause, events)
 	}
 }

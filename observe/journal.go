@@ -102,11 +102,11 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 		}
 		switch {
 		case q.Notable:
-			p.Missed = lost.notable
+			p.Missed, p.CompleteAfter = lost.notable, lost.notableBefore
 		case q.Causes:
-			p.Missed = lost.causal
+			p.Missed, p.CompleteAfter = lost.causal, lost.causalBefore
 		default:
-			p.Missed = first - q.After - uint64(len(old))
+			p.Missed, p.CompleteAfter = first-q.After-uint64(len(old)), first
 		}
 	}
 	p.Next = from
@@ -118,16 +118,20 @@ func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
 		p.Next = at + 1
 		if gone {
 			p.Missed++
+			p.CompleteAfter = at + 1
 			continue
 		}
 		p.addMatching(r, &q)
 	}
 	p.keepNewest(q.Limit)
+	if p.Missed == 0 {
+		p.CompleteAfter = 0
+	}
 	return p, nil
 }
 
-// lostRecords are upper bounds for the numbers of records that were dropped.
-type lostRecords struct{ causal, notable uint64 }
+// lostRecords are upper bounds for the numbers of records that were dropped, and for their Seq.
+type lostRecords struct{ causal, causalBefore, notable, notableBefore uint64 }
 
 // before returns the records, in order, after a Seq that the ring of all kinds has evicted and
 // another one has not.
@@ -140,6 +144,7 @@ func (j *Journal) before(after, first uint64) (list []*Record, lost lostRecords)
 	slices.SortFunc(list, func(a, b *Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	list = slices.CompactFunc(list, func(a, b *Record) bool { return a.Seq == b.Seq })
 	older := len(list) - len(causal)
+	lost.causalBefore, lost.notableBefore = oldestCausal, oldestNotable
 	if oldestCausal > after {
 		lost.causal = min(causalFrom, oldestCausal-after) - min(causalFrom, oldestCausal-after, uint64(older))
 	}
@@ -194,6 +199,7 @@ func (p *Page) addOlder(list []*Record, q *Query) {
 // keepNewest keeps the newest n records and counts the others as missed.
 func (p *Page) keepNewest(n int) {
 	if over := len(p.Records) - n; n > 0 && over > 0 {
+		p.CompleteAfter = max(p.CompleteAfter, p.Records[over-1].Seq)
 		p.Records = slices.Delete(p.Records, 0, over)
 		p.Missed += uint64(over)
 	}

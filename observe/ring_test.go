@@ -270,3 +270,29 @@ func TestBackground(t *testing.T) {
 		}
 	}
 }
+
+// A page says after which record it is complete.
+func TestPageSaysSinceWhenItIsComplete(t *testing.T) {
+	j := newJournal(4)
+	for range 3 {
+		j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
+	}
+	if p, _ := j.Records(t.Context(), Query{Causes: true}); p.Missed != 0 || p.CompleteAfter != 0 {
+		t.Errorf("%d missed, complete after %d", p.Missed, p.CompleteAfter)
+	}
+	for range 10 {
+		j.append(&Delivered{Controller: "c", Object: Object{Resource: "pods", Name: "a"}}, time.Now())
+	}
+	for name, tc := range map[string]struct {
+		q    Query
+		want uint64
+	}{
+		"causes":     {Query{Causes: true}, 9},
+		"all":        {Query{}, 9},
+		"the newest": {Query{Limit: 1}, 12},
+	} {
+		if p, _ := j.Records(t.Context(), tc.q); p.Missed == 0 || p.CompleteAfter != tc.want {
+			t.Errorf("%s: %d missed, complete after %d, want %d", name, p.Missed, p.CompleteAfter, tc.want)
+		}
+	}
+}

@@ -107,6 +107,7 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since
 		o.options.Since = src.now().Add(-since)
 	}
 	if follow {
+		o.options.State = observe.Snapshot{} // that changes
 		return trace.Follow(ctx, cmd.OutOrStdout(), src, about, o.options, format, traceStyle())
 	}
 	tree, err := trace.Build(page.Records, about, o.options)
@@ -137,7 +138,10 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if err != nil {
 		return none(err)
 	}
-	o.options.Missed = page.Missed
+	o.options.Missed, o.options.CompleteAfter = page.Missed, page.CompleteAfter
+	if o.options.State, err = src.Snapshot(ctx); err != nil {
+		return none(err)
+	}
 	about, err := src.resolve(kind, o.namespace, name)
 	if meta.IsNoMatchError(err) {
 		known := false

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,7 @@ its control plane.`,
 	o.addFlags(cmd)
 	cmd.Flags().BoolVar(&changed, "changed", false, "show what led to its last change")
 	cmd.Flags().BoolVar(&deleted, "deleted", false, "show what led to its deletion")
+	cmd.Flags().BoolVar(&o.options.All, "all", false, "also show every attempt and every round of a loop")
 	return cmd
 }
 
@@ -55,12 +57,10 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	now, err := src.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
+	now := o.options.State
 	state := src.describeNow(ctx, about)
 	o.options.Now, o.options.Failing = state.problem, describeFailingKeys(now, page.Records, about)
+	o.options.Working = trace.Working(now, page.Records, about, traceStyle())
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
 	chain, err := trace.Why(page.Records, about, o.options)
 	if err == nil {
@@ -70,7 +70,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if o.format() != trace.Text {
 		return err
 	}
-	said := append([]string{o.options.Now}, o.options.Failing...)
+	said := slices.Concat([]string{o.options.Now}, o.options.Failing, o.options.Working)
 	if o.answersWith(state) {
 		said, err = append(said, o.sayUnknown(args, err)), nil
 	}
@@ -82,7 +82,7 @@ func (o *traceCommand) answersWith(state objectState) bool {
 	if o.options.What == trace.Deleted {
 		return state.deleting
 	}
-	return state.exists && (state.problem != "" || len(o.options.Failing) > 0)
+	return state.exists && (state.problem != "" || len(o.options.Failing) > 0 || len(o.options.Working) > 0)
 }
 
 // sayUnknown says why the causes of an object are not known.

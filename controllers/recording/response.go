@@ -93,7 +93,9 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 	if c.Subresource == "" || c.Object.Name == "" {
 		c.Object.Name, c.Object.UID = cmp.Or(s.Metadata.Name, c.Object.Name), s.Metadata.UID // the format may be unknown
 	}
-	c.ResourceVersion = s.Metadata.ResourceVersion
+	if c.Verb != "deletecollection" { // that is answered with a list, as it was before
+		c.ResourceVersion = s.Metadata.ResourceVersion
+	}
 }
 
 // addName sets the name of an object that was not created because it exists: the request's

@@ -44,7 +44,9 @@ func (m *Moment) Records(_ context.Context, q observe.Query) (observe.Page, erro
 		return p, nil
 	}
 	records = records[after:]
-	p.Missed = p.Next - q.After - uint64(len(records))
+	if p.Missed = p.Next - q.After - uint64(len(records)); p.Missed > 0 {
+		p.CompleteAfter = lastGap(records)
+	}
 	for i := range records {
 		if r := &records[i]; q.Match(r) {
 			p.Records = append(p.Records, *r)
@@ -54,6 +56,15 @@ func (m *Moment) Records(_ context.Context, q observe.Query) (observe.Page, erro
 		p.Records, p.Missed = p.Records[over:], p.Missed+uint64(over)
 	}
 	return p, nil
+}
+
+// lastGap returns the Seq after which no record is missing.
+func lastGap(records []observe.Record) uint64 {
+	i := len(records) - 1
+	for i > 0 && records[i-1].Seq+1 == records[i].Seq {
+		i--
+	}
+	return records[i].Seq - 1
 }
 
 // fromRecords returns the controllers and queues as far as records tell.

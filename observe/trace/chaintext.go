@@ -22,27 +22,11 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	for _, failing := range c.Failing {
 		p.writeSentence(p.bad(words.OneLine(failing)))
 	}
-	p.b.WriteString("\n")
-	from, to, attempts := c.repetition()
-	for i, n := range c.Links {
-		if i == from {
-			p.writeLine(nil, "    ", "    ", p.faint(fmt.Sprintf("%s %s in between: --all shows them", p.pickGlyph("…", "..."), words.Count(attempts, "more attempt"))))
-		}
-		if i >= from && i < to {
-			continue
-		}
-		mark := "  "
-		if i > 0 {
-			mark = p.pickGlyph("↑ ", "^ ")
-			if c.Links[i-1].isLikely() {
-				mark = p.noteLikely(p.pickGlyph("⇡ ", "~ "), p.pickGlyph("⇡", "~"))
-			}
-		}
-		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
-		for _, note := range logNotes(n.LogLines) {
-			p.writeLine(nil, "    ", "    ", p.faint(note))
-		}
+	for _, working := range c.Working {
+		p.writeSentence(p.warn(working))
 	}
+	p.b.WriteString("\n")
+	c.writeLinks(p)
 	if !c.Complete {
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
@@ -57,6 +41,36 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	p.writeLegend()
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// writeLinks draws the links, except what repeats.
+func (c *Chain) writeLinks(p *painter) {
+	folded := c.findRounds()
+	if from, to, attempts := c.repetition(); attempts > 0 {
+		folded = []rounds{{from, to, words.Count(attempts, "more attempt") + " in between"}}
+	}
+	for i, n := range c.Links {
+		if len(folded) > 0 && i == folded[0].to {
+			folded = folded[1:]
+		}
+		if len(folded) > 0 && i >= folded[0].from {
+			if i == folded[0].from {
+				p.writeLine(nil, "    ", "    ", p.faint(p.ellipsis()+" "+folded[0].what+": --all shows them"))
+			}
+			continue
+		}
+		mark := "  "
+		if i > 0 {
+			mark = p.pickGlyph("↑ ", "^ ")
+			if c.Links[i-1].isLikely() {
+				mark = p.noteLikely(p.pickGlyph("⇡ ", "~ "), p.pickGlyph("⇡", "~"))
+			}
+		}
+		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
+		for _, note := range logNotes(n.LogLines) {
+			p.writeLine(nil, "    ", "    ", p.faint(note))
+		}
+	}
 }
 
 // happenedTo says what happened to the object.

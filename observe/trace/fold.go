@@ -17,12 +17,13 @@ type line struct {
 // minFolded is how many items are worth a line that stands for them.
 const minFolded = 3
 
-// foldFailures folds attempts that failed in the same way one after the other, as those of a
-// controller that has no permission or no quota: the first and the last are drawn.
-func foldFailures(items []item, all bool) (list []line) {
+// foldRepeated folds attempts that failed in the same way one after the other, as those of a
+// controller that has no permission or no quota, and writes like the one before that a client made for one event:
+// the first and the last are drawn.
+func foldRepeated(items []item, all bool) (list []line) {
 	for i := 0; i < len(items); {
 		end := i + 1
-		for failure := items[i].failure(); failure != "" && end < len(items) && items[end].failure() == failure; {
+		for same := items[i].repeated(); same != "" && end < len(items) && items[end].repeated() == same; {
 			end++
 		}
 		if between := end - i - 2; between >= minFolded && !all {
@@ -35,6 +36,14 @@ func foldFailures(items []item, all bool) (list []line) {
 		i = end
 	}
 	return list
+}
+
+// repeated identifies what an item may be a repetition of; "" if it has effects of its own.
+func (it item) repeated() string {
+	if n := it.node; n.Kind == Call && it.top != n && n.client && !n.failed() && len(n.Children) == 0 && n.Deeper == 0 {
+		return n.sameLine()
+	}
+	return it.failure()
 }
 
 // failure says what has failed and how, except for names and texts that differ at each
@@ -98,6 +107,9 @@ func (n *Node) sameError() string {
 
 // writeFolded writes the line that stands for folded ones.
 func (p *painter) writeFolded(l line, lead, rest string) {
-	text := fmt.Sprintf("%s %s failed in the same way: --all shows them", p.pickGlyph("…", "..."), words.Count(l.folded, "more attempt"))
-	p.writeLine(&l.top.After, lead, rest, p.faint(text))
+	what := words.Count(l.folded, "more attempt") + " failed in the same way"
+	if !l.node.failed() {
+		what = words.Count(l.folded, "more write") + " like this"
+	}
+	p.writeLine(l.after(), lead, rest, p.faint(p.ellipsis()+" "+what+": --all shows them"))
 }

@@ -34,6 +34,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 	if f != Text && f != JSON {
 		return fmt.Errorf("trace: format %s cannot be followed: use text or json", f)
 	}
+	o.following = true
 	fo := &follower{
 		about: about, options: o, format: f, painter: newPainter(s, about.Namespace),
 		written: map[string]bool{}, polls: map[string]int{},
@@ -80,7 +81,9 @@ func (f *follower) addPage(w io.Writer, page observe.Page) error {
 	}
 	f.records = append(f.records, page.Records...)
 	f.options.Missed += page.Missed
+	f.options.CompleteAfter = max(f.options.CompleteAfter, page.CompleteAfter)
 	if over := len(f.records) - maxRecords; over > 0 {
+		f.options.CompleteAfter = max(f.options.CompleteAfter, f.records[over-1].Seq)
 		f.records = slices.Delete(f.records, 0, over)
 		f.options.Missed += uint64(over)
 	}
@@ -111,7 +114,7 @@ func (f *follower) writeHeader(t *Tree) {
 	f.started = true
 	if f.format == Text {
 		fmt.Fprintf(&f.painter.b, "What %s sets off, from %s\n", f.painter.strong(t.About.String()), f.painter.formatClock(t.Start))
-		f.painter.writeMissed(t.Missed, t.firstRoot())
+		f.painter.writeIncomplete(t)
 	}
 }
 
@@ -178,6 +181,6 @@ func (f *follower) writeItem(it item, depth int) error {
 		text = p.bad(text)
 	}
 	indent := strings.Repeat("  ", depth)
-	p.writeLine(&it.top.After, indent, indent, text)
+	p.writeLine(it.after(), indent, indent, text)
 	return nil
 }

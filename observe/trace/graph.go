@@ -25,16 +25,20 @@ type graph struct {
 // newGraph links records. It skips Events and Leases unless all is set or the trace
 // is about one.
 func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
+	return newGraphWith(records, about, Options{All: all})
+}
+
+func newGraphWith(records []observe.Record, about observe.Object, o Options) *graph {
 	g := &graph{byID: map[uint64]*Node{}, bySeq: map[uint64]*Node{}}
 	for i := range records {
 		r := &records[i]
 		switch e := r.Event.(type) {
 		case *observe.Called:
-			if !e.Object.IsRoutine() || all || e.Object.Resource == about.Resource {
+			if !e.Object.IsRoutine() || o.All || e.Object.Resource == about.Resource {
 				g.addCall(r, e)
 			}
 		case *observe.Delivered:
-			if !e.Object.IsRoutine() || all || e.Object.Resource == about.Resource {
+			if !e.Object.IsRoutine() || o.All || e.Object.Resource == about.Resource {
 				g.addEvent(r, e)
 			}
 		case *observe.Synced:
@@ -47,11 +51,16 @@ func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
 		}
 	}
 	g.completeKinds()
+	g.addRunning(o.State)
 	g.linkCalls()
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.noteNoEffect()
+	g.noteConflicts()
 	g.linkAdds()
+	if !o.following {
+		g.linkOpenSyncs()
+	}
 	g.linkMerged()
 	g.linkLooseCalls()
 	g.linkNodeTimers()
@@ -164,7 +173,7 @@ func (g *graph) linkCalls() {
 			continue
 		}
 		s.conflict = s.conflict || c.Conflict && c.Error == s.Error
-		if s.Open {
+		if s.Open && !s.running {
 			if c.Time.Before(s.Time) {
 				s.Time = c.Time
 			}

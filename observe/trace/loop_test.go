@@ -129,3 +129,63 @@ func TestRecordedJournalsHaveFewRounds(t *testing.T) {
 		}
 	}
 }
+
+// The rounds of a loop are drawn once, and counted.
+func TestLoopsAreFolded(t *testing.T) {
+	records := loopJournal(60, 0, "")
+	widget := records[0].Event.(*observe.Delivered).Object
+	for _, all := range []bool{false, true} {
+		tree, err := Build(records, widget, Options{All: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain, err := Why(records, widget, Options{What: Changed, All: all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"trace": writeString(t, tree, Text, Style{Width: 100}), "why": writeString(t, chain, Text, Style{Width: 100})} {
+			lines := strings.Count(text, "\n")
+			if said := strings.Contains(text, " more rounds of this loop, each caused by the one before: --all shows them"); said == all || (lines < 20) == all {
+				t.Errorf("%s, all %v: %d lines:\n%.3000s", name, all, lines, text)
+			}
+		}
+	}
+}
+
+// Attempts that fail in the same way are counted in a chain, too.
+func TestFailedAttemptsOfAChainAreFolded(t *testing.T) {
+	c := &Chain{About: pod("wh"), What: Refused, Complete: true}
+	c.Links = append(c.Links, &Node{Kind: Call, Verb: "create", Controller: "site", Object: &observe.Object{Kind: "Pod", Name: "wh"}, Status: 400, Error: "denied"})
+	for range 12 {
+		c.Links = append(c.Links, &Node{Kind: Sync, Controller: "site", Key: "default/wh", KeyBasis: observe.BasisQueue, Retried: true, Error: "denied", Cause: &Cause{Rule: ByRetry}, parent: &Node{Kind: Sync}})
+	}
+	c.Links = append(c.Links, &Node{Kind: Event, Controller: "site", Change: observe.Added, Object: &observe.Object{Kind: "Site", Name: "wh"}})
+	if text := writeString(t, c, Text, Style{}); !strings.Contains(text, "… 10 more attempts failed in the same way: --all shows them") || strings.Count(text, "again") != 2 {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
+// Of the writes that a client without the module most likely made for one event, the first and the last are drawn.
+func TestWritesOfAClientForOneEventAreFolded(t *testing.T) {
+	write := observe.Called{Verb: "update", Subresource: "status", ResourceVersion: "8"}
+	calls := []observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}
+	for i := range 20 {
+		write.Wrote = deploymentWritten(fmt.Sprint(8+i), false)
+		calls = append(calls, write)
+	}
+	records := clientCalls(calls...)
+	for _, r := range records[1:] {
+		c := r.Event.(*observe.Called)
+		c.Controller, c.Cause = "shop-operator", 99
+	}
+	records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+		Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
+	}})
+	tree, err := Build(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, "… 18 more writes like this: --all shows them") || strings.Count(text, "saw it added") != 2 {
+		t.Errorf("got:\n%s", text)
+	}
+}

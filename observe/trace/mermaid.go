@@ -53,7 +53,7 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 		case Call:
 			arrow, what := "->>", p.requestName(n)
 			if n.failed() {
-				arrow, what = "-x", what+": "+describeFailure(n)
+				arrow, what = "-x", what+": "+p.describeFailure(n)
 			}
 			list = append(list, fmt.Sprintf("%s%sapi: %s %s%s", who, arrow, when, escapeMermaid(what), unsure))
 		case Event:

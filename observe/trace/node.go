@@ -125,9 +125,11 @@ type Node struct {
 	// has most likely made it, as it updates the quotas of a namespace.
 	unrecorded bool
 
-	client   bool  // for a call: a client outside of the process made it
-	noEffect bool  // for a call: it changed nothing
-	markedBy *Node // for the removal of an object: the delete that had marked it before
+	client     bool  // for a call: a client outside of the process made it
+	noEffect   bool  // for a call: it changed nothing
+	running    bool  // for an open sync: it is known to have begun at Time, and to run
+	modifiedBy *Node // for a conflict: the write that had changed the object, if it is known
+	markedBy   *Node // for the removal of an object: the delete that had marked it before
 }
 
 // isOutside reports whether n is a write from outside of the process.

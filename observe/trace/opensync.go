@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -19,8 +21,92 @@ func toExplain(nodes []*Node, last map[What]*Node, what What, about observe.Obje
 	}
 }
 
-// isOfOpenSync reports whether the cause of n is not known because its sync has no recorded end.
-func (n *Node) isOfOpenSync() bool { return n.parent != nil && n.parent.Open && n.parent.parent == nil }
+// addRunning adds what is known of syncs that have not ended.
+func (g *graph) addRunning(state observe.Snapshot) {
+	for i := range state.Controllers {
+		c := &state.Controllers[i]
+		for _, r := range c.Running {
+			s := g.byID[r.ID]
+			if s == nil && r.Key != "" {
+				s = &Node{ID: fmt.Sprintf("s%d", r.ID), Kind: Sync, Controller: c.Name, Open: true}
+				g.byID[r.ID] = s
+				g.syncs = append(g.syncs, s)
+			}
+			if s == nil || !s.Open { // it has ended since
+				continue
+			}
+			s.running, s.Queue, s.Key, s.KeyBasis = true, r.Queue, r.Key, r.KeyBasis
+			s.Time, s.Took = r.Since, max(state.Time.Sub(r.Since), 0)
+		}
+	}
+}
+
+// linkOpenSyncs links syncs without a recorded end, which would say what added their keys, to what did that
+// most likely: the last event of the key's object, or the sync of the key since that is to be repeated.
+func (g *graph) linkOpenSyncs() {
+	open := g.openSyncs()
+	if len(open) == 0 {
+		return
+	}
+	events, ended := map[*Node]*Node{}, map[*Node]*Node{}
+	for _, e := range g.events {
+		for _, s := range open[objectKey{e.Controller, e.Object.Key()}] {
+			if s.Queue == "" && len(e.queues) > 0 || slices.Contains(e.queues, s.Queue) {
+				s.noteBefore(events, e)
+			}
+		}
+	}
+	for _, p := range g.syncs {
+		for _, s := range open[objectKey{p.Controller, p.Key}] {
+			if !p.Open && (s.Queue == "" || p.Queue == s.Queue) {
+				s.noteBefore(ended, p)
+			}
+		}
+	}
+	for _, list := range open {
+		for _, s := range list {
+			switch e, p := events[s], ended[s]; {
+			case e != nil && (p == nil || e.End().After(p.Time)):
+				s.setCause(e, Likely, ByAdd)
+			case p != nil && p.Retried:
+				s.setCause(p, Likely, ByRetry)
+			}
+		}
+	}
+}
+
+// openSyncs returns the syncs without a recorded end by their keys. Unless the key is known, it is taken to
+// be that of the object which the sync has written first.
+func (g *graph) openSyncs() map[objectKey][]*Node {
+	open, first := map[objectKey][]*Node{}, map[*Node]*Node{}
+	for _, c := range g.calls {
+		if c.parent != nil && c.isWrite() {
+			first[c.parent] = cmp.Or(first[c.parent], c)
+		}
+	}
+	for _, s := range g.syncs {
+		key := s.Key
+		if c := first[s]; key == "" && c != nil {
+			key = c.Object.Key()
+		}
+		if s.Open && s.parent == nil && key != "" {
+			k := objectKey{s.Controller, key}
+			open[k] = append(open[k], s)
+		}
+	}
+	return open
+}
+
+// noteBefore notes another node in last if it is the last one that had ended when the sync began.
+func (n *Node) noteBefore(last map[*Node]*Node, other *Node) {
+	if !other.End().After(n.Time.Add(clockGap)) && (last[n] == nil || compareEnd(other, last[n]) > 0) {
+		last[n] = other
+	}
+}
+
+// isOfOpenSync reports whether the cause of n is not known, or at most likely, because its sync has no recorded
+// end, and ends soon.
+func (n *Node) isOfOpenSync() bool { return n.parent != nil && n.parent.Open && !n.parent.running }
 
 // lastExplained returns the last change of the object before n that the same controller has made
 // and whose cause is known, and n without one.

@@ -3,6 +3,7 @@ package trace
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -31,5 +32,60 @@ func TestWhyOfAWriteInARunningSync(t *testing.T) {
 	}
 	if chain, err = Why(alone, web, Options{What: Changed}); err != nil || chain.Links[0].ResourceVersion != "130" || len(chain.Since) > 0 {
 		t.Errorf("got %+v, %v", chain, err)
+	}
+}
+
+// A write in a sync that has not ended belongs to it, and the sync most likely to the last event of its key.
+func TestTraceOfARunningSync(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "hang"}
+	write := func(verb, version string, status int) *observe.Called {
+		return &observe.Called{
+			Verb: verb, Object: site, Status: status, Client: &observe.Caller{}, ResourceVersion: version,
+			Wrote: []observe.Written{{Resource: "sites.example.com", Namespace: "default", Name: "hang", ResourceVersion: version}},
+		}
+	}
+	created, changed := write("create", "7", 201), write("update", "8", 200)
+	created.Controller, created.Began = "kubectl", at
+	changed.Controller, changed.Began, changed.Sync = "operator/site", at.Add(3*time.Second), 5
+	records := []observe.Record{
+		{Seq: 1, Time: at.Add(time.Millisecond), Event: created},
+		{Seq: 2, Time: at.Add(time.Second), Event: &observe.Delivered{Controller: "operator/site", Change: observe.Added, Object: site, ResourceVersion: "7", Queues: []string{"site"}, Adds: []uint64{1}}},
+		{Seq: 3, Time: at.Add(4 * time.Second), Event: changed},
+	}
+	running := observe.Snapshot{Time: at.Add(42 * time.Second), Controllers: []observe.Controller{{
+		Name: "operator/site", Running: []observe.RunningSync{{Queue: "site", ID: 5, Key: "default/hang", KeyBasis: observe.BasisQueue, Since: at.Add(2 * time.Second)}},
+	}}}
+	for name, tc := range map[string]struct {
+		records []observe.Record
+		state   observe.Snapshot
+		says    string
+	}{
+		"running":              {records, running, "began to sync hang, and still does after 40.0 s"},
+		"running and no write": {records[:2], running, "began to sync hang, and still does after 40.0 s"},
+		"not known to run":     {records, observe.Snapshot{}, "a sync without a recorded end"},
+	} {
+		tree, err := Build(tc.records, site, Options{State: tc.state})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, tree, Text, Style{}); len(tree.Roots) != 1 || !strings.Contains(text, "operator/site saw it added, "+tc.says) || strings.Contains(text, "more change") {
+			t.Errorf("%s: no %q in:\n%s", name, tc.says, text)
+		}
+	}
+}
+
+// A write whose call has not been answered is not that of an unknown client.
+func TestWritesThatAreRecordedSoon(t *testing.T) {
+	records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)})
+	seen := records[0].Time.Add(time.Second)
+	records = append(records, observe.Record{Seq: 2, Time: seen, Event: &observe.Delivered{
+		Controller: "deployment-controller", Change: observe.Updated, Object: deployment("web"), ResourceVersion: "8",
+	}})
+	for after, want := range map[time.Duration]int{time.Millisecond: 1, time.Second: 2} {
+		tree, err := Build(records, deployment("web"), Options{State: observe.Snapshot{Time: seen.Add(after)}})
+		if err != nil || len(tree.Roots) != want {
+			t.Errorf("after %v: %d roots, want %d, %v", after, len(tree.Roots), want, err)
+		}
 	}
 }

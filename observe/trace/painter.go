@@ -23,7 +23,8 @@ type painter struct {
 	Style
 	phrases
 	b      strings.Builder
-	likely []string // the marks that were drawn for what is likely
+	rounds map[*Node]foldedRounds // of the tree that is drawn
+	likely []string               // the marks that were drawn for what is likely
 }
 
 func newPainter(s Style, home string) *painter {
@@ -227,7 +228,7 @@ func (p *painter) truncate(line string) string {
 // writeMissed notes that records were dropped, unless the first node is the creation of
 // an object.
 func (p *painter) writeMissed(missed uint64, first *Node) {
-	if missed > 0 && (first == nil || !first.isOutside() || !first.creates()) {
+	if missed > 0 && (!first.isOutside() || !first.creates()) {
 		p.b.WriteString("Dropped " + words.Count(missed, "older record") + ": earlier causes may be missing.\n")
 	}
 }

@@ -68,7 +68,7 @@ func TestDifferentFailuresAreNotFolded(t *testing.T) {
 			n := &Node{Kind: Call, Controller: "c", Verb: "create", Object: &observe.Object{Resource: "pods", Namespace: "default"}, Status: 403, Error: tc.reason(i)}
 			items = append(items, item{n, n})
 		}
-		if lines := foldFailures(items, false); len(lines) != tc.want {
+		if lines := foldRepeated(items, false); len(lines) != tc.want {
 			t.Errorf("%s: %d lines, want %d", name, len(lines), tc.want)
 		}
 	}

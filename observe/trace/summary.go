@@ -221,11 +221,16 @@ func (p phrases) outcome(n *Node) string {
 	case n.writeFailure() == "":
 		return s
 	}
-	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(describeFailure(n), ""), "."))
+	return s + separator + p.reason(n)
+}
+
+// reason says in a part of a sentence why a write has failed.
+func (p phrases) reason(n *Node) string {
+	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(p.describeFailure(n), ""), "."))
 	if len(why) > maxReason {
 		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}
-	return s + separator + string(why)
+	return string(why)
 }
 
 func (p phrases) ellipsis() string {

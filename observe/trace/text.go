@@ -19,13 +19,14 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(words.OneLine(t.About.String())), p.formatDuration(t.Took), p.formatClock(t.Start))
 	}
 	p.writeSentence(t.summarize(p.phrases))
-	p.writeMissed(t.Missed, t.firstRoot())
+	p.writeIncomplete(t)
+	p.rounds = t.findRounds()
 	p.b.WriteString("\n")
 	roots := make([]item, len(t.Roots))
 	for i, n := range t.Roots {
 		roots[i] = item{n, n}
 	}
-	for _, r := range foldFailures(roots, t.all) {
+	for _, r := range foldRepeated(roots, t.all) {
 		if r.folded > 0 {
 			p.writeFolded(r, "", "")
 			continue
@@ -38,17 +39,26 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	return err
 }
 
-// firstRoot returns the first root, or nil.
-func (t *Tree) firstRoot() *Node {
-	if len(t.Roots) == 0 {
-		return nil
+// writeIncomplete notes that records were dropped, unless all that are later than the first root are
+// there: with the causes of later writes, what these belong to would be lost.
+func (p *painter) writeIncomplete(t *Tree) {
+	if t.Missed > 0 && (len(t.Roots) == 0 || t.completeAfter == 0 || t.Roots[0].seq <= t.completeAfter) {
+		p.writeSentence("Dropped " + words.Count(t.Missed, "older record") + ": earlier causes and effects may be missing.")
 	}
-	return t.Roots[0]
 }
 
 // item is a line of the tree: a node, or an event (top) with a sync that it caused
 // (node).
 type item struct{ top, node *Node }
+
+// after returns the time of the line: that of the event, or of a write that no sync made, as of a client: there may
+// be many for one event.
+func (it item) after() *time.Duration {
+	if n := it.node; n.Kind == Call && (n.Cause == nil || n.Cause.Rule != ByDelay) {
+		return &it.node.After
+	}
+	return &it.top.After
+}
 
 // childItems returns the items drawn below n. Retries of a sync are drawn beside it
 // because there may be many.
@@ -105,17 +115,22 @@ func (p *painter) writeIdle(t *Tree) {
 // writeBranch draws an item with the prefix lead, and what follows from it: a single item below
 // it, with chain, several as branches, with rest. So only branches need room to the right.
 func (p *painter) writeBranch(it item, lead, chain, rest string, all bool) {
+	if folded, ok := p.rounds[it.node]; ok {
+		p.writeLine(it.after(), chain, chain, p.faint(p.ellipsis()+" "+describeRounds(folded.count)+": --all shows them"))
+		p.writeBranch(folded.next, lead, chain, rest, all)
+		return
+	}
 	n, text := it.node, p.describeItem(it)
 	if c := n.onlyWrite(); c != nil {
 		n, text = c, p.describeFolded(it, c)
 	}
-	items := foldFailures(childItems(n), all)
+	items := foldRepeated(childItems(n), all)
 	under, notes := rest, rest+continued
 	if len(items) > 1 {
 		under = rest + p.bar()
 		notes = under
 	}
-	p.writeLine(&it.top.After, lead, under, text)
+	p.writeLine(it.after(), lead, under, text)
 	for _, note := range n.notes() {
 		p.writeLine(nil, notes, notes, p.faint(note))
 	}

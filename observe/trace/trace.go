@@ -25,6 +25,10 @@ type Options struct {
 	What What
 	// Missed is the number of records dropped before the first: Page.Missed.
 	Missed uint64
+	// CompleteAfter is the Seq after which no record was dropped: Page.CompleteAfter.
+	CompleteAfter uint64
+	// State is the state after the records, which has the syncs that have not ended.
+	State observe.Snapshot
 	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
 	WhyDeleted string
 	// WhyChanged is the command that explains its last change. Only Why uses it.
@@ -33,6 +37,10 @@ type Options struct {
 	Now string
 	// Failing says which keys of the object fail, one sentence each. Only Why uses it.
 	Failing []string
+	// Working says what controllers do for the object at present, one sentence each. Only Why uses it.
+	Working []string
+
+	following bool // the end of a sync is still to come, and says what it follows from
 }
 
 // Tree has the writes to an object and everything that they set off.
@@ -44,7 +52,8 @@ type Tree struct {
 	Roots  []*Node        `json:"roots"`
 
 	all            bool // the text folds nothing
-	unchangedRoots int  // the number of writes to the object without changes that are left out
+	completeAfter  uint64
+	unchangedRoots int // the number of writes to the object without changes that are left out
 }
 
 // ErrNoRecords says that no record is about the object.
@@ -55,7 +64,7 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonicalObject(about)
-	g := newGraph(records, about, o.All)
+	g := newGraphWith(records, about, o)
 	g.breakCycles()
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
@@ -72,11 +81,11 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 			children[n.parent] = append(children[n.parent], n)
 		}
 	}
-	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All}
+	t := &Tree{About: about, Missed: o.Missed, Roots: []*Node{}, all: o.All, completeAfter: o.CompleteAfter}
 	f := pruner{o}
 	bindings := g.bindingsOfCreated(mine)
 	for _, n := range g.nodes {
-		if !mine[n] && !bindings[n] || n.descendsFrom(mine) {
+		if !mine[n] && !bindings[n] || n.descendsFrom(mine) || n.isRecordedSoon(o.State.Time) {
 			continue
 		}
 		switch {
@@ -89,6 +98,12 @@ func Build(records []observe.Record, about observe.Object, o Options) (*Tree, er
 	}
 	t.setOffsets()
 	return t, nil
+}
+
+// isRecordedSoon reports whether n is a write that is known by its events only, and just now: the record of its call
+// follows when the call has been answered.
+func (n *Node) isRecordedSoon(now time.Time) bool {
+	return n.Kind == Outside && n.Verb != "list" && n.unrecorded && now.Sub(n.Time) < maxRecordDelay && !now.IsZero()
 }
 
 // bindingsOfCreated returns the bindings of Pods whose creation is in a set of nodes or follows

@@ -45,6 +45,8 @@ type Chain struct {
 	Now string `json:"now,omitempty"`
 	// Failing says which controllers fail for the object at present, one sentence each.
 	Failing []string `json:"failing,omitempty"`
+	// Working says which controllers work for the object at present, or have yet to, one sentence each.
+	Working []string `json:"working,omitempty"`
 
 	all        bool   // the text leaves nothing out
 	whyDeleted string // as Options.WhyDeleted
@@ -55,7 +57,7 @@ type Chain struct {
 // Why traces a change of an object back to its causes. Records are in order of Seq.
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
 	about = *canonicalObject(about)
-	g := newGraph(records, about, o.All)
+	g := newGraphWith(records, about, o)
 	g.breakCycles()
 	mine := slices.DeleteFunc(slices.Clone(g.nodes), func(n *Node) bool { return n.Object == nil || !n.isAbout(about) })
 	if len(mine) == 0 {
@@ -75,6 +77,9 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
 	}
 	c := newChain(about, what, n, o)
+	if o.What == "" {
+		c.Failing = slices.Concat(c.Failing, g.failedEffects(about))
+	}
 	c.addSince(last)
 	return c, nil
 }
@@ -189,7 +194,7 @@ func (n *Node) wroteTo(about observe.Object) (deleted, wrote bool) {
 }
 
 func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
-	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing}
+	c := &Chain{About: about, What: what, Missed: o.Missed, all: o.All, whyDeleted: o.WhyDeleted, whyChanged: o.WhyChanged, Now: o.Now, Failing: o.Failing, Working: o.Working}
 	end := n.End()
 	for ; n != nil; n = n.parent {
 		c.Links = append(c.Links, n)

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,9 +77,9 @@ func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	switch {
 	case n.isRetriedConflict():
-		return fmt.Sprintf("had a conflict when it tried to %s %s, which had been modified; retried", n.Verb, what)
+		return fmt.Sprintf("had a conflict when it tried to %s %s, which %s; retried", n.Verb, what, cmp.Or(p.modification(n, ""), "had been modified"))
 	case n.failed() && !n.isStored():
-		return fmt.Sprintf("failed to %s: %s", p.requestName(n), describeFailure(n))
+		return fmt.Sprintf("failed to %s: %s", p.requestName(n), p.describeFailure(n))
 	}
 	s := p.whatWasDone(n)
 	gone := n.Gone && n.Kind == Call && n.Object.Name != ""
@@ -105,7 +106,7 @@ func (p phrases) describeWrite(n *Node) string {
 		s += ", which removed the object"
 	}
 	if n.failed() {
-		s += "; " + describeFailure(n)
+		s += "; " + p.describeFailure(n)
 	}
 	return s + n.noEffectNote()
 }
@@ -168,9 +169,11 @@ func (n *Node) isRetriedConflict() bool {
 	})
 }
 
-func describeFailure(n *Node) string {
+func (p phrases) describeFailure(n *Node) string {
 	why := words.OneLine(n.Error)
 	switch {
+	case n.Conflict && n.modifiedBy != nil:
+		return "conflict: " + p.modification(n, " the object")
 	case n.Conflict:
 		return "conflict: the object has been modified"
 	case n.Status == 0:
@@ -195,7 +198,10 @@ func describeChange(c observe.Change) string {
 
 // describeSync describes a sync.
 func (p phrases) describeSync(n *Node) string {
-	if n.Open {
+	switch {
+	case n.running:
+		return "began to sync " + p.keyName(n) + ", and still does after " + p.formatDuration(n.Took)
+	case n.Open:
 		return "a sync without a recorded end"
 	}
 	s := "synced " + p.keyName(n)

@@ -35,7 +35,7 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 	if err != nil {
 		return "", "", err
 	}
-	o := trace.Options{Depth: s.Depth, Missed: page.Missed}
+	o := trace.Options{Depth: s.Depth, Missed: page.Missed, CompleteAfter: page.CompleteAfter}
 	command = "ctrlplane trace " + ref
 	if s.Controller != "" {
 		if o.Controller, err = r.plane.resolveController(s.Controller); err != nil {
@@ -74,7 +74,7 @@ func (r *runner) saveTraces(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		tree, err := trace.Build(page.Records, about, trace.Options{Missed: page.Missed})
+		tree, err := trace.Build(page.Records, about, trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter})
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	if err != nil {
 		return "", "", err
 	}
-	o := trace.Options{Missed: page.Missed}
+	o := trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter}
 	command = "ctrlplane why " + ref
 	switch {
 	case s.Deleted:

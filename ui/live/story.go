@@ -140,7 +140,7 @@ func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.C
 		if a == showWhy {
 			result.title = "Why " + o.String()
 		}
-		options := trace.Options{Missed: page.Missed}
+		options := trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter}
 		var text strings.Builder
 		if a == showWhy {
 			if browser != nil {

@@ -33,9 +33,9 @@ func (s *State) traceUnhealthy(ctx context.Context, src observe.Source) {
 		if !ok {
 			continue
 		}
-		chain, err := trace.Why(page.Records, about, trace.Options{What: trace.Changed, Missed: page.Missed})
+		chain, err := trace.Why(page.Records, about, trace.Options{What: trace.Changed, Missed: page.Missed, CompleteAfter: page.CompleteAfter})
 		if err != nil {
-			chain, err = trace.Why(page.Records, about, trace.Options{Missed: page.Missed})
+			chain, err = trace.Why(page.Records, about, trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter})
 		}
 		var text strings.Builder
 		if err != nil || chain.Write(&text, trace.Text, trace.Style{}) != nil {

@@ -180,7 +180,7 @@ func (s *Server) serveCauses(build func([]observe.Record, observe.Object, trace.
 			writeError(w, http.StatusBadGateway, err)
 			return
 		}
-		o := trace.Options{Missed: page.Missed}
+		o := trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter}
 		if req.URL.Query().Get("deleted") != "" {
 			o.What = trace.Deleted
 		}

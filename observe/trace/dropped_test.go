@@ -1,0 +1,69 @@
+package trace
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// What an object set off is not all there if records since its creation were dropped.
+func TestDroppedEffectsAreSaid(t *testing.T) {
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
+		observe.Called{Verb: "patch", ResourceVersion: "7"},
+	)
+	records[1].Seq = 900
+	for name, tc := range map[string]struct {
+		missed, completeAfter uint64
+		want                  bool
+	}{
+		"none":                   {0, 0, false},
+		"later ones":             {700, 800, true},
+		"earlier ones, at first": {1, 0, true},
+	} {
+		tree, err := Build(records, deployment("web"), Options{Missed: tc.missed, CompleteAfter: tc.completeAfter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := writeString(t, tree, Text, Style{})
+		if got := strings.Contains(text, "older record"); got != tc.want {
+			t.Errorf("%s: dropped records are mentioned: %v\n%s", name, got, text)
+		}
+	}
+	later := []observe.Record{records[0]}
+	later[0].Seq = 801
+	tree, err := Build(later, deployment("web"), Options{Missed: 700, CompleteAfter: 800})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{}); strings.Contains(text, "older record") {
+		t.Errorf("all of its records are there:\n%s", text)
+	}
+}
+
+// Writes of a client that follow from one event have their own times.
+func TestTimesOfClientWrites(t *testing.T) {
+	var calls []observe.Called
+	for range 3 {
+		calls = append(calls, observe.Called{Verb: "create", Status: 403, Error: "no permission"})
+	}
+	records := clientCalls(append([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, calls...)...)
+	for _, r := range records[1:] {
+		c := r.Event.(*observe.Called)
+		c.Controller, c.Object, c.Cause = "shop-operator", pod("a"), 9
+	}
+	records = append(records, observe.Record{Seq: 9, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+		Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
+	}})
+	tree, err := Build(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{})
+	for _, want := range []string{"+1.000 s", "+2.000 s", "+3.000 s"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no line at %s:\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// An operator without the module that cannot make what belongs to an object is said with the object.
+func TestWhySaysWhichEffectsFail(t *testing.T) {
+	refused := observe.Called{Verb: "create", Status: 403, Error: "configmaps is forbidden"}
+	for name, tc := range map[string]struct {
+		calls []observe.Called // of the operator
+		what  What
+		want  []string
+	}{
+		"refused":         {[]observe.Called{refused}, "", []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
+		"again and again": {[]observe.Called{refused, refused, refused}, "", []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
+		"then created":    {[]observe.Called{refused, {Verb: "create", Status: 201}}, "", nil},
+		"conflict":        {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
+		"its last change": {[]observe.Called{refused}, Created, nil},
+	} {
+		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.calls)
+		records := clientCalls(calls...)
+		for _, r := range records[1:] {
+			c := r.Event.(*observe.Called)
+			c.Controller, c.Object, c.Cause = "shop-operator", pod("a"), 99
+			if !c.Failed() {
+				c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9"}}
+			}
+		}
+		records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+			Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
+		}})
+		chain, err := Why(records, deployment("web"), Options{What: tc.what})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(chain.Failing, tc.want) {
+			t.Errorf("%s: got %s", name, fmt.Sprintf("%q", chain.Failing))
+		}
+	}
+}
