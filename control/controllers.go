@@ -4,7 +4,8 @@ package control
 type Controller struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
-	// State is off, building, running, paused, stopping or failed.
+	// State is off, building, running, paused, stopping or failed; unknown if the process of an
+	// operator has closed its connection without a last report.
 	State string `json:"state"`
 	// Reason says why it is off or has failed, or which interventions are set.
 	Reason string `json:"reason,omitempty"`
