@@ -27,12 +27,11 @@ const (
 // cache never begins.
 type refusedReads struct {
 	mu         sync.Mutex
-	byResource map[string]*refusedRead
+	byResource map[string]refusedRead
 }
 
 type refusedRead struct {
 	verb, error string
-	times       int // in a row
 	at          time.Time
 }
 
@@ -50,19 +49,13 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 		}
 		return
 	}
-	read := r.byResource[resource]
-	if read == nil {
-		if len(r.byResource) >= maxRefusedReads {
-			return
-		}
-		if r.byResource == nil {
-			r.byResource = map[string]*refusedRead{}
-		}
-		read = &refusedRead{}
-		r.byResource[resource] = read
+	if _, known := r.byResource[resource]; !known && len(r.byResource) >= maxRefusedReads {
+		return
 	}
-	read.verb, read.error, read.at = c.Verb, c.Error, now
-	read.times++
+	if r.byResource == nil {
+		r.byResource = map[string]refusedRead{}
+	}
+	r.byResource[resource] = refusedRead{c.Verb, c.Error, now}
 }
 
 // isRefusal reports whether a read was refused such that the same one is refused again.
@@ -74,13 +67,13 @@ func isRefusal(c *observe.Called) bool {
 	return false
 }
 
-// describe says which reads are refused, so many times in a row at least; empty if none is.
-func (r *refusedReads) describe(times int, now time.Time) string {
+// describe says which reads are refused; empty if none is.
+func (r *refusedReads) describe(now time.Time) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var parts []string
 	for _, resource := range slices.Sorted(maps.Keys(r.byResource)) {
-		if read := r.byResource[resource]; read.times >= times && now.Sub(read.at) <= refusedTime {
+		if read := r.byResource[resource]; now.Sub(read.at) <= refusedTime {
 			parts = append(parts, fmt.Sprintf("%s of %s is refused: %s", read.verb, resource, words.OneLine(read.error)))
 		}
 	}

@@ -99,13 +99,13 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 		case q.State == StateStandby:
 			isStandby = true
 		default:
-			return "running", rc.client.refused.describe(2, now)
+			return "running", ""
 		}
 	}
 	switch {
 	case isStarting:
 		reason = "its workers have not started"
-		if refused := rc.client.refused.describe(1, now); refused != "" {
+		if refused := rc.client.refused.describe(now); refused != "" {
 			return "building", reason + "; " + refused
 		}
 		return "building", reason + ": its caches are not filled yet"

@@ -68,23 +68,11 @@ func TestStartingControllerSaysWhatIsRefused(t *testing.T) {
 	if q := f.clients.Queues()[0]; q.Workers != 0 {
 		t.Errorf("%d workers", q.Workers)
 	}
+	f.expectState(2*refusedTime, "building", "its workers have not started: its caches are not filled yet")
 	f.list(configMaps, http.StatusOK)
 	f.expectState(0, "building", "its workers have not started: its caches are not filled yet")
 	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteIs("")}})
 	f.expectState(0, "running", "")
-}
-
-// A running controller whose reads are refused again and again may wait for a cache in a sync.
-func TestRunningControllerSaysWhatIsRefused(t *testing.T) {
-	f := newReportFixture(t)
-	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
-	f.list(configMaps, http.StatusForbidden)
-	f.expectState(0, "running", "")
-	f.list(configMaps, http.StatusForbidden)
-	if state, reason := f.stateIn(0); state != "running" || !strings.HasPrefix(reason, "list of configmaps is refused: ") {
-		t.Errorf("%q %q", state, reason)
-	}
-	f.expectState(2*refusedTime, "running", "")
 }
 
 func controllerNamed(s observe.Snapshot, name string) observe.Controller {

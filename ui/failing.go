@@ -58,12 +58,25 @@ func (k keyCount) String() string {
 // IsFailing reports whether a key whose last sync failed is worth attention. A conflict is
 // normal, and so is a first failure while controllers work: most retries succeed.
 func IsFailing(f observe.FailingKey, settled bool) bool {
-	return !IsConflict(f.Error) && (f.Times > 1 || settled)
+	return !IsPassingConflict(f) && (f.Times > 1 || settled)
 }
 
-// IsConflict reports whether an error is upstream's for an object that had been modified.
-// That is normal: the controller tries again.
-func IsConflict(err string) bool { return strings.Contains(err, "the object has been modified") }
+// maxConflicts is how many times in a row a key may have a conflict until it counts as failing: it
+// may be written again and again with the same version.
+const maxConflicts = 5
+
+// IsPassingConflict reports whether a key has failed because of a conflict, as is normal: it has not
+// done so many times in a row.
+func IsPassingConflict(f observe.FailingKey) bool {
+	return IsConflict(f.Error) && f.Times <= maxConflicts
+}
+
+// IsConflict reports whether an error is upstream's for an object that had been modified, or such a
+// fault that was injected. That is normal: the controller tries again.
+func IsConflict(err string) bool {
+	return strings.Contains(err, "the object has been modified") ||
+		strings.Contains(err, "Operation cannot be fulfilled on ") && strings.Contains(err, observe.InjectedFault)
+}
 
 var (
 	aboutObject  = regexp.MustCompile(`^(Operation cannot be fulfilled on )?[a-z0-9.-]+ "[^"]*":? (is )?`)
@@ -75,7 +88,9 @@ var (
 // shows the reason: "exceeded quota: small, pods 10+1 of 10", "cannot create pods in the
 // namespace".
 func ShortError(err string) string {
-	if IsConflict(err) {
+	if IsConflict(err) && strings.Contains(err, observe.InjectedFault) {
+		return "conflict: " + observe.InjectedFault
+	} else if IsConflict(err) {
 		return "conflict"
 	}
 	err = strings.TrimPrefix(err, "Internal error occurred: ")

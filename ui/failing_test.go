@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -30,6 +31,43 @@ func TestShortError(t *testing.T) {
 	} {
 		if got := ShortError(err); got != want {
 			t.Errorf("%q: got %q, want %q", err, got, want)
+		}
+	}
+}
+
+// A conflict passes, unless it goes on; one that was injected is as any other.
+func TestConflictsThatGoOnFail(t *testing.T) {
+	const injected = `Operation cannot be fulfilled on sites.example.com "shop": ` + observe.InjectedFault
+	for _, c := range []struct {
+		err   string
+		times int
+		want  bool
+	}{
+		{"the object has been modified", 5, false},
+		{"the object has been modified", 6, true},
+		{injected, 2, false},
+		{injected, 13, true},
+		{"no luck", 1, true},
+	} {
+		if got := IsFailing(observe.FailingKey{Error: c.err, Times: c.times}, true); got != c.want {
+			t.Errorf("%q %d times: got %v", c.err, c.times, got)
+		}
+	}
+	if got := ShortError(injected); got != "conflict: "+observe.InjectedFault {
+		t.Error(got)
+	}
+}
+
+// The next attempt of a key that fails is shown, unless its controller does not run.
+func TestNextAttempt(t *testing.T) {
+	now := time.Now()
+	f := observe.FailingKey{Queue: "site", Key: "ns/shop", KeyBasis: observe.BasisQueue, Times: 3, Due: now.Add(4 * time.Second), Error: "no luck"}
+	for state, want := range map[string]string{
+		"running": "site: ns/shop, 3 times in a row, next attempt in 4.0 s: no luck",
+		"off":     "site: ns/shop, failed before the stop, 3 times in a row: no luck",
+	} {
+		if got := DescribeFailingKey(state, f, now); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}
 }
