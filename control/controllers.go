@@ -1,5 +1,7 @@
 package control
 
+import "github.com/ctrlplane/ctrlplane/observe"
+
 // Controller is the status of one controller.
 type Controller struct {
 	Name    string   `json:"name"`
@@ -14,6 +16,10 @@ type Controller struct {
 	Workers map[string]int `json:"workers,omitempty"`
 	// Held is the number of its held writes.
 	Held int `json:"held,omitempty"`
+	// Failing are the keys whose last sync failed, newest first, at most 10; MoreFailing is the
+	// number of those that are left out.
+	Failing     []observe.FailingKey `json:"failing,omitempty"`
+	MoreFailing int                  `json:"moreFailing,omitempty"`
 	Work
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -127,4 +128,50 @@ func quotaAmounts(list string) map[string]string {
 		amounts[resource] = amount
 	}
 	return amounts
+}
+
+// FailingLines describes the keys of a controller that fail, in at most a few lines.
+func FailingLines(state string, failing []observe.FailingKey, more int, settled bool, now time.Time) (lines []string) {
+	for _, f := range failing {
+		if IsFailing(f, settled) {
+			lines = append(lines, "failing: "+DescribeFailingKey(state, f, now))
+		}
+	}
+	if over := len(lines) - maxFailing; over > 0 {
+		lines, more = lines[:maxFailing], more+over
+	}
+	if more > 0 {
+		lines = append(lines, "failing: "+countMoreKeys(more))
+	}
+	return lines
+}
+
+func countMoreKeys(n int) string { return CountNoun(n, "more key") }
+
+// SettledWarnings says, one line each, what a settled control plane does not do: keys fail, or the
+// process of an operator has ended.
+func SettledWarnings(s observe.Snapshot) (lines []string) {
+	for _, c := range s.Controllers {
+		if c.State == "off" && strings.Contains(c.Name, "/") {
+			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
+			continue
+		}
+		for _, l := range FailingLines(c.State, c.Failing, c.MoreFailing, true, s.Time) {
+			lines = append(lines, "settled, but "+c.Name+" is "+l)
+		}
+	}
+	return lines
+}
+
+// FailingFor describes the controllers whose last sync of an object failed, by its key.
+func FailingFor(s observe.Snapshot, namespace, name string) (lines []string) {
+	key := observe.Object{Namespace: namespace, Name: name}.Key()
+	for _, c := range s.Controllers {
+		for _, f := range c.Failing {
+			if f.Key == key {
+				lines = append(lines, "the last sync of "+c.Name+" failed: "+DescribeFailingKey(c.State, f, s.Time))
+			}
+		}
+	}
+	return lines
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,30 @@ func TestNextAttempt(t *testing.T) {
 		if got := DescribeFailingKey(state, f, now); got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
+	}
+}
+
+// What a controller of an operator does not do is said although the control plane is settled.
+func TestSettledWarnings(t *testing.T) {
+	now := time.Now()
+	s := observe.Snapshot{Time: now, Controllers: []observe.Controller{
+		{Name: "job-controller", State: "off"},
+		{Name: "chaos/page", State: "off", Reason: "its process has ended", Since: now.Add(-3 * time.Second)},
+		{Name: "chaos/site", State: "running", Failing: []observe.FailingKey{
+			{Queue: "site", Key: "default/f1", KeyBasis: observe.BasisQueue, Times: 14, Error: "no luck", Due: now.Add(time.Minute)},
+			{Queue: "site", Key: "default/f2", KeyBasis: observe.BasisQueue, Times: 1, Error: "the object has been modified"},
+		}},
+	}}
+	want := []string{
+		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
+		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
+	}
+	if got := SettledWarnings(s); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
+	if got := FailingFor(s, "default", "f1"); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 

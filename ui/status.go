@@ -238,7 +238,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
-				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), CountNoun(len(c.Failing)-i+c.MoreFailing, "more key")})
+				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), countMoreKeys(len(c.Failing) - i + c.MoreFailing)})
 				break
 			}
 			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), DescribeFailingKey(c.State, f, s.Time)})
