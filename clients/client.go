@@ -62,6 +62,15 @@ func (cl *client) isInUse() bool {
 	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
+// isConnected reports whether a process of the client has an open watch or a request without an
+// answer, or reports.
+func (cl *client) isConnected() bool {
+	cl.mu.Lock()
+	watches := len(cl.watches)
+	cl.mu.Unlock()
+	return watches > 0 || cl.inFlight.Load() > 0 || cl.reports.isConnected(time.Now())
+}
+
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
 
 // countRequest counts a request that begins.

@@ -58,34 +58,52 @@ func (r *reportedState) endLost(session string) {
 	}
 }
 
+// isConnected reports whether a process reports.
+func (r *reportedState) isConnected(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sessions {
+		if !s.silent && !s.isLost(now) {
+			return true
+		}
+	}
+	return false
+}
+
 // isLost reports whether the process has probably ended without a last report.
 func (s *session) isLost(now time.Time) bool { return !s.lost.IsZero() && now.After(s.lost) }
 
 // lastHeardOf says which syncs of a controller had begun, and not ended, when the process reported
-// last.
+// last; empty if there are none.
 func (s *session) lastHeardOf(rc *reportedController) string {
+	if keys := s.runningKeys(rc); keys != "" {
+		return "; last heard of during the sync of " + keys
+	}
+	return ""
+}
+
+// runningKeys names the keys of a controller's syncs that have begun and not ended; empty if there
+// are none.
+func (s *session) runningKeys(rc *reportedController) string {
 	var keys []string
 	for _, ref := range s.order {
 		if sync := s.syncs[ref]; sync != nil && sync.controller == rc && sync.began && !sync.ended {
 			keys = append(keys, sync.key)
 		}
 	}
-	if len(keys) == 0 {
-		return ""
-	}
 	slices.Sort(keys)
 	const most = 3
 	if more := len(keys) - most; more > 0 {
 		keys = append(keys[:most], fmt.Sprintf("%d more", more))
 	}
-	return "; last heard of during the sync of " + strings.Join(keys, ", ")
+	return strings.Join(keys, ", ")
 }
 
 // stateOf returns the state of a controller without interventions, and why it is not running. Of
 // several processes, the one that works counts, then those that may do so next.
 func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, reason string) {
-	var isStarting, isStopping, isStandby bool
-	var lost *session
+	var isStarting, isStandby bool
+	var lost, stopping *session
 	for _, s := range r.sessions {
 		q := s.queues[rc.shortName]
 		switch {
@@ -95,7 +113,7 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 		case q.State == StateStarting:
 			isStarting = true
 		case q.State == StateStopping:
-			isStopping = true
+			stopping = s
 		case q.State == StateStandby:
 			isStandby = true
 		default:
@@ -109,8 +127,12 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 			return "building", reason + "; " + refused
 		}
 		return "building", reason + ": its caches are not filled yet"
-	case isStopping:
-		return "stopping", "its process is ending"
+	case stopping != nil:
+		reason = "its process is ending"
+		if keys := stopping.runningKeys(rc); keys != "" {
+			reason += " and waits for the sync of " + keys
+		}
+		return "stopping", reason
 	case lost != nil:
 		return "unknown", "its process has closed its connection without a last report" + lost.lastHeardOf(rc)
 	case isStandby:

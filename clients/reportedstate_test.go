@@ -138,7 +138,7 @@ func TestStoppingProcess(t *testing.T) {
 	f := newReportFixture(t)
 	begin := ReportedBegin{ID: 1, Controller: "site", Key: "ns/hg", Time: time.Now()}
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteIs(StateStopping)}, Records: []ReportedRecord{{Began: &begin}}})
-	f.expectState(0, "stopping", "its process is ending")
+	f.expectState(0, "stopping", "its process is ending and waits for the sync of ns/hg")
 	if c := controllerNamed(f.snapshot(), "shop-operator/site"); len(c.Running) != 1 || c.Running[0].Key != "ns/hg" {
 		t.Errorf("%+v", c)
 	}
@@ -190,6 +190,12 @@ func TestNameOfEndedControllerIsFree(t *testing.T) {
 	}
 	if c := f.clientNamed("shop-operator (other)"); !slices.Equal(c.Controllers, []string{"shop-operator/site"}) {
 		t.Errorf("%q", c.Controllers)
+	}
+	if got, err := f.clients.Interventions().Pause(t.Context(), []string{"shop-operator"}); err != nil || !slices.Equal(got, []string{"shop-operator (other)"}) {
+		t.Errorf("paused: %q, %v", got, err)
+	}
+	if _, err := f.clients.Interventions().Resume(t.Context(), []string{"shop-operator"}); err != nil {
+		t.Error(err)
 	}
 	if _, err := i.Pause(t.Context(), []string{"shop-operator"}); err != nil {
 		t.Error(err)
