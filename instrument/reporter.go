@@ -58,9 +58,9 @@ type reporter struct {
 	controllers []*controller
 	records     []*entry
 	dropped     uint64
-	running     int             // controllers that were started and have not ended
-	stopping    bool            // the manager stops
-	idle        chan struct{}   // closed, by setIdle, once no controller runs while the manager stops
+	running     int           // controllers that were started and have not ended
+	stopping    bool          // the manager stops
+	idle        chan struct{} // closed, by setIdle, once no controller runs while the manager stops
 	setIdle     func()
 	ended       chan struct{}   // closed once the last report was sent
 	flushes     []chan struct{} // to be closed once all records were sent
