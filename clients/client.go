@@ -30,6 +30,7 @@ type client struct {
 	last                                                  atomic.Pointer[answered]
 
 	reports reportedState
+	refused refusedReads
 
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
@@ -59,6 +60,15 @@ func (cl *client) isInUse() bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
+}
+
+// isConnected reports whether a process of the client has an open watch or a request without an
+// answer, or reports.
+func (cl *client) isConnected() bool {
+	cl.mu.Lock()
+	watches := len(cl.watches)
+	cl.mu.Unlock()
+	return watches > 0 || cl.inFlight.Load() > 0 || cl.reports.isConnected(time.Now())
 }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
@@ -138,12 +148,18 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 
 func (cl *client) addWatch(w *watch) {
 	cl.mu.Lock()
-	defer cl.mu.Unlock()
 	cl.watches = append(cl.watches, w)
+	cl.mu.Unlock()
+	cl.reports.noteOpened(w.conn)
 }
 
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
-	defer cl.mu.Unlock()
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
+	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
+	none := len(cl.watches) == 0
+	cl.mu.Unlock()
+	if isLast {
+		cl.reports.noteClosed(w.conn, none, time.Now())
+	}
 }

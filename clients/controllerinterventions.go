@@ -175,31 +175,59 @@ func (i controllerInterventions) split(names []string) (reported []*reportedCont
 	return reported, rest, nil
 }
 
-// find returns the reported controller with that name: the whole name, or the part after
-// the program if only one has it. It returns nil for others, which own knows or refuses.
+// find returns the reported controller with that name: the whole name, or a part of it if only
+// one has that, of those whose process runs if there is one. It returns nil for others, which own
+// knows or refuses.
 func (i controllerInterventions) find(name string) (*reportedController, error) {
-	var found []*reportedController
+	if rc := i.clients.controllerNamed(name); rc != nil {
+		return rc, nil
+	}
+	if i.isOwn(name) {
+		return nil, nil
+	}
+	var found, live []*reportedController
 	var known []string
 	for _, rc := range i.clients.sortedControllers() {
-		if rc.name == name {
-			return rc, nil
-		}
-		if rc.shortName == name {
-			found = append(found, rc)
+		if rc.hasShortName(name) {
+			if found = append(found, rc); rc.isLive() {
+				live = append(live, rc)
+			}
 		}
 		known = append(known, rc.name)
 	}
+	if len(live) > 0 {
+		found = live
+	}
 	switch {
-	case i.isOwn(name):
-		return nil, nil
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, usage.Errorf("%q is a controller of %d programs: name one of %s", name, len(found), quoteNames(found))
+		return nil, usage.Errorf("%q is the name of %d controllers: name one of %s", name, len(found), quoteNames(found))
 	case strings.Contains(name, "/"):
 		return nil, usage.Errorf("unknown controller %q: %s", name, suggest.Hint(name, known, `"ctrlplane controllers" lists them`))
 	}
 	return nil, nil
+}
+
+// controllerNamed returns the controller with a name. If its process does not run and nothing is
+// set on it, that is the only one of the same program that runs: another user has started it.
+func (c *Clients) controllerNamed(name string) *reportedController {
+	list := c.sortedControllers()
+	at := slices.IndexFunc(list, func(rc *reportedController) bool { return rc.name == name })
+	if at < 0 {
+		return nil
+	}
+	named := list[at]
+	if named.isLive() || named.gate.IsActive() {
+		return named
+	}
+	same := slices.DeleteFunc(list, func(rc *reportedController) bool {
+		return rc.program() != named.program() || rc.shortName != named.shortName || !rc.isLive()
+	})
+	if len(same) == 1 {
+		return same[0]
+	}
+	return named
 }
 
 func quoteNames(list []*reportedController) string {

@@ -17,7 +17,7 @@ import (
 )
 
 // Interventions returns the interventions in clients. Names are those of clients, or of
-// programs with one client. Clients cannot be stopped, started or scaled.
+// programs with one client, or one that is connected. Clients cannot be stopped, started or scaled.
 func (c *Clients) Interventions() control.Interventions { return interventions{c} }
 
 type interventions struct{ *Clients }
@@ -186,7 +186,7 @@ func (i interventions) resolve(names []string) (list []*client, err error) {
 }
 
 func findClient(known []*client, name string) (*client, error) {
-	var found []*client
+	var found, live []*client
 	var names []string
 	for _, cl := range known {
 		program, _, _ := strings.Cut(cl.name, " (")
@@ -194,9 +194,14 @@ func findClient(known []*client, name string) (*client, error) {
 			return cl, nil
 		}
 		if program == name {
-			found = append(found, cl)
+			if found = append(found, cl); cl.isConnected() {
+				live = append(live, cl)
+			}
 		}
 		names = append(names, cl.name, program)
+	}
+	if len(live) == 1 {
+		found = live
 	}
 	switch len(found) {
 	case 1:

@@ -28,6 +28,7 @@ type Report struct {
 // QueueReport has the numbers of a controller's queue.
 type QueueReport struct {
 	Name     string    `json:"name"`
+	State    string    `json:"state,omitempty"` // one of the states below; empty once its workers have started
 	Workers  int       `json:"workers"`
 	Depth    int64     `json:"depth"`
 	InFlight int64     `json:"inFlight"`
@@ -39,6 +40,14 @@ type QueueReport struct {
 	Retries  int64     `json:"retries"`
 	Waiting  []uint64  `json:"waiting,omitempty"`
 }
+
+// The states of a controller in reports. On standby, its process waits to be the leader; while it
+// is starting, its workers wait for its caches.
+const (
+	StateStandby  = "standby"
+	StateStarting = "starting"
+	StateStopping = "stopping"
+)
 
 // ReportedRecord has one of its fields.
 type ReportedRecord struct {

@@ -23,7 +23,8 @@ type reportedController struct {
 	queues    []string // the name of the queue, as often as an event may name adds
 
 	// The lock of the client's reportedState guards this.
-	disconnected string // why it is not running; empty if it is
+	disconnected string // why no process reports it; empty if one does
+	past         totals // of sessions that were forgotten
 }
 
 // reportedController returns the controller of a client with that name in its reports; nil
@@ -41,7 +42,8 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 		return nil
 	}
 	name := program + "/" + shortName
-	if c.controllers[name] != nil {
+	past, free := c.takeName(name)
+	if !free {
 		name = cl.name + "/" + shortName
 	}
 	cl.reports.mu.Lock()
@@ -50,6 +52,7 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 		return rc
 	}
 	rc = &reportedController{
+		past: past,
 		name: name, shortName: shortName, client: cl,
 		gate: cl.gate.NewInnerGate(), queue: c.config.Observer.Recorder(name).ReportedQueue(shortName),
 		queues: slices.Repeat([]string{shortName}, maxEventAdds),
@@ -59,6 +62,32 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 	}
 	cl.reports.controllers[shortName], c.controllers[name] = rc, rc
 	return rc
+}
+
+// takeName makes the name of a controller free, if no process that runs has it and no intervention
+// applies to it: the user has started the program as another user, and means that one. It returns
+// what has been counted under the name. The caller holds the lock of c.
+func (c *Clients) takeName(name string) (past totals, free bool) {
+	holder := c.controllers[name]
+	if holder == nil {
+		return totals{}, true
+	}
+	r := &holder.client.reports
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if holder.isLiveLocked() || holder.gate.IsActive() {
+		return totals{}, false
+	}
+	past = holder.past
+	for _, s := range r.sessions {
+		if q := s.queues[holder.shortName]; q != nil {
+			past.add(q)
+			delete(s.queues, holder.shortName)
+		}
+	}
+	delete(r.controllers, holder.shortName)
+	delete(c.controllers, name)
+	return past, true
 }
 
 // forgetReports forgets the controllers of a client. The caller holds the lock of c.
@@ -78,39 +107,62 @@ func (rc *reportedController) recordEvent(d *observe.Delivered, at time.Time) (s
 	return rc.queue.Recorder().RecordDelivery(d, at)
 }
 
-func (rc *reportedController) setConnected() {
+func (rc *reportedController) setConnected(now time.Time) {
 	rc.disconnected = ""
-	rc.publishState()
+	rc.publishState(now)
 }
 
 func (rc *reportedController) setDisconnected(reason string) {
 	rc.disconnected = reason
-	rc.publishState()
+	rc.publishState(time.Now())
 }
 
 // publishState records the state if it has changed. The caller holds the lock of the
 // client's reportedState.
-func (rc *reportedController) publishState() { rc.queue.Recorder().SetState(rc.state()) }
+func (rc *reportedController) publishState(now time.Time) {
+	rc.queue.Recorder().SetState(rc.state(now))
+}
 
-// state describes the process and the interventions, which apply to its next process, too.
-func (rc *reportedController) state() (state, reason string) {
-	reason, paused := rc.gate.Describe()
-	state = "running"
-	if rc.disconnected != "" {
-		state = "off"
-		reason = strings.Join(slices.DeleteFunc([]string{reason, rc.disconnected}, func(s string) bool { return s == "" }), ", ")
-	}
+// state describes the processes and the interventions, which apply to its next process, too. The
+// caller holds the lock of the client's reportedState.
+func (rc *reportedController) state(now time.Time) (state, reason string) {
+	gate, paused := rc.gate.Describe()
+	state, reason = rc.client.reports.stateOf(rc, now)
+	reason = strings.Join(slices.DeleteFunc([]string{gate, reason}, func(s string) bool { return s == "" }), ", ")
 	if paused {
 		state = "paused"
 	}
 	return state, reason
 }
 
+// isLive reports whether a process reports the controller.
+func (rc *reportedController) isLive() bool {
+	rc.client.reports.mu.Lock()
+	defer rc.client.reports.mu.Unlock()
+	return rc.isLiveLocked()
+}
+
+func (rc *reportedController) isLiveLocked() bool {
+	state, _ := rc.client.reports.stateOf(rc, time.Now())
+	return state != "off" && state != "unknown"
+}
+
+func (rc *reportedController) program() string {
+	program, _, _ := strings.Cut(rc.client.name, " (")
+	return program
+}
+
+// hasShortName reports whether a name is that of the controller in reports, of its program or of
+// its client.
+func (rc *reportedController) hasShortName(name string) bool {
+	return name == rc.shortName || name == rc.program() || name == rc.client.name
+}
+
 // changed records the state after an intervention.
 func (rc *reportedController) changed() {
 	rc.client.reports.mu.Lock()
 	defer rc.client.reports.mu.Unlock()
-	rc.publishState()
+	rc.publishState(time.Now())
 }
 
 func (c *Clients) sortedControllers() []*reportedController {
@@ -123,7 +175,7 @@ func (c *Clients) sortedControllers() []*reportedController {
 func (c *Clients) Controllers() (list []control.Controller) {
 	for _, rc := range c.sortedControllers() {
 		rc.client.reports.mu.Lock()
-		state, reason := rc.state()
+		state, reason := rc.state(time.Now())
 		rc.client.reports.mu.Unlock()
 		list = append(list, control.Controller{Name: rc.name, State: state, Reason: reason})
 	}
@@ -131,14 +183,15 @@ func (c *Clients) Controllers() (list []control.Controller) {
 }
 
 // Queues returns the queues of the controllers that clients report. It is called every
-// second, and ends the sessions of processes that are silent.
+// second and before each snapshot: it ends the sessions of processes that are silent, and
+// records the states, which change without a report, too.
 func (c *Clients) Queues() (list []observe.Queue) {
 	now := time.Now()
 	for _, cl := range c.sorted() {
 		cl.reports.endSilent(now)
 	}
 	for _, rc := range c.sortedControllers() {
-		if v, ok := rc.client.reports.numbers(rc.shortName, c.config.Observer); ok {
+		if v, ok := rc.client.reports.numbers(rc, c.config.Observer); ok {
 			list = append(list, rc.queue.Complete(v, now))
 		}
 	}
@@ -158,20 +211,28 @@ func (c *Clients) HasQueue(client, queue string) bool {
 	return cl.reports.isReported(queue)
 }
 
-// numbers returns the numbers of a queue: the sum of those of all processes.
-func (r *reportedState) numbers(name string, observer *observe.Observer) (v observe.Queue, ok bool) {
+// numbers returns the numbers of a queue: how many keys there are in all processes that report,
+// and what they and those before them have counted.
+func (r *reportedState) numbers(rc *reportedController, observer *observe.Observer) (v observe.Queue, ok bool) {
+	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	rc.publishState(now)
+	all := rc.past
 	for _, s := range r.sessions {
-		q := s.queues[name]
-		if q == nil || s.silent {
+		q := s.queues[rc.shortName]
+		if q == nil {
+			continue
+		}
+		if all.add(q); s.silent {
 			continue
 		}
 		ok = true
-		v.Workers = max(v.Workers, q.Workers, 0)
+		if q.State == "" && !s.isLost(now) {
+			v.Workers = max(v.Workers, q.Workers, 0)
+		}
 		v.Depth, v.InFlight, v.Delayed = v.Depth+max(q.Depth, 0), v.InFlight+max(q.InFlight, 0), v.Delayed+max(q.Delayed, 0)
-		v.Adds, v.Gets, v.Done, v.Retries = v.Adds+max(q.Adds, 0), v.Gets+max(q.Gets, 0), v.Done+max(q.Done, 0), v.Retries+max(q.Retries, 0)
-		if due := s.due(q.NextDue, time.Now()); !q.NextDue.IsZero() && (v.NextDue.IsZero() || due.Before(v.NextDue)) {
+		if due := s.due(q.NextDue, now); !q.NextDue.IsZero() && (v.NextDue.IsZero() || due.Before(v.NextDue)) {
 			v.NextDue = due
 		}
 		for _, id := range q.Waiting {
@@ -180,7 +241,15 @@ func (r *reportedState) numbers(name string, observer *observe.Observer) (v obse
 			}
 		}
 	}
+	v.Adds, v.Gets, v.Done, v.Retries = all.adds, all.gets, all.done, all.retries
 	return v, ok
+}
+
+// totals are what processes have counted since their start.
+type totals struct{ adds, gets, done, retries int64 }
+
+func (t *totals) add(q *QueueReport) {
+	t.adds, t.gets, t.done, t.retries = t.adds+max(q.Adds, 0), t.gets+max(q.Gets, 0), t.done+max(q.Done, 0), t.retries+max(q.Retries, 0)
 }
 
 const maxWaitingShown = 10

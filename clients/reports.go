@@ -62,7 +62,7 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 		w.Header().Set("Retry-After", "1")
 		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports, or %d records, adds and later ones, in a second", maxReportsPerSecond, maxItemsPerSecond)
 	}
-	if !c.apply(cl, programName(req.UserAgent()), &r) {
+	if !c.apply(cl, programName(req.UserAgent()), req.RemoteAddr, &r) {
 		w.Header().Set("Retry-After", "1")
 		return http.StatusTooManyRequests, fmt.Errorf("too many processes report: at most %d of a client and %d in all can", maxSessions, maxAllSessions)
 	}

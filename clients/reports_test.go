@@ -37,6 +37,7 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 	f.Helper()
 	req := httptest.NewRequestWithContext(f.Context(), http.MethodPost, reportsPath, bytes.NewReader(body))
 	req.Header.Set("User-Agent", agent)
+	req.RemoteAddr = agent
 	w := httptest.NewRecorder()
 	f.clients.Handle(w, req, who, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { f.Error("a report was passed on") }))
 	if w.Header().Get(AnswerHeader) != "1" {
@@ -49,13 +50,18 @@ func (f *fixture) post(who user.Info, agent string, body []byte) (int, string) {
 func (f *fixture) report(r Report) {
 	f.Helper()
 	r.Version, r.Sent = WireVersion, time.Now()
-	body, err := json.Marshal(r)
-	if err != nil {
-		f.Fatal(err)
-	}
-	if status, text := f.post(operator, operatorAgent, body); status != http.StatusOK {
+	if status, text := f.post(operator, operatorAgent, encodeReport(f.T, r)); status != http.StatusOK {
 		f.Fatalf("%d %s", status, text)
 	}
+}
+
+func encodeReport(t *testing.T, r Report) []byte {
+	t.Helper()
+	body, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
 }
 
 func (f *fixture) snapshot() observe.Snapshot {
@@ -364,7 +370,7 @@ func TestSilentProcess(t *testing.T) {
 	}
 	write()
 	f.silence()
-	if list := f.clients.Controllers(); list[0].State != "off" || list[0].Reason != "its process does not report any more" {
+	if list := f.clients.Controllers(); list[0].State != "off" || list[0].Reason != "its process does not report any more; last heard of during the sync of ns/shop" {
 		t.Errorf("%+v", list)
 	}
 	if c := f.snapshot().Controllers[0]; len(c.Running) != 0 || len(f.clients.Queues()) != 0 {
@@ -488,10 +494,10 @@ func TestForgottenClientKeepsNoSession(t *testing.T) {
 	f.clients.mu.Lock()
 	f.clients.evictIdle()
 	f.clients.mu.Unlock()
-	if f.clients.apply(forgotten, "shop-operator", r) || f.clients.sessions.Load() != 0 {
+	if f.clients.apply(forgotten, "shop-operator", "c", r) || f.clients.sessions.Load() != 0 {
 		t.Errorf("the forgotten client has %d sessions", f.clients.sessions.Load())
 	}
-	if !f.clients.apply(f.clients.clientOf(req, operator), "shop-operator", r) || f.clients.sessions.Load() != 1 {
+	if !f.clients.apply(f.clients.clientOf(req, operator), "shop-operator", "c", r) || f.clients.sessions.Load() != 1 {
 		t.Errorf("the next report finds %d sessions, want its own", f.clients.sessions.Load())
 	}
 }

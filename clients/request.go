@@ -248,6 +248,7 @@ func (r *request) record(wrote []observe.Written) {
 		}
 	}
 	r.client.countCall(c, now)
+	r.client.refused.note(c, now)
 	switch {
 	case !recorded:
 	case r.sync != nil:

@@ -52,7 +52,9 @@ type reportedState struct {
 type session struct {
 	number  uint64 // of the last report
 	seen    time.Time
-	silent  bool // since sessionTimeout: it makes room for others
+	silent  bool      // since sessionTimeout: it makes room for others
+	conn    string    // over which the last report came
+	lost    time.Time // when that has ended, for all that is known; zero if it has not
 	dropped int64
 	skew    time.Duration // to be added to its times
 	queues  map[string]*QueueReport
@@ -71,6 +73,7 @@ type syncRef struct {
 type reportedSync struct {
 	id            uint64 // as in records
 	controller    *reportedController
+	key           string
 	began, ended  bool
 	reads, writes int
 }
@@ -134,9 +137,9 @@ func (s *session) due(t, now time.Time) time.Time {
 	return t
 }
 
-// apply applies a report of a client. It reports whether it could: there may be too many
-// sessions.
-func (c *Clients) apply(cl *client, program string, r *Report) bool {
+// apply applies a report of a client, which came over a connection. It reports whether it could:
+// there may be too many sessions.
+func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 	now := time.Now()
 	found := map[string]*reportedController{}
 	for _, q := range r.Controllers {
@@ -150,12 +153,13 @@ func (c *Clients) apply(cl *client, program string, r *Report) bool {
 	state := &cl.reports
 	state.mu.Lock()
 	defer state.mu.Unlock()
+	state.endLost(r.Session)
 	s := state.session(r.Session, &c.sessions)
 	if s == nil {
 		state.refused++
 		return false
 	}
-	s.silent = false
+	s.silent, s.conn, s.lost = false, conn, time.Time{}
 	if r.Number <= s.number { // it was sent again: the answer was lost
 		return true
 	}
@@ -167,7 +171,7 @@ func (c *Clients) apply(cl *client, program string, r *Report) bool {
 		if found[q.Name] != nil {
 			q.Waiting = slices.Clone(q.Waiting) // what was decoded may have room for many more
 			s.queues[q.Name] = &q
-			found[q.Name].setConnected()
+			found[q.Name].setConnected(now)
 		}
 	}
 	for i := range r.Records {
@@ -242,6 +246,11 @@ func (r *reportedState) forgetSilent(all *atomic.Int64) {
 // forget forgets a session whose process has left.
 func (r *reportedState) forget(id string, all *atomic.Int64) {
 	r.dropped += r.sessions[id].dropped
+	for name, q := range r.sessions[id].queues {
+		if rc := r.controllers[name]; rc != nil {
+			rc.past.add(q)
+		}
+	}
 	delete(r.sessions, id)
 	all.Add(-1)
 }
@@ -249,14 +258,14 @@ func (r *reportedState) forget(id string, all *atomic.Int64) {
 // leave notes that the process of a session does not report any more, for that reason.
 func (r *reportedState) leave(s *session, reason string) {
 	s.silent = true
+	for name := range s.queues {
+		if rc := r.controllers[name]; rc != nil && !r.isReported(name) {
+			rc.setDisconnected(reason + s.lastHeardOf(rc))
+		}
+	}
 	for _, sync := range s.syncs {
 		if sync.began && !sync.ended {
 			sync.controller.queue.Abandon(sync.id)
-		}
-	}
-	for name := range s.queues {
-		if rc := r.controllers[name]; rc != nil && !r.isReported(name) {
-			rc.setDisconnected(reason)
 		}
 	}
 }

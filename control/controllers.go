@@ -1,10 +1,13 @@
 package control
 
+import "github.com/ctrlplane/ctrlplane/observe"
+
 // Controller is the status of one controller.
 type Controller struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
-	// State is off, building, running, paused, stopping or failed.
+	// State is off, building, running, paused, stopping or failed; unknown if the process of an
+	// operator has closed its connection without a last report.
 	State string `json:"state"`
 	// Reason says why it is off or has failed, or which interventions are set.
 	Reason string `json:"reason,omitempty"`
@@ -13,6 +16,10 @@ type Controller struct {
 	Workers map[string]int `json:"workers,omitempty"`
 	// Held is the number of its held writes.
 	Held int `json:"held,omitempty"`
+	// Failing are the keys whose last sync failed, newest first, at most 10; MoreFailing is the
+	// number of those that are left out.
+	Failing     []observe.FailingKey `json:"failing,omitempty"`
+	MoreFailing int                  `json:"moreFailing,omitempty"`
 	Work
 }
 

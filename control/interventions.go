@@ -55,9 +55,11 @@ type Fault struct {
 	Resource string  `json:"resource,omitempty"` // RESOURCE or RESOURCE.GROUP; empty = all
 }
 
-// FaultCodes are the errors that can be injected: a conflict, which applies to
-// writes only, an internal error, and a server-side timeout.
-var FaultCodes = []string{"409", "500", "timeout"}
+// FaultCodes are the errors that can be injected, as upstream makes them: forbidden, not found, a
+// conflict, which applies to writes only, an object that is not valid, which applies to creates,
+// updates and patches, too many requests, after which clients wait for a second, an internal error,
+// an unavailable server, and a server-side timeout.
+var FaultCodes = []string{"403", "404", "409", "422", "429", "500", "503", "timeout"}
 
 // HeldWrite is a write that waits until its controller is resumed or stepped.
 type HeldWrite struct {

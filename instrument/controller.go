@@ -22,7 +22,22 @@ type controller struct {
 	reporter *reporter
 	keys     *keys
 	queue    atomic.Pointer[workQueue] // nil until the controller starts
+	state    atomic.Int32
 	inner    reconcile.Reconciler
+}
+
+// The states of a controller.
+const (
+	standby  int32 = iota // the manager has not started it: another process is the leader
+	starting              // its workers wait for its caches
+	working
+)
+
+// setState notes a state, which is reported soon.
+func (c *controller) setState(state int32) {
+	if c.state.Swap(state) != state {
+		c.reporter.wakeUp()
+	}
 }
 
 // observeController changes a controller that is about to be added to the manager such
@@ -89,6 +104,9 @@ type controllerKey struct{}
 
 // Start implements manager.Runnable.
 func (o *observedRunnable) Start(ctx context.Context) error {
+	o.controller.reporter.enter()
+	defer o.controller.reporter.leave()
+	o.controller.setState(starting)
 	return o.controllerLifetime.Start(context.WithValue(ctx, controllerKey{}, o.controller))
 }
 

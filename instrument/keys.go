@@ -124,7 +124,10 @@ func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
 	k.gets++
 	s := &syncRun{controller: c, id: k.syncs, key: key, began: time.Now(), from: k.pending[key]}
 	delete(k.pending, key)
-	if s.from != nil && s.from.number == 0 {
+	switch {
+	case s.from == nil: // it was added while a worker took it: that add was counted as a repeated one
+		k.adds++
+	case s.from.number == 0:
 		k.adds++
 		s.from.number = k.adds
 	}

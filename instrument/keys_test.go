@@ -23,3 +23,23 @@ func TestNamedKeys(t *testing.T) {
 		t.Errorf("%d adds, %d later, %d waiting, %+v", len(e.adds), len(e.later), len(r.Waiting), r)
 	}
 }
+
+func requestFor(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}}
+}
+
+// A key that is added after the queue has given it to a worker, and before the worker has noted
+// that, is queued again: no queue gives out more keys than were added.
+func TestAddWhileTaken(t *testing.T) {
+	k, c, key := newKeys(), &controller{name: "site"}, requestFor("shop")
+	k.add(key, work{}, 0, false)
+	k.add(key, work{}, 0, false) // the queue has given out the key
+	for range 2 {
+		k.take(c, key)
+		k.end(key)
+	}
+	var r controllerReport
+	if k.addTo(&r); r.Adds != 2 || r.Gets != 2 || r.Done != 2 {
+		t.Errorf("%d adds, %d gets, %d done", r.Adds, r.Gets, r.Done)
+	}
+}

@@ -69,6 +69,7 @@ func (q *queue) AddRateLimited(key reconcile.Request) {
 }
 
 func (q *queue) Get() (key reconcile.Request, shutdown bool) {
+	q.controller.setState(working)
 	key, shutdown = q.workQueue.Get()
 	if !shutdown {
 		q.controller.begin(key)
@@ -89,6 +90,7 @@ func (q *priorityQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.
 
 // GetWithPriority implements priorityqueue.PriorityQueue.
 func (q *priorityQueue) GetWithPriority() (key reconcile.Request, priority int, shutdown bool) {
+	q.controller.setState(working)
 	key, priority, shutdown = q.inner.GetWithPriority()
 	if !shutdown {
 		q.controller.begin(key)

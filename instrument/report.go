@@ -29,9 +29,17 @@ type report struct {
 	Records     []record           `json:"records,omitempty"`
 }
 
+// The states of a controller in reports. One whose workers have started has none.
+const (
+	stateStandby  = "standby"
+	stateStarting = "starting"
+	stateStopping = "stopping"
+)
+
 // controllerReport has the numbers of a controller's queue when the report was made.
 type controllerReport struct {
 	Name     string    `json:"name"`
+	State    string    `json:"state,omitempty"`
 	Workers  int       `json:"workers"`
 	Depth    int       `json:"depth"`
 	InFlight int       `json:"inFlight"`

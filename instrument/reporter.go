@@ -58,6 +58,12 @@ type reporter struct {
 	controllers []*controller
 	records     []*entry
 	dropped     uint64
+	running     int           // controllers that were started and have not ended
+	stopping    bool          // the manager stops
+	idle        chan struct{} // closed, by setIdle, once no controller runs while the manager stops
+	setIdle     func()
+	ended       chan struct{}   // closed once the last report was sent
+	flushes     []chan struct{} // to be closed once all records were sent
 
 	// Of the goroutine that sends.
 	known   bool    // the server has said that it is ctrlplane
@@ -79,8 +85,10 @@ func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*repor
 	if err != nil {
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
+	idle := make(chan struct{})
 	return &reporter{
 		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1),
+		idle: idle, setIdle: sync.OnceFunc(func() { close(idle) }), ended: make(chan struct{}),
 	}, nil
 }
 
@@ -113,6 +121,11 @@ func (r *reporter) appendEntry(e *entry) {
 	}
 	r.records = append(r.records, e)
 	r.mu.Unlock()
+	r.wakeUp()
+}
+
+// wakeUp makes the reporter send a report soon.
+func (r *reporter) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -125,16 +138,45 @@ func (r *reporter) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable. It never fails: the operator does not depend on it.
 func (r *reporter) Start(ctx context.Context) error {
+	r.runUntil(ctx)
+	switch {
+	case r.isOff():
+	case r.stop():
+		go r.drain() // the manager stops the controllers only once this has returned
+	default:
+		r.end()
+	}
+	return nil
+}
+
+// runUntil sends reports until ctx ends.
+func (r *reporter) runUntil(ctx context.Context) {
 	for r.run(ctx) {
 		r.waitForRecords(ctx)
 	}
-	if r.known {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+}
+
+// drain reports the syncs that go on while the manager stops, until all controllers have ended.
+func (r *reporter) drain() {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-r.idle
+		cancel()
+	}()
+	r.runUntil(ctx)
+	<-r.idle
+	r.end()
+}
+
+// end sends the last report.
+func (r *reporter) end() {
+	defer close(r.ended)
+	if r.known && !r.isOff() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		_ = r.send(ending, true) // the control plane notices the end by itself, later
+		_ = r.send(ctx, true) // the control plane notices the end by itself, later
 	}
 	r.turnOff()
-	return nil
 }
 
 // run sends a report, again and again until it is answered. It reports whether the server
@@ -199,6 +241,9 @@ func (r *reporter) send(ctx context.Context, ended bool) error {
 				r.log.Info("the controllers are reported to ctrlplane")
 			}
 			r.unsent, r.refused = nil, false
+			if !more {
+				r.noteFlushed()
+			}
 		case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
 			return fmt.Errorf("the server answers %d", status)
 		case r.known: // such as 401 while a token rotates: the next one may be taken
@@ -248,11 +293,12 @@ func (r *reporter) nextReport(ended bool) (more bool) {
 	r.records = slices.Delete(r.records, 0, n)
 	more = len(r.records) > 0
 	v := &report{Version: wireVersion, Session: r.session, Dropped: r.dropped, Ended: ended && !more}
+	stopping := r.stopping
 	r.mu.Unlock()
 	r.number++
 	v.Number = r.number
 	for _, c := range controllers {
-		v.Controllers = append(v.Controllers, c.report())
+		v.Controllers = append(v.Controllers, c.report(stopping))
 	}
 	for _, e := range taken {
 		e.complete()
@@ -288,8 +334,16 @@ func (e *entry) complete() {
 	}
 }
 
-func (c *controller) report() controllerReport {
+func (c *controller) report(stopping bool) controllerReport {
 	v := controllerReport{Name: c.name, Workers: c.workers}
+	switch state := c.state.Load(); {
+	case stopping:
+		v.State = stateStopping
+	case state == standby:
+		v.State = stateStandby
+	case state == starting:
+		v.State = stateStarting
+	}
 	c.keys.addTo(&v)
 	if q := c.queue.Load(); q != nil {
 		v.Depth = (*q).Len()

@@ -306,7 +306,7 @@ const ownName = "ctrlplane"
 
 // busyNames names the controllers that have keys to work on, syncs in flight, writes
 // without an answer, or handlers that lack the last write, busiest first. Those that are being
-// started or stopped follow.
+// started or stopped, or whose process may have ended, follow.
 func busyNames(s *Snapshot) []string {
 	work := map[string]int64{}
 	var names []string
@@ -337,7 +337,7 @@ func busyNames(s *Snapshot) []string {
 		add(c.Name, c.Writing)
 	}
 	for _, c := range s.Controllers {
-		if work[c.Name] == 0 && (c.State == "building" || c.State == "stopping") {
+		if work[c.Name] == 0 && slices.Contains([]string{stateBuilding, stateStopping, stateUnknown}, c.State) {
 			add(c.Name, 1)
 		}
 	}

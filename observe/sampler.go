@@ -226,11 +226,12 @@ func (o *Observer) ForgetFailures() {
 }
 
 // States of a controller that has stopped, or whose process has ended, and of one that is
-// being stopped or started.
+// being stopped or started, or whose process has closed its connection without a last report.
 const (
 	stateOff      = "off"
 	stateStopping = "stopping"
 	stateBuilding = "building"
+	stateUnknown  = "unknown"
 )
 
 // ReasonStopped is the reason of a controller that is off because it was stopped manually.

@@ -65,7 +65,7 @@ type Process struct {
 type Controller struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
-	State   string   `json:"state"` // off, building, running, paused, stopping, failed; empty for components that are not controllers
+	State   string   `json:"state"` // off, building, running, paused, stopping, failed; of an operator also unknown; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
 	// Since is when the state or its reason last changed.
 	Since time.Time `json:"since,omitzero"`

@@ -114,7 +114,7 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		time.Sleep(busyQuietTime + 1)
 		settled("delivered", true)
 
-		for _, state := range []string{"building", "stopping"} {
+		for _, state := range []string{"building", "stopping", "unknown"} {
 			by.SetState(state, "")
 			time.Sleep(busyQuietTime + 1)
 			settled(state, false, "c")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -58,12 +59,25 @@ func (k keyCount) String() string {
 // IsFailing reports whether a key whose last sync failed is worth attention. A conflict is
 // normal, and so is a first failure while controllers work: most retries succeed.
 func IsFailing(f observe.FailingKey, settled bool) bool {
-	return !IsConflict(f.Error) && (f.Times > 1 || settled)
+	return !IsPassingConflict(f) && (f.Times > 1 || settled)
 }
 
-// IsConflict reports whether an error is upstream's for an object that had been modified.
-// That is normal: the controller tries again.
-func IsConflict(err string) bool { return strings.Contains(err, "the object has been modified") }
+// maxConflicts is how many times in a row a key may have a conflict until it counts as failing: it
+// may be written again and again with the same version.
+const maxConflicts = 5
+
+// IsPassingConflict reports whether a key has failed because of a conflict, as is normal: it has not
+// done so many times in a row.
+func IsPassingConflict(f observe.FailingKey) bool {
+	return IsConflict(f.Error) && f.Times <= maxConflicts
+}
+
+// IsConflict reports whether an error is upstream's for an object that had been modified, or such a
+// fault that was injected. That is normal: the controller tries again.
+func IsConflict(err string) bool {
+	return strings.Contains(err, "the object has been modified") ||
+		strings.Contains(err, "Operation cannot be fulfilled on ") && strings.Contains(err, observe.InjectedFault)
+}
 
 var (
 	aboutObject  = regexp.MustCompile(`^(Operation cannot be fulfilled on )?[a-z0-9.-]+ "[^"]*":? (is )?`)
@@ -75,7 +89,9 @@ var (
 // shows the reason: "exceeded quota: small, pods 10+1 of 10", "cannot create pods in the
 // namespace".
 func ShortError(err string) string {
-	if IsConflict(err) {
+	if IsConflict(err) && strings.Contains(err, observe.InjectedFault) {
+		return "conflict: " + observe.InjectedFault
+	} else if IsConflict(err) {
 		return "conflict"
 	}
 	err = strings.TrimPrefix(err, "Internal error occurred: ")
@@ -112,4 +128,50 @@ func quotaAmounts(list string) map[string]string {
 		amounts[resource] = amount
 	}
 	return amounts
+}
+
+// FailingLines describes the keys of a controller that fail, in at most a few lines.
+func FailingLines(state string, failing []observe.FailingKey, more int, settled bool, now time.Time) (lines []string) {
+	for _, f := range failing {
+		if IsFailing(f, settled) {
+			lines = append(lines, "failing: "+DescribeFailingKey(state, f, now))
+		}
+	}
+	if over := len(lines) - maxFailing; over > 0 {
+		lines, more = lines[:maxFailing], more+over
+	}
+	if more > 0 {
+		lines = append(lines, "failing: "+countMoreKeys(more))
+	}
+	return lines
+}
+
+func countMoreKeys(n int) string { return CountNoun(n, "more key") }
+
+// SettledWarnings says, one line each, what a settled control plane does not do: keys fail, or the
+// process of an operator has ended.
+func SettledWarnings(s observe.Snapshot) (lines []string) {
+	for _, c := range s.Controllers {
+		if c.State == "off" && strings.Contains(c.Name, "/") {
+			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
+			continue
+		}
+		for _, l := range FailingLines(c.State, c.Failing, c.MoreFailing, true, s.Time) {
+			lines = append(lines, "settled, but "+c.Name+" is "+l)
+		}
+	}
+	return lines
+}
+
+// FailingFor describes the controllers whose last sync of an object failed, by its key.
+func FailingFor(s observe.Snapshot, namespace, name string) (lines []string) {
+	key := observe.Object{Namespace: namespace, Name: name}.Key()
+	for _, c := range s.Controllers {
+		for _, f := range c.Failing {
+			if f.Key == key {
+				lines = append(lines, "the last sync of "+c.Name+" failed: "+DescribeFailingKey(c.State, f, s.Time))
+			}
+		}
+	}
+	return lines
 }

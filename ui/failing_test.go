@@ -2,8 +2,10 @@ package ui
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -31,6 +33,67 @@ func TestShortError(t *testing.T) {
 		if got := ShortError(err); got != want {
 			t.Errorf("%q: got %q, want %q", err, got, want)
 		}
+	}
+}
+
+// A conflict passes, unless it goes on; one that was injected is as any other.
+func TestConflictsThatGoOnFail(t *testing.T) {
+	const injected = `Operation cannot be fulfilled on sites.example.com "shop": ` + observe.InjectedFault
+	for _, c := range []struct {
+		err   string
+		times int
+		want  bool
+	}{
+		{"the object has been modified", 5, false},
+		{"the object has been modified", 6, true},
+		{injected, 2, false},
+		{injected, 13, true},
+		{"no luck", 1, true},
+	} {
+		if got := IsFailing(observe.FailingKey{Error: c.err, Times: c.times}, true); got != c.want {
+			t.Errorf("%q %d times: got %v", c.err, c.times, got)
+		}
+	}
+	if got := ShortError(injected); got != "conflict: "+observe.InjectedFault {
+		t.Error(got)
+	}
+}
+
+// The next attempt of a key that fails is shown, unless its controller does not run.
+func TestNextAttempt(t *testing.T) {
+	now := time.Now()
+	f := observe.FailingKey{Queue: "site", Key: "ns/shop", KeyBasis: observe.BasisQueue, Times: 3, Due: now.Add(4 * time.Second), Error: "no luck"}
+	for state, want := range map[string]string{
+		"running": "site: ns/shop, 3 times in a row, next attempt in 4.0 s: no luck",
+		"off":     "site: ns/shop, failed before the stop, 3 times in a row: no luck",
+	} {
+		if got := DescribeFailingKey(state, f, now); got != want {
+			t.Errorf("%s: %q, want %q", state, got, want)
+		}
+	}
+}
+
+// What a controller of an operator does not do is said although the control plane is settled.
+func TestSettledWarnings(t *testing.T) {
+	now := time.Now()
+	s := observe.Snapshot{Time: now, Controllers: []observe.Controller{
+		{Name: "job-controller", State: "off"},
+		{Name: "chaos/page", State: "off", Reason: "its process has ended", Since: now.Add(-3 * time.Second)},
+		{Name: "chaos/site", State: "running", Failing: []observe.FailingKey{
+			{Queue: "site", Key: "default/f1", KeyBasis: observe.BasisQueue, Times: 14, Error: "no luck", Due: now.Add(time.Minute)},
+			{Queue: "site", Key: "default/f2", KeyBasis: observe.BasisQueue, Times: 1, Error: "the object has been modified"},
+		}},
+	}}
+	want := []string{
+		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
+		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
+	}
+	if got := SettledWarnings(s); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
+	if got := FailingFor(s, "default", "f1"); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
 	}
 }
 

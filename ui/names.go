@@ -35,7 +35,8 @@ var shortNames = map[string]string{
 }
 
 // ShortName returns a controller's name as people say it: "deployment". Of a client,
-// "kubectl (kubernetes-admin)", it is the program.
+// "kubectl (kubernetes-admin)", it is the program. A controller of a client whose program has
+// another one of that name, "chaos (admin)/site", has no shorter name.
 func ShortName(controller string) string {
 	if short, ok := shortNames[controller]; ok {
 		return short
@@ -54,7 +55,7 @@ func LongName(short string) string {
 }
 
 func trimName(controller string) string {
-	if program, _, isClient := strings.Cut(controller, " ("); isClient {
+	if program, user, isClient := strings.Cut(controller, " ("); isClient && !strings.Contains(user, ")/") {
 		return program
 	}
 	return strings.TrimSuffix(controller, "-controller")

@@ -26,6 +26,7 @@ func TestShortNames(t *testing.T) {
 		{"", "cronjob", "", "cronjob"},
 		{"shop/site", "site", "shop/site", ""},
 		{"shop-operator (admin)", "site", "shop-operator", "site"},
+		{"shop-operator (admin)/site", "site", "shop-operator (admin)/site", ""},
 	} {
 		if got := ShortName(c.controller); got != c.name {
 			t.Errorf("%s: got %q", c.controller, got)

@@ -238,19 +238,24 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
-				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), CountNoun(len(c.Failing)-i+c.MoreFailing, "more key")})
+				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), countMoreKeys(len(c.Failing) - i + c.MoreFailing)})
 				break
 			}
-			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), describeFailing(c, f)})
+			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), DescribeFailingKey(c.State, f, s.Time)})
 		}
 	}
 	return rows
 }
 
-// DescribeReason returns the reason of a controller's state, and how long ago the process of
-// an operator has ended.
+// DescribeReason returns the reason of a controller's state, and of an operator since when that is
+// so.
 func DescribeReason(c observe.Controller, now time.Time) string {
-	if c.State != "off" || c.Since.IsZero() || !strings.Contains(c.Name, "/") {
+	switch {
+	case c.Since.IsZero() || !strings.Contains(c.Name, "/"):
+		return c.Reason
+	case c.State == "building" || c.State == "stopping":
+		return "for " + formatDuration(max(now.Sub(c.Since), 0)) + ": " + c.Reason
+	case c.State != "off" && c.State != "unknown":
 		return c.Reason
 	}
 	return c.Reason + ", " + formatDuration(max(now.Sub(c.Since), 0)) + " ago"
@@ -268,12 +273,17 @@ func failingState(c observe.Controller, f observe.FailingKey, settled bool) stri
 	return "retrying"
 }
 
-func describeFailing(c observe.Controller, f observe.FailingKey) string {
+// DescribeFailingKey describes a key whose last sync failed, of a controller in a state:
+// "site: default/shop, 3 times in a row, next attempt in 2.1 s: no luck".
+func DescribeFailingKey(state string, f observe.FailingKey, now time.Time) string {
 	text := formatSyncKey(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", "
-	if c.State == "off" {
+	if state == "off" {
 		text += "failed before the stop, "
 	}
 	text += formatTimes(f.Times)
+	if wait := f.Due.Sub(now); state != "off" && !f.Due.IsZero() && wait > 0 {
+		text += ", next attempt in " + formatDuration(wait)
+	}
 	if f.Error == "" {
 		return text
 	}

@@ -36,7 +36,17 @@ type added struct {
 }
 
 func newKeys() *keys {
-	return &keys{waiting: map[string]added{}, delayed: map[string]added{}, lastIDs: map[string]uint64{}, running: map[uint64]*clients.ReportedEnd{}}
+	return &keys{
+		waiting: map[string]added{}, delayed: map[string]added{}, lastIDs: map[string]uint64{}, running: map[uint64]*clients.ReportedEnd{},
+		numbers: clients.QueueReport{State: clients.StateStarting},
+	}
+}
+
+// startWork notes that the worker takes keys from now on.
+func (k *keys) startWork() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.numbers.State = ""
 }
 
 // newEvent returns the record of an event about an object.
@@ -84,6 +94,7 @@ func (k *keys) begin(controller, key string) uint64 {
 		later.number = uint64(k.numbers.Adds)
 		cause = later
 	default: // an event arrived between the queue's and our own notice of the last sync
+		k.numbers.Adds++
 		cause, unsure = added{event: k.lastIDs[key], at: now}, true
 	}
 	k.syncs++

@@ -96,6 +96,21 @@ func TestUnknownAddIsUnsure(t *testing.T) {
 	if got := f.last().Ended; !got.Unsure || got.Event != e.ID || got.Add != 0 {
 		t.Errorf("got %+v", got)
 	}
+	if q, _, _ := f.take(0); q.Adds != 2 || q.Gets != 2 {
+		t.Errorf("%d adds, %d gets: a queue gives out no more keys than were added", q.Adds, q.Gets)
+	}
+}
+
+// The workers have started once the caches are filled.
+func TestStateBeforeWork(t *testing.T) {
+	f := &follow{t, newKeys()}
+	if q, _, _ := f.take(0); q.State != clients.StateStarting {
+		t.Errorf("state %q", q.State)
+	}
+	f.startWork()
+	if q, _, _ := f.take(0); q.State != "" {
+		t.Errorf("state %q", q.State)
+	}
 }
 
 func TestRecordsAreBounded(t *testing.T) {

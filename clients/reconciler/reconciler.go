@@ -82,6 +82,8 @@ func (c *Controller) Run(ctx context.Context, ready func()) error {
 	}()
 	factory.Start(ctx.Done())
 	if cache.WaitForCacheSync(ctx.Done(), synced...) {
+		c.keys.startWork()
+		c.reporter.wakeUp()
 		ready()
 		c.work(ctx)
 	}

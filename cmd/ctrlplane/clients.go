@@ -20,7 +20,7 @@ func newClientsCommand(t *target) *cobra.Command {
 kubectl or an operator: the requests per second, the requests, errors and conflicts
 since the start, the open watches, and the last request. A client is named after its
 program, as in the user agent, and its user; the program alone is enough where it has
-one client.
+one client, or one that is connected.
 
 The other verbs intervene in clients, in the API server: nothing needs to change in
 the client. A write of a paused client waits until it is released or the client gives

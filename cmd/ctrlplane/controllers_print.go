@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // printControllers writes the list, as a table with all numbers if the format is wide.
@@ -38,9 +40,11 @@ func printNarrowControllers(out io.Writer, list []control.Controller) error {
 		if i == 0 {
 			continue
 		}
-		for _, part := range words.Wrap(words.OneLine(reasonCell(list[i-1])), reasonWidth) {
-			if _, err := fmt.Fprintln(out, "    "+part); err != nil {
-				return err
+		for _, text := range append([]string{reasonCell(list[i-1])}, failingLines(list[i-1])...) {
+			for _, part := range words.Wrap(words.OneLine(text), reasonWidth) {
+				if _, err := fmt.Fprintln(out, "    "+part); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -101,7 +105,9 @@ func controllerColumns() []controllerColumn {
 		number("CONFLICTS", true, func(w control.Work) int64 { return w.Conflicts }),
 		number("ERRORS", false, func(w control.Work) int64 { return w.Errors }),
 		{"ALIASES", true, func(c control.Controller) string { return strings.Join(c.Aliases, ",") }},
-		{"REASON", true, reasonCell},
+		{"REASON", true, func(c control.Controller) string {
+			return strings.Join(slices.DeleteFunc(append([]string{reasonCell(c)}, failingLines(c)...), func(s string) bool { return s == "" }), "; ")
+		}},
 	}
 }
 
@@ -112,6 +118,11 @@ func workersCell(c control.Controller) string {
 		numbers = append(numbers, strconv.Itoa(c.Workers[queue]))
 	}
 	return strings.Join(numbers, "+")
+}
+
+// failingLines describes the keys that fail.
+func failingLines(c control.Controller) []string {
+	return ui.FailingLines(c.State, c.Failing, c.MoreFailing, true, time.Now())
 }
 
 func reasonCell(c control.Controller) string {

@@ -41,8 +41,8 @@ expects. Objects that do not exist yet are waited for.
 Progress is written to stderr. If the objects are not healthy in time, or a Job, a
 Pod or a rollout has failed permanently, the exit code is 1 and stderr says why,
 one line per object: the Pod that is unschedulable, the quota that is exceeded, the
-container that crashes. It also names controllers that are stopped, paused or changed
-otherwise.`,
+container that crashes. It also says with which error a controller fails for an object,
+and names controllers that are stopped, paused or changed otherwise.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
@@ -140,23 +140,26 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	}
 	o := health.Options{Gone: w.forDeletion}
 	if !w.quiet {
-		o.Progress = func(s health.State) {
+		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
 			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message))
-		}
+		})
 	}
 	err = waiter.Wait(bounded, append(refs, named...), o)
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
 		}
-		w.printInterventions(ctx, out)
+		w.printControllers(ctx, out, bad.Objects)
 	}
 	return err
 }
 
-// printInterventions prints which controllers are not as they are usually: one of them may
-// be the reason why an object is not healthy.
-func (w *waitCommand) printInterventions(ctx context.Context, out io.Writer) {
+// progressInterval is the least time between two lines about an object whose status is the same.
+const progressInterval = time.Second
+
+// printControllers prints which controllers fail for the objects, and which are not as they are
+// usually: one of them may be the reason why an object is not healthy.
+func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objects []health.Unhealthy) {
 	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
 	defer cancel()
 	client, err := w.target.controlClient()
@@ -166,6 +169,11 @@ func (w *waitCommand) printInterventions(ctx context.Context, out io.Writer) {
 	now, err := client.Snapshot(ctx)
 	if err != nil {
 		return
+	}
+	for _, o := range objects {
+		for _, line := range ui.FailingFor(now, o.Ref.Namespace, o.Ref.Name) {
+			fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
+		}
 	}
 	undo := map[string]string{"stopped": "start", "paused": "resume", "running": "clear"}
 	for _, i := range ui.Interventions(now) {

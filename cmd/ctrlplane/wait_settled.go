@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func newWaitSettled(w *waitCommand) *cobra.Command {
@@ -33,7 +34,12 @@ are not observed in the store, so events may still be in flight.
 
 If the control plane does not settle in time, the exit code is 1, and stderr says
 what each busy controller still has to do, one line per controller, and which hot loops
-go on.`,
+go on.
+
+A controller of an operator counts as busy while it is being started, waits to be the
+leader or is being stopped, and for 10 s after its process has closed its connection
+without a last report. Then, and after a last report, it is off and does not count. Keys
+that fail and are due later do not count either. Both are said on stderr.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,
@@ -61,6 +67,9 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		progress = func(work []settled.Work) { printRemainingWork(out, work) }
 	}
 	err = settled.Wait(ctx, src, w.horizon, progress)
+	if err == nil && !w.quiet {
+		return printSettledWarnings(ctx, out, src)
+	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), loopTimeout)
@@ -70,6 +79,18 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		}
 	}
 	return err
+}
+
+// printSettledWarnings prints what does not work though nothing is left to be done.
+func printSettledWarnings(ctx context.Context, out io.Writer, src settled.Source) error {
+	s, err := src.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	for _, line := range ui.SettledWarnings(s) {
+		fmt.Fprintln(out, words.OneLine(line))
+	}
+	return nil
 }
 
 // loopTimeout bounds the search for hot loops after the wait has timed out.

@@ -94,6 +94,9 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 	for i := range list {
 		c := &list[i]
 		c.Work, c.Workers = work[c.Name], workers[c.Name]
+		if at := slices.IndexFunc(snapshot.Controllers, func(o observe.Controller) bool { return o.Name == c.Name }); at >= 0 {
+			c.Failing, c.MoreFailing = snapshot.Controllers[at].Failing, snapshot.Controllers[at].MoreFailing
+		}
 		if s.Interventions != nil && c.State == "paused" {
 			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
 			if err != nil {

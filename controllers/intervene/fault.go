@@ -2,6 +2,7 @@ package intervene
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
@@ -34,12 +36,17 @@ func ValidateFault(f control.Fault) error {
 		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(requestVerbs, ", "))
 	case f.Code == "409" && slices.Contains(requestVerbs[:3], f.Verb):
 		return usage.Errorf("verb %s: only writes have conflicts: choose another verb or code", f.Verb)
+	case f.Code == "422" && f.Verb != "" && !slices.Contains(validatedVerbs, f.Verb):
+		return usage.Errorf("verb %s: only objects that are written are validated: choose one of %s, or another code", f.Verb, strings.Join(validatedVerbs, ", "))
 	}
 	return nil
 }
 
 // requestVerbs are the verbs of requests, as in RBAC; the first three read.
 var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// validatedVerbs are those of writes whose objects are validated.
+var validatedVerbs = []string{"create", "update", "patch"}
 
 // SetDelay delays each call from now on. It does not change calls that wait already.
 func (g *Gate) SetDelay(d time.Duration) {
@@ -133,19 +140,38 @@ func (g *Gate) injectOwnFault(req *http.Request) *http.Response {
 func faultMatches(f control.Fault, call *observe.Called) bool {
 	resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
 	return (f.Code != "409" || call.IsWrite()) &&
+		(f.Code != "422" || slices.Contains(validatedVerbs, call.Verb)) &&
 		(f.Verb == "" || f.Verb == call.Verb) &&
 		(f.Resource == "" || f.Resource == resource.Resource || f.Resource == resource.String())
 }
 
+// retryAfterSeconds is how long clients wait after an injected 429.
+const retryAfterSeconds = 1
+
+// faultStatus returns the error with which a call fails. Its message says that it was injected.
 func faultStatus(code string, call *observe.Called) metav1.Status {
+	resource, name := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}, call.Object.Name
+	injected := errors.New(observe.InjectedFault)
 	switch code {
+	case "403":
+		return apierrors.NewForbidden(resource, name, injected).Status()
+	case "404":
+		s := apierrors.NewNotFound(resource, name).Status()
+		s.Message += ": " + observe.InjectedFault
+		return s
 	case "409":
-		resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
-		return apierrors.NewConflict(resource, call.Object.Name, errors.New(observe.InjectedFault)).Status()
+		return apierrors.NewConflict(resource, name, injected).Status()
+	case "422":
+		kind := schema.GroupKind{Group: call.Object.Group, Kind: cmp.Or(call.Object.Kind, call.Object.Resource)}
+		return apierrors.NewInvalid(kind, name, field.ErrorList{field.Forbidden(field.NewPath("spec"), observe.InjectedFault)}).Status()
+	case "429":
+		return apierrors.NewTooManyRequests(observe.InjectedFault, retryAfterSeconds).Status()
+	case "503":
+		return apierrors.NewServiceUnavailable(observe.InjectedFault).Status()
 	case "timeout":
 		return apierrors.NewTimeoutError(observe.InjectedFault, 0).Status()
 	}
-	return apierrors.NewInternalError(errors.New(observe.InjectedFault)).Status()
+	return apierrors.NewInternalError(injected).Status()
 }
 
 // newStatusResponse returns an error as the API server would send it.
@@ -155,13 +181,17 @@ func newStatusResponse(req *http.Request, s metav1.Status) *http.Response {
 	if err != nil {
 		panic("intervene: encode a Status: " + err.Error())
 	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	if s.Details != nil && s.Details.RetryAfterSeconds > 0 {
+		header.Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
+	}
 	return &http.Response{
 		Status:        strconv.Itoa(int(s.Code)) + " " + http.StatusText(int(s.Code)),
 		StatusCode:    int(s.Code),
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
-		Header:        http.Header{"Content-Type": {"application/json"}},
+		Header:        header,
 		Body:          io.NopCloser(bytes.NewReader(data)),
 		ContentLength: int64(len(data)),
 		Request:       req,

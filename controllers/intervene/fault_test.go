@@ -3,6 +3,7 @@ package intervene
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // cyclingRandom returns a source of random numbers that cycles through 0, 0.1 … 0.9.
@@ -37,6 +39,9 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 		{control.Fault{Rate: 1, Code: "timeout", Verb: "update"}, "PUT", pods + "/a", 20},
 		{control.Fault{Rate: 1, Code: "timeout", Verb: "update"}, "PATCH", pods + "/a", 0},
 		{control.Fault{Rate: 1, Code: "500", Resource: "pods"}, "POST", pods, 20},
+		{control.Fault{Rate: 1, Code: "422"}, "GET", pods, 0},
+		{control.Fault{Rate: 1, Code: "422"}, "DELETE", pods + "/a", 0},
+		{control.Fault{Rate: 1, Code: "422"}, "PATCH", pods + "/a", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps"}, "GET", "/apis/apps/v1/deployments", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "nodes"}, "POST", pods, 0},
 	} {
@@ -56,27 +61,38 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 
 // Clients recognize injected errors as those of an API server.
 func TestClientsRecognizeInjectedErrors(t *testing.T) {
-	g, api := NewGate(ObjectReader{}), &fakeTransport{}
-	client, err := kubernetes.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
-		ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"}}, g))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for code, is := range map[string]func(error) bool{"409": apierrors.IsConflict, "500": apierrors.IsInternalError, "timeout": apierrors.IsTimeout} {
-		g.SetFault(control.Fault{Rate: 1, Code: code})
-		if _, err := client.CoreV1().Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{}); !is(err) {
-			t.Errorf("%s: got %v", code, err)
+	synctest.Test(t, func(t *testing.T) { // a client tries again 10 times after a 429, which says when
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
+		client, err := kubernetes.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
+			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"}}, g))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := api.sentPaths(); len(got) != 0 {
-		t.Errorf("sent: %v", got)
-	}
+		codes := map[string]func(error) bool{
+			"403": apierrors.IsForbidden, "404": apierrors.IsNotFound, "409": apierrors.IsConflict, "422": apierrors.IsInvalid, "429": apierrors.IsTooManyRequests,
+			"500": apierrors.IsInternalError, "503": apierrors.IsServiceUnavailable, "timeout": apierrors.IsTimeout,
+		}
+		for _, code := range control.FaultCodes {
+			g.SetFault(control.Fault{Rate: 1, Code: code})
+			began := time.Now()
+			_, err := client.CoreV1().Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
+			if is := codes[code]; is == nil || !is(err) || !strings.Contains(err.Error(), observe.InjectedFault) {
+				t.Errorf("%s: got %v", code, err)
+			}
+			if waited := time.Since(began) >= time.Second; waited != (code == "429") {
+				t.Errorf("%s: the client has waited for %v", code, time.Since(began))
+			}
+		}
+		if got := api.sentPaths(); len(got) != 0 {
+			t.Errorf("sent: %v", got)
+		}
+	})
 }
 
 func TestInvalidFaultsAreRefused(t *testing.T) {
 	for _, f := range []control.Fault{
 		{Rate: 1.1, Code: "500"}, {Rate: -1, Code: "500"}, {Rate: 1, Code: "418"}, {Rate: 1},
-		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"},
+		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"}, {Rate: 1, Code: "422", Verb: "delete"},
 	} {
 		if err := ValidateFault(f); !errors.As(err, new(usage.Error)) {
 			t.Errorf("%+v: got %v", f, err)

@@ -154,6 +154,11 @@ func TestCurrentLoops(t *testing.T) {
 		t.Errorf("a loop that has ended: %q", got)
 	}
 
+	// Of a loop that began before the first record that is kept, not all rounds are known.
+	if got := CurrentLoops(later(records, 0), last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0], "repeats itself: at least 20 rounds") {
+		t.Errorf("a loop that has gone on for longer: %q", got)
+	}
+
 	// It went on for longer before it was interrupted, as by a deletion.
 	interrupted := slices.Concat(loopRecords(40, 50*time.Millisecond), later(records, time.Minute))
 	if got := CurrentLoops(interrupted, last.Add(time.Minute+time.Second)); len(got) != 1 || !strings.Contains(got[0], "20 rounds") {

@@ -67,7 +67,7 @@ func hotLoops(records []observe.Record, until time.Time) []trace.Loop {
 // time, most rounds first.
 func CurrentLoops(records []observe.Record, now time.Time) (lines []string) {
 	for _, l := range hotLoops(records, now.Add(-2*hotInterval)) {
-		lines = append(lines, describeLoop(l))
+		lines = append(lines, describeLoop(l, records))
 	}
 	return lines
 }
@@ -81,13 +81,13 @@ func checkLoops(records []observe.Record) Result {
 	if len(loops) == 0 {
 		return result
 	}
-	result.Failure = describeLoop(loops[0])
+	result.Failure = describeLoop(loops[0], records)
 	if len(loops) > 1 {
 		result.Failure += fmt.Sprintf(" (and %s)", words.Count(len(loops)-1, "more loop"))
 	}
 	for i, l := range loops[:min(len(loops), maxLoops)] {
 		if i > 0 {
-			result.Evidence = append(result.Evidence, describeLoop(l))
+			result.Evidence = append(result.Evidence, describeLoop(l, records))
 		}
 		result.Evidence = append(result.Evidence, "one round, from cause to effect:")
 		result.Evidence = append(result.Evidence, l.Lines()...)
@@ -98,11 +98,16 @@ func checkLoops(records []observe.Record) Result {
 	return result
 }
 
-// describeLoop says what never rests, in one line.
-func describeLoop(l trace.Loop) string {
+// describeLoop says what never rests, in one line. Of a loop that began before the first of the
+// records, there were more rounds.
+func describeLoop(l trace.Loop, records []observe.Record) string {
 	what := strings.TrimSpace(fmt.Sprintf("%s of %s %s", l.Verb, l.Object, l.Round[0].Subresource))
 	if l.Key != "" {
 		what = fmt.Sprintf("key %s in queue %s", l.Key, l.Queue)
 	}
-	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %d rounds, one every %v", l.Controller, what, l.Rounds, l.Interval().Round(time.Millisecond)))
+	atLeast := ""
+	if first := records[0]; first.Seq > 1 && l.First.Sub(first.Time) <= 2*hotInterval {
+		atLeast = "at least "
+	}
+	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %s%d rounds, one every %v", l.Controller, what, atLeast, l.Rounds, l.Interval().Round(time.Millisecond)))
 }

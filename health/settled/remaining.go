@@ -121,12 +121,18 @@ func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey
 	return list
 }
 
+// stateTexts are the states of controllers that are about to work or that may be working.
+var stateTexts = map[string]string{
+	"building": "the controller is being started",
+	"stopping": "the controller is being stopped",
+	"unknown":  "it is unknown whether the controller is running",
+}
+
 func (l *workCollector) addController(c observe.Controller) {
-	switch c.State {
-	case "building":
-		l.add(c.Name, "the controller is being started")
-	case "stopping":
-		l.add(c.Name, "the controller is being stopped")
+	if is := stateTexts[c.State]; is != "" && c.Reason != "" {
+		l.add(c.Name, is+": "+words.OneLine(c.Reason))
+	} else if is != "" {
+		l.add(c.Name, is)
 	}
 	held := ""
 	if c.State == "paused" && c.Writing > 0 {

@@ -103,6 +103,10 @@ func TestRemainingWork(t *testing.T) {
 		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes in flight")},
 		{"started", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "building" }), job("the controller is being started")},
 		{"stopped", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "stopping" }), job("the controller is being stopped")},
+		{"started, with a reason", of(func(_ *observe.Queue, c *observe.Controller) {
+			c.State, c.Reason = "building", "its workers have not started; list of pods is refused: forbidden"
+		}), job("the controller is being started: its workers have not started; list of pods is refused: forbidden")},
+		{"unknown", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "unknown" }), job("it is unknown whether the controller is running")},
 		{"restored", quietSnapshot(func(s *observe.Snapshot) { s.Process.Restoring = true }),
 			[]Work{{"control plane", []string{"a snapshot is being restored"}}}},
 		{"paused without held writes", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},

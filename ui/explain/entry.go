@@ -6,6 +6,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // Facts is what is known about a running control plane.
@@ -88,6 +89,9 @@ func (p Page) NewEntry(k Facts) Entry {
 			c := k.Snapshot.Controllers[i]
 			e.Observed = true
 			e.State, e.Reason, e.Watches, e.Writes = c.State, c.Reason, c.Watches, c.Writes
+			if failing := ui.FailingLines(c.State, c.Failing, c.MoreFailing, k.Snapshot.Process.Settled, k.Snapshot.Time); len(failing) > 0 {
+				e.Reason = strings.Join(append(slices.DeleteFunc([]string{c.Reason}, func(s string) bool { return s == "" }), failing...), "; ")
+			}
 		}
 		queues = k.Snapshot.Queues
 	}

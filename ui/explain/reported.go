@@ -9,27 +9,42 @@ import (
 )
 
 // ReportedPage returns the page of a controller that a client reports: the name is
-// PROGRAM/CONTROLLER, or CONTROLLER if only one client has it. What it decides is known
-// to its author only.
+// PROGRAM/CONTROLLER, or one of these if only one controller has it, of those that run if one does.
+// What it decides is known to its author only.
 func ReportedPage(s *observe.Snapshot, name string) (Page, bool) {
 	if s == nil {
 		return Page{}, false
 	}
-	var found []Page
+	var found, live []Page
 	for _, c := range s.Clients {
+		program, _, _ := strings.Cut(c.Name, " (")
 		for _, controller := range c.Controllers {
-			if controller == name || strings.HasSuffix(controller, "/"+name) {
-				found = append(found, reportedPage(c, controller))
+			switch {
+			case controller == name:
+				return reportedPage(c, controller), true
+			case strings.HasSuffix(controller, "/"+name), program == name:
+				page := reportedPage(c, controller)
+				found = append(found, page)
+				if isLive(s, controller) {
+					live = append(live, page)
+				}
 			}
 		}
 	}
-	if i := slices.IndexFunc(found, func(p Page) bool { return p.Name == name }); i >= 0 {
-		return found[i], true
+	if len(live) > 0 {
+		found = live
 	}
 	if len(found) != 1 {
 		return Page{}, false
 	}
 	return found[0], true
+}
+
+// isLive reports whether a process reports the controller.
+func isLive(s *observe.Snapshot, controller string) bool {
+	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
+		return c.Name == controller && c.State != "off" && c.State != "unknown"
+	})
 }
 
 func reportedPage(c observe.Client, controller string) Page {

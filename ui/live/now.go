@@ -20,7 +20,7 @@ func (m model) nowText(r row) (string, style) {
 	}
 	reason := words.OneLine(ui.DescribeReason(*c, m.snapshot.Time))
 	failing, fails := r.failingKey()
-	isError := fails && !ui.IsConflict(failing.Error)
+	isError := fails && !ui.IsPassingConflict(failing)
 	switch {
 	case c.State == stateFailed:
 		return joinReason("failed", reason), bad
@@ -85,7 +85,7 @@ func (r row) failingKey() (found observe.FailingKey, ok bool) {
 		if r.queue != nil && f.Queue != r.queue.Name {
 			continue
 		}
-		if !ui.IsConflict(f.Error) {
+		if !ui.IsPassingConflict(f) {
 			return f, true
 		}
 		if !ok {

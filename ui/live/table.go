@@ -200,7 +200,7 @@ func stateStyle(state string) style {
 		return faint
 	case stateFailed, stateFailing:
 		return bad
-	case stateOff, statePaused, "stopping":
+	case stateOff, statePaused, "stopping", "unknown":
 		return caution
 	}
 	return accent

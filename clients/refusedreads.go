@@ -1,0 +1,84 @@
+package clients
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// maxRefusedReads is the number of resources whose refused lists and watches are kept.
+	maxRefusedReads = 32
+	// maxRefusedShown is how many of them a reason names.
+	maxRefusedShown = 3
+	// refusedTime is how long a refusal counts. An informer asks again at least every 30 s.
+	refusedTime = 90 * time.Second
+)
+
+// refusedReads are the lists and watches that were refused to a client, of each resource the
+// last one, until one succeeds: an informer repeats them without an end, and what waits for its
+// cache never begins.
+type refusedReads struct {
+	mu         sync.Mutex
+	byResource map[string]refusedRead
+}
+
+type refusedRead struct {
+	verb, error string
+	at          time.Time
+}
+
+// note notes how a list or a watch was answered.
+func (r *refusedReads) note(c *observe.Called, now time.Time) {
+	if c.Verb != "list" && c.Verb != "watch" || c.Object.Resource == "" || strings.HasPrefix(c.Object.Resource, "/") {
+		return
+	}
+	resource := groupResource(c.Object)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !isRefusal(c) {
+		if c.Status == http.StatusOK {
+			delete(r.byResource, resource)
+		}
+		return
+	}
+	if _, known := r.byResource[resource]; !known && len(r.byResource) >= maxRefusedReads {
+		return
+	}
+	if r.byResource == nil {
+		r.byResource = map[string]refusedRead{}
+	}
+	r.byResource[resource] = refusedRead{c.Verb, c.Error, now}
+}
+
+// isRefusal reports whether a read was refused such that the same one is refused again.
+func isRefusal(c *observe.Called) bool {
+	switch c.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusInternalServerError:
+		return true
+	}
+	return false
+}
+
+// describe says which reads are refused; empty if none is.
+func (r *refusedReads) describe(now time.Time) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var parts []string
+	for _, resource := range slices.Sorted(maps.Keys(r.byResource)) {
+		if read := r.byResource[resource]; now.Sub(read.at) <= refusedTime {
+			parts = append(parts, fmt.Sprintf("%s of %s is refused: %s", read.verb, resource, words.OneLine(read.error)))
+		}
+	}
+	if more := len(parts) - maxRefusedShown; more > 0 {
+		parts = append(parts[:maxRefusedShown], fmt.Sprintf("reads of %d more resources are refused", more))
+	}
+	return strings.Join(parts, "; ")
+}

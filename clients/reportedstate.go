@@ -1,0 +1,142 @@
+package clients
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// reopenTime is how long a client may take to open a watch again that has ended, as each does
+	// after some minutes.
+	reopenTime = 250 * time.Millisecond
+	// reportInterval is how long a living process may take to report, with some delay.
+	reportInterval = 3 * time.Second
+)
+
+// noteClosed notes that the last watch of a connection has ended. If reports came over it, its
+// process has probably ended, or else it reports again soon. Where watches and reports have
+// different connections, only a client without any watch is such a case.
+func (r *reportedState) noteClosed(conn string, none bool, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sessions {
+		switch {
+		case s.silent || !s.lost.IsZero():
+		case s.conn == conn:
+			s.lost = now.Add(reopenTime)
+		case none && now.Sub(s.seen) < sessionTimeout:
+			s.lost = s.seen.Add(reportInterval)
+		}
+	}
+}
+
+// noteOpened notes that a client has opened a watch over a connection.
+func (r *reportedState) noteOpened(conn string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sessions {
+		if s.conn == conn {
+			s.lost = time.Time{}
+		}
+	}
+}
+
+// endLost ends the sessions whose connection has ended once a new process reports: it takes the
+// place of theirs.
+func (r *reportedState) endLost(session string) {
+	if r.sessions[session] != nil {
+		return
+	}
+	now := time.Now()
+	for _, s := range r.sessions {
+		if !s.silent && s.isLost(now) {
+			r.leave(s, "its process does not report any more")
+		}
+	}
+}
+
+// isConnected reports whether a process reports.
+func (r *reportedState) isConnected(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sessions {
+		if !s.silent && !s.isLost(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLost reports whether the process has probably ended without a last report.
+func (s *session) isLost(now time.Time) bool { return !s.lost.IsZero() && now.After(s.lost) }
+
+// lastHeardOf says which syncs of a controller had begun, and not ended, when the process reported
+// last; empty if there are none.
+func (s *session) lastHeardOf(rc *reportedController) string {
+	if keys := s.runningKeys(rc); keys != "" {
+		return "; last heard of during the sync of " + keys
+	}
+	return ""
+}
+
+// runningKeys names the keys of a controller's syncs that have begun and not ended; empty if there
+// are none.
+func (s *session) runningKeys(rc *reportedController) string {
+	var keys []string
+	for _, ref := range s.order {
+		if sync := s.syncs[ref]; sync != nil && sync.controller == rc && sync.began && !sync.ended {
+			keys = append(keys, sync.key)
+		}
+	}
+	slices.Sort(keys)
+	const most = 3
+	if more := len(keys) - most; more > 0 {
+		keys = append(keys[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(keys, ", ")
+}
+
+// stateOf returns the state of a controller without interventions, and why it is not running. Of
+// several processes, the one that works counts, then those that may do so next.
+func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, reason string) {
+	var isStarting, isStandby bool
+	var lost, stopping *session
+	for _, s := range r.sessions {
+		q := s.queues[rc.shortName]
+		switch {
+		case q == nil || s.silent:
+		case s.isLost(now):
+			lost = s
+		case q.State == StateStarting:
+			isStarting = true
+		case q.State == StateStopping:
+			stopping = s
+		case q.State == StateStandby:
+			isStandby = true
+		default:
+			return "running", ""
+		}
+	}
+	switch {
+	case isStarting:
+		reason = "its workers have not started"
+		if refused := rc.client.refused.describe(now); refused != "" {
+			return "building", reason + "; " + refused
+		}
+		return "building", reason + ": its caches are not filled yet"
+	case stopping != nil:
+		reason = "its process is ending"
+		if keys := stopping.runningKeys(rc); keys != "" {
+			reason += " and waits for the sync of " + keys
+		}
+		return "stopping", reason
+	case lost != nil:
+		return "unknown", "its process has closed its connection without a last report" + lost.lastHeardOf(rc)
+	case isStandby:
+		return "building", "its workers have not started: its process waits to be the leader"
+	}
+	return "off", cmp.Or(rc.disconnected, "its process does not report")
+}

@@ -1,0 +1,206 @@
+package clients
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const configMaps = "/api/v1/configmaps"
+
+// stateIn returns the state of the controller site in some time.
+func (f *fixture) stateIn(d time.Duration) (state, reason string) {
+	f.Helper()
+	for _, rc := range f.clients.sortedControllers() {
+		if rc.shortName == "site" {
+			rc.client.reports.mu.Lock()
+			defer rc.client.reports.mu.Unlock()
+			return rc.state(time.Now().Add(d))
+		}
+	}
+	f.Fatal("the controller is not known")
+	return "", ""
+}
+
+func (f *fixture) expectState(d time.Duration, state, reason string) {
+	f.Helper()
+	if s, r := f.stateIn(d); s != state || r != reason {
+		f.Errorf("in %v: %q %q, want %q %q", d, s, r, state, reason)
+	}
+}
+
+func (f *fixture) list(path string, status int) {
+	f.Helper()
+	answer := "{}"
+	if status == http.StatusForbidden {
+		answer = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"configmaps is forbidden: User \"u\" cannot list resource \"configmaps\" in API group \"\" at the cluster scope","code":403}`
+	}
+	f.send(call{http.MethodGet, path, operatorAgent, operator, nil, status, answer})
+}
+
+func siteIs(state string) QueueReport {
+	q := siteQueue()
+	q.State = state
+	return q
+}
+
+// A controller whose cache cannot be filled says which list is refused, and is not free to work.
+func TestStartingControllerSaysWhatIsRefused(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteIs(StateStarting)}})
+	f.expectState(0, "building", "its workers have not started: its caches are not filled yet")
+	f.list(configMaps, http.StatusForbidden)
+	state, reason := f.stateIn(0)
+	if state != "building" || !strings.HasPrefix(reason, "its workers have not started; list of configmaps is refused: ") || !strings.Contains(reason, "cannot list") {
+		t.Errorf("%q %q", state, reason)
+	}
+	f.clients.Queues() // as before each snapshot of a control plane
+	s := f.snapshot()
+	if c := controllerNamed(s, "shop-operator/site"); c.State != "building" || c.Reason != reason {
+		t.Errorf("the snapshot has %q %q", c.State, c.Reason)
+	}
+	if q := f.clients.Queues()[0]; q.Workers != 0 {
+		t.Errorf("%d workers", q.Workers)
+	}
+	f.expectState(2*refusedTime, "building", "its workers have not started: its caches are not filled yet")
+	f.list(configMaps, http.StatusOK)
+	f.expectState(0, "building", "its workers have not started: its caches are not filled yet")
+	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteIs("")}})
+	f.expectState(0, "running", "")
+}
+
+func controllerNamed(s observe.Snapshot, name string) observe.Controller {
+	i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == name })
+	if i < 0 {
+		return observe.Controller{}
+	}
+	return s.Controllers[i]
+}
+
+// A process whose watches have ended with its connection has probably been killed: that its
+// controllers run is unknown, until it reports or is silent for long.
+func TestKilledProcess(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	_, end := f.watch(sites+"?watch=true", operatorAgent, operator)
+	begin := ReportedBegin{ID: 1, Controller: "site", Key: "ns/pp", Time: time.Now()}
+	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Began: &begin}}})
+	end()
+	const lost = "its process has closed its connection without a last report; last heard of during the sync of ns/pp"
+	f.expectState(0, "running", "") // it opens the watch again
+	f.expectState(time.Second, "unknown", lost)
+	_, end = f.watch(sites+"?watch=true", operatorAgent, operator)
+	f.expectState(time.Second, "running", "")
+	end()
+	f.report(Report{Session: "s", Number: 3, Controllers: []QueueReport{siteQueue()}})
+	f.expectState(time.Second, "running", "") // it has no watch, and lives
+	f.silence()
+	f.expectState(0, "off", "its process does not report any more; last heard of during the sync of ns/pp")
+}
+
+// The process that takes the place of a killed one counts at once.
+func TestProcessAfterKilledOne(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "old", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	_, end := f.watch(sites+"?watch=true", operatorAgent, operator)
+	end()
+	reports := &f.clients.sorted()[0].reports
+	reports.mu.Lock()
+	reports.sessions["old"].lost = time.Now().Add(-time.Second)
+	reports.mu.Unlock()
+	f.report(Report{Session: "new", Number: 1, Controllers: []QueueReport{{Name: "site", Workers: 1, Adds: 1}}})
+	f.expectState(0, "running", "")
+	if q := f.clients.Queues()[0]; q.Depth != 0 || q.InFlight != 0 || q.Adds != 4 {
+		t.Errorf("the queue has the keys of the killed process: %+v", q)
+	}
+}
+
+// A process that waits to be the leader does not run the controller.
+func TestStandby(t *testing.T) {
+	f := newReportFixture(t)
+	const waits = "its workers have not started: its process waits to be the leader"
+	f.report(Report{Session: "second", Number: 1, Controllers: []QueueReport{siteIs(StateStandby)}})
+	f.expectState(0, "building", waits)
+	f.report(Report{Session: "leader", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	f.expectState(0, "running", "")
+	f.report(Report{Session: "leader", Number: 2, Ended: true})
+	f.expectState(0, "building", waits)
+}
+
+// While a manager stops, its syncs go on: the process has not ended.
+func TestStoppingProcess(t *testing.T) {
+	f := newReportFixture(t)
+	begin := ReportedBegin{ID: 1, Controller: "site", Key: "ns/hg", Time: time.Now()}
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteIs(StateStopping)}, Records: []ReportedRecord{{Began: &begin}}})
+	f.expectState(0, "stopping", "its process is ending and waits for the sync of ns/hg")
+	if c := controllerNamed(f.snapshot(), "shop-operator/site"); len(c.Running) != 1 || c.Running[0].Key != "ns/hg" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What a queue has counted goes on when the process is started again.
+func TestCountsGoOnAfterRestart(t *testing.T) {
+	f := newReportFixture(t)
+	numbers := QueueReport{Name: "site", Adds: 10, Gets: 9, Done: 8, Retries: 3}
+	f.report(Report{Session: "old", Number: 1, Controllers: []QueueReport{numbers}})
+	f.report(Report{Session: "old", Number: 2, Controllers: []QueueReport{numbers}, Ended: true})
+	f.report(Report{Session: "new", Number: 1, Controllers: []QueueReport{{Name: "site", Adds: 2, Gets: 2, Done: 1, Retries: 1}}})
+	if q := f.clients.Queues()[0]; q.Adds != 12 || q.Gets != 11 || q.Done != 9 || q.Retries != 4 {
+		t.Errorf("%+v", q)
+	}
+}
+
+// PROGRAM/CONTROLLER is the controller of the user whose process runs.
+func TestNameOfEndedControllerIsFree(t *testing.T) {
+	f := newReportFixture(t)
+	send := func(who *user.DefaultInfo, r Report) {
+		t.Helper()
+		r.Version, r.Sent = WireVersion, time.Now()
+		if status, text := f.post(who, operatorAgent, encodeReport(t, r)); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	names := func() (list []string) {
+		for _, c := range f.clients.Controllers() {
+			list = append(list, c.Name+" "+c.State)
+		}
+		return list
+	}
+	send(operator, Report{Session: "a", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	send(admin, Report{Session: "b", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	if got := names(); !slices.Equal(got, []string{"shop-operator (admin)/site running", "shop-operator/site running"}) {
+		t.Errorf("both run: %q", got)
+	}
+	send(admin, Report{Session: "b", Number: 2, Ended: true})
+	i := f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false })
+	if got, err := i.Clear(t.Context(), []string{"site"}); err != nil {
+		t.Errorf("the only one that runs: %q, %v", got, err)
+	}
+	send(operator, Report{Session: "a", Number: 2, Ended: true})
+	other := &user.DefaultInfo{Name: "other"}
+	send(other, Report{Session: "c", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	if got := names(); !slices.Equal(got, []string{"shop-operator (admin)/site off", "shop-operator/site running"}) {
+		t.Errorf("one runs: %q", got)
+	}
+	if c := f.clientNamed("shop-operator (other)"); !slices.Equal(c.Controllers, []string{"shop-operator/site"}) {
+		t.Errorf("%q", c.Controllers)
+	}
+	if got, err := f.clients.Interventions().Pause(t.Context(), []string{"shop-operator"}); err != nil || !slices.Equal(got, []string{"shop-operator (other)"}) {
+		t.Errorf("paused: %q, %v", got, err)
+	}
+	if _, err := f.clients.Interventions().Resume(t.Context(), []string{"shop-operator"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := i.Pause(t.Context(), []string{"shop-operator"}); err != nil {
+		t.Error(err)
+	}
+	if got := names(); got[1] != "shop-operator/site paused" {
+		t.Errorf("after the pause: %q", got)
+	}
+}
