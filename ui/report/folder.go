@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 
@@ -33,7 +34,7 @@ type folder struct {
 }
 
 const (
-	unfinished = ".unfinished-*" // staging folders
+	unfinished = ".unfinished-" // begins the name of a staging folder
 	lockFile   = "lock"
 )
 
@@ -47,7 +48,7 @@ func openFolder(path string) (*folder, error) {
 		err = removeUnfinished(abs)
 	}
 	if err == nil {
-		f.staging, err = os.MkdirTemp(abs, unfinished)
+		f.staging, err = os.MkdirTemp(abs, unfinished+"*")
 	}
 	if err == nil {
 		f.lock, err = fileutil.TryLockFile(filepath.Join(f.staging, lockFile), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -74,8 +75,12 @@ func (f *folder) removeEarlier() error {
 
 // removeUnfinished removes the staging folders of runs that were killed.
 func removeUnfinished(path string) error {
-	left, err := filepath.Glob(filepath.Join(path, unfinished))
-	for _, staging := range left {
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		staging := filepath.Join(path, e.Name())
 		lock, lockErr := fileutil.TryLockFile(filepath.Join(staging, lockFile), os.O_WRONLY, 0o600)
 		if lockErr != nil { // a run goes on, or has just created it
 			continue
