@@ -35,14 +35,3 @@ func TestRunLimitsExcludeTheStart(t *testing.T) {
 		}
 	}
 }
-
-// TestRunTimeoutWhileSettling has a paused controller that is to delete a namespace.
-func TestRunTimeoutWhileSettling(t *testing.T) {
-	t.Parallel()
-	r := startRun(t, "--settle", "--timeout=5s", "--report=out", "--controllers=namespace", "--nodes=0", "--no-scheduler", "--",
-		"sh", "-c", `"$0" controllers pause namespace && "$0" kubectl create namespace x && "$0" kubectl delete namespace x --wait=false`, program.Path())
-	r.requireExit(t, 124)
-	requireLastLine(t, r.stderr.String(), "not settled: namespace-controller: timed out after 5s")
-	junit := readReport(t, filepath.Join(r.cmd.Dir, "out"))["junit.xml"]
-	requireText(t, junit, `<testsuite name="command" tests="1" failures="0"`, `<testcase name="--settle"`, "not settled: namespace-controller")
-}
