@@ -32,9 +32,9 @@ func newScrapedProcesses(addresses []string) ([]*scrapedProcess, error) {
 		if !ok || strings.ContainsAny(program, ":/") { // part of the URL
 			program, url = "", address
 		}
-		src, err := scrape.New(scrape.Options{URL: url, Timeout: 5 * time.Second})
+		src, err := scrape.New(scrape.Options{URL: url, Timeout: 5 * time.Second, Flag: "--with"})
 		if err != nil {
-			return nil, usage.Errorf("--with %s: %w", address, err)
+			return nil, usage.Errorf("%w", err)
 		}
 		list = append(list, &scrapedProcess{program: program, host: src.Host(), source: src})
 	}

@@ -31,7 +31,7 @@ func (w *Waiter) Refs(ctx context.Context, namespace string, args []string) ([]R
 		kind, name, _ := strings.Cut(arg, "/")
 		m, err := mapper.waitForMapping(ctx, kind)
 		if err != nil {
-			return nil, fmt.Errorf("health: %s: %w", arg, err)
+			return nil, fmt.Errorf("%s: %w", arg, err)
 		}
 		refs[i] = Ref{m.GroupVersionKind, namespace, name}
 		if m.Scope.Name() == meta.RESTScopeNameRoot {
@@ -76,7 +76,7 @@ func (n *nameMapper) waitForMapping(ctx context.Context, kind string) (*meta.RES
 			return m, err
 		}
 		if unknown = true; bounded.Err() != nil {
-			return nil, fmt.Errorf("unknown kind %s: correct the name or install its CustomResourceDefinition", kind)
+			return nil, usage.Errorf("unknown kind %s: correct the name or install its CustomResourceDefinition", kind)
 		}
 		n.reset(ctx)
 	}

@@ -34,7 +34,7 @@ func TestRefsRefusesUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		_, err := newCluster(t).Refs(t.Context(), "shop", []string{"pod/p", "gadget/g"})
-		want := "health: gadget/g: unknown kind gadget: correct the name or install its CustomResourceDefinition"
+		want := "gadget/g: unknown kind gadget: correct the name or install its CustomResourceDefinition"
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

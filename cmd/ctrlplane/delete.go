@@ -62,6 +62,9 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 		return err
 	}
 	for _, p := range chosen { // before anything is deleted
+		if err := p.rejectStop(); err != nil {
+			return err
+		}
 		if p.isUp() && !d.force {
 			return fmt.Errorf("control plane %q is running, nothing was deleted: stop it with \"ctrlplane %s down\", or use --force", p.Name, p.flags())
 		}

@@ -50,7 +50,10 @@ func (u *upCommand) runDetached(ctx context.Context) error {
 		return cmd.Process.Release()
 	}
 	waitErr := cmd.Wait()
-	if err == nil {
+	switch {
+	case ctx.Err() != nil: // rather than by which signal
+		err = &exitError{errors.New("interrupted"), 1}
+	case err == nil:
 		err = fmt.Errorf("--detach: the process in the background ended before it was ready: %w: %s", waitErr, lastLine(crash.String()))
 	}
 	return err

@@ -167,7 +167,7 @@ func withoutCancel(err error) error {
 
 // serve shows the control plane, with the loop beside it.
 func (d *devCommand) serve(ctx context.Context, view viewMode) error {
-	v, closeDisplay := d.up.newSession(view)
+	v, closeDisplay := d.up.newSession(os.Stdout, view)
 	defer closeDisplay()
 	v.operator = d.output
 	v.kubernetesExited = func() {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 // devSignals are the signals that end dev.
@@ -20,11 +18,10 @@ type devSignals struct {
 // output is reported as an error of its own, so that nothing is left behind.
 func listenForDevSignals() *devSignals {
 	s := &devSignals{listenForSignals(), make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
-	closedOutput := make(chan os.Signal, 1)
-	signal.Notify(closedOutput, syscall.SIGPIPE)
+	dieOfClosedOutput := surviveClosedOutput()
 	go func() {
 		defer close(s.done)
-		defer signal.Stop(closedOutput)
+		defer dieOfClosedOutput()
 		for n := 0; ; {
 			select {
 			case sig := <-s.ch:

@@ -33,7 +33,8 @@ func newDownCommand(t *target) *cobra.Command {
 have ended. Their data stays, and "ctrlplane up" starts them again; ephemeral ones are
 removed. Without a name, stop the default control plane.
 
---all does not stop control planes of a run or a test.`,
+--all does not stop control planes of a run or a test. The command of a run cannot stop
+the control plane of that run.`,
 		Example: `  ctrlplane down
   ctrlplane down demo
   ctrlplane down --all`,
@@ -47,6 +48,11 @@ removed. Without a name, stop the default control plane.
 			chosen, err := d.choose(args)
 			if err != nil {
 				return err
+			}
+			for _, p := range chosen {
+				if err := p.rejectStop(); err != nil {
+					return err
+				}
 			}
 			return d.stopEach(cmd.Context(), cmd.OutOrStdout(), chosen)
 		},

@@ -64,6 +64,15 @@ func newPlane(name, path string) (plane, error) {
 	return p, err
 }
 
+// rejectStop returns an error for the control plane of the run or test whose command this
+// process is: to stop it would end the command.
+func (p plane) rejectStop() error {
+	if p.Private && p.isUp() && p.DataDir == os.Getenv(dataDirEnv) {
+		return fmt.Errorf("control plane %q belongs to the run or test that has started this command, and ends after it: nothing was stopped: end the command instead", p.Name)
+	}
+	return nil
+}
+
 func (p plane) isUp() bool { return p.State == planeRunning || p.State == planeStarting }
 
 // flags select the control plane on a command line.

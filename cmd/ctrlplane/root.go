@@ -224,6 +224,9 @@ func wrapFlagError(cmd *cobra.Command, err error) error {
 		return usage.Errorf("--%s: %w", outputFlagName, format)
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if hint, ok := errors.AsType[flagHint](err); ok {
+			return usage.Errorf("--%s %q: %w", invalid.GetFlag().Name, invalid.GetValue(), hint)
+		}
 		if what, ok := flagValues[invalid.GetFlag().Value.Type()]; ok { // pflag shows the error of a Go function
 			if what = "not " + what; errors.Is(err, strconv.ErrRange) {
 				what = "out of range"

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -31,9 +32,11 @@ const (
 )
 
 const (
-	killGrace     = 10 * time.Second // from SIGTERM to SIGKILL
-	settleTimeout = time.Minute      // without --timeout
-	settleHorizon = time.Second
+	killGrace = 10 * time.Second // from SIGTERM to SIGKILL
+	// From a second signal to SIGKILL: GitHub Actions kills a canceled job 2.5 s after it.
+	secondSignalGrace = time.Second
+	settleTimeout     = time.Minute // without --timeout
+	settleHorizon     = time.Second
 )
 
 // runCommand has the flags of "ctrlplane run" and the state of the run.
@@ -71,7 +74,8 @@ USE_EXISTING_CLUSTER=true (for envtest). Only the command writes to stdout.
 On a terminal the command is in the terminal's foreground process group, which
 receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
 SIGINT and SIGQUIT. It forwards all other signals. Without a terminal the command
-has a process group of its own, and ctrlplane forwards all signals to that group.
+has a process group of its own, and ctrlplane forwards all signals to that group. If
+the command still runs 1s after a second signal, ctrlplane kills it.
 Processes of the group that outlive the command are reported on stderr, but not
 stopped. Processes in other groups or sessions are not detected. If ctrlplane itself
 is killed (SIGKILL), Linux kills the command, too, but not what the command has
@@ -81,8 +85,9 @@ Exit codes: the command's own; 128 plus the signal's number if a signal ended th
 command, or ctrlplane before the command ran or before the run had ended; and
   2    wrong usage of ctrlplane
   123  the command succeeded, but --healthy or another assertion does not hold
-  124  --timeout has expired
-  125  the control plane did not start, exited, did not stop, or did not settle
+  124  --timeout has expired, while the command ran or while the control plane settled
+  125  the control plane did not start, exited, did not stop, or did not settle in 1m
+       without --timeout
   126  the command cannot be executed
   127  the command was not found
 
@@ -91,8 +96,9 @@ to do, and says which objects are not healthy then. Assertions make the run fail
 --healthy if there are such objects; --max-conflicts and --max-failed-syncs if
 controllers had more conflicts or failures than that; --no-hot-loop if work causes
 itself at least 10 times in a row without creating or deleting anything, at least
-twice a second. What a controller retried successfully counts, too. The evidence is
-printed on stderr, and is in the report.
+twice a second. What a controller retried successfully counts, too; the start of the
+control plane itself does not. The evidence is printed on stderr, and is in the report.
+An object of -f that no longer exists is not healthy, unless the command has deleted it.
 
 --report writes a page about what every controller did, and files for other
 programs, however the run ends: report.html, output.log, events.jsonl,
@@ -127,7 +133,7 @@ func (r *runCommand) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&r.settle, "settle", false, "after the command has succeeded, wait until the control plane has settled")
 	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, including settling; then it gets SIGTERM, and SIGKILL 10s later (default: no limit, and 1m to settle)")
 	r.assertions.addFlags(f)
-	f.StringVar(&r.report.dir, "report", "", "folder to write a report of the run to")
+	f.Var(&onceString{value: &r.report.dir}, "report", "folder to write a report of the run to")
 	r.report.flagGiven = func() bool { return f.Changed("report") }
 }
 
@@ -230,7 +236,7 @@ func (r *runCommand) settleOrLoop(ctx context.Context) error {
 // waitForExit returns when the command has exited. It terminates the command when
 // the time is over or the control plane has exited.
 func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
-	var over, kill <-chan time.Time
+	var over, kill, ignored <-chan time.Time
 	if r.timeout > 0 {
 		over = time.After(r.timeout)
 	}
@@ -251,11 +257,21 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 			}
 			return code, err
 		case sig := <-r.signals.ch:
+			if lastSignal != nil && ignored == nil && !c.hasFromTerminal(sig) {
+				ignored = time.After(secondSignalGrace)
+			}
 			lastSignal = sig
 			c.interrupt(sig)
 			continue
 		case sig := <-r.signals.forCommand:
 			c.forwardSignal(sig)
+			continue
+		case <-ignored:
+			if why == nil {
+				code, why = signalExitCode(lastSignal), errors.New("the command was killed: it has ignored two signals")
+			}
+			r.interrupted, over, died = lastSignal, nil, nil
+			c.kill()
 			continue
 		case <-kill:
 			c.kill()
@@ -293,18 +309,39 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 			printRemainingWork(stderr, busy.Work)
 		}
-		if err != nil {
-			return exitFailure, err
+		code := 0
+		switch {
+		case err != nil && r.timeout > 0 && bounded.Err() != nil:
+			code = exitTimeout
+		case err != nil:
+			code = exitFailure
 		}
-		return 0, nil
+		return r.settledOrNot(code, err)
 	case sig := <-r.signals.ch:
 		r.interrupted = sig
 		cancel(errors.New("interrupted"))
 		<-ended
-		return signalExitCode(sig), errors.New("not settled: interrupted")
+		return r.settledOrNot(signalExitCode(sig), errors.New("not settled: interrupted"))
 	case <-r.up.server.Done():
 		cancel(nil)
 		<-ended
-		return exitFailure, fmt.Errorf("not settled: the control plane has exited: %w", r.up.server.Err())
+		return r.settledOrNot(exitFailure, fmt.Errorf("not settled: the control plane has exited: %w", r.up.server.Err()))
 	}
+}
+
+// settledOrNot records whether --settle holds: the command itself has succeeded.
+func (r *runCommand) settledOrNot(code int, err error) (int, error) {
+	if r.settle {
+		result := assert.Result{Rule: assert.Settle}
+		if err != nil {
+			result.Failure = err.Error()
+		}
+		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+			for _, w := range busy.Work {
+				result.Evidence = append(result.Evidence, w.String())
+			}
+		}
+		r.report.addAssertions(result)
+	}
+	return code, err
 }

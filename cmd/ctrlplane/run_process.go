@@ -21,7 +21,7 @@ import (
 type commandProcess struct {
 	cmd         *exec.Cmd
 	exited      chan struct{} // closed after the process has exited and its output was passed on
-	err         error         // why waiting for it failed, or errOutputLost; final once exited is closed
+	err         error         // why waiting for it or passing on its output failed; final once exited is closed
 	running     atomic.Bool
 	ownGroup    bool         // it has a group of its own, also on a terminal
 	groupID     int          // its process group, 0 if unknown
@@ -156,6 +156,9 @@ func (c *commandProcess) wait(outputs []*passedOutput) error {
 	err := c.cmd.Wait()
 	c.running.Store(false)
 	outputErr := c.awaitOutputs(outputs)
+	if isClosedOutput(outputErr) { // the command has received SIGPIPE, or was done
+		outputErr = nil
+	}
 	if _, failed := errors.AsType[*exec.ExitError](err); failed {
 		err = nil
 		if !errors.Is(outputErr, errOutputLost) { // another error of writing may have ended it
@@ -167,10 +170,12 @@ func (c *commandProcess) wait(outputs []*passedOutput) error {
 
 // exitCode is the command's exit code, once it has exited.
 func (c *commandProcess) exitCode() (int, error) {
-	if errors.Is(c.err, errOutputLost) {
+	switch {
+	case errors.Is(c.err, errOutputLost):
 		return stateExitCode(c.cmd.ProcessState), c.err
-	}
-	if c.err != nil {
+	case c.err != nil && c.cmd.ProcessState != nil:
+		return exitFailure, fmt.Errorf("the output of the command is incomplete: %w", c.err)
+	case c.err != nil:
 		return exitFailure, fmt.Errorf("cannot determine the exit code of the command: %w", c.err)
 	}
 	return stateExitCode(c.cmd.ProcessState), nil

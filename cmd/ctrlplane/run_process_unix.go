@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"syscall"
 
@@ -51,11 +52,14 @@ func (c *commandProcess) recordGroup() {
 
 // forwardSignal forwards a signal, unless the terminal has sent it to the whole group.
 func (c *commandProcess) forwardSignal(sig os.Signal) {
-	s, ok := sig.(syscall.Signal)
-	if !ok || c.sharedGroup && (s == syscall.SIGINT || s == syscall.SIGQUIT) && inForeground() {
-		return
+	if s, ok := sig.(syscall.Signal); ok && !c.hasFromTerminal(sig) {
+		c.signal(s)
 	}
-	c.signal(s)
+}
+
+// hasFromTerminal reports whether the terminal has sent the signal to the command, too.
+func (c *commandProcess) hasFromTerminal(sig os.Signal) bool {
+	return c.sharedGroup && (sig == syscall.SIGINT || sig == syscall.SIGQUIT) && inForeground()
 }
 
 // inForeground reports whether the terminal sends its signals to ctrlplane's group.
@@ -128,6 +132,9 @@ func (c *commandProcess) groupRuns() bool {
 	}
 	return len(groupMembers(c.groupID)) > 0 // without those that only wait to be reaped
 }
+
+// isClosedOutput reports whether a write failed because nothing reads the pipe any more.
+func isClosedOutput(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // stateExitCode is the exit code that a shell would report.
 func stateExitCode(state *os.ProcessState) int {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +122,11 @@ func (r *runReport) write(code int, err error) (int, error) {
 	r.written = true
 	r.nextStage("")
 	o := r.outcomeOf(code, err)
-	if writeErr := r.report.Write(o, stderr, os.Getenv); writeErr != nil {
+	ciErr, writeErr := r.report.Write(o, stderr, os.Getenv)
+	if ciErr != nil { // of a copy of what the report has
+		printWarning("the summary of the job is incomplete: " + ciErr.Error())
+	}
+	if writeErr != nil {
 		printError(writeErr)
 		if code == 0 {
 			code = exitFailure
@@ -145,10 +150,15 @@ func (r *runReport) setState(s *report.State) {
 	r.state = s
 }
 
-// healthAssertions counts the assertions about objects, of which another fact tells.
-func healthAssertions(results []assert.Result) (n int) {
-	for _, result := range results {
-		if result.Rule == assert.Healthy {
+// healthAsserted reports whether there is an assertion about objects.
+func healthAsserted(results []assert.Result) bool {
+	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Rule == assert.Healthy })
+}
+
+// controllerAssertions counts the assertions of which no other fact tells.
+func controllerAssertions(results []assert.Result) (n int) {
+	for _, r := range results {
+		if r.Rule != assert.Healthy && r.Rule != assert.Settle {
 			n++
 		}
 	}
@@ -173,14 +183,14 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 	if r.state != nil {
 		bad, of := r.state.NotHealthy()
 		switch {
-		case len(bad) > 0 && healthAssertions(o.Assertions) > 0: // the failed assertion says it
+		case len(bad) > 0 && healthAsserted(o.Assertions): // the failed assertion says it
 		case len(bad) > 0:
 			facts = append(facts, notHealthy(len(bad), of))
 		case r.state.Incomplete() == nil:
 			facts = append(facts, words.Count(of, "object")+" healthy")
 		}
 	}
-	if n := len(o.Assertions) - healthAssertions(o.Assertions); n > 0 && passed {
+	if n := controllerAssertions(o.Assertions); n > 0 && passed {
 		facts = append(facts, words.Count(n, "assertion")+" held")
 	}
 	if len(facts) > 0 {

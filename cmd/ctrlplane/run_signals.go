@@ -28,6 +28,17 @@ func (s signalChannel) addCommandSignals() {
 	}
 }
 
+// surviveClosedOutput makes a write to a closed stdout or stderr fail instead of ending the
+// process, for a process that has something to clean up. Programs that it starts do not inherit
+// this, as they would a signal that is ignored.
+func surviveClosedOutput() (stop func()) {
+	closed := make(chan os.Signal, 1)
+	if !signal.Ignored(syscall.SIGPIPE) { // programs inherit that
+		signal.Notify(closed, syscall.SIGPIPE)
+	}
+	return func() { signal.Stop(closed) }
+}
+
 // stop gives the signals their default effect again.
 func (s signalChannel) stop() {
 	signal.Stop(s.ch)

@@ -14,7 +14,14 @@ import (
 // startPlane starts the control plane.
 func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
-	s.OnStage = func(ctrlplane.Stage) { r.report.startRecording(s) }
+	s.OnStage = func(stage ctrlplane.Stage) {
+		r.report.startRecording(s)
+		if r.assertions.rules.Limits() && stage.Name == "readiness" && stage.Ended && stage.Err == nil {
+			if err := r.assertions.excludeStart(s.Observer()); err != nil {
+				printWarning("the limits of conflicts and failed syncs include the start: " + err.Error())
+			}
+		}
+	}
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool
@@ -25,10 +32,13 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	})
 	err := s.Start(ctx)
 	started.Store(err == nil)
-	if err == nil && r.up.showsTimings {
+	if err != nil {
+		return r.up.explainLocked(err)
+	}
+	if r.up.showsTimings {
 		if err := r.up.writeTimings(ctx, stderr, ui.Detect(stderr, os.Environ())); err != nil {
 			s.OnWarning(err.Error())
 		}
 	}
-	return err
+	return nil
 }

@@ -52,6 +52,7 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 	if err := r.matrix.validate(cmd.Flags()); err != nil {
 		return exitFailure, err
 	}
+	surviveClosedOutput() // until the process ends: main may print an error
 	switch len(r.matrix.versions) {
 	case 0:
 		return r.run(cmd.Context(), args)

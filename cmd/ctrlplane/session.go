@@ -170,10 +170,10 @@ func (v *session) addPage(ctx context.Context, o *live.Options, src viewSource) 
 	return v.view.addPage(o, pageSource{viewSource: src, speed: v.up.server.SpeedControl(), facts: facts}, v.up.web, out)
 }
 
-// newSession returns a session that shows the start, until closeDisplay.
-func (u *upCommand) newSession(l viewMode) (v *session, closeDisplay func()) {
+// newSession returns a session that shows the start on stdout, until closeDisplay.
+func (u *upCommand) newSession(stdout io.Writer, l viewMode) (v *session, closeDisplay func()) {
 	// In JSON mode stdout has only records.
-	screen, mode := io.Writer(os.Stdout), ui.Mode{}
+	screen, mode := stdout, ui.Mode{}
 	switch l {
 	case viewLive:
 		mode = ui.Detect(os.Stdout, os.Environ())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 
@@ -11,6 +12,19 @@ import (
 // endableStdout is stdout for a verb that ends with ctx, also if stdout is not read.
 func endableStdout(ctx context.Context) io.Writer {
 	return ui.NewEndableWriter(ctx, os.Stdout, func() { warnUnread(ctx) })
+}
+
+var errStdoutClosed = errors.New("stopped: nothing reads stdout any more: use --ui none or --detach")
+
+// watchedStdout is stdout; once it is closed, it ends what is shown there.
+type watchedStdout struct{ end context.CancelCauseFunc }
+
+func (w *watchedStdout) Write(p []byte) (int, error) {
+	n, err := os.Stdout.Write(p)
+	if isClosedOutput(err) {
+		w.end(errStdoutClosed)
+	}
+	return n, err
 }
 
 // warnUnread says that the end of the output is missing.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -108,10 +109,10 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.IntVar(&s.Nodes.Count, "nodes", 1, "number of simulated nodes")
 	f.StringVar(&s.Nodes.CPU, "node-cpu", "", "CPU of each simulated node (default 32)")
 	f.StringVar(&s.Nodes.Memory, "node-memory", "", "memory of each simulated node (default 256Gi)")
-	f.IntVar(&s.Nodes.Pods, "node-pods", 0, "maximum number of Pods on each simulated node (default 110)")
+	f.Var(&nonZeroInt{&s.Nodes.Pods, "choose 1 to 100000"}, "node-pods", "maximum number of Pods on each simulated node (default 110)")
 	f.StringSliceVar(&s.Nodes.Labels, "node-label", nil, "additional label of each simulated node, as key=value (repeatable)")
 	f.StringSliceVar(&s.Nodes.Taints, "node-taint", nil, "taint of each simulated node, as key=value:Effect (repeatable)")
-	f.IntVar(&s.Nodes.Zones, "node-zones", 0, "number of zones of the simulated nodes (default 1)")
+	f.Var(&nonZeroInt{&s.Nodes.Zones, "choose 1 to 26"}, "node-zones", "number of zones of the simulated nodes (default 1)")
 	f.BoolVar(&s.Scheduler.Disabled, "no-scheduler", false, "run no scheduler")
 	f.StringVar(&s.Scheduler.ConfigFile, "scheduler-config", "", "file with a KubeSchedulerConfiguration")
 	f.StringArrayVar(&s.Scheduler.Args, "kube-scheduler-arg", nil, "additional flag of kube-scheduler, as name=value (repeatable)")
@@ -125,7 +126,8 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key file for that etcd cluster")
 	f.BoolVar(&s.Controllers.LeaderElect, "leader-elect", false, "run the controllers in only one of the processes that share an etcd cluster")
 	f.StringArrayVar(&s.Observe.With, "with", nil, "show the work queues of another process, too: the URL of its metrics, or PROGRAM=URL to join them with the client of that program (repeatable)")
-	f.IntVar(&s.Observe.Records, "observe-records", observe.DefaultRecords, "number of records of events, calls and syncs to keep; -1 turns observation off")
+	s.Observe.Records = observe.DefaultRecords
+	f.Var(&nonZeroInt{&s.Observe.Records, "use 1 or more, or -1 to turn observation off"}, "observe-records", "number of records of events, calls and syncs to keep; -1 turns observation off")
 	f.BoolVar(&u.showsTimings, "timings", false, "once ready, show how long each part of the start took (run: on stderr)")
 	f.StringVar(&u.logFile, "log-file", "", "log file of all components (default: ctrlplane.log in the data folder)")
 	f.StringVar(&u.logLevel, "log-level", "info", "least severe level to log: debug, info, warn or error")
@@ -178,7 +180,7 @@ func (u *upCommand) validateFlags() error {
 		return usage.Errorf("--bind-address: %q is not an IP address", u.address)
 	}
 	if s.Observe.Records < -1 {
-		return usage.Errorf("--observe-records %d: not a number of records: use 0 or more, or -1 to turn observation off", s.Observe.Records)
+		return usage.Errorf("--observe-records %d: not a number of records: use 1 or more, or -1 to turn observation off", s.Observe.Records)
 	}
 	if err := u.record.validate(s.Observe.Records); err != nil {
 		return err
@@ -230,9 +232,16 @@ func (u *upCommand) run(ctx context.Context) error {
 	if err := checkTheme(u.theme); err != nil {
 		return err
 	}
-	v, closeDisplay := u.newSession(l)
+	surviveClosedOutput() // until the process ends: main may print an error
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	v, closeDisplay := u.newSession(&watchedStdout{cancel}, l)
 	defer closeDisplay()
-	return u.serveShown(ctx, v)
+	err = u.serveShown(ctx, v)
+	if errors.Is(context.Cause(ctx), errStdoutClosed) {
+		return errStdoutClosed
+	}
+	return err
 }
 
 // serveShown serves, with the timings if they are due.

@@ -40,8 +40,10 @@ func (s *Scheduler) Observed() ([]observe.Queue, error) {
 	active.InFlight = int64(numbers.InFlight)
 	active.Gets, active.Done = attempts.Gets, attempts.Done
 	active.Wait, active.Work, active.Unfinished, active.Longest = attempts.Wait, attempts.Work, attempts.Unfinished, attempts.Longest
+	// Without a node upstream keeps Pods in this queue and tries them again without an effect, until there is one.
+	noNodes := inst.upstream.Cache.NodeCount() == 0
 	return []observe.Queue{
-		active, row("backoff", numbers.Backoff, false), row(gatedQueue, numbers.Gated, true), row(unschedulableQueue, numbers.Unschedulable, true),
+		active, row("backoff", numbers.Backoff, noNodes), row(gatedQueue, numbers.Gated, true), row(unschedulableQueue, numbers.Unschedulable, true),
 	}, nil
 }
 

@@ -7,6 +7,7 @@
 package assert
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 // The names of the assertions, as flags of "ctrlplane run".
 const (
 	Healthy        = "--healthy" // of objects, not checked here
+	Settle         = "--settle"  // not checked here
 	MaxConflicts   = "--max-conflicts"
 	MaxFailedSyncs = "--max-failed-syncs"
 	NoHotLoop      = "--no-hot-loop"
@@ -61,7 +63,7 @@ type Rules struct {
 }
 
 // Empty reports whether nothing is asserted.
-func (r *Rules) Empty() bool { return len(r.Conflicts)+len(r.FailedSyncs) == 0 && !r.NoHotLoop }
+func (r *Rules) Empty() bool { return !r.Limits() && !r.NoHotLoop }
 
 // Result is the result of an assertion.
 type Result struct {
@@ -70,14 +72,20 @@ type Result struct {
 	Evidence []string // of a failure, one line each
 }
 
-// Check checks all assertions, in the order of the rules.
-func Check(r Rules, now observe.Snapshot, records []observe.Record) []Result {
+// Limits reports whether a count is limited.
+func (r *Rules) Limits() bool { return len(r.Conflicts)+len(r.FailedSyncs) > 0 }
+
+// Check checks all assertions, in the order of the rules. What was counted before does not
+// count; the zero value counts everything.
+func Check(r Rules, before, now observe.Snapshot, records []observe.Record) []Result {
 	var all []Result
+	first, _ := slices.BinarySearchFunc(records, before.Journal.Last+1, func(r observe.Record, seq uint64) int { return cmp.Compare(r.Seq, seq) })
+	later := records[first:]
 	for _, l := range r.Conflicts {
-		all = append(all, checkLimit(MaxConflicts, l, now, conflicts, records))
+		all = append(all, checkLimit(MaxConflicts, l, before, now, conflicts, later))
 	}
 	for _, l := range r.FailedSyncs {
-		all = append(all, checkLimit(MaxFailedSyncs, l, now, failedSyncs, records))
+		all = append(all, checkLimit(MaxFailedSyncs, l, before, now, failedSyncs, later))
 	}
 	if r.NoHotLoop {
 		all = append(all, checkLoops(records))
@@ -100,9 +108,12 @@ var (
 	failedSyncs = counted{"failed sync", func(c *observe.Controller) int64 { return c.Failures }, nil, failedSyncLine}
 )
 
-func checkLimit(flag string, l Limit, now observe.Snapshot, what counted, records []observe.Record) Result {
+func checkLimit(flag string, l Limit, before, now observe.Snapshot, what counted, records []observe.Record) Result {
 	result := Result{Rule: flag + " " + l.String()}
 	names, n, err := what.count(l.Of, now)
+	if _, earlier, unknownErr := what.count(l.Of, before); unknownErr == nil { // it may not have existed
+		n -= earlier
+	}
 	switch {
 	case err != nil:
 		result.Failure = err.Error()

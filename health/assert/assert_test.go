@@ -89,12 +89,12 @@ func TestCheckLimits(t *testing.T) {
 		}},
 		{Rules{NoHotLoop: true}, Result{Rule: "--no-hot-loop"}},
 	} {
-		got := Check(test.rules, testSnapshot(), testRecords())
+		got := Check(test.rules, observe.Snapshot{}, testSnapshot(), testRecords())
 		if diff := cmp.Diff([]Result{test.want}, got); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test.rules, diff)
 		}
 	}
-	if none := Check(Rules{}, testSnapshot(), testRecords()); none != nil {
+	if none := Check(Rules{}, observe.Snapshot{}, testSnapshot(), testRecords()); none != nil {
 		t.Errorf("without rules: %+v", none)
 	}
 }
@@ -128,7 +128,7 @@ func loopRecords(rounds int, every time.Duration) []observe.Record {
 }
 
 func TestHotLoop(t *testing.T) {
-	got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, loopRecords(20, 50*time.Millisecond))[0]
+	got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, observe.Snapshot{}, loopRecords(20, 50*time.Millisecond))[0]
 	if want := "loop (me): patch of ConfigMap default/c repeats itself: 20 rounds, one every 50ms"; got.Failure != want {
 		t.Errorf("got %q, want %q", got.Failure, want)
 	}
@@ -138,7 +138,7 @@ func TestHotLoop(t *testing.T) {
 	for name, records := range map[string][]observe.Record{
 		"few rounds": loopRecords(hotRounds-1, time.Millisecond), "a poll": loopRecords(60, time.Second), "nothing": nil,
 	} {
-		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, records)[0]; got.Failure != "" {
+		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, observe.Snapshot{}, records)[0]; got.Failure != "" {
 			t.Errorf("%s: %s", name, got.Failure)
 		}
 	}
@@ -186,4 +186,21 @@ func later(records []observe.Record, by time.Duration) []observe.Record {
 		}
 	}
 	return list
+}
+
+// What was counted before the limits apply is neither in the numbers nor in the evidence.
+func TestLimitsCountFromABeginning(t *testing.T) {
+	before := testSnapshot()
+	before.Journal.Last = 1
+	before.Controllers = before.Controllers[:1]
+	before.Controllers[0].Conflicts, before.Controllers[0].Failures = 1, 1
+	limits := []Limit{{Most: 0}}
+	got := Check(Rules{Conflicts: limits, FailedSyncs: limits}, before, testSnapshot(), testRecords())
+	want := []Result{
+		{"--max-conflicts 0", "2 conflicts of all controllers, at most 0 allowed", []string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"}},
+		{Rule: "--max-failed-syncs 0"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

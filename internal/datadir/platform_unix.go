@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
@@ -34,6 +35,16 @@ func openLocked(path string, create bool) (*os.File, error) {
 		return nil, err
 	}
 	return lock.File, nil
+}
+
+// claimStop makes this the Stop that asks the process to end, until release, and reports whether
+// another one is waiting for that already.
+func claimStop(path string) (release func(), asked bool) {
+	claim, err := openLocked(filepath.Join(path, pidFile), false)
+	if err != nil { // without a claim it asks, too
+		return func() {}, errors.Is(err, errLockHeld)
+	}
+	return func() { _ = claim.Close() }, false // nothing was written
 }
 
 func isProcessAlive(pid int) bool {

@@ -15,6 +15,9 @@ const (
 // endProcess kills the process: Windows has no signal that asks one to end.
 func endProcess(p *os.Process) error { return p.Kill() }
 
+// claimStop claims nothing: to kill a process twice does no harm.
+func claimStop(string) (release func(), asked bool) { return func() {}, false }
+
 // From winerror.h; package syscall does not define them.
 const (
 	errorWriteProtect     = syscall.Errno(19)

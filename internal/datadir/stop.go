@@ -21,7 +21,11 @@ func Stop(ctx context.Context, path string) (stopped bool, err error) {
 	if s.PID == 0 {
 		return false, fmt.Errorf("data folder %s is in use by an unknown process: stop that one", path)
 	}
-	running, err = endOwner(path, s.PID)
+	release, asked := claimStop(path)
+	defer release()
+	if !asked { // a second signal would end it at once
+		running, err = endOwner(path, s.PID)
+	}
 	if err != nil {
 		return false, fmt.Errorf("data folder %s: cannot stop process %d: %w", path, s.PID, err)
 	}

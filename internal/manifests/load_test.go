@@ -53,7 +53,7 @@ func TestLoadPaths(t *testing.T) {
 		{"file with any ending", []string{"one.manifest"}, []string{"one.manifest:1"}, ""},
 		{"in the order given", []string{"one.manifest", "d/b.yaml"}, []string{"one.manifest:1", "d/b.yaml:1"}, ""},
 		{"empty beside others", []string{"comments.yaml", "empty.yaml", "d/b.yaml"}, []string{"d/b.yaml:1"}, ""},
-		{"nothing at all", []string{"comments.yaml", "empty.yaml"}, nil, "manifests: no object in comments.yaml, empty.yaml: nothing to apply"},
+		{"nothing at all", []string{"comments.yaml", "empty.yaml"}, nil, "manifests: no object in comments.yaml, empty.yaml: add one, or leave it out"},
 		{"unknown path", []string{"d", "nope.yaml"}, nil, "manifests: nope.yaml: "},
 		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (subfolders are only read with -R)"},
 	}
@@ -219,7 +219,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"metadata of text", ok + "apiVersion: v1\nkind: X\nmetadata: a\n", ":6: X: metadata.name is missing"},
 		{"number for a name", ok + "apiVersion: v1\nkind: X\nmetadata: {name: 12}\n", ":6: X: metadata.name is a number instead of a string: put it in quotes"},
 		{"true for a namespace", ok + "apiVersion: v1\nkind: X\nmetadata: {name: a, namespace: yes}\n", ":6: X: metadata.namespace is a boolean instead of a string: put it in quotes"},
-		{"generated name", ok + "apiVersion: v1\nkind: X\nmetadata: {generateName: a-}\n", ":6: X: server-side apply does not generate names: write metadata.name in place of metadata.generateName"},
+		{"generated name", ok + "apiVersion: v1\nkind: X\nmetadata: {generateName: a-}\n", ":6: X: generated names are not supported: write metadata.name in place of metadata.generateName"},
 		{"item", ok + "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: X, metadata: {name: a}}\n- {apiVersion: v1, metadata: {name: b}}\n", ":6, item 2: kind is missing"},
 		{"item of null", ok + "apiVersion: v1\nkind: List\nitems:\n-\n", ":6, item 1: not an object but null"},
 		{"items of text", ok + "apiVersion: v1\nkind: List\nitems: a\n", ":6: List: items is not a list but a string"},

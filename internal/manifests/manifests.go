@@ -53,7 +53,7 @@ func Load(paths []string) ([]Object, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("manifests: no object in %s: nothing to apply", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("manifests: no object in %s: add one, or leave it out", strings.Join(paths, ", "))
 	}
 	return all, nil
 }

@@ -81,7 +81,7 @@ func checkType(content map[string]any) error {
 func checkName(content map[string]any) error {
 	u := unstructured.Unstructured{Object: content}
 	if u.GetName() == "" && u.GetGenerateName() != "" {
-		return errors.New("server-side apply does not generate names: write metadata.name in place of metadata.generateName")
+		return errors.New("generated names are not supported: write metadata.name in place of metadata.generateName")
 	}
 	if err := checkString(content, "metadata", "name"); err != nil {
 		return err

@@ -40,7 +40,7 @@ func LoadTexts(texts []Text) ([]Object, error) {
 			return nil, fmt.Errorf("manifests: %w", err)
 		}
 		if len(objs) == 0 {
-			return nil, fmt.Errorf("manifests: no object in %s: nothing to apply", t.Name)
+			return nil, fmt.Errorf("manifests: no object in %s: add one, or leave it out", t.Name)
 		}
 		all = append(all, objs...)
 	}

@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -10,12 +11,14 @@ import (
 	"strings"
 )
 
-func parseURL(given string) (*url.URL, error) {
+// parseURL reads an address, which a flag may have given.
+func parseURL(given, flag string) (*url.URL, error) {
+	flag = cmp.Or(flag, "--metrics")
 	if given == "" {
-		return nil, errors.New("no metrics address: set --metrics, such as --metrics http://127.0.0.1:8080/metrics")
+		return nil, errors.New(fmt.Sprintf("no metrics address: set %[1]s, such as %[1]s http://127.0.0.1:8080/metrics", flag))
 	}
 	if !strings.Contains(given, "://") {
-		return nil, fmt.Errorf("--metrics %q has no scheme: use --metrics %q", given, "http://"+given)
+		return nil, fmt.Errorf("%s %q has no scheme: use %[1]s %[3]q", flag, given, "http://"+given)
 	}
 	u, err := url.Parse(given)
 	if err != nil {
@@ -23,13 +26,13 @@ func parseURL(given string) (*url.URL, error) {
 		if errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("--metrics is not a valid URL: %w: use one such as http://127.0.0.1:8080/metrics", err)
+		return nil, fmt.Errorf("%s is not a valid URL: %w: use one such as http://127.0.0.1:8080/metrics", flag, err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("--metrics begins with %s://: use http:// or https://", u.Scheme)
+		return nil, fmt.Errorf("%s begins with %s://: use http:// or https://", flag, u.Scheme)
 	}
 	if u.Hostname() == "" {
-		return nil, fmt.Errorf("--metrics %q has no host: use a URL such as %s://127.0.0.1:8080/metrics", u.Redacted(), u.Scheme)
+		return nil, fmt.Errorf("%s %q has no host: use a URL such as %s://127.0.0.1:8080/metrics", flag, u.Redacted(), u.Scheme)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/metrics"

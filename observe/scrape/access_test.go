@@ -50,7 +50,7 @@ func TestParseURL(t *testing.T) {
 		"https://h/a/metrics?b=c": "https://h/a/metrics?b=c",
 		"http://u:p@h/m":          "http://u:p@h/m",
 	} {
-		u, err := parseURL(given)
+		u, err := parseURL(given, "")
 		if err != nil || u.String() != want {
 			t.Errorf("%s is %v (%v), want %s", given, u, err, want)
 		}

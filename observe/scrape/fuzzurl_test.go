@@ -14,7 +14,7 @@ func FuzzParseURL(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, given string) {
-		u, err := parseURL(given)
+		u, err := parseURL(given, "")
 		if err != nil {
 			if strings.IndexFunc(err.Error(), unicode.IsControl) >= 0 {
 				t.Errorf("got %q", err)

@@ -27,6 +27,7 @@ type Options struct {
 	KeyFile   string        // of the client certificate
 	Insecure  bool          // skip the verification of the server certificate
 	Timeout   time.Duration // of one scrape; 0 = 5 s
+	Flag      string        // the flag that gives URL, for errors; empty = --metrics
 }
 
 // Source is an observe.Source over a process's metrics.
@@ -47,7 +48,7 @@ var _ observe.Source = (*Source)(nil)
 
 // New checks the options; it does not connect.
 func New(o Options) (*Source, error) {
-	u, err := parseURL(o.URL)
+	u, err := parseURL(o.URL, o.Flag)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -233,4 +234,22 @@ func TestDetachedStartIsInterrupted(t *testing.T) {
 	if list := u.list(t); len(list) > 0 || syscall.Kill(p.PID, 0) == nil {
 		t.Errorf("left behind: %+v, or process %d", list, p.PID)
 	}
+}
+
+// TestConcurrentDowns stops a control plane twice at the same time: a second signal would end it
+// before it has closed its data folder.
+func TestConcurrentDowns(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.upDetached(t, "--name", "twice")
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if out, err := u.command(t, "down", "twice").CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	both.Wait()
+	u.requireOnly(t, "twice", "stopped")
 }

@@ -380,11 +380,12 @@ func TestRunSettleTimeout(t *testing.T) {
 	t.Parallel()
 	script := fmt.Sprintf("%[1]s controllers pause deployment && %[1]s kubectl create deployment web --image=registry.invalid/web", program.Path())
 	// The time of the script counts, too: it starts two programs.
-	r := startRun(t, "--settle", "--timeout=15s", "--", "sh", "-c", script)
+	r := startRun(t, "--settle", "--timeout=15s", "--report=out", "--", "sh", "-c", script)
 	r.stdin.Close()
-	r.requireExit(t, 125)
-	requireLastLine(t, r.stderr.String(), "not settled: ")
-	requireLastLine(t, r.stderr.String(), "deployment-controller")
+	r.requireExit(t, 124)
+	requireLastLine(t, r.stderr.String(), "not settled: deployment-controller")
+	requireText(t, readReport(t, filepath.Join(r.cmd.Dir, "out"))["junit.xml"],
+		`<testsuite name="command" tests="1" failures="0"`, `<testcase name="--settle"`, `message="not settled: deployment-controller`)
 }
 
 // TestSignalsForTheCommandWhileSettling sends signals that only have a meaning for the command

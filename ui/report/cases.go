@@ -19,7 +19,7 @@ type testCase struct {
 	failure     string         // why the object is not healthy; empty if it is
 	details     string         // of the failure
 	logs        []containerLog // follow the details
-	skipped     string         // why its health is unknown
+	skipped     string         // why its health does not count
 	seconds     float64
 }
 
@@ -38,9 +38,10 @@ var builtinObjects = map[string]bool{
 }
 
 // objectCases returns a test case for each object of the manifests and for each
-// object in a user namespace that no other object controls. reasons maps UIDs of
-// unhealthy objects to the reason, logs those of containers to what they have printed.
-func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, reasons map[types.UID]string, logs map[types.UID][]containerLog) []testCase {
+// object in a user namespace that no other object controls. gone makes that of an object
+// that no longer exists, reasons maps UIDs of unhealthy objects to the reason, logs those of
+// containers to what they have printed.
+func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, gone func(health.Ref) testCase, reasons map[types.UID]string, logs map[types.UID][]containerLog) []testCase {
 	var all []testCase
 	done := map[types.UID]bool{}
 	add := func(suite string, u *unstructured.Unstructured) {
@@ -61,9 +62,9 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 		u := findObject(there, withoutVersion(health.RefOf(m.Unstructured)))
 		switch {
 		case u == nil:
-			all = append(all, testCase{suite: "manifests", name: m.String(), skipped: "the object no longer exists"})
+			all = append(all, gone(health.RefOf(m.Unstructured)))
 		case !done[u.GetUID()]:
-			add("manifests", u)
+			add(manifestSuite, u)
 		}
 	}
 	for i := range objects {

@@ -180,7 +180,7 @@ func writeReport(t testing.TB, j *fakeJournal, s *State, o Outcome) string {
 	}
 	s.snapshot = j.now
 	r.final = s
-	if err := r.Write(o, io.Discard, emptyEnv); err != nil {
+	if _, err := r.Write(o, io.Discard, emptyEnv); err != nil {
 		t.Fatal(err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, ".*"))

@@ -8,6 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
@@ -27,7 +30,13 @@ const (
 type folder struct {
 	path    string // absolute
 	staging string
+	lock    *fileutil.LockedFile // in the staging folder, while the run goes on
 }
+
+const (
+	unfinished = ".unfinished-" // begins the name of a staging folder
+	lockFile   = "lock"
+)
 
 func openFolder(path string) (*folder, error) {
 	abs, err := filepath.Abs(path)
@@ -36,7 +45,13 @@ func openFolder(path string) (*folder, error) {
 	}
 	f := &folder{path: abs}
 	if err == nil {
-		f.staging, err = os.MkdirTemp(abs, ".unfinished-*")
+		err = removeUnfinished(abs)
+	}
+	if err == nil {
+		f.staging, err = os.MkdirTemp(abs, unfinished+"*")
+	}
+	if err == nil {
+		f.lock, err = fileutil.TryLockFile(filepath.Join(f.staging, lockFile), os.O_WRONLY|os.O_CREATE, 0o600)
 	}
 	if err == nil {
 		err = f.removeEarlier()
@@ -56,6 +71,23 @@ func (f *folder) removeEarlier() error {
 		}
 	}
 	return nil
+}
+
+// removeUnfinished removes the staging folders of runs that were killed.
+func removeUnfinished(path string) error {
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), unfinished) {
+			continue
+		}
+		staging := filepath.Join(path, e.Name())
+		lock, lockErr := fileutil.TryLockFile(filepath.Join(staging, lockFile), os.O_WRONLY, 0o600)
+		if lockErr != nil { // a run goes on, or has just created it
+			continue
+		}
+		err = errors.Join(err, lock.Close(), os.RemoveAll(staging))
+	}
+	return err
 }
 
 // withoutPath strips the system call and the paths from err.
@@ -101,4 +133,10 @@ func (f *folder) publishFile(name string) error {
 }
 
 // close removes the staging folder.
-func (f *folder) close() error { return os.RemoveAll(f.staging) }
+func (f *folder) close() error {
+	var err error
+	if f.lock != nil {
+		err = f.lock.Close()
+	}
+	return errors.Join(err, os.RemoveAll(f.staging))
+}

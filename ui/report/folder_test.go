@@ -114,7 +114,7 @@ func TestWriteReportsRemovedFolder(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	err = r.Write(Outcome{Began: runStart}, io.Discard, emptyEnv)
+	_, err = r.Write(Outcome{Began: runStart}, io.Discard, emptyEnv)
 	want := "the report in " + dir + " is incomplete: events.jsonl: "
 	if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v\nwant %s", err, want)

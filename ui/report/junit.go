@@ -105,10 +105,11 @@ func (s *xmlSuite) addCase(c testCase) {
 	s.Cases = append(s.Cases, one)
 }
 
-// The suites that are not about objects.
+// The suites, besides one per namespace.
 const (
 	commandSuite   = "command"
 	assertionSuite = "assertions"
+	manifestSuite  = "manifests"
 )
 
 // assertionCases returns a test case for each assertion.

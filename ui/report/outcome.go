@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,11 @@ func (o *Outcome) Line() string {
 
 func (o *Outcome) hasFailed() bool { return o.Code != 0 || o.Err != nil }
 
-// commandFailed reports whether the run has failed otherwise than by an assertion.
+// commandFailed reports whether the run has failed otherwise than by an assertion, or because
+// the control plane has not settled after the command.
 func (o *Outcome) commandFailed() bool {
-	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil)
+	unsettled := func(r assert.Result) bool { return r.Rule == assert.Settle && r.Failure != "" }
+	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil) && !slices.ContainsFunc(o.Assertions, unsettled)
 }
 
 // signalNumber returns the signal that the exit code stands for; 0 if none.

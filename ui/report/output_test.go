@@ -44,7 +44,7 @@ func TestOutputIsPassedOnAndRecorded(t *testing.T) {
 	if _, err := io.WriteString(stderr, "oh\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Write(Outcome{Command: []string{"x"}, Began: time.Now()}, io.Discard, emptyEnv); err != nil {
+	if _, err := r.Write(Outcome{Command: []string{"x"}, Began: time.Now()}, io.Discard, emptyEnv); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(stdout, "late\n"); err != nil {

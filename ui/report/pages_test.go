@@ -57,7 +57,7 @@ func writePassedReport(t *testing.T) string {
 		t.Fatal(err)
 	}
 	r.final = &State{snapshot: j.now}
-	if err := r.Write(Outcome{Command: []string{"true"}, Began: runStart, Took: 2 * time.Second, Assertions: []assert.Result{{Rule: "--no-hot-loop"}}}, io.Discard, emptyEnv); err != nil {
+	if _, err := r.Write(Outcome{Command: []string{"true"}, Began: runStart, Took: 2 * time.Second, Assertions: []assert.Result{{Rule: "--no-hot-loop"}}}, io.Discard, emptyEnv); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -27,7 +27,8 @@ type Report struct {
 	final    *State
 	output   *outputLog
 	once     sync.Once
-	err      error
+	err      error // of the files
+	ciErr    error // of the summary
 }
 
 // Open creates the folder, if it does not exist, and checks that it is writable.
@@ -97,15 +98,17 @@ func (r *Report) SetState(ctx context.Context, s *State) {
 
 // Write stops following and writes the files. If getenv (os.Getenv) shows that it
 // runs in a supported CI service, it also publishes a summary there; log is the
-// job's log. Only the first call has an effect; concurrent calls wait for it.
-func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) error {
+// job's log, and ciErr says why that failed. Only the first call has an effect; concurrent
+// calls wait for it.
+func (r *Report) Write(o Outcome, log io.Writer, getenv func(string) string) (ciErr, err error) {
 	r.once.Do(func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.ensureSnapshot()
-		r.err = errors.Join(r.writeFiles(&o), r.folder.close(), r.summarizeRun(&o).publishToCI(log, getenv))
+		r.err = errors.Join(r.writeFiles(&o), r.folder.close())
+		r.ciErr = r.summarizeRun(&o).publishToCI(log, getenv)
 	})
-	return r.err
+	return r.ciErr, r.err
 }
 
 // ensureSnapshot takes a snapshot, unless SetState has taken one.

@@ -58,16 +58,17 @@ type apiEvent struct {
 }
 
 // ReadState reads all objects of an API server. applied are the objects that the control
-// plane started with. The state says what could not be read.
-func ReadState(ctx context.Context, cfg *rest.Config, applied []manifests.Object) *State {
+// plane started with; the records of src, which may be nil, say what has deleted some of them.
+// The state says what could not be read.
+func ReadState(ctx context.Context, cfg *rest.Config, applied []manifests.Object, src observe.Source) *State {
 	s := &State{}
-	if err := s.read(ctx, cfg, applied); err != nil {
+	if err := s.read(ctx, cfg, applied, src); err != nil {
 		s.incomplete = fmt.Errorf("the objects at the end are incomplete: %w", err)
 	}
 	return s
 }
 
-func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.Object) error {
+func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.Object, src observe.Source) error {
 	r, err := newObjectLister(cfg)
 	if err != nil {
 		return err
@@ -90,7 +91,15 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 	for i := range s.unhealthy {
 		s.unhealthy[i].Logs = logs[s.unhealthy[i].uid]
 	}
-	s.cases = objectCases(s.objects, applied, reasons, logs)
+	gone := func(r health.Ref) testCase {
+		return testCase{suite: manifestSuite, name: r.String(), skipped: "not all objects could be read"}
+	}
+	if err == nil && len(applied) > 0 {
+		var v *vanished
+		v, err = readVanished(ctx, src)
+		gone = v.testCase
+	}
+	s.cases = objectCases(s.objects, applied, gone, reasons, logs)
 	return err
 }
 
@@ -107,11 +116,15 @@ type NotHealthy struct {
 // NotHealthy returns the objects that are not healthy, and how many objects are judged.
 func (s *State) NotHealthy() (bad []NotHealthy, of int) {
 	for _, c := range s.cases {
+		if c.skipped != "" {
+			continue
+		}
+		of++
 		if c.failure != "" {
 			bad = append(bad, NotHealthy{words.OneLine(c.name + ": " + c.failure), logText(c.logs)})
 		}
 	}
-	return bad, len(s.cases)
+	return bad, of
 }
 
 // findUnhealthy finds the unhealthy objects and returns the reasons by UID.

@@ -84,10 +84,10 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "Namespace shop"},
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: why"},
 		{suite: "manifests", name: "Pod default/alone", failure: "Failed: why"},
-		{suite: "manifests", name: "Pod gone", skipped: "the object no longer exists"},
+		{suite: "manifests", name: "Pod gone", failure: "no longer exists" + unknownDeletion},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
-	if diff := cmp.Diff(want, objectCases(s.objects, applied, reasons, nil), cmp.AllowUnexported(testCase{})); diff != "" {
+	if diff := cmp.Diff(want, objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil), cmp.AllowUnexported(testCase{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -199,7 +199,7 @@ func TestListAll(t *testing.T) {
 func TestReadStateWithoutServer(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errors.New("no response within 100ms"))
 	defer cancel()
-	if err := ReadState(ctx, &rest.Config{Host: "https://127.0.0.1:1"}, nil).Incomplete(); err == nil || !strings.Contains(err.Error(), "the objects at the end are incomplete") {
+	if err := ReadState(ctx, &rest.Config{Host: "https://127.0.0.1:1"}, nil, nil).Incomplete(); err == nil || !strings.Contains(err.Error(), "the objects at the end are incomplete") {
 		t.Errorf("got %v", err)
 	}
 }

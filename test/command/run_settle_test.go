@@ -1,0 +1,37 @@
+//go:build unix
+
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// TestRunSettlesWithoutNodes has a Pod that upstream's scheduler tries again and again.
+func TestRunSettlesWithoutNodes(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--nodes=0", "--settle", "-f", "pod.yaml", "--", "true")
+	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: alone}, spec: {containers: [{name: c, image: c}]}}"
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "pod.yaml"), []byte(pod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := program.Run(t, cmd)
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	requireText(t, stderr, "Pod default/alone: InProgress: unschedulable: no nodes available to schedule pods", "settled, 1 of 1 object is not healthy")
+}
+
+// TestRunLimitsExcludeTheStart repeats runs in which only the start of the control plane itself
+// can have conflicts: often it has one.
+func TestRunLimitsExcludeTheStart(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		if _, stderr, code := program.Run(t, newRunCommand(t, "--max-conflicts=0", "--max-failed-syncs=0", "--", "true")); code != 0 {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package command_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// vanishingManifest has a Pod whose owner does not exist, which the garbage collector deletes.
+const vanishingManifest = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: orphan
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: 11111111-1111-1111-1111-111111111111}]
+spec: {containers: [{name: c, image: c}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: deleted}
+`
+
+// TestRunHealthyVanished has objects of -f that do not exist any more: one that the command has
+// deleted does not count, one that a controller has deleted is not healthy.
+func TestRunHealthyVanished(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "gc.yaml", "--",
+		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete`, program.Path())
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "gc.yaml"), []byte(vanishingManifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Env = withoutCIEnv(cmd.Env)
+	_, stderr, code := program.Run(t, cmd)
+	if code != 123 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	const why = "no longer exists: garbage-collector-controller deleted it"
+	requireText(t, stderr, "not healthy: Pod default/orphan: "+why, "--healthy: 1 of 1 object is not healthy")
+	junit := readReport(t, filepath.Join(cmd.Dir, "out"))["junit.xml"]
+	requireText(t, junit, `<testcase name="Pod default/orphan"`, why, "Why Pod default/orphan was deleted",
+		`<testcase name="ConfigMap default/deleted"`, `<skipped message="deleted by kubectl`)
+}
