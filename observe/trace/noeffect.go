@@ -6,7 +6,7 @@ import "github.com/ctrlplane/ctrlplane/observe"
 // that is stored or, as a dry run that creates an object or the request of a token, with none. Deletes of
 // collections are counted on their own.
 func (g *graph) noteNoEffect() {
-	stored := map[objectVersion]bool{}
+	stored, elsewhere := map[objectVersion]bool{}, g.storedElsewhere()
 	for _, c := range g.calls {
 		if !c.isWrite() || c.failed() || c.Gone || c.Verb == observe.VerbRestore || c.Verb == "deletecollection" {
 			continue
@@ -14,7 +14,7 @@ func (g *graph) noteNoEffect() {
 		version := objectVersion{placeOf(c.Object), c.ResourceVersion}
 		switch {
 		case g.writesReported:
-			c.noEffect = len(c.wrote) == 0
+			c.noEffect = len(c.wrote) == 0 && !elsewhere[resourceOf(c.Object)]
 			continue
 		case c.ResourceVersion == "":
 			continue
@@ -27,6 +27,20 @@ func (g *graph) noteNoEffect() {
 		stored[version] = true
 	}
 }
+
+// storedElsewhere returns the resources that an aggregated API server stores: the creation of an object is
+// answered with a version, and the storage does not report it.
+func (g *graph) storedElsewhere() map[place]bool {
+	found := map[place]bool{}
+	for _, c := range g.calls {
+		if c.creates() && !c.failed() && c.ResourceVersion != "" && len(c.wrote) == 0 {
+			found[resourceOf(c.Object)] = true
+		}
+	}
+	return found
+}
+
+func resourceOf(o *observe.Object) place { return place{group: o.Group, resource: o.Resource} }
 
 // noEffectNote says that a write changed nothing.
 func (n *Node) noEffectNote() string {

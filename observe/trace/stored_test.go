@@ -240,3 +240,23 @@ func TestWriteOfTheAPIServer(t *testing.T) {
 		checkSays(t, chain, []string{want}, "")
 	}
 }
+
+// An aggregated API server has a storage of its own, which reports nothing.
+func TestObjectsOfAnAggregatedAPIServer(t *testing.T) {
+	report := observe.Object{Group: "reports.example.com", Resource: "reports", Kind: "Report", Namespace: "default", Name: "daily"}
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "3"}, observe.Called{Verb: "patch", Status: 200, ResourceVersion: "4"}, observe.Called{Verb: "delete", Status: 200},
+	)
+	for _, r := range records[1:] {
+		r.Event.(*observe.Called).Object = report
+	}
+	for what, want := range map[What]string{Created: "create", Changed: "patch", Deleted: "delete"} {
+		chain, err := Why(records, report, Options{What: what})
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		} else if got := chain.Links[0].Verb; got != want {
+			t.Errorf("why %s is answered with %s", what, got)
+		}
+	}
+}

@@ -47,9 +47,27 @@ func newStageClients(cfg *rest.Config) (c stageClients, err error) {
 	if err != nil {
 		return c, err
 	}
-	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))
+	c.mapper = newStageMapper(kinds)
 	c.kwok, err = versioned.NewForConfig(cfg)
 	return c, err
+}
+
+// stageMapper discovers kinds again when one is unknown: its definition may be new. The mapper of
+// client-go does so only until the first answer.
+type stageMapper struct{ meta.ResettableRESTMapper }
+
+func newStageMapper(kinds discovery.DiscoveryInterface) stageMapper {
+	return stageMapper{restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}
+}
+
+// RESTMapping implements meta.RESTMapper.
+func (m stageMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	found, err := m.ResettableRESTMapper.RESTMapping(kind, versions...)
+	if meta.IsNoMatchError(err) {
+		m.Reset()
+		return m.ResettableRESTMapper.RESTMapping(kind, versions...)
+	}
+	return found, err
 }
 
 // stageCRDInterval is the time between two attempts to create the Stage resource.

@@ -10,10 +10,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes"
 	clientfake "k8s.io/client-go/kubernetes/fake"
@@ -127,6 +129,31 @@ spec:
 		t.Fatal(err)
 	}
 	awaitNode(t, client, func(node *corev1.Node) bool { return node.Status.NodeInfo.MachineID == "marked" })
+}
+
+// TestStagesApplyNewKinds has a kind that is defined after another one was looked up.
+func TestStagesApplyNewKinds(t *testing.T) {
+	kinds := clientfake.NewClientset().Discovery().(*fakediscovery.FakeDiscovery)
+	serve := func(version, kind, resource string) {
+		kinds.Resources = append(kinds.Resources, &metav1.APIResourceList{GroupVersion: version, APIResources: []metav1.APIResource{{Name: resource, Kind: kind}}})
+	}
+	mapper := newStageMapper(kinds)
+	serve("v1", "ConfigMap", "configmaps")
+	if _, err := mapper.RESTMapping(schema.GroupKind{Kind: "ConfigMap"}, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	site := schema.GroupKind{Group: "example.com", Kind: "Site"}
+	if _, err := mapper.RESTMapping(site, "v1"); !meta.IsNoMatchError(err) {
+		t.Errorf("a kind that is not defined: %v", err)
+	}
+	serve("example.com/v1", "Site", "sites")
+	found, err := mapper.RESTMapping(site, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Resource.Resource != "sites" {
+		t.Errorf("got %v", found.Resource)
+	}
 }
 
 // awaitNode waits until the first node of a fleet is as it should be.
