@@ -12,7 +12,8 @@ import (
 // conflicts or failed syncs of controllers, or conflicts of a client such as the operator
 // under test, and work that causes itself again and again. The rules are about the whole
 // control plane since its start, so use it with a control plane of the test's own. Wait
-// until it has settled before.
+// until it has settled before. Controllers of Nodes may have a conflict or two while the simulated
+// nodes are created.
 func (p *ControlPlane) Assert(t testing.TB, rules assert.Rules) {
 	t.Helper()
 	ctx, stop := p.testContext(t)
@@ -25,7 +26,7 @@ func (p *ControlPlane) Assert(t testing.TB, rules assert.Rules) {
 	if err != nil {
 		t.Fatalf("ctrlplanetest: assert: %v", err)
 	}
-	for _, r := range assert.Check(rules, now, records) {
+	for _, r := range assert.Check(rules, observe.Snapshot{}, now, records) {
 		if r.Failure != "" {
 			t.Errorf("ctrlplanetest: %s: %s", r.Rule, strings.Join(append([]string{r.Failure}, r.Evidence...), "\n  "))
 		}

@@ -60,12 +60,12 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	p.await(shownNodes + `.includes("actor:replicaset-controller")`)
 
 	for record, want := range map[string]bool{
-		`{kind: "called", verb: "patch"}`:                                true,
-		`{kind: "called", verb: "list", canceled: true}`:                 false,
-		`{kind: "called", verb: "delete", status: 404, error: "gone"}`:   false,
-		`{kind: "called", verb: "get", status: 404, error: "not found"}`: true,
+		`{kind: "called", verb: "patch"}`:                                                                          true,
+		`{kind: "called", verb: "list", canceled: true}`:                                                           false,
+		`{kind: "called", verb: "delete", status: 404, error: "gone"}`:                                             false,
+		`{kind: "called", verb: "get", status: 404, error: "not found"}`:                                           true,
 		`{kind: "called", verb: "delete", status: 404, error: "the server could not find the requested resource"}`: true,
-		`{kind: "synced", error: "x"}`: true,
+		`{kind: "synced", error: "x"}`:                                                                             true,
 	} {
 		p.await(fmt.Sprintf(`(window.rules ?? import("./js/model.js").then((m) => { window.rules = m; }), window.rules?.failed(%s) === %t)`, record, want))
 	}
