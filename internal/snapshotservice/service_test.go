@@ -230,6 +230,7 @@ func TestCloseCutsOffARestoreBeforeItBegins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // its start revision is read
 		store.gone = true
 		restored := make(chan error, 1)
 		go func() {
@@ -260,6 +261,7 @@ func TestCloseCutsOffARestore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // its start revision is read
 		store.gone = true
 		restored := make(chan error, 1)
 		go func() {
