@@ -104,7 +104,11 @@ func (s *fakeStore) keys() (keys []string) {
 	return keys
 }
 
-func (s *fakeStore) Revision(context.Context) (int64, error) {
+func (s *fakeStore) Revision(ctx context.Context) (int64, error) {
+	if s.gone {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int64(len(s.states)), nil

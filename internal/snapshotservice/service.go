@@ -223,10 +223,12 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 	default:
 		return control.RestoreResult{}, errRestoreRunning
 	}
+	bounded, cancel := s.limit(ctx)
+	s.BeforeChange(bounded)
+	cancel()
 	if s.reading.Err() != nil {
 		return control.RestoreResult{}, errClosing
 	}
-	s.BeforeChange(ctx)
 	return s.restore(ctx, file, want)
 }
 

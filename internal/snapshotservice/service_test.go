@@ -218,6 +218,38 @@ func TestRestoreRefusals(t *testing.T) {
 	}
 }
 
+// Nor does one that is gone when a restore asks which revision Reset returns to.
+func TestCloseCutsOffARestoreBeforeItBegins(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store, p := newFakeStore(configMapA), &parts{}
+		cfg := p.config(target, store)
+		cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		s := newStartedService(t, cfg)
+		file, err := s.Save(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // its start revision is read
+		store.gone = true
+		restored := make(chan error, 1)
+		go func() {
+			_, err := s.Restore(t.Context(), file)
+			restored <- err
+		}()
+		synctest.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-restored; !errors.Is(err, errClosing) {
+			t.Errorf("got %v, want %v", err, errClosing)
+		}
+		if len(p.calls) > 0 {
+			t.Errorf("calls %q, want none", p.calls)
+		}
+	})
+}
+
 // An external etcd that is gone does not hold up a control plane that closes: what was
 // acknowledged is in the pending file.
 func TestCloseCutsOffARestore(t *testing.T) {
@@ -229,6 +261,7 @@ func TestCloseCutsOffARestore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // its start revision is read
 		store.gone = true
 		restored := make(chan error, 1)
 		go func() {

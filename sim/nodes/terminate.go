@@ -37,16 +37,15 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 }
 
 // terminateUnstarted sets what a kubelet reports of containers that were to start, but did not
-// until their Pod ended.
+// until their Pod ended. Which these are follows from the status of the Pod before.
 func terminateUnstarted(pod *corev1.Pod, st *corev1.PodStatus) {
-	ended := *pod
-	ended.Status = *st
 	kubelet := status.NewManager(nil, kubepod.NewBasicPodManager(), nil, nil)
-	kubelet.TerminatePod(logr.Discard(), &ended)
-	reported, known := kubelet.GetPodStatus(pod.UID)
-	if !known {
+	kubelet.SetPodStatus(logr.Discard(), pod, *st)
+	if _, known := kubelet.GetPodStatus(pod.UID); !known {
 		return // upstream refuses what other clients have written
 	}
+	kubelet.TerminatePod(logr.Discard(), pod)
+	reported, _ := kubelet.GetPodStatus(pod.UID)
 	for i, s := range st.InitContainerStatuses {
 		st.InitContainerStatuses[i].State = containerStatusOf(reported.InitContainerStatuses, s.Name).State
 	}

@@ -9,6 +9,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// TestContainerThatWaitsBesideASidecar deletes a Pod with a container that has not started although its
+// sidecar has: a kubelet looks at the status before the containers are stopped.
+func TestContainerThatWaitsBesideASidecar(t *testing.T) {
+	pod := deletedPod(testPod(func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)}}
+		p.Spec.Containers = []corev1.Container{{Name: "a"}}
+		p.Status.StartTime = &metav1.Time{Time: epoch}
+		p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "s", Started: ptr.To(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}
+	}))
+	pod.Status, _ = podStatus(pod, testPlacement, epoch.Add(time.Minute))
+	if got := describePod(pod); got != "Failed, s: exit 143, a: exit 137" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestContainersThatNeverStarted ends Pods some of whose containers have not started: those that
 // were to start count as failed.
 func TestContainersThatNeverStarted(t *testing.T) {
