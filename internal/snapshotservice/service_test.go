@@ -218,7 +218,8 @@ func TestRestoreRefusals(t *testing.T) {
 	}
 }
 
-// Nor does one that is gone when a restore asks which revision Reset returns to.
+// An external etcd that is gone when a restore asks which revision Reset returns to does not
+// hold up a control plane that closes.
 func TestCloseCutsOffARestoreBeforeItBegins(t *testing.T) {
 	target := newTarget(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -231,13 +232,7 @@ func TestCloseCutsOffARestoreBeforeItBegins(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait() // its start revision is read
-		store.gone = true
-		restored := make(chan error, 1)
-		go func() {
-			_, err := s.Restore(t.Context(), file)
-			restored <- err
-		}()
-		synctest.Wait()
+		restored := restoreWithoutStore(t, s, store, file)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -250,8 +245,8 @@ func TestCloseCutsOffARestoreBeforeItBegins(t *testing.T) {
 	})
 }
 
-// An external etcd that is gone does not hold up a control plane that closes: what was
-// acknowledged is in the pending file.
+// The same of an etcd that is gone while the restore writes: what was acknowledged is in the
+// pending file.
 func TestCloseCutsOffARestore(t *testing.T) {
 	target := newTarget(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -262,13 +257,7 @@ func TestCloseCutsOffARestore(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait() // its start revision is read
-		store.gone = true
-		restored := make(chan error, 1)
-		go func() {
-			_, err := s.Restore(t.Context(), file)
-			restored <- err
-		}()
-		synctest.Wait()
+		restored := restoreWithoutStore(t, s, store, file)
 		began := time.Now()
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -289,4 +278,18 @@ func TestCloseCutsOffARestore(t *testing.T) {
 			t.Errorf("a restore after Close: %v", err)
 		}
 	})
+}
+
+// restoreWithoutStore begins a restore whose store does not answer, and returns where its error
+// will be.
+func restoreWithoutStore(t *testing.T, s *Service, store *fakeStore, file []byte) <-chan error {
+	t.Helper()
+	store.gone = true
+	restored := make(chan error, 1)
+	go func() {
+		_, err := s.Restore(t.Context(), file)
+		restored <- err
+	}()
+	synctest.Wait()
+	return restored
 }

@@ -9,7 +9,7 @@ import (
 
 // failedEffects says which writes clients try because of an object and cannot make, one sentence each: those that
 // have failed since the last time that they succeeded. Of a client that reports its syncs, the keys that fail are known
-// instead, and a conflict is no failure.
+// instead, and a conflict is not a failure.
 func (g *graph) failedEffects(about observe.Object) (list []string) {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {

@@ -68,7 +68,7 @@ func TestLivenessOfAPodThatStops(t *testing.T) {
 			}
 		}
 		if unready == 0 {
-			t.Error("its readiness is no longer probed")
+			t.Error("its readiness is not probed any more")
 		}
 	})
 }
