@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -97,16 +98,17 @@ func (r *runProcess) sendSignal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
-// requireExit checks the exit code of the run and that it leaves nothing behind.
-func (r *runProcess) requireExit(t *testing.T, code int) {
+// requireExit waits for the end of the run, and checks that its exit code is one of those
+// given and that it leaves nothing behind.
+func (r *runProcess) requireExit(t *testing.T, codes ...int) {
 	t.Helper()
 	select {
 	case <-r.ended:
 	case <-time.After(program.Timeout):
 		t.Fatalf("did not end within %v", program.Timeout)
 	}
-	if got := r.cmd.ProcessState.ExitCode(); got != code {
-		t.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
+	if got := r.cmd.ProcessState.ExitCode(); !slices.Contains(codes, got) {
+		t.Errorf("exit code %d, want one of %d: %s", got, codes, &r.stderr)
 	}
 	requireNothingLeft(t, r.cmd)
 }

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -77,32 +76,27 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 	round()
 	awaitSteadyState(t)
 	before := awaitSteadyGoroutines(t)
-	stacks := readGoroutineStacks(t)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(readGoroutineStacks(t).moreThan(stacks))
-		}
-	})
 	const rounds = 5
 	for range rounds {
 		round()
 	}
-	await(t, "end of goroutines", func(context.Context) (int, error) { return runtime.NumGoroutine() - before, nil },
-		func(more int) bool { return more < rounds })
+	await(t, "end of goroutines", func(context.Context) (goroutineStacks, error) {
+		return readGoroutineStacks(t).growth(before, rounds), nil
+	}, func(grown goroutineStacks) bool { return len(grown) == 0 })
 }
 
-// awaitSteadyGoroutines returns the number of goroutines once it is steady: some
+// awaitSteadyGoroutines returns the goroutines once their number is steady: some
 // controllers start workers after the control plane has settled.
-func awaitSteadyGoroutines(t *testing.T) (count int) {
+func awaitSteadyGoroutines(t *testing.T) goroutineStacks {
 	t.Helper()
+	count := 0
 	var since time.Time
-	await(t, "as many goroutines as before", func(context.Context) (int, error) { return runtime.NumGoroutine(), nil }, func(n int) bool {
-		if n < count-2 || n > count+2 { // requests change the number
+	return await(t, "as many goroutines as before", func(context.Context) (goroutineStacks, error) { return readGoroutineStacks(t), nil }, func(s goroutineStacks) bool {
+		if n := s.count(); n < count-2 || n > count+2 { // requests change the number
 			count, since = n, time.Now()
 		}
 		return time.Since(since) > 3*time.Second
 	})
-	return count
 }
 
 // The folder of each resource in the store is the one for which informers are awaited.

@@ -10,7 +10,8 @@ import (
 // value is the result of a measure.
 type value struct {
 	text   string
-	absent bool // the object does not exist
+	absent bool   // the object does not exist
+	busy   string // what keeps the control plane from settling; empty if it is settled
 }
 
 func numberValue(n int64) value { return value{text: strconv.FormatInt(n, 10)} }
@@ -91,6 +92,9 @@ func (c *Check) describeExpectation() string {
 func (v value) String() string {
 	if v.absent {
 		return "it does not exist"
+	}
+	if v.busy != "" {
+		return "it is busy: " + v.busy
 	}
 	const most = 80
 	text := []rune(strings.Join(strings.Fields(v.text), " "))

@@ -68,7 +68,7 @@ func (p *probe) isSettled(ctx context.Context) (value, error) {
 		return value{}, err
 	}
 	if work := settled.RemainingWork(s, time.Second); len(work) > 0 {
-		return value{text: ""}, nil
+		return value{busy: work[0].String()}, nil
 	}
 	return value{text: "true"}, nil
 }

@@ -42,7 +42,7 @@ func (m *unmetCheck) plainState() string {
 	case c.Held != "":
 		return fmt.Sprintf("writes that %s holds: %s%s.", c.Held, m.value.text, c.plainWish())
 	case c.Settled:
-		return "the control plane has not settled yet: some work is left."
+		return fmt.Sprintf("the control plane has not settled yet: %s.", m.value.busy)
 	case m.value.absent:
 		return fmt.Sprintf("the command %q does not succeed yet.", c.Command)
 	}
