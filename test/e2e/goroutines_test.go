@@ -3,58 +3,120 @@ package e2e_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"regexp"
 	"runtime/pprof"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// idleCaller is where goroutines of the embedded etcd wait for calls: it keeps at most 32,
-// as many as there were calls at the same time.
-const idleCaller = "etcd.(*callPool).serve+"
+// goroutines counts goroutines by their labels and the functions on their stack.
+type goroutines map[string]int
 
-// goroutineStacks counts the goroutines of this process by their stacks.
-type goroutineStacks map[string]int
-
-// readGoroutineStacks leaves out idle callers, and the labels: they depend on who has
-// started what several controllers share.
-func readGoroutineStacks(t *testing.T) goroutineStacks {
+// goroutinesNow counts the goroutines of this process.
+func goroutinesNow(t *testing.T) goroutines {
 	t.Helper()
-	var text bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
+	var b bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
 		t.Fatal(err)
 	}
-	all := goroutineStacks{}
-	for block := range strings.SplitSeq(text.String(), "\n\n") {
-		n, stack := 0, block
-		if _, after, ok := strings.Cut(block, "\n"); ok {
-			stack = after // its first line has addresses
+	return countGoroutines(b.String())
+}
+
+var (
+	goroutineHead  = regexp.MustCompile(`^(\d+) @`)
+	goroutineLabel = regexp.MustCompile(`(?m)^# labels: (.*)$`)
+	goroutineFrame = regexp.MustCompile(`(?m)^#\t\S+\t(.+?)(\+0x[0-9a-f]+)?\t`)
+)
+
+// countGoroutines counts the goroutines of a profile in debug form by their labels
+// and the functions on their stack.
+func countGoroutines(profile string) goroutines {
+	counts := goroutines{}
+	for _, group := range strings.Split(profile, "\n\n") {
+		_, rest, ok := strings.Cut(group, "goroutine profile: ")
+		if ok {
+			_, group, _ = strings.Cut(rest, "\n")
 		}
-		if strings.HasPrefix(stack, "# labels:") {
-			_, stack, _ = strings.Cut(stack, "\n")
+		head := goroutineHead.FindStringSubmatch(group)
+		if head == nil {
+			continue
 		}
-		top, _, _ := strings.Cut(stack, "\n")
-		if _, err := fmt.Sscanf(block, "%d @", &n); err == nil && !strings.Contains(top, idleCaller) {
-			all[stack] += n
+		n, _ := strconv.Atoi(head[1]) // digits
+		who := ""
+		if label := goroutineLabel.FindStringSubmatch(group); label != nil {
+			who = label[1]
+		}
+		for _, frame := range goroutineFrame.FindAllStringSubmatch(group, -1) {
+			who += "\n\t" + strings.TrimSpace(frame[1])
+		}
+		counts[who] += n
+	}
+	return counts
+}
+
+// growthSince lists the goroutines that there are at least atLeast more of than before, except
+// those that are ignored.
+func (g goroutines) growthSince(before goroutines, atLeast int, ignored func(who string) bool) (all []string) {
+	for _, who := range slices.Sorted(maps.Keys(g)) {
+		if more := g[who] - before[who]; more >= atLeast && !ignored(who) {
+			all = append(all, fmt.Sprintf("%d more goroutines of %s", more, who))
 		}
 	}
 	return all
 }
 
-func (s goroutineStacks) count() (n int) {
-	for _, of := range s {
+// withoutLabels counts by stacks only: the labels depend on who has started what several
+// controllers share.
+func (g goroutines) withoutLabels() goroutines {
+	merged := goroutines{}
+	for who, n := range g {
+		_, stack, _ := strings.Cut(who, "\n")
+		merged[stack] += n
+	}
+	return merged
+}
+
+func (g goroutines) total() (n int) {
+	for _, of := range g {
 		n += of
 	}
 	return n
 }
 
-// growth returns how many more goroutines have a stack than before, for the stacks with at
-// least as many more as given.
-func (s goroutineStacks) growth(before goroutineStacks, atLeast int) goroutineStacks {
-	grown := goroutineStacks{}
-	for stack, n := range s {
-		if more := n - before[stack]; more >= atLeast {
-			grown[stack] = more
-		}
+// isIdleCaller reports whether goroutines wait for calls of the embedded etcd, which keeps at
+// most 32: as many as there were calls at the same time.
+func isIdleCaller(stack string) bool {
+	top, _, _ := strings.Cut(stack, "\n")
+	return strings.HasSuffix(top, "etcd.(*callPool).serve")
+}
+
+func TestCountGoroutines(t *testing.T) {
+	const profile = `goroutine profile: total 4
+2 @ 0x1 0x2
+# labels: {"controller":"a"}
+#	0x1	main.f+0x1f	/x.go:1
+#	0x2	main.g.func1+0x2	/x.go:2
+
+1 @ 0x1
+#	0x1	main.f+0x20	/x.go:1
+
+1 @ 0x1 0x2
+# labels: {"controller":"a"}
+#	0x1	main.f+0x2f	/x.go:3
+#	0x2	main.g.func1+0x2	/x.go:2
+`
+	before := controllerResources{goroutines: countGoroutines(profile), queues: map[string]int{"a q": 1}}
+	if want := (goroutines{"{\"controller\":\"a\"}\n\tmain.f\n\tmain.g.func1": 3, "\n\tmain.f": 1}); !maps.Equal(before.goroutines, want) {
+		t.Fatalf("got %v", before.goroutines)
 	}
-	return grown
+	after := controllerResources{goroutines: countGoroutines(strings.Replace(profile, "2 @", "4 @", 1)), queues: map[string]int{"a q": 2}}
+	if got := after.growthSince(before, 2); len(got) != 2 || !strings.HasPrefix(got[0], "2 more goroutines of ") || got[1] != "1 more queues: a q" {
+		t.Errorf("got %q", got)
+	}
+	if got := before.growthSince(before, 1); got != nil {
+		t.Errorf("got %q", got)
+	}
 }

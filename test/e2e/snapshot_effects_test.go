@@ -80,19 +80,19 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 	for range rounds {
 		round()
 	}
-	await(t, "end of goroutines", func(context.Context) (goroutineStacks, error) {
-		return readGoroutineStacks(t).growth(before, rounds), nil
-	}, func(grown goroutineStacks) bool { return len(grown) == 0 })
+	await(t, "end of goroutines", func(context.Context) ([]string, error) {
+		return goroutinesNow(t).withoutLabels().growthSince(before, rounds, isIdleCaller), nil
+	}, func(grown []string) bool { return len(grown) == 0 })
 }
 
 // awaitSteadyGoroutines returns the goroutines once their number is steady: some
 // controllers start workers after the control plane has settled.
-func awaitSteadyGoroutines(t *testing.T) goroutineStacks {
+func awaitSteadyGoroutines(t *testing.T) goroutines {
 	t.Helper()
 	count := 0
 	var since time.Time
-	return await(t, "as many goroutines as before", func(context.Context) (goroutineStacks, error) { return readGoroutineStacks(t), nil }, func(s goroutineStacks) bool {
-		if n := s.count(); n < count-2 || n > count+2 { // requests change the number
+	return await(t, "as many goroutines as before", func(context.Context) (goroutines, error) { return goroutinesNow(t).withoutLabels(), nil }, func(g goroutines) bool {
+		if n := g.total(); n < count-2 || n > count+2 { // requests change the number
 			count, since = n, time.Now()
 		}
 		return time.Since(since) > 3*time.Second
