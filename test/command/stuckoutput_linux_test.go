@@ -81,7 +81,7 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 // is read that outlive the command: the clock is not to be too short, and may be too long.
 func TestRunPassesOnAllToASlowReader(t *testing.T) {
 	t.Parallel()
-	const bytes = 150_000
+	const bytes = 100_000 // the pipes before and after ctrlplane hold 64 KiB each, and ctrlplane what its last read was
 	r := startRun(t, "--report", "out", "--", "sh", "-c", fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytes))
 	awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
 	r.awaitCommandEnd(t)
