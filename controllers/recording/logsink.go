@@ -117,11 +117,14 @@ func isAboutSync(msg string) bool {
 	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
 }
 
-// isAboutFailure reports whether an info line says that a sync has failed.
-// Some controllers log that at a high verbosity only.
+// isAboutFailure reports whether an info line says that a sync has failed, also for the last
+// time. Some controllers log that at a high verbosity only.
 func isAboutFailure(msg string) bool {
-	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying")
+	return strings.Contains(msg, "rror syncing") || strings.Contains(msg, "etrying") || strings.Contains(msg, droppedKey)
 }
+
+// droppedKey is part of the lines that say that a controller retries a key no longer.
+const droppedKey = "out of the queue"
 
 // parseAttrs appends the attributes in kv, and returns the key of the sync that
 // they name: the value of "key" or, in a line about a sync, the first one that
@@ -159,9 +162,13 @@ func syncFailure(l *observe.Logged) string {
 		return ""
 	}
 	for _, a := range l.Attrs {
-		if a.Key == "err" || a.Key == "error" {
-			return a.Value
+		if a.Key != "err" && a.Key != "error" {
+			continue
 		}
+		if strings.Contains(l.Message, droppedKey) {
+			return "dropped " + droppedKey + ": " + a.Value
+		}
+		return a.Value
 	}
 	if l.Level < int(slog.LevelError) {
 		return ""

@@ -192,6 +192,15 @@ func TestSyncErrorIsReadFromLog(t *testing.T) {
 			t.Errorf("%s: got error %q", l.text, s.Error)
 		}
 	}
+	for _, l := range []line{
+		{"deployment/deployment_controller.go", "Dropping deployment out of the queue", map[string]any{"deployment": klog.KRef("default", "web")}},
+		{"endpointslice/endpointslice_controller.go", "Retry budget exceeded, dropping service out of the queue", map[string]any{"key": "default/web"}},
+	} {
+		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(2), no) })
+		if s.Error != "dropped out of the queue: no" {
+			t.Errorf("%s: got %+v", l.text, s.Synced)
+		}
+	}
 	for name, c := range map[string]struct {
 		work func(logr.Logger, *observe.Recorder)
 		want string
