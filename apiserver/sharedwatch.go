@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/metadata"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -66,7 +67,7 @@ func newWatchSharer(
 	}
 	w := &watchSharer{Interface: s, open: map[string]int{}, newCache: func() (*cacher.Cacher, error) {
 		return cacher.NewCacherFromConfig(cacher.Config{
-			Storage:             uncountedStorage{s},
+			Storage:             cacheStorage{s},
 			Versioner:           s.Versioner(),
 			GroupResource:       config.GroupResource,
 			EventsHistoryWindow: config.EventsHistoryWindow,
@@ -83,11 +84,28 @@ func newWatchSharer(
 	return w, func() { w.close(); destroy() }, nil
 }
 
-// uncountedStorage does not let a cache estimate the sizes of its objects: a storage in
-// use cannot begin with that.
-type uncountedStorage struct{ storage.Interface }
+// cacheStorage is a storage as its cache uses it.
+type cacheStorage struct{ storage.Interface }
 
-func (uncountedStorage) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
+// EnableResourceSizeEstimation does nothing: a storage in use cannot begin to estimate the
+// sizes of its objects.
+func (cacheStorage) EnableResourceSizeEstimation(storage.KeysFunc) error { return nil }
+
+// Watch implements storage.Interface.
+func (s cacheStorage) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
+	return s.Interface.Watch(withOwnStream(ctx), key, opts)
+}
+
+// RequestWatchProgress implements storage.Interface.
+func (s cacheStorage) RequestWatchProgress(ctx context.Context) error {
+	return s.Interface.RequestWatchProgress(withOwnStream(ctx))
+}
+
+// withOwnStream separates the watch of a cache from those of clients: etcd reports the progress
+// that a cache requests to all watches of a stream, and clients would get a bookmark each time.
+func withOwnStream(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "source", "cache")
+}
 
 // watchSharer is a storage without a watch cache, except for the watches of objects that
 // many watch.

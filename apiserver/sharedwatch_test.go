@@ -314,3 +314,37 @@ func TestSharedWatchesDeliverTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A watch that a cache serves from the current version on waits for the progress of the
+// cache. Clients that have not asked for bookmarks do not get one because of that.
+func TestProgressOfACacheIsNoBookmark(t *testing.T) {
+	s := newTestSharer(t)
+	w := &writer{t: t, s: s, maps: map[string]*corev1.ConfigMap{}}
+	own := openTestWatch(t, t.Context(), s, selecting(t, "", w.end("first")))
+	for range unsharedWatches - 1 {
+		openTestWatch(t, t.Context(), s, selecting(t, "", ""))
+	}
+	initial := true
+	opts := selecting(t, "", "")
+	opts.SendInitialEvents, opts.Predicate.AllowWatchBookmarks = &initial, true
+	openTestWatch(t, t.Context(), s, opts) // creates the cache
+	client, err := newETCD3Client(storagebackend.TransportConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Put(t.Context(), "/registry/other", ""); err != nil { // the cache is behind
+		t.Fatal(err)
+	}
+	shared := openTestWatch(t, t.Context(), s, opts)
+	if e := <-shared.ResultChan(); e.Type != watch.Added {
+		t.Errorf("got %s", e.Type)
+	}
+	if e := <-shared.ResultChan(); e.Type != watch.Bookmark {
+		t.Errorf("got %s", e.Type)
+	}
+	w.end("last")
+	if e := <-own.ResultChan(); e.Type != watch.Added {
+		t.Errorf("a watch without bookmarks got %s", e.Type)
+	}
+}

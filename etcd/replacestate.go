@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 const (
-	// maxTxnWrites and maxTxnBytes limit a transaction. Etcd's defaults are 128 writes
-	// and 1.5 MiB.
-	maxTxnWrites = 128
-	maxTxnBytes  = 1 << 20
+	// maxWritesInFlight is how many writes are sent before the first is answered: etcd
+	// saves them to its log together.
+	maxWritesInFlight = 128
 	// maxWriteRounds is how often to retry after a concurrent write.
 	maxWriteRounds = 5
 )
@@ -32,8 +34,9 @@ type WriteResult struct {
 var errConcurrentWrite = errors.New("another client has written at the same time")
 
 // ReplaceState makes the entries below prefix equal to want. It writes only what
-// differs, at new revisions (see snapshot.NewPlan). After an error, some of it may have
-// been written.
+// differs (see snapshot.NewPlan), each object at a new revision of its own: a watch that
+// goes on after the revision of an event would miss the others of the same revision. After
+// an error, some of it may have been written.
 func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.State) (done WriteResult, err error) {
 	done.Revisions = map[string]int64{}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
@@ -62,7 +65,9 @@ type stateWriter struct {
 	want   snapshot.State
 	guard  *spaceGuard        // nil for a cluster
 	leases []clientv3.LeaseID // of want.TTLs, granted when first needed
-	done   *WriteResult
+
+	mu   sync.Mutex // while writes are in flight
+	done *WriteResult
 }
 
 // writeDifferences writes what differs. It returns true if nothing does.
@@ -104,15 +109,14 @@ func writtenBytes(plan snapshot.Plan) (bytes int) {
 	return bytes
 }
 
-// commitChanges writes in as few transactions as possible.
+// commitChanges writes in the order of the ranks of snapshot.KeyChange.
 func (w *stateWriter) commitChanges(writes []snapshot.KeyChange) error {
 	for len(writes) > 0 {
-		n, size := 0, 0
-		for n < min(len(writes), maxTxnWrites) && (n == 0 || size+len(writes[n].Value) <= maxTxnBytes) {
-			size += len(writes[n].Key) + len(writes[n].Value)
+		n := 1
+		for n < len(writes) && writes[n].Rank() == writes[0].Rank() {
 			n++
 		}
-		if err := w.commitTxn(writes[:n]); err != nil {
+		if err := w.commitInAnyOrder(writes[:n]); err != nil {
 			return err
 		}
 		writes = writes[n:]
@@ -120,32 +124,47 @@ func (w *stateWriter) commitChanges(writes []snapshot.KeyChange) error {
 	return nil
 }
 
-func (w *stateWriter) commitTxn(writes []snapshot.KeyChange) error {
-	var ifs []clientv3.Cmp
-	var thens []clientv3.Op
+// commitInAnyOrder returns when no write is in flight. After an error it begins no other.
+func (w *stateWriter) commitInAnyOrder(writes []snapshot.KeyChange) error {
+	var group errgroup.Group
+	group.SetLimit(maxWritesInFlight)
+	var failed atomic.Bool
 	for _, write := range writes {
-		key := w.prefix + write.Key
-		ifs = append(ifs, clientv3.Compare(clientv3.ModRevision(key), "=", write.ExpectedRevision))
-		op := clientv3.OpDelete(key)
-		if write.Value != nil {
-			lease, err := w.grantLease(write.TTL)
-			if err != nil {
-				return err
-			}
-			op = clientv3.OpPut(key, string(write.Value), clientv3.WithLease(lease))
+		lease, err := w.grantLease(write.TTL)
+		if err != nil {
+			return errors.Join(err, group.Wait())
 		}
-		thens = append(thens, op)
+		group.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			err := w.commit(write, lease)
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
+		})
 	}
-	r, err := w.client.Txn(w.ctx).If(ifs...).Then(thens...).Commit()
+	return group.Wait()
+}
+
+// commit writes one key, unless another client has written it since it was read.
+func (w *stateWriter) commit(write snapshot.KeyChange, lease clientv3.LeaseID) error {
+	key := w.prefix + write.Key
+	op := clientv3.OpDelete(key)
+	if write.Value != nil {
+		op = clientv3.OpPut(key, string(write.Value), clientv3.WithLease(lease))
+	}
+	r, err := w.client.Txn(w.ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", write.ExpectedRevision)).Then(op).Commit()
 	if err != nil {
 		return err
 	}
 	if !r.Succeeded {
 		return errConcurrentWrite
 	}
-	for _, write := range writes {
-		w.done.Revisions[write.Key] = r.Header.Revision
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done.Revisions[write.Key] = r.Header.Revision
 	return nil
 }
 

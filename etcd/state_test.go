@@ -127,6 +127,42 @@ func TestReplaceStateRandom(t *testing.T) {
 	})
 }
 
+// A watch that goes on after the revision of any event misses nothing: each object is
+// written at a revision of its own.
+func TestReplaceStateWritesOneObjectPerRevision(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
+	c := dialEmbedded(t, s)
+	var want snapshot.State
+	for i := range 300 {
+		want.Entries = append(want.Entries, snapshot.Entry{Key: fmt.Sprintf("/configmaps/ns/%03d", i), Value: []byte(`{"metadata":{"uid":"a"}}`)})
+	}
+	want.Entries = append(want.Entries, snapshot.Entry{Key: "/namespaces/ns", Value: []byte(`{"metadata":{"uid":"b"}}`)})
+	before, err := s.Revision(testContext(t))
+	must(t, err)
+	done, err := s.ReplaceState(testContext(t), prefix, want)
+	must(t, err)
+	seen := map[int64]string{}
+	for key, revision := range done.Revisions {
+		if other, taken := seen[revision]; taken {
+			t.Fatalf("%s and %s were both written at revision %d", other, key, revision)
+		}
+		seen[revision] = key
+	}
+	if len(seen) != len(want.Entries) || seen[before+1] != "/namespaces/ns" {
+		t.Errorf("%d of %d objects, first %s", len(seen), len(want.Entries), seen[before+1])
+	}
+	watch := c.Watch(testContext(t), prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(before+101))
+	missing := len(want.Entries) - 100
+	for r := range watch {
+		if missing -= len(r.Events); missing <= 0 {
+			break
+		}
+	}
+	if missing != 0 {
+		t.Errorf("a watch that goes on after 100 events got all others but %d", missing)
+	}
+}
+
 // Entries with a time to live keep it.
 func TestReplaceStateKeepsTTL(t *testing.T) {
 	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
@@ -187,7 +223,7 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	}
 }
 
-// Objects of the maximum size are written one per transaction.
+// Objects of the maximum size can be written.
 func TestReplaceStateWithLargeObjects(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	var want snapshot.State

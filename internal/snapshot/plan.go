@@ -16,6 +16,9 @@ type KeyChange struct {
 	ExpectedRevision int64  // of the key before the change; 0 = it does not exist
 }
 
+// Rank is the same for changes whose order is not important.
+func (c KeyChange) Rank() int { return deletionRank(c.Key) }
+
 // Plan is the changes that make one state of another: first Deletes, then Puts. An object
 // that has been replaced by another one with the same name is in both, so that clients
 // that watch see it deleted and added.
@@ -71,8 +74,8 @@ func NewPlan(now, want State) Plan {
 		p.Puts = append(p.Puts, put)
 	}
 	// What contains other objects is deleted last and created first.
-	slices.SortStableFunc(p.Deletes, func(a, b KeyChange) int { return cmp.Compare(deletionRank(a.Key), deletionRank(b.Key)) })
-	slices.SortStableFunc(p.Puts, func(a, b KeyChange) int { return cmp.Compare(deletionRank(b.Key), deletionRank(a.Key)) })
+	slices.SortStableFunc(p.Deletes, func(a, b KeyChange) int { return cmp.Compare(a.Rank(), b.Rank()) })
+	slices.SortStableFunc(p.Puts, func(a, b KeyChange) int { return cmp.Compare(b.Rank(), a.Rank()) })
 	return p
 }
 
