@@ -56,6 +56,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.noteNoEffect()
+	g.noteMissingStatus(o)
 	g.noteConflicts()
 	g.linkAdds()
 	if !o.following {

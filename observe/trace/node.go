@@ -126,6 +126,7 @@ type Node struct {
 	unrecorded bool
 
 	client     bool  // for a call: a client outside of the process made it
+	noStatus   bool  // for a call: its object existed, and has no status subresource
 	noEffect   bool  // for a call: it changed nothing
 	running    bool  // for an open sync: it is known to have begun at Time, and to run
 	modifiedBy *Node // for a conflict: the write that had changed the object, if it is known
