@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -19,8 +20,8 @@ func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
 }
 
 // Describe implements live.Browser.
-func (b objectBrowser) Describe(ctx context.Context, o observe.Object) string {
-	return describeNow(ctx, b.waiter, o).problem
+func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
+	return describeNow(ctx, b.waiter, o)
 }
 
 // Browse implements live.Browser.

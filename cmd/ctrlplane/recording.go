@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // recordingFlags select a moment of a recording instead of a running control plane.
@@ -141,8 +142,8 @@ func (s *recordedSource) resolve(kind, namespace, name string) (observe.Object, 
 }
 
 // describeNow knows nothing: a recording has no objects.
-func (s *recordedSource) describeNow(context.Context, observe.Object) objectState {
-	return objectState{}
+func (s *recordedSource) describeNow(context.Context, observe.Object) ui.ObjectState {
+	return ui.ObjectState{}
 }
 
 func (s *recordedSource) unknownKind(kind string) error {

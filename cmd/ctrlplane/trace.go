@@ -99,7 +99,7 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since
 		return usage.Errorf("--follow needs -o text or json, not %s", format)
 	}
 	ctx := cmd.Context()
-	src, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
+	src, about, records, err := o.loadRecords(ctx, cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
@@ -110,18 +110,21 @@ func (o *traceCommand) run(cmd *cobra.Command, args []string, follow bool, since
 		o.options.State = observe.Snapshot{} // that changes
 		return trace.Follow(ctx, cmd.OutOrStdout(), src, about, o.options, format, traceStyle())
 	}
-	tree, err := trace.Build(page.Records, about, o.options)
+	tree, err := trace.Build(records, about, o.options)
 	if err != nil {
-		return explainNoRecords(ctx, src, about, err)
+		if errors.Is(err, trace.ErrNoRecords) {
+			err = src.explainMissing(ctx, about, err)
+		}
+		return err
 	}
 	return tree.Write(cmd.OutOrStdout(), format, traceStyle())
 }
 
 // loadRecords opens the control plane or the recording, resolves the object, and reads the
 // records.
-func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (explainable, observe.Object, observe.Page, error) {
-	none := func(err error) (explainable, observe.Object, observe.Page, error) {
-		return nil, observe.Object{}, observe.Page{}, err
+func (o *traceCommand) loadRecords(ctx context.Context, path string, args []string) (explainable, observe.Object, []observe.Record, error) {
+	none := func(err error) (explainable, observe.Object, []observe.Record, error) {
+		return nil, observe.Object{}, nil, err
 	}
 	kind, name, err := cliargs.Object(path, args)
 	if err != nil {
@@ -134,35 +137,23 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if err := o.resolveController(ctx, src); err != nil {
 		return none(err)
 	}
-	page, err := src.Records(ctx, trace.Query())
+	records, err := o.options.ReadRecords(ctx, src)
 	if err != nil {
-		return none(err)
-	}
-	o.options.Missed, o.options.CompleteAfter = page.Missed, page.CompleteAfter
-	if o.options.State, err = src.Snapshot(ctx); err != nil {
 		return none(err)
 	}
 	about, err := src.resolve(kind, o.namespace, name)
 	if meta.IsNoMatchError(err) {
 		known := false
-		if about, known = trace.Find(page.Records, kind, o.namespace, name); !known {
+		if about, known = trace.Find(records, kind, o.namespace, name); !known {
 			return none(src.unknownKind(kind))
 		}
 		err = nil
 	}
-	return src, about, page, err
+	return src, about, records, err
 }
 
 // examineTimeout bounds the search for what is wrong with an object.
 const examineTimeout = 3 * time.Second
-
-// explainNoRecords says why no record is about an object.
-func explainNoRecords(ctx context.Context, src explainable, about observe.Object, err error) error {
-	if !errors.Is(err, trace.ErrNoRecords) {
-		return err
-	}
-	return src.explainMissing(ctx, about, err)
-}
 
 // resolveController replaces what the user calls a controller or a client by its name.
 func (o *traceCommand) resolveController(ctx context.Context, src observe.Source) error {

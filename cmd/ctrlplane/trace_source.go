@@ -11,6 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // explainable is a source of records that can resolve what its users call objects.
@@ -23,7 +24,7 @@ type explainable interface {
 	// unknownKind says what to do about a kind that is neither served nor in the records.
 	unknownKind(kind string) error
 	// describeNow returns the state of an object at present, as far as it is known.
-	describeNow(ctx context.Context, about observe.Object) objectState
+	describeNow(ctx context.Context, about observe.Object) ui.ObjectState
 	// explainMissing says more about an object without records, if more is known.
 	explainMissing(ctx context.Context, about observe.Object, err error) error
 }
@@ -62,22 +63,16 @@ func (s liveSource) unknownKind(kind string) error {
 	return unknownKindError(s.target, kind)
 }
 
-func (s liveSource) describeNow(ctx context.Context, about observe.Object) objectState {
+func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.ObjectState {
 	waiter, err := health.New(s.cfg)
 	if err != nil {
-		return objectState{}
+		return ui.ObjectState{}
 	}
 	return describeNow(ctx, waiter, about)
 }
 
-// objectState is the state of an object at present.
-type objectState struct {
-	problem          string // what is wrong with it; empty if nothing is
-	exists, deleting bool
-}
-
 // describeNow returns the state of an object; of one that cannot be examined nothing is known.
-func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) objectState {
+func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) ui.ObjectState {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -86,9 +81,9 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 	}
 	now, err := waiter.Examine(ctx, kind, about.Namespace, about.Name)
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
-		return objectState{}
+		return ui.ObjectState{}
 	}
-	return objectState{problem: now.Problem(), exists: true, deleting: now.Status == health.Terminating}
+	return ui.ObjectState{Problem: now.Problem(), Exists: true, Deleting: now.Status == health.Terminating}
 }
 
 // explainMissing says whether an object without records exists.

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"errors"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
-	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -53,67 +48,16 @@ its control plane.`,
 
 func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	src, about, page, err := o.loadRecords(ctx, cmd.CommandPath(), args)
+	src, about, records, err := o.loadRecords(ctx, cmd.CommandPath(), args)
 	if err != nil {
 		return err
 	}
-	now := o.options.State
-	state := src.describeNow(ctx, about)
-	o.options.Now, o.options.Failing = state.problem, describeFailingKeys(now, page.Records, about)
-	o.options.Working = trace.Working(now, page.Records, about, traceStyle())
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
-	chain, err := trace.Why(page.Records, about, o.options)
-	if err == nil {
-		return chain.Write(cmd.OutOrStdout(), o.format(), traceStyle())
+	question := ui.Why{
+		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",
+		ExplainMissing: func(err error) error { return src.explainMissing(ctx, about, err) },
 	}
-	err = explainNoRecords(ctx, src, about, err)
-	if o.format() != trace.Text {
-		return err
-	}
-	said := slices.Concat([]string{o.options.Now}, o.options.Failing, o.options.Working)
-	if o.answersWith(state) {
-		said, err = append(said, o.sayUnknown(args, err)), nil
-	}
-	return errors.Join(writeSentences(cmd.OutOrStdout(), said), err)
-}
-
-// answersWith reports whether the state of an object answers the question, though no record does.
-func (o *traceCommand) answersWith(state objectState) bool {
-	if o.options.What == trace.Deleted {
-		return state.deleting
-	}
-	return state.exists && (state.problem != "" || len(o.options.Failing) > 0 || len(o.options.Working) > 0)
-}
-
-// sayUnknown says why the causes of an object are not known.
-func (o *traceCommand) sayUnknown(args []string, err error) string {
-	unknown := new(trace.UnknownChangeError)
-	if !errors.As(err, &unknown) {
-		return err.Error() + "."
-	}
-	return unknown.Sentence(traceStyle()) + " \"" + o.commandFor("trace", args) + "\" shows what is recorded."
-}
-
-// describeFailingKeys says which keys of an object fail, as "ctrlplane status" does.
-func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
-	for _, f := range trace.FailingKeys(now, records, about) {
-		if ui.IsFailing(f.FailingKey, now.Process.Settled) {
-			list = append(list, f.Sentence())
-		}
-	}
-	return list
-}
-
-// writeSentences writes what is known of an object without a chain of causes.
-func writeSentences(out io.Writer, sentences []string) error {
-	var text strings.Builder
-	for _, s := range sentences {
-		if s != "" {
-			text.WriteString(strings.Join(words.Wrap(words.OneLine(s), traceStyle().Width), "\n") + "\n")
-		}
-	}
-	_, err := io.WriteString(out, text.String())
-	return err
+	return question.Write(cmd.OutOrStdout(), records, o.format(), traceStyle())
 }
 
 // commandFor returns the command that says more about the object that the arguments name.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -26,9 +27,12 @@ func TestDroppedEffectsAreSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := writeString(t, tree, Text, Style{})
-		if got := strings.Contains(text, "older record"); got != tc.want {
-			t.Errorf("%s: dropped records are mentioned: %v\n%s", name, got, text)
+		for _, f := range []Format{Text, HTML} {
+			text := writeString(t, tree, f, Style{})
+			said := "Dropped " + words.Count(tc.missed, "older record") + ": earlier causes and effects may be missing."
+			if got := strings.Contains(text, said); got != tc.want || got != strings.Contains(strings.ToLower(text), "dropped ") {
+				t.Errorf("%s: %s says %q: %v\n%.3000s", name, f, said, got, text)
+			}
 		}
 	}
 	later := []observe.Record{records[0]}
@@ -37,8 +41,10 @@ func TestDroppedEffectsAreSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := writeString(t, tree, Text, Style{}); strings.Contains(text, "older record") {
-		t.Errorf("all of its records are there:\n%s", text)
+	for _, f := range []Format{Text, HTML} {
+		if text := writeString(t, tree, f, Style{}); strings.Contains(text, "older record") || strings.Contains(text, "were dropped") {
+			t.Errorf("all of its records are there:\n%s", text)
+		}
 	}
 }
 

@@ -28,6 +28,17 @@ func Query() observe.Query {
 	return observe.Query{Causes: true, Kinds: []observe.Kind{observe.KindDelivered, observe.KindCalled, observe.KindSynced, observe.KindLogged}}
 }
 
+// ReadRecords reads the records of a trace and sets the options that describe them.
+func (o *Options) ReadRecords(ctx context.Context, source observe.Source) ([]observe.Record, error) {
+	page, err := source.Records(ctx, Query())
+	if err != nil {
+		return nil, err
+	}
+	o.Missed, o.CompleteAfter = page.Missed, page.CompleteAfter
+	o.State, err = source.Snapshot(ctx)
+	return page.Records, err
+}
+
 // Follow writes what an object sets off while it happens, until the context ends. The
 // format is Text or JSON, which has one node without its children per line.
 func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.Object, o Options, f Format, s Style) error {

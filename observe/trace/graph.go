@@ -56,6 +56,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.noteNoEffect()
+	g.noteMissingStatus(o)
 	g.noteConflicts()
 	g.linkAdds()
 	if !o.following {
@@ -64,6 +65,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	g.linkMerged()
 	g.linkLooseCalls()
 	g.linkNodeTimers()
+	g.noteAbsentOwners(o.Missed)
 	g.nodes = slices.Concat(writes, g.calls, g.events, g.syncs)
 	slices.SortStableFunc(g.nodes, compareTime)
 	return g

@@ -126,10 +126,13 @@ type Node struct {
 	unrecorded bool
 
 	client     bool  // for a call: a client outside of the process made it
+	noStatus   bool  // for a call: its object existed, and has no status subresource
 	noEffect   bool  // for a call: it changed nothing
 	running    bool  // for an open sync: it is known to have begun at Time, and to run
 	modifiedBy *Node // for a conflict: the write that had changed the object, if it is known
 	markedBy   *Node // for the removal of an object: the delete that had marked it before
+
+	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 }
 
 // isOutside reports whether n is a write from outside of the process.

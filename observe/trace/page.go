@@ -25,7 +25,7 @@ type page struct {
 	Script template.JS
 
 	Title, Summary, Took, Day string
-	Missed                    uint64
+	Dropped                   string // says that records were dropped
 	Diagram                   diagram
 }
 
@@ -57,7 +57,7 @@ func (t *Tree) writePage(w io.Writer) error {
 	return pageTemplate.Execute(w, &page{
 		Policy: webpage.ContentPolicy(style, script), Style: template.CSS(style), Script: template.JS(script),
 		Title: words.OneLine(t.About.String()), Summary: t.summarize(p), Took: p.formatDuration(t.Took),
-		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Missed: t.Missed, Diagram: p.newDiagram(t),
+		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Dropped: t.droppedNote(), Diagram: p.newDiagram(t),
 	})
 }
 

@@ -147,7 +147,10 @@ func (c *Chain) summarize(p phrases) string {
 		}
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
-	if why := decisive.news(); why != nil {
+	switch why, owner := decisive.news(), decisive.absentOwner; {
+	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
+		s += " because " + p.describeAbsentOwner(owner)
+	case why != nil:
 		s += " because " + p.describeNews(why)
 	}
 	if removal != nil {

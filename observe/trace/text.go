@@ -39,11 +39,18 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	return err
 }
 
-// writeIncomplete notes that records were dropped, unless all that are later than the first root are
+// droppedNote says that records were dropped, unless all that are later than the first root are
 // there: with the causes of later writes, what these belong to would be lost.
-func (p *painter) writeIncomplete(t *Tree) {
+func (t *Tree) droppedNote() string {
 	if t.Missed > 0 && (len(t.Roots) == 0 || t.completeAfter == 0 || t.Roots[0].seq <= t.completeAfter) {
-		p.writeSentence("Dropped " + words.Count(t.Missed, "older record") + ": earlier causes and effects may be missing.")
+		return "Dropped " + words.Count(t.Missed, "older record") + ": earlier causes and effects may be missing."
+	}
+	return ""
+}
+
+func (p *painter) writeIncomplete(t *Tree) {
+	if note := t.droppedNote(); note != "" {
+		p.writeSentence(note)
 	}
 }
 

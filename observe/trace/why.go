@@ -171,7 +171,7 @@ func (n *Node) writeEffect(about observe.Object) What {
 // than for a conflict or because the object does not exist, and has stored nothing; "" for other nodes.
 func (n *Node) writeFailure() What {
 	switch {
-	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict, n.Status == http.StatusNotFound && n.Verb != "create", n.isStored():
+	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict, n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus, n.isStored():
 		return ""
 	case n.Status >= http.StatusInternalServerError, n.Status == http.StatusTooManyRequests, n.Status == http.StatusRequestTimeout:
 		return Failed

@@ -178,6 +178,8 @@ func (p phrases) describeFailure(n *Node) string {
 		return "conflict: the object has been modified"
 	case n.Status == 0:
 		return "no answer: " + why
+	case n.noStatus:
+		return fmt.Sprintf("%d: %s, although it existed: its CRD has no status subresource", n.Status, why)
 	case strings.Contains(why, observe.InjectedFault):
 		why = observe.InjectedFault
 	case why == "":

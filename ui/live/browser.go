@@ -18,8 +18,8 @@ import (
 type Browser interface {
 	// Browse returns the objects of a kind, as kubectl names it.
 	Browse(ctx context.Context, kind string) (Listing, error)
-	// Describe says what is wrong with an object at present; empty if nothing is known to be.
-	Describe(ctx context.Context, o observe.Object) string
+	// Describe returns the state of an object at present.
+	Describe(ctx context.Context, o observe.Object) ui.ObjectState
 }
 
 // Listing are the objects of a kind, those first that are not healthy.

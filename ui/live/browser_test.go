@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // browsableSource is a source with objects to list.
@@ -28,13 +29,13 @@ func (b *browsableSource) Browse(_ context.Context, kind string) (Listing, error
 	return b.listing, b.err
 }
 
-func (b *browsableSource) Describe(_ context.Context, o observe.Object) string {
+func (b *browsableSource) Describe(_ context.Context, o observe.Object) ui.ObjectState {
 	for _, item := range b.listing.Items {
 		if item.Object.Name == o.Name && item.Health != healthy {
-			return "It is not ready: " + item.Reason + "."
+			return ui.ObjectState{Exists: true, Problem: "It is not ready: " + item.Reason + "."}
 		}
 	}
-	return ""
+	return ui.ObjectState{}
 }
 
 func newBrowsableSource() *browsableSource {

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,6 +9,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // storyResult is the message with the trace of an object, or why it exists.
@@ -126,43 +126,45 @@ func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.C
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
-		page, err := source.Records(ctx, trace.Query())
+		var options trace.Options
+		records, err := options.ReadRecords(ctx, source)
 		if err != nil {
 			return storyResult{err: err}
 		}
 		var o observe.Object
 		if selected != nil {
 			o = *selected
-		} else if o, err = trace.FindKey(page.Records, key.controller, key.queue, key.key); err != nil {
+		} else if o, err = trace.FindKey(records, key.controller, key.queue, key.key); err != nil {
 			return storyResult{err: err}
 		}
-		result := storyResult{object: o, title: "Trace of " + o.String()}
-		if a == showWhy {
-			result.title = "Why " + o.String()
+		if a == showTrace {
+			return traceStory(records, o, options, style)
 		}
-		options := trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter}
-		var text strings.Builder
-		if a == showWhy {
-			if browser != nil {
-				options.Now = browser.Describe(ctx, o)
-			}
-			var chain *trace.Chain
-			if chain, err = trace.Why(page.Records, o, options); err == nil {
-				err = chain.Write(&text, trace.Text, style)
-			}
-		} else {
-			var tree *trace.Tree
-			if tree, err = trace.Build(page.Records, o, options); err == nil {
-				err = tree.Write(&text, trace.Text, style)
-			}
+		why := ui.Why{About: o, Options: options, Trace: "The key t"}
+		if browser != nil {
+			why.State = browser.Describe(ctx, o)
 		}
-		if errors.Is(err, trace.ErrNoRecords) && options.Now != "" {
-			text.WriteString(options.Now + "\n\n" + err.Error() + "\n")
-			err = nil
-		}
-		result.text, result.err = text.String(), err
-		return result
+		return whyStory(why, records, style)
 	}
+}
+
+func traceStory(records []observe.Record, o observe.Object, options trace.Options, style trace.Style) storyResult {
+	var text strings.Builder
+	tree, err := trace.Build(records, o, options)
+	if err == nil {
+		err = tree.Write(&text, trace.Text, style)
+	}
+	return storyResult{object: o, title: "Trace of " + o.String(), text: text.String(), err: err}
+}
+
+func whyStory(why ui.Why, records []observe.Record, style trace.Style) storyResult {
+	var text strings.Builder
+	err := why.Write(&text, records, trace.Text, style)
+	if err != nil && text.Len() > 0 { // what is known at present
+		text.WriteString("\n" + err.Error() + "\n")
+		err = nil
+	}
+	return storyResult{object: why.About, title: "Why " + why.About.String(), text: text.String(), err: err}
 }
 
 func (m model) applyStory(r storyResult) model {

@@ -1,0 +1,94 @@
+package trace
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The garbage collector deletes an object if none of its owners exists. It looks up an owner that it does not know in
+// a sync of the owner's key, from whose result follows the sync of the object, or else in that sync itself.
+const (
+	garbageCollector = "garbage-collector-controller"
+	itemQueue        = "garbage_collector_attempt_to_delete"
+)
+
+// absentOwner is an owner because of whose absence the garbage collector has deleted an object.
+type absentOwner struct {
+	object  *observe.Object // with its name at least
+	missing bool            // no such object existed; otherwise, none with the UID of the owner reference
+}
+
+// noteAbsentOwners notes which deletes of the garbage collector were made because an owner did not exist.
+func (g *graph) noteAbsentOwners(missed uint64) {
+	notFound := map[*Node][]*observe.Object{} // what was not found in a sync
+	for _, c := range g.calls {
+		if c.Controller == garbageCollector && c.Verb == "get" && c.Status == http.StatusNotFound && c.parent != nil {
+			notFound[c.parent] = append(notFound[c.parent], c.Object)
+		}
+	}
+	for _, c := range g.calls {
+		if c.Controller != garbageCollector || c.Verb != "delete" || c.parent == nil {
+			continue
+		}
+		owner := c.parent.lookup()
+		if owner != nil {
+			c.absentOwner = &absentOwner{object: g.objectOfKey(owner.Key, missed)}
+		}
+		for _, o := range slices.Concat(notFound[owner], notFound[c.parent]) {
+			if placeOf(o) != placeOf(c.Object) {
+				c.absentOwner = &absentOwner{o, true}
+			}
+		}
+	}
+}
+
+// lookup returns the sync of an owner's key in which the garbage collector has found that the owner does not
+// exist, if the sync n of a dependent's key follows from that, and nil otherwise.
+func (n *Node) lookup() *Node {
+	isFromSync := func(n *Node) bool {
+		return n.Kind == Sync && n.parent != nil && n.parent.Kind == Sync && n.Cause.Rule == BySync && n.Cause.Certainty == Exact
+	}
+	if !isFromSync(n) || !isFromSync(n.parent) || n.Queue != itemQueue {
+		return nil
+	}
+	if by := n.parent.parent; by.Queue == itemQueue && by.KeyBasis.Certain() && by.Key != "" {
+		return by
+	}
+	return nil
+}
+
+// objectOfKey returns the object that a key of the garbage collector stands for: with its kind if all recorded
+// objects of that name are of one, and no records were dropped.
+func (g *graph) objectOfKey(key string, missed uint64) *observe.Object {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		namespace, name = "", key
+	}
+	var found *observe.Object
+	for _, e := range g.events {
+		o := e.Object
+		if o.Name != name || o.Namespace != "" && o.Namespace != namespace || found != nil && placeOf(found) == placeOf(o) {
+			continue
+		}
+		if found != nil || missed > 0 {
+			return &observe.Object{Namespace: namespace, Name: name}
+		}
+		found = o
+	}
+	if found != nil {
+		return found
+	}
+	return &observe.Object{Namespace: namespace, Name: name}
+}
+
+// describeAbsentOwner says in a part of a sentence which owner did not exist.
+func (p phrases) describeAbsentOwner(a *absentOwner) string {
+	s := "its owner " + strings.TrimSpace(p.objectName(a.object)) + " did not exist"
+	if !a.missing {
+		s += " with the UID of its owner reference"
+	}
+	return s
+}

@@ -1,0 +1,65 @@
+package live
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// brokenJob0 is the object of the first of failingKeys.
+var brokenJob0 = observe.Object{Group: "batch", Resource: "jobs", Kind: "Job", Namespace: "default", Name: "broken-0"}
+
+// createdJob are records of the creation of a Job by a client.
+func createdJob() []observe.Record {
+	return recordsOf(
+		&observe.Called{Verb: "create", Object: brokenJob0, Status: 201, ResourceVersion: "7", Took: time.Millisecond, Client: &observe.Caller{User: "kubernetes-admin"}},
+		&observe.Delivered{Controller: "job-controller", Change: observe.Added, Object: brokenJob0, ResourceVersion: "7", Queues: []string{"job"}},
+		&observe.Called{Controller: "job-controller", Verb: "update", Subresource: "status", Object: brokenJob0, Status: 200, ResourceVersion: "8", Sync: 9})
+}
+
+// snapshotOfWorking has a sync that has not ended.
+func snapshotOfWorking() observe.Snapshot {
+	s := idleSnapshot()
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; c.Name == "job-controller" {
+			c.Running = []observe.RunningSync{{ID: 9, Queue: "job", Key: brokenJob0.Key(), KeyBasis: observe.BasisQueue, Since: testNow.Add(-2 * time.Second)}}
+		}
+	}
+	return s
+}
+
+// w and t say of the present what "ctrlplane why" and "ctrlplane trace" say: which keys of the object fail, who works
+// for it, and which syncs have not ended.
+func TestStoriesSayWhatFailsAndWorks(t *testing.T) {
+	for name, c := range map[string]struct {
+		key      action
+		snapshot observe.Snapshot
+		want     string
+	}{
+		"failing":     {showWhy, snapshotOfFailing(stateRunning, ""), "job-controller fails for default/broken-0, 2 times in a row: Error creating: pods"},
+		"working":     {showWhy, snapshotOfWorking(), "job-controller has been syncing default/broken-0 since 12:00:03.000 (2.0 s)."},
+		"not settled": {showTrace, snapshotOfWorking(), "began to sync broken-0, and still does"},
+	} {
+		source := &fixedSource{snapshot: c.snapshot, records: createdJob()}
+		m := newTestModel(t, Options{Source: source, NoColor: true}, 140, 30)
+		told := m.storyCmd(c.key, &brokenJob0, nil)().(storyResult)
+		if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %v, want %q in\n%s", name, told.err, c.want, got)
+		}
+	}
+}
+
+// Of an object that is older than the records, w says how it is now, and that its causes are not known.
+func TestWhyOfOldObjects(t *testing.T) {
+	source := newBrowsableSource()
+	source.listing.Items[0].Object = brokenJob0
+	source.records = recordsOf(&observe.Delivered{Controller: "job-controller", Change: observe.Listed, Object: brokenJob0, Queues: []string{"job"}})
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 140, 30)
+	told := m.storyCmd(showWhy, &brokenJob0, nil)().(storyResult)
+	const want = "It is not ready: Pod has failed. What led to it is not known: the records begin at 12:00:03.766, with the last start of the control plane. The key t shows what is recorded."
+	if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || got != want {
+		t.Errorf("%v, got\n%s", told.err, got)
+	}
+}

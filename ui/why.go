@@ -1,0 +1,86 @@
+package ui
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
+)
+
+// ObjectState is the state of an object at present, as far as it is known.
+type ObjectState struct {
+	Problem          string // what is wrong with it; empty if nothing is
+	Exists, Deleting bool
+}
+
+// Why asks what led to a change of an object.
+type Why struct {
+	About   observe.Object
+	Options trace.Options // with what ReadRecords has set
+	State   ObjectState
+	// Trace names what shows the trace of the object: a command, or a key.
+	Trace string
+	// ExplainMissing says more about an object without records; may be nil.
+	ExplainMissing func(error) error
+}
+
+// Write writes the chain of causes and what is known of the object at present. If the change is not
+// recorded it writes the latter, and returns why unless that answers the question.
+func (q Why) Write(out io.Writer, records []observe.Record, f trace.Format, s trace.Style) error {
+	o := &q.Options
+	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
+	chain, err := trace.Why(records, q.About, *o)
+	if err == nil {
+		return chain.Write(out, f, s)
+	}
+	unknown := new(trace.UnknownChangeError)
+	if errors.Is(err, trace.ErrNoRecords) && q.ExplainMissing != nil {
+		err = q.ExplainMissing(err)
+	}
+	if f != trace.Text {
+		return err
+	}
+	said := slices.Concat([]string{o.Now}, o.Failing, o.Working)
+	switch {
+	case !q.isAnswered():
+	case errors.As(err, &unknown):
+		said, err = append(said, unknown.Sentence(s)+" "+q.Trace+" shows what is recorded."), nil
+	default:
+		said, err = append(said, err.Error()+"."), nil
+	}
+	return errors.Join(writeSentences(out, said, s.Width), err)
+}
+
+// isAnswered reports whether the state of the object answers the question, though no record does.
+func (q Why) isAnswered() bool {
+	if q.Options.What == trace.Deleted {
+		return q.State.Deleting
+	}
+	return q.State.Exists && (q.State.Problem != "" || len(q.Options.Failing) > 0 || len(q.Options.Working) > 0)
+}
+
+// describeFailingKeys says which keys of an object fail, as the status does.
+func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
+	for _, f := range trace.FailingKeys(now, records, about) {
+		if IsFailing(f.FailingKey, now.Process.Settled) {
+			list = append(list, f.Sentence())
+		}
+	}
+	return list
+}
+
+// writeSentences writes what is known of an object without a chain of causes.
+func writeSentences(out io.Writer, sentences []string, width int) error {
+	var text strings.Builder
+	for _, s := range sentences {
+		if s != "" {
+			text.WriteString(strings.Join(words.Wrap(words.OneLine(s), width), "\n") + "\n")
+		}
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
