@@ -58,7 +58,7 @@ func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 // returns its Seq.
 func (r *Recorder) RecordDelivery(d *Delivered, at time.Time) uint64 {
 	d.Controller = r.name
-	r.AddWatch(d.Object.groupResource())
+	r.AddWatch(d.Object.GroupResource())
 	r.delivered.Add(1)
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(time.Now())
