@@ -50,7 +50,6 @@ func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), max(v.Peak, v.Depth)
 	v.Wait, v.Work = q.queue.wait.summarizeDurations(now), q.queue.work.summarizeDurations(now)
 	v.Unfinished, v.Longest = q.queue.runningAges(now)
-	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), v.Depth
 	return v
 }
 
