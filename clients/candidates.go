@@ -149,7 +149,7 @@ func (c *candidates) leaveOutConsumed(w *write, runs []startedRun, isRelated fun
 	}
 	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
 	for _, r := range runs {
-		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(groupResource(w.object)) {
+		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(w.object.GroupResource()) {
 			continue
 		}
 		isEarlier := func(e *event) bool {

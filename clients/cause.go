@@ -83,7 +83,7 @@ type namespacedNames struct {
 func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
-		object: c.Object, target: groupResource(c.Object) + "/" + c.Subresource + "/" + c.Object.Key(),
+		object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
 		began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(), routine: c.IsRoutine(),
 	}
 	w.names.namespace = w.object.Namespace

@@ -174,8 +174,8 @@ func TestRequestsAreRecorded(t *testing.T) {
 	kubectl, shop := "kubectl (admin)", "shop-operator (system:serviceaccount:ns:operator)"
 	want := []brief{
 		{kubectl, "admin", "", "kubectl-create", "create", "Site ns/shop", "7", "", 201, false},
-		{shop, operator.Name, "", "shop-operator", "update", "sites ns/shop", "", conflict.Message, 409, true},
-		{kubectl, "admin", "bob", "", "get", "sites ns/shop", "", "not found", 404, false},
+		{shop, operator.Name, "", "shop-operator", "update", "sites.example.com ns/shop", "", conflict.Message, 409, true},
+		{kubectl, "admin", "bob", "", "get", "sites.example.com ns/shop", "", "not found", 404, false},
 		{shop, operator.Name, "", "shop-operator", "create", "Secret in ns", "", "422 Invalid", 422, false},
 		{"curl (not authenticated)", "", "", "", "get", "/api", "", "401 Unauthorized", 401, false},
 		{"ctrlplane (admin)", "admin", "", "ctrlplane", "create", "/ctrlplanets", "", "404 Not Found", 404, false},
@@ -452,7 +452,7 @@ func TestMetadataHasNoKind(t *testing.T) {
 		got = append(got, e.Object.String())
 	}
 	slices.Sort(got)
-	if want := []string{"Deployment ns/web", "Deployment ns/web", "sites ns/shop", "sites ns/shop"}; !slices.Equal(got, want) {
+	if want := []string{"Deployment ns/web", "Deployment ns/web", "sites.example.com ns/shop", "sites.example.com ns/shop"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

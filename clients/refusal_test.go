@@ -66,13 +66,13 @@ func TestRefusals(t *testing.T) {
 		`Deployment ns/web: admission webhook "guard" denied the request: no web`,
 		"Deployment ns/shop: exceeded quota: few",
 		"Site ns/web: Site is invalid",
-		"sites in ns: namespaces not found",
+		"sites.example.com in ns: namespaces not found",
 		"Pod in ns: quota",
 		"Pod ns/web: spec: Forbidden: may not change",
 		"Secret ns/key: 400 Bad Request",
 		"Secret ns/key: 422 Invalid",
 		"Secret ns/key: admin cannot get it",
-		"sites ns/web: " + strings.Repeat("long ", 12),
+		"sites.example.com ns/web: " + strings.Repeat("long ", 12),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

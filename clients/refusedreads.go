@@ -40,7 +40,7 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 	if c.Verb != "list" && c.Verb != "watch" || c.Object.Resource == "" || strings.HasPrefix(c.Object.Resource, "/") {
 		return
 	}
-	resource := groupResource(c.Object)
+	resource := c.Object.GroupResource()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !isRefusal(c) {

@@ -78,7 +78,7 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	q := req.URL.Query()
 	w := &watch{conn: req.RemoteAddr, object: call.Object, frames: f}
 	w.ClientWatch = observe.ClientWatch{
-		Resource: groupResource(call.Object), Namespace: call.Object.Namespace, Name: call.Object.Name,
+		Resource: call.Object.GroupResource(), Namespace: call.Object.Namespace, Name: call.Object.Name,
 		LabelSelector: cleanText(q.Get("labelSelector")), FieldSelector: cleanText(q.Get("fieldSelector")),
 		Since: call.Began, ResourceVersion: cleanText(q.Get("resourceVersion")),
 	}
@@ -87,13 +87,6 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	// with a list.
 	req.Header.Del("Accept-Encoding")
 	return w
-}
-
-func groupResource(o observe.Object) string {
-	if o.Group == "" {
-		return o.Resource
-	}
-	return o.Resource + "." + o.Group
 }
 
 // begin is called when the response begins.

@@ -26,14 +26,15 @@ type Controller struct {
 // Work is the work that a controller has to do and has done. The numbers of its
 // queues have the names of the workqueue_* metrics.
 type Work struct {
-	Depth     int64 `json:"depth"`    // keys that are queued, without parked ones
-	InFlight  int64 `json:"inFlight"` // keys that are being processed
-	Retries   int64 `json:"retries"`
-	Syncs     int64 `json:"syncs"`
-	Failures  int64 `json:"failures"` // syncs that failed
-	Writes    int64 `json:"writes"`   // calls
-	Errors    int64 `json:"errors"`   // calls that failed, without conflicts
-	Conflicts int64 `json:"conflicts"`
+	Depth        int64 `json:"depth"`        // keys that are queued, without parked ones
+	InFlight     int64 `json:"inFlight"`     // keys that are being processed
+	Retries      int64 `json:"retries"`      // keys that were added again, also as planned
+	ErrorRetries int64 `json:"errorRetries"` // those that followed a failed sync
+	Syncs        int64 `json:"syncs"`
+	Failures     int64 `json:"failures"` // syncs that failed
+	Writes       int64 `json:"writes"`   // calls
+	Errors       int64 `json:"errors"`   // calls that failed, without conflicts
+	Conflicts    int64 `json:"conflicts"`
 }
 
 // ControllerList is a list of controllers.

@@ -52,11 +52,19 @@ func (o Object) Key() string {
 	return o.Namespace + "/" + o.Name
 }
 
-// String returns the kind, or the resource if the kind is unknown, and the key.
+// GroupResource returns RESOURCE or RESOURCE.GROUP.
+func (o Object) GroupResource() string {
+	if o.Group == "" {
+		return o.Resource
+	}
+	return o.Resource + "." + o.Group
+}
+
+// String returns the kind, or the resource and its group if the kind is unknown, and the key.
 func (o Object) String() string {
 	what := o.Kind
 	if what == "" {
-		what = o.Resource
+		what = o.GroupResource()
 	}
 	if o.Name == "" {
 		if o.Namespace == "" {

@@ -104,7 +104,7 @@ func (h *history) readCall(r *Record, c *Called) {
 		return // it had no effect, and its version is another call's
 	}
 	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
-		wrote = []Written{{Resource: c.Object.groupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
+		wrote = []Written{{Resource: c.Object.GroupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
 	}
 	n := &causeNode{record: r}
 	n.addCause(h.syncOf(c))
@@ -151,7 +151,7 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 	if d.Change == Resynced || d.Change == Listed || d.Object.IsRoutine() {
 		return
 	}
-	at := storedObject{d.Object.groupResource(), d.Object.Namespace, d.Object.Name}
+	at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
 	if d.Change != Deleted {
 		o := h.object(at)
 		if v := o.find(d.ResourceVersion); v == nil {
@@ -243,7 +243,7 @@ func (h *history) eventNode(r *Record) *causeNode {
 		return nil
 	}
 	n := &causeNode{record: r}
-	if o := h.objects[storedObject{d.Object.groupResource(), d.Object.Namespace, d.Object.Name}]; o != nil {
+	if o := h.objects[storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}]; o != nil {
 		n.version = o.find(d.ResourceVersion)
 	}
 	return n

@@ -204,19 +204,11 @@ func (r *Recorder) countCall(c *Called, w *syncRun) {
 type writtenKind struct{ verb, group, resource, subresource string }
 
 func (k writtenKind) count(n int64) WriteCount {
-	resource := Object{Group: k.group, Resource: k.resource}.groupResource()
+	resource := Object{Group: k.group, Resource: k.resource}.GroupResource()
 	if k.subresource != "" {
 		resource += "/" + k.subresource
 	}
 	return WriteCount{Verb: k.verb, Resource: resource, Count: n}
-}
-
-// groupResource returns RESOURCE or RESOURCE.GROUP.
-func (o Object) groupResource() string {
-	if o.Group == "" {
-		return o.Resource
-	}
-	return o.Resource + "." + o.Group
 }
 
 // RecordLog records a line of the controller's log. key and failure are the key of

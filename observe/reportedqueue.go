@@ -50,7 +50,6 @@ func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), max(v.Peak, v.Depth)
 	v.Wait, v.Work = q.queue.wait.summarizeDurations(now), q.queue.work.summarizeDurations(now)
 	v.Unfinished, v.Longest = q.queue.runningAges(now)
-	v.ErrorRetries, v.Peak = q.queue.errorRetries.Load(), v.Depth
 	return v
 }
 
@@ -58,7 +57,7 @@ func (q *ReportedQueue) Complete(v Queue, now time.Time) Queue {
 // returns its Seq.
 func (r *Recorder) RecordDelivery(d *Delivered, at time.Time) uint64 {
 	d.Controller = r.name
-	r.AddWatch(d.Object.groupResource())
+	r.AddWatch(d.Object.GroupResource())
 	r.delivered.Add(1)
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(time.Now())

@@ -239,12 +239,12 @@ func TestNamesakesOfLeasesAndEvents(t *testing.T) {
 	for _, o := range namesakes() {
 		call := &Called{Verb: "update", Object: o, Status: 200}
 		if call.IsRoutine() || !isNotable(call) || isBackground(&Delivered{Change: Updated, Object: o}) {
-			t.Errorf("%s is routine", o.groupResource())
+			t.Errorf("%s is routine", o.GroupResource())
 		}
 	}
 	for _, o := range []Object{{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"}} {
 		if !o.IsRoutine() {
-			t.Errorf("%s is not routine", o.groupResource())
+			t.Errorf("%s is not routine", o.GroupResource())
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 			by.Call(c, func() { settled(c.Verb+" of "+c.Object.Resource, true) })
 		}
 		for _, o := range append(namesakes(), Object{Resource: "pods"}) {
-			by.Call(&Called{Verb: "create", Object: o}, func() { settled("a write of "+o.groupResource(), false, "c") })
+			by.Call(&Called{Verb: "create", Object: o}, func() { settled("a write of "+o.GroupResource(), false, "c") })
 		}
 	})
 }

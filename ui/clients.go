@@ -183,13 +183,13 @@ func plural(resource string) string {
 	return name
 }
 
-// DescribeLastRequest describes a client's last request: "patch sites shop/shop 200".
+// DescribeLastRequest describes a client's last request: "patch sites.example.com shop/shop 200".
 func DescribeLastRequest(c observe.Client) string {
 	if c.Last == nil {
 		return ""
 	}
 	l := c.Last
-	what := l.Object.Resource
+	what := l.Object.GroupResource()
 	if l.Subresource != "" {
 		what += "/" + l.Subresource
 	}

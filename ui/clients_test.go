@@ -43,6 +43,18 @@ func TestWatchesOfNamesakes(t *testing.T) {
 	}
 }
 
+// TestLastRequestNamesTheGroup: two groups may have the same plural.
+func TestLastRequestNamesTheGroup(t *testing.T) {
+	for want, object := range map[string]observe.Object{
+		"get services shop/a 200":                     {Resource: "services", Namespace: "shop", Name: "a"},
+		"get services.serving.example.com shop/a 200": {Group: "serving.example.com", Resource: "services", Kind: "Service", Namespace: "shop", Name: "a"},
+	} {
+		if got := DescribeLastRequest(observe.Client{Last: &observe.Called{Verb: "get", Object: object, Status: 200}}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // The table fits 100 columns and cuts nothing, whatever the last request was about.
 func TestClientsFit(t *testing.T) {
 	watch := func(resources ...string) (list []observe.ClientWatch) {

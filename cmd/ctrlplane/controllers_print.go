@@ -98,7 +98,7 @@ func controllerColumns() []controllerColumn {
 		{"WORKERS", false, workersCell},
 		number("DEPTH", false, func(w control.Work) int64 { return w.Depth }),
 		number("IN FLIGHT", true, func(w control.Work) int64 { return w.InFlight }),
-		number("RETRIES", true, func(w control.Work) int64 { return w.Retries }),
+		number("RETRIES", true, func(w control.Work) int64 { return w.ErrorRetries }),
 		number("SYNCS", true, func(w control.Work) int64 { return w.Syncs }),
 		number("FAILED", true, func(w control.Work) int64 { return w.Failures }),
 		number("WRITES", true, func(w control.Work) int64 { return w.Writes }),

@@ -41,10 +41,15 @@ func asksOnly(verb *cobra.Command, args []string) bool {
 	if err := verb.ParseFlags(args); err != nil {
 		return false
 	}
-	for _, f := range []struct{ name, value string }{{"dry-run", "client"}, {"dry-run", "server"}, {"list", "true"}} {
-		if flag := verb.Flags().Lookup(f.name); flag != nil && flag.Value.String() == f.value {
-			return true
+	value := func(name string) string {
+		if flag := verb.Flags().Lookup(name); flag != nil {
+			return flag.Value.String()
 		}
+		return ""
 	}
-	return false
+	if value("edit") == "true" || value("raw") != "" { // kubectl ignores --dry-run with them
+		return false
+	}
+	dryRun := value("dry-run")
+	return dryRun == "client" || dryRun == "server" || value("list") == "true"
 }

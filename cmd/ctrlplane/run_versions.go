@@ -72,6 +72,7 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 	}
 	sigs := listenForSignals()
 	defer sigs.stop()
+	sigs.addCommandSignals()
 	return runVersions(runs, r.matrix.concurrent(), sigs)
 }
 
@@ -189,6 +190,12 @@ func runVersions(runs []*versionRun, jobs int, sigs signalChannel) (int, error) 
 			interrupted = sig
 			for _, run := range runs {
 				run.process.interrupt(sig)
+			}
+			mu.Unlock()
+		case sig := <-sigs.forCommand:
+			mu.Lock()
+			for _, run := range runs {
+				run.process.forwardSignal(sig)
 			}
 			mu.Unlock()
 		case <-ended:

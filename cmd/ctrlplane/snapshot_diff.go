@@ -43,8 +43,9 @@ state, and how. The comparison ignores managedFields, resource versions, Leases,
 heartbeats of Nodes and, without --events, Events. The values of Secrets are masked.
 
 -o yaml and -o json leave out what differs from run to run: UIDs, times, generated
-names, and assigned addresses, ports and nodes. Two runs that do the same print the
-same. --golden compares that YAML with a file: the exit code is 1 if they differ, and
+names, and addresses, ports and nodes that Kubernetes assigns, also where a manifest
+sets them: the diff without -o shows these. Two runs that do the same print the same.
+--golden compares that YAML with a file: the exit code is 1 if they differ, and
 --update writes the file.`,
 		Example: `  ctrlplane snapshot diff base
   ctrlplane snapshot diff base later -o name

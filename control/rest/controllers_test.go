@@ -18,7 +18,7 @@ func TestControllers(t *testing.T) {
 	want := []control.Controller{
 		{Name: "garbage-collector-controller", Aliases: []string{"garbagecollector"}, State: "paused", Reason: "its writes are held",
 			Workers: map[string]int{"delete": 20, "orphan": 20}, Held: 7,
-			Work: control.Work{Depth: 5, InFlight: 3, Retries: 4, Syncs: 9, Failures: 2, Writes: 6, Errors: 1, Conflicts: 8}},
+			Work: control.Work{Depth: 5, InFlight: 3, Retries: 4, ErrorRetries: 1, Syncs: 9, Failures: 2, Writes: 6, Errors: 1, Conflicts: 8}},
 		{Name: "job-controller", State: "off", Reason: "turned off by --controllers"},
 		{Name: "kube-scheduler", State: "running", Work: control.Work{Depth: 1}},
 	}
@@ -45,9 +45,9 @@ func TestControllers(t *testing.T) {
 type fakeSource struct{ observe.Source }
 
 func (fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
-	gc := observe.Queue{Controller: "garbage-collector-controller", Name: "delete", Depth: 2, InFlight: 1, Retries: 4, Workers: 20}
+	gc := observe.Queue{Controller: "garbage-collector-controller", Name: "delete", Depth: 2, InFlight: 1, Retries: 4, ErrorRetries: 1, Workers: 20}
 	orphan := gc
-	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries = "orphan", 3, 2, 0
+	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries, orphan.ErrorRetries = "orphan", 3, 2, 0, 0
 	return observe.Snapshot{
 		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8}},
 		Queues: []observe.Queue{gc, orphan, {Name: "unowned", Depth: 1},

@@ -119,7 +119,7 @@ func sumWork(s observe.Snapshot) (work map[string]control.Work, workers map[stri
 		if !q.Parked {
 			w.Depth += q.Depth
 		}
-		w.InFlight, w.Retries = w.InFlight+q.InFlight, w.Retries+q.Retries
+		w.InFlight, w.Retries, w.ErrorRetries = w.InFlight+q.InFlight, w.Retries+q.Retries, w.ErrorRetries+q.ErrorRetries
 		work[q.Controller] = w
 		if q.Workers > 0 {
 			if workers[q.Controller] == nil {

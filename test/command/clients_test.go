@@ -167,7 +167,7 @@ func TestClients(t *testing.T) {
 	if text := c.run("why", "configmap/shop"); strings.Contains(text, "not in the records") {
 		t.Errorf("the chain is not complete:\n%s", text)
 	}
-	c.says(c.run("status"), "CLIENT", shopOperator, "create configmaps default/shop 201", "kubectl (kubernetes-admin)", "create sites default/shop 201")
+	c.says(c.run("status"), "CLIENT", shopOperator, "create configmaps default/shop 201", "kubectl (kubernetes-admin)", "create sites.example.com default/shop 201")
 	operator := c.client(shopOperator)
 	if len(operator.Watches) != 1 || operator.Watches[0].Resource != "sites.example.com" || operator.Watches[0].Delivered != 1 ||
 		operator.Last.FieldManager != "shop" || operator.Last.Cause == 0 || operator.User != "system:serviceaccount:default:operator" || len(operator.Groups) == 0 {

@@ -121,3 +121,17 @@ func TestRunVersionsInterrupted(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestRunVersionsForwardSignalsForTheCommand(t *testing.T) {
+	r := startRun(t, "--kubernetes", "1.34,1.35", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")
+	for range 2 {
+		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
+			t.Fatalf("got %q", line)
+		}
+	}
+	r.sendSignal(t, syscall.SIGUSR1)
+	r.requireExit(t, 7)
+	if got := r.stderr.String(); strings.Count(got, "exit code 7") != 2 {
+		t.Errorf("got %s", got)
+	}
+}

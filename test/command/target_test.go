@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,11 +31,17 @@ func TestVerbsWithoutAName(t *testing.T) {
 	u.mustRun(t, "controllers", "speed")
 	u.mustRun(t, "kubectl", "get", "-n", "default", "pods")
 	u.mustRun(t, "kubectl", "create", "configmap", "c", "--dry-run=client")
+	u.mustRun(t, "kubectl", "create", "configmap", "c", "--dry-run=server")
 	u.mustRun(t, "kubectl", "label", "namespace", "default", "--list")
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	writeFile(t, file, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
 	for _, args := range []string{
 		"reset", "snapshot restore base", "nodes add", "nodes fail node-1", "controllers pause replicaset", "controllers step replicaset",
 		"controllers speed 1/2", "clients pause kubectl", "reconcile configmaps -- true", "kubectl -n default delete pods --all", "kubectl rollout restart deploy/web",
 		"kubectl create configmap c --dry-run=none", "kubectl label namespace default a=b",
+		// kubectl ignores --dry-run here.
+		"kubectl create --edit --dry-run=client -f " + file, "kubectl create --edit --dry-run=server -f " + file,
+		"kubectl delete --raw /api/v1/namespaces/default/configmaps/c --dry-run=server",
 	} {
 		program.RequireFailure(t, u.command(t, strings.Fields(args)...), 1, `control plane "default" is not running: to change another one use --name ephemeral`)
 	}

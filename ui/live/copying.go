@@ -51,7 +51,7 @@ const copiedWidth = 100_000
 
 // objectRef returns an object as kubectl accepts it.
 func objectRef(o observe.Object) string {
-	ref := groupResource(o) + "/" + o.Name
+	ref := o.GroupResource() + "/" + o.Name
 	if o.Resource == "" {
 		ref = strings.ToLower(o.Kind) + "/" + o.Name
 	}

@@ -172,7 +172,7 @@ func formatCallTarget(e *observe.Called) string {
 	o := e.Object
 	if e.Subresource != "" {
 		if o.Kind == "" {
-			o.Resource += "/" + e.Subresource
+			o.Resource, o.Group = o.GroupResource()+"/"+e.Subresource, ""
 		} else {
 			o.Kind += "/" + e.Subresource
 		}

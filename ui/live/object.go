@@ -34,7 +34,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 		s.addField("reason", words.OneLine(l.Reason))
 	}
 	o := found.Object
-	s.addField("resource", words.OneLine(groupResource(o)))
+	s.addField("resource", words.OneLine(o.GroupResource()))
 	s.addField("uid", words.OneLine(o.UID))
 	m.addLinks(s, "owner", found.Owners)
 	m.addLinks(s, "dependents", found.Dependents)
@@ -80,12 +80,4 @@ func styleYAMLLine(l string) line {
 		}
 	}
 	return styledLine(l, plain)
-}
-
-// groupResource returns RESOURCE.GROUP.
-func groupResource(o observe.Object) string {
-	if o.Group == "" {
-		return o.Resource
-	}
-	return o.Resource + "." + o.Group
 }

@@ -156,10 +156,7 @@ func formatKey(e *observe.Synced) string {
 
 // resourceName returns RESOURCE[.GROUP][/SUBRESOURCE].
 func resourceName(e *observe.Called) string {
-	name := e.Object.Resource
-	if e.Object.Group != "" {
-		name += "." + e.Object.Group
-	}
+	name := e.Object.GroupResource()
 	if e.Subresource != "" {
 		name += "/" + e.Subresource
 	}

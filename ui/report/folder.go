@@ -45,16 +45,7 @@ func openFolder(path string) (*folder, error) {
 	}
 	f := &folder{path: abs}
 	if err == nil {
-		err = removeUnfinished(abs)
-	}
-	if err == nil {
-		f.staging, err = os.MkdirTemp(abs, unfinished+"*")
-	}
-	if err == nil {
-		f.lock, err = fileutil.TryLockFile(filepath.Join(f.staging, lockFile), os.O_WRONLY|os.O_CREATE, 0o600)
-	}
-	if err == nil {
-		err = f.removeEarlier()
+		err = f.stage()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a report to %s: %w: use another folder", path, withoutPath(err))
@@ -62,27 +53,53 @@ func openFolder(path string) (*folder, error) {
 	return f, nil
 }
 
+// stage creates the staging folder. It is locked before the others are looked at, so that of
+// two runs that start at the same time at most one gets the folder.
+func (f *folder) stage() (err error) {
+	if f.staging, err = os.MkdirTemp(f.path, unfinished+"*"); err != nil {
+		return err
+	}
+	f.lock, err = fileutil.TryLockFile(filepath.Join(f.staging, lockFile), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		err = f.removeUnfinished()
+	}
+	if err == nil {
+		err = f.removeEarlier()
+	}
+	switch {
+	case errors.Is(err, fileutil.ErrLocked):
+		return errors.Join(errors.New("another run is writing one there"), f.close())
+	case err != nil:
+		return errors.Join(err, f.close())
+	}
+	return nil
+}
+
 // removeEarlier removes the files of an earlier report: none of them can be taken for this
 // one's, however the run ends.
 func (f *folder) removeEarlier() error {
 	for _, name := range []string{PageFile, EventsFile, JUnitFile, ObjectsFile, LogFile, OutputFile} {
 		if err := os.Remove(filepath.Join(f.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(fmt.Errorf("%s: %w", name, withoutPath(err)), f.close())
+			return fmt.Errorf("%s: %w", name, withoutPath(err))
 		}
 	}
 	return nil
 }
 
-// removeUnfinished removes the staging folders of runs that were killed.
-func removeUnfinished(path string) error {
-	entries, err := os.ReadDir(path)
+// removeUnfinished removes the staging folders of runs that were killed: their locks went
+// with them. It fails with fileutil.ErrLocked if a run goes on.
+func (f *folder) removeUnfinished() error {
+	entries, err := os.ReadDir(f.path)
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), unfinished) {
+		staging := filepath.Join(f.path, e.Name())
+		if !strings.HasPrefix(e.Name(), unfinished) || staging == f.staging {
 			continue
 		}
-		staging := filepath.Join(path, e.Name())
 		lock, lockErr := fileutil.TryLockFile(filepath.Join(staging, lockFile), os.O_WRONLY, 0o600)
-		if lockErr != nil { // a run goes on, or has just created it
+		switch {
+		case errors.Is(lockErr, fileutil.ErrLocked):
+			return lockErr
+		case lockErr != nil: // a run has just created it
 			continue
 		}
 		err = errors.Join(err, lock.Close(), os.RemoveAll(staging))

@@ -54,6 +54,40 @@ func TestOpenRemovesAnEarlierReport(t *testing.T) {
 	}
 }
 
+// TestOpenRefusesAFolderInUse: both runs would write the same files.
+func TestOpenRefusesAFolderInUse(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := filepath.Join(dir, unfinished+"killed")
+	if err := errors.Join(os.Mkdir(killed, 0o700), os.WriteFile(filepath.Join(killed, lockFile), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(dir)
+	want := "cannot write a report to " + dir + ": another run is writing one there: use another folder"
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if _, err := os.Stat(first.folder.staging); err != nil {
+		t.Errorf("the files of the first run: %v", err)
+	}
+	if _, err := first.Write(Outcome{Began: runStart}, io.Discard, emptyEnv); err != nil {
+		t.Errorf("first run: %v", err)
+	}
+	next, err := openFolder(dir)
+	if err == nil {
+		err = next.close()
+	}
+	if err != nil {
+		t.Errorf("after the first run: %v", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, unfinished+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 func TestCopySince(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.log")
