@@ -25,6 +25,7 @@ type learnCommand struct {
 	resume bool
 	auto   bool
 	yes    bool
+	check  bool
 	web    bool
 	dir    string
 	traces string
@@ -58,6 +59,7 @@ address, and sees the progress of each student who runs a lesson with --join.`,
   ctrlplane learn --resume
   ctrlplane learn --class /srv/class.jsonl               the teacher
   ctrlplane learn 1 --join /srv/class.jsonl --as Ann     a student
+  ctrlplane learn my-lesson.md --check   only report the errors in the file
   ctrlplane learn my-lesson.md --auto    perform all tasks automatically, and verify them`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -67,6 +69,10 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 				return usage.Errorf("--list takes no lesson, got %q: leave out one or the other", args[0])
 			case l.resume && l.auto:
 				return usage.Errorf("--resume and --auto exclude each other: use one of them")
+			case l.check && (l.list || l.resume || l.auto || l.web || l.dir != "" || l.traces != "" || l.class != "" || l.join != ""):
+				return usage.Errorf("--check runs nothing: leave out the other flags")
+			case l.check && len(args) == 0:
+				return usage.Errorf("--check needs a lesson: name a file")
 			case l.web && len(args) == 0 && !l.resume && !l.auto:
 				return usage.Errorf("--web needs a lesson: name one")
 			case l.output.format != "" && (len(args) > 0 || l.resume || l.auto):
@@ -84,6 +90,7 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 	f.BoolVar(&l.resume, "resume", false, "continue where you left; earlier steps are repeated automatically")
 	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
 	f.BoolVar(&l.yes, "yes", false, "do not ask before running the shell commands of a lesson file")
+	f.BoolVar(&l.check, "check", false, "report the errors in a lesson file, all of them, without running it")
 	f.BoolVar(&l.web, "web", false, "also serve a page that shows the controllers of the lesson as a moving diagram")
 	f.StringVar(&l.dir, "dir", "", "folder for the lesson's files, which is kept afterwards")
 	f.StringVar(&l.traces, "traces", "", "folder to write the lesson's traces to, as JSON")
@@ -114,10 +121,23 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if err != nil {
 		return err
 	}
+	if l.check {
+		return printChecked(out, chosen)
+	}
 	if err := l.confirmFile(ctx, out, chosen[0]); err != nil {
 		return err
 	}
 	return l.runLessons(ctx, chosen, &progress, path)
+}
+
+// printChecked says that lessons have no errors: they were parsed.
+func printChecked(out io.Writer, list []chosenLesson) error {
+	for _, c := range list {
+		if _, err := fmt.Fprintf(out, "%s: no errors, %s\n", words.OneLine(c.key), words.Count(len(c.Steps), "step")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // confirmFile asks the user whether to run the shell commands of a lesson file.
@@ -171,6 +191,15 @@ type chosenLesson struct {
 // isFile reports whether the user has named a file, rather than a built-in lesson.
 func (c chosenLesson) isFile() bool { return c.key != c.Name }
 
+// command is the verb that runs the lesson.
+func (c chosenLesson) command() string {
+	if c.isFile() {
+		return "learn " + quoteWord(c.key)
+	}
+	number, _, _ := strings.Cut(c.Name, "-")
+	return "learn " + strings.TrimLeft(number, "0")
+}
+
 func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *learn.Progress) ([]chosenLesson, error) {
 	word := ""
 	switch {
@@ -195,7 +224,14 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 		return []chosenLesson{{lesson, lesson.Name}}, nil
 	}
 	lesson, err := learn.ReadFile(word)
-	if bad := (*learn.ParseError)(nil); errors.As(err, &bad) || errors.Is(err, os.ErrNotExist) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // of Parse: one for each error in the file
+		list := joined.Unwrap()
+		for _, e := range list[:len(list)-1] {
+			printError(e)
+		}
+		return nil, usage.Errorf("%w", list[len(list)-1])
+	}
+	if errors.Is(err, os.ErrNotExist) {
 		return nil, usage.Errorf("%w", err)
 	}
 	if err != nil {

@@ -58,8 +58,9 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			if l.auto {
 				return nil
 			}
-			return p.SaveStep(path, c.key, step, len(c.Steps))
+			return learn.SaveStep(path, c.key, step, len(c.Steps))
 		}
+		o.Resume = l.target.commandLine(c.command() + " --resume")
 		o.SaveTrace = l.traceWriter(c.Name)
 		if left, err := l.runLesson(ctx, c, o, out, joined); left || err != nil {
 			return err
@@ -75,9 +76,12 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Options, out io.Writer, joined *joinedClass) (left bool, err error) {
 	err = learn.Run(ctx, c.Lesson, o)
 	if at := (*learn.LeftError)(nil); errors.As(err, &at) {
-		number, _ := c.Position(at.Step)
 		joined.sendLeft(c, at.Step)
-		fmt.Fprintf(out, "To continue at step %d: %s\n", number, l.target.commandLine("learn --resume"))
+		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
+			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
+		} else {
+			fmt.Fprintf(out, "To begin again: %s\n", l.target.commandLine(c.command()))
+		}
 		return true, withoutLeftError(err)
 	}
 	if err != nil {

@@ -29,6 +29,9 @@ func TestLearnUsageErrors(t *testing.T) {
 		"learn --resume --auto":    {2, "use one of them"},
 		"learn --dir x":            {2, "--dir needs a lesson"},
 		"--name demo learn 1":      {1, "--name demo up"},
+		"learn --check":            {2, "name a file"},
+		"learn x.md --check --yes": {2, "x.md"},
+		"learn 1 --check --auto":   {2, "--check runs nothing"},
 		"learn 1 --boil":           {2, "unknown flag"},
 		"--name Demo learn --auto": {2, "--name"},
 	} {
@@ -144,6 +147,9 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
 			`00ms: number of configmaps with a=b must not be 0: it is "0"`,
+		},
+		"kind": {
+			"## One\n```run\nuntil:\n- count: podz\nwithin: 100ms\n```\n", `line 9: a check does not hold after 100ms: the server has no resource "podz"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",

@@ -12,6 +12,7 @@ type value struct {
 	text   string
 	absent bool   // the object does not exist
 	busy   string // what keeps the control plane from settling; empty if it is settled
+	noKind string // the kind of the check, if the server does not have it
 }
 
 func numberValue(n int64) value { return value{text: strconv.FormatInt(n, 10)} }
@@ -86,6 +87,11 @@ func (c *Check) describeExpectation() string {
 		add("must not be 0")
 	}
 	return strings.Join(words, " and ")
+}
+
+// missingKind says that the server does not have the kind of the check. Its definition may come.
+func (v value) missingKind() string {
+	return fmt.Sprintf("the server has no resource %q", v.noKind)
 }
 
 // String describes the value in one line.

@@ -41,7 +41,7 @@ func (p *controlPlane) createNamespace(ctx context.Context, name string, further
 			return fmt.Errorf("namespace %s exists, and was not created by a lesson: delete it first", name)
 		}
 		if pid != os.Getpid() && processExists(pid) {
-			return fmt.Errorf("process %d is running this lesson in namespace %s: stop it first", pid, name)
+			return fmt.Errorf("process %d is running this lesson in namespace %s: stop it first, or use another control plane with --name", pid, name)
 		}
 		if err := p.removeNamespaces(ctx, name, further); err != nil {
 			return err

@@ -15,17 +15,13 @@ import (
 // maxLessonBytes bounds the file of a lesson.
 const maxLessonBytes = 4 << 20
 
-// Parse parses a lesson. Its error is a *ParseError.
+// Parse parses a lesson. Its error has a *ParseError for each error in the file.
 func Parse(file string, data []byte) (*Lesson, error) {
 	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
-	if err := p.parse(); err != nil {
-		var m *ParseError
-		if !errors.As(err, &m) {
-			m = &ParseError{Line: p.lineNumber, Why: err.Error()}
-		}
-		m.File = file
-		return nil, m
+	p.parse()
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
 	}
 	return p.lesson, nil
 }
@@ -48,6 +44,24 @@ type parser struct {
 	step       *Step
 	prose      []string
 	proseLine  int
+	errs       []error
+}
+
+// addError adds an error, or each of several joined ones. One without a line is about the last
+// line read.
+func (p *parser) addError(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			p.addError(e)
+		}
+		return
+	}
+	m, ok := errors.AsType[*ParseError](err)
+	if !ok {
+		m = &ParseError{Line: p.lineNumber, Why: err.Error()}
+	}
+	m.File = p.file
+	p.errs = append(p.errs, m)
 }
 
 // parseErrorf returns a ParseError for a line.
@@ -63,9 +77,9 @@ func (p *parser) nextLine() (string, bool) {
 	return p.lines[p.lineNumber-1], true
 }
 
-func (p *parser) parse() error {
-	if err := p.parseFrontMatter(); err != nil {
-		return err
+func (p *parser) parse() {
+	if !p.parseFrontMatter() {
+		return // where it ends is not known
 	}
 	for {
 		l, ok := p.nextLine()
@@ -73,30 +87,36 @@ func (p *parser) parse() error {
 			break
 		}
 		if err := p.parseLine(l); err != nil {
-			return err
+			p.addError(err)
 		}
 	}
 	p.flushProse()
-	if len(p.lesson.Steps) == 0 {
-		return parseErrorf(len(p.lines), `no step: begin one with a heading "## …"`)
+	if len(p.lesson.Steps) == 0 && p.step == nil {
+		p.addError(parseErrorf(len(p.lines), `no step: begin one with a heading "## …"`))
 	}
-	return nil
 }
 
-// parseFrontMatter parses the text between two lines "---" at the beginning.
-func (p *parser) parseFrontMatter() error {
+// parseFrontMatter parses the text between two lines "---" at the beginning, and reports
+// whether there is one.
+func (p *parser) parseFrontMatter() bool {
 	if l, _ := p.nextLine(); strings.TrimSpace(l) != "---" {
-		return parseErrorf(1, `a lesson begins with front matter: "---", title: …, "---"`)
+		p.addError(parseErrorf(1, `a lesson begins with front matter: "---", title: …, "---"`))
+		return false
 	}
 	body, ok := p.readUntil(func(l string) bool { return strings.TrimSpace(l) == "---" })
 	if !ok {
-		return parseErrorf(1, `the front matter has no end: close it with "---"`)
+		p.addError(parseErrorf(1, `the front matter has no end: close it with "---"`))
+		return false
 	}
 	y := yamlBlock{startLine: 2, text: body}
-	if err := y.decode(p.lesson); err != nil {
-		return err
+	err := y.decode(p.lesson)
+	if err == nil {
+		err = p.lesson.validate(y)
 	}
-	return p.lesson.validate(y)
+	if err != nil {
+		p.addError(err)
+	}
+	return true
 }
 
 // readUntil returns the lines before the one for which end is true, and skips that.
@@ -116,7 +136,7 @@ func (p *parser) readUntil(end func(string) bool) (string, bool) {
 
 var (
 	headingLine = regexp.MustCompile(`^##\s+(.*?)\s*$`)
-	fenceLine   = regexp.MustCompile("^(```+)\\s*(.*?)\\s*$")
+	fenceLine   = regexp.MustCompile("^(```+|~~~+)\\s*(.*?)\\s*$")
 	commentLine = regexp.MustCompile(`^<!--\s*(.*?)\s*-->\s*$`)
 )
 
@@ -137,6 +157,7 @@ func (p *parser) parseLine(l string) error {
 		return p.parseCondition(commentLine.FindStringSubmatch(l)[1])
 	}
 	if strings.TrimSpace(l) != "" && p.step == nil {
+		p.step = &Step{} // for the rest of that text, so that this is reported once
 		return parseErrorf(p.lineNumber, `text before the first step: begin one with a heading "## …"`)
 	}
 	if len(p.prose) == 0 {
@@ -185,6 +206,7 @@ func (p *parser) parseBlock(mark, info string) error {
 		return parseErrorf(begin, "the block has no end: close it with %s", mark)
 	}
 	if p.step == nil {
+		p.step = &Step{}
 		return parseErrorf(begin, `a block before the first step: begin one with a heading "## …"`)
 	}
 	p.flushProse()

@@ -61,6 +61,12 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 		"gone":                 {do("until:\n- queue: job\n  of: depth\n  gone: true"), 10, "gone needs"},
 		"settled":              {do("until:\n- settled: true\n  is: 1"), 10, "cannot be combined"},
 		"pattern":              {do("until:\n- command: ls\n  matches: '('"), 10, "missing closing"},
+		"unknown state":        {do("until:\n- controller: job\n  is: runing"), 10, `"runing" is not a state of a controller: did you mean "running"?`},
+		"unknown other state":  {do("until:\n- controller: job\n  not: runing"), 10, `"running"`},
+		"verb of calls":        {do("until:\n- records: {verb: added}"), 10, `verb: "added" is not one of get, list`},
+		"verb of deliveries":   {do("until:\n- records: {kind: delivered, verb: update}"), 10, `verb: "update" is not one of`},
+		"verb of syncs":        {do("until:\n- records: {kind: synced, verb: update}"), 10, "verb needs"},
+		"tilde fence":          {testFrontMatter + "## One\n~~~do\nsay: x\n~~~\n", 6, "missing command"},
 		"record kind":          {do("until:\n- records: {kind: sung}"), 10, `"sung"`},
 		"negative within":      {do("within: -1s"), 9, "negative"},
 		"nothing to run":       {testFrontMatter + "## One\n```run\nsay: x\n```\n", 6, "missing command (run) or check"},
@@ -89,6 +95,18 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 				t.Errorf("got %q, want line %d and %q", m, tc.line, tc.says)
 			}
 		})
+	}
+}
+
+// All errors are reported at once.
+func TestParseReportsAllErrors(t *testing.T) {
+	_, err := Parse("x.md", []byte("---\nsummary: S\n---\nHello.\n\nHello again.\n## One\n```do\nsay: x\nrn: y\nunti: []\n```\n## Two\n```aks\n```\n"+
+		"```run\nuntil:\n- settled: true\n  is: 1\n- controller: job\n```\n"))
+	want := []string{"x.md:2: the lesson has no title", `x.md:4: text before the first step: begin one with a heading "## …"`,
+		`x.md:10: unknown field "rn": did you mean "run"?`, `x.md:11: unknown field "unti": did you mean "until"?`, `x.md:14: unknown block "aks": did you mean "ask"?`,
+		"x.md:18: settled cannot be combined with another expectation", "x.md:20: controller: missing state (is)"}
+	if err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("got:\n%v\nwant:\n%s", err, strings.Join(want, "\n"))
 	}
 }
 

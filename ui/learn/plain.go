@@ -21,6 +21,8 @@ func (m *unmetCheck) plain(substitute func(string) string) string {
 func (m *unmetCheck) plainState() string {
 	c := m.check
 	switch {
+	case m.value.noKind != "":
+		return m.value.missingKind() + "."
 	case c.Object != "" && c.Gone:
 		return c.Object + " still exists."
 	case c.Object != "" && m.value.absent:

@@ -10,6 +10,7 @@ func TestPlainWords(t *testing.T) {
 	same := func(s string) string { return s }
 	for want, m := range map[string]unmetCheck{
 		"configmap/note does not exist.":                                            {&Check{Object: "configmap/note"}, value{absent: true}},
+		"the server has no resource \"podz\".":                                      {&Check{Count: "podz"}, value{text: "0", noKind: "podz"}},
 		"“There is a note”: configmap/note does not exist.":                         {&Check{Object: "configmap/note", Say: "There is a note."}, value{absent: true}},
 		"pod/x still exists.":                                                       {&Check{Object: "pod/x", Gone: true}, value{text: "x"}},
 		"ready replicas of deployment/web: 0, needed: 2.":                           {&Check{Object: "deployment/web", Path: ".status.readyReplicas", Is: &is}, value{text: "0"}},

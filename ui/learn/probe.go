@@ -50,7 +50,12 @@ type unmetCheck struct {
 	value value
 }
 
-func (m *unmetCheck) String() string { return fmt.Sprintf("%s: %s", m.check, m.value) }
+func (m *unmetCheck) String() string {
+	if m.value.noKind != "" {
+		return m.value.missingKind()
+	}
+	return fmt.Sprintf("%s: %s", m.check, m.value)
+}
 
 // unmetChecks returns the checks that do not hold now.
 func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetCheck, err error) {
@@ -180,7 +185,7 @@ func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
 	kind, name, _ := strings.Cut(p.expandVariables(c.Object), "/")
 	m, err := p.resolveKind(kind)
 	if meta.IsNoMatchError(err) {
-		return value{absent: true}, nil
+		return value{absent: true, noKind: kind}, nil
 	}
 	if err != nil {
 		return value{}, err
@@ -204,7 +209,7 @@ func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
 func (p *probe) countObjects(ctx context.Context, c *Check) (value, error) {
 	m, err := p.resolveKind(c.Count)
 	if meta.IsNoMatchError(err) {
-		return numberValue(0), nil
+		return value{text: "0", noKind: c.Count}, nil
 	}
 	if err != nil {
 		return value{}, err

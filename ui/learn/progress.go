@@ -7,6 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
 
 // Progress is the reader's progress in all lessons.
@@ -41,27 +45,38 @@ func ReadProgress(path string) (Progress, error) {
 	return p, nil
 }
 
-// SaveStep records that a step of a lesson begins, or that the lesson is done, and writes
-// the file.
-func (p *Progress) SaveStep(path, lesson string, step, of int) error {
+// SaveStep records in the progress file that a step of a lesson begins, or that the lesson is
+// done. It keeps what other processes have recorded about other lessons.
+func SaveStep(path, lesson string, step, of int) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	// The lock is a file of its own, because the progress file is replaced.
+	lock, err := fileutil.LockFile(path+".lock", os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot lock %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	p, err := ReadProgress(path)
+	if err != nil {
+		return err
+	}
+	p.begin(lesson, step, of)
+	data, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return durable.Write(path, append(data, '\n'), false)
+}
+
+// begin records that a step of a lesson begins, or that the lesson is done.
+func (p *Progress) begin(lesson string, step, of int) {
 	m := p.Lessons[lesson]
 	m.Step, m.Of = step, of
 	if step >= of {
 		m.Step, m.Done = 0, true
 	}
 	p.Last, p.Lessons[lesson] = lesson, m
-	data, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	next := path + ".new"
-	if err := os.WriteFile(next, append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
 }
 
 // ResumeStep is the step to continue with; 0 if the lesson has changed.

@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 )
@@ -21,10 +22,19 @@ const helpText = `What you can type:
 - ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
 - ` + "`stop`" + `: stops background commands
 - ` + "`shell`" + `: shows how to continue in another shell
-- ` + "`quit`" + ` or ` + "`exit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
+%s
 
 Tab completes commands. Ctrl-C clears the line; at an empty prompt it asks whether to leave.
 `
+
+// leaveHelp says how to leave the lesson and how to continue it.
+func (r *runner) leaveHelp() string {
+	text := "- `quit` or `exit`: leaves the lesson"
+	if r.lesson.CanResume(r.step) {
+		text += "; `" + r.Resume + "` continues it"
+	}
+	return text
+}
 
 // shellPrompt is the prompt for commands.
 func (r *runner) shellPrompt() string { return r.code(r.shell.namespace) + " $ " }
@@ -34,7 +44,7 @@ func (r *runner) shellPrompt() string { return r.code(r.shell.namespace) + " $ "
 func (r *runner) handleGeneral(ctx context.Context, line string) (bool, error) {
 	switch line {
 	case "help", "?":
-		r.printf("%s\n", r.renderMarkdown(helpText))
+		r.printf("%s\n", r.renderMarkdown(fmt.Sprintf(helpText, r.leaveHelp())))
 	case "quit", "exit":
 		return true, errReaderLeft
 	case "shell":

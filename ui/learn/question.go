@@ -72,7 +72,6 @@ func (a *Ask) helpText() string {
 - ` + "`skip`" + `: shows the answer and goes on
 - ` + "`! COMMAND`" + `: runs a command in a shell, such as ` + "`! kubectl get pods`" + `
 - ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
-- ` + "`quit`" + ` or ` + "`exit`" + `: leaves the lesson; "ctrlplane learn --resume" continues it
 `
 }
 
@@ -105,7 +104,7 @@ func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool
 	case "":
 		r.printf("%s\n", r.faint(`Type an answer, "hint", "skip", or "! COMMAND" to run a command; "help" lists all.`))
 	case "help", "?":
-		r.printf("%s\n", r.renderMarkdown(a.helpText()))
+		r.printf("%s\n", r.renderMarkdown(a.helpText()+r.leaveHelp()))
 	case "hint":
 		if len(a.Hints) == 0 {
 			r.printf("There is no hint; \"skip\" shows the answer.\n")

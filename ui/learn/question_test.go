@@ -51,3 +51,21 @@ func TestFailedCommand(t *testing.T) {
 		}
 	}
 }
+
+// Help names the command that continues this lesson, except at its first step.
+func TestHelpSaysHowToContinue(t *testing.T) {
+	four := 4.0
+	for step, want := range []bool{false, true} {
+		var out bytes.Buffer
+		r := &runner{lesson: &Lesson{Steps: []*Step{{}, {}}}, shell: &shell{namespace: "lesson-1"}, step: step, Options: Options{Resume: "ctrlplane learn 4 --resume"}}
+		r.console = &console{style: style{ui.Mode{}}, out: &out, in: newInput(strings.NewReader("skip\n")), rows: func() int { return 0 }}
+		defer r.in.close()
+		r.handleAside(&Ask{Number: &four}, "help", 0, four)
+		if _, err := r.handleGeneral(t.Context(), "help"); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "leaves the lesson; \"ctrlplane learn 4 --resume\" continues it"); want && n != 2 || !want && n != 0 {
+			t.Errorf("step %d: said %d times in:\n%s", step, n, out.String())
+		}
+	}
+}

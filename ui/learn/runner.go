@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -33,6 +34,7 @@ type Options struct {
 	Config  *rest.Config // client configuration for the control plane
 	Program string       // the path of ctrlplane
 	Target  []string     // its flags that select the control plane
+	Resume  string       // the command line that continues the lesson
 
 	// Auto performs the reader's tasks.
 	Auto bool
@@ -53,6 +55,13 @@ type Options struct {
 
 // LeftError says that the reader has left a lesson. Step is the index of the step.
 type LeftError struct{ Step int }
+
+// CanResume reports whether a lesson that is left at a step can be continued there: not at the
+// first one, with which it begins.
+func (l *Lesson) CanResume(step int) bool {
+	number, _ := l.Position(step)
+	return number > 1
+}
 
 func (l *LeftError) Error() string { return fmt.Sprintf("left at step %d", l.Step+1) }
 
@@ -162,7 +171,7 @@ func (s *Step) isPossible() bool {
 func (r *runner) printTitle() {
 	head := r.lesson.Title
 	if r.lesson.Minutes > 0 {
-		head += r.faint(fmt.Sprintf("  about %d minutes", r.lesson.Minutes))
+		head += r.faint("  about " + words.Count(r.lesson.Minutes, "minute"))
 	}
 	r.printf("\n%s\n%s\n", r.bold(head), r.renderMarkdown(r.lesson.Summary))
 	if r.Terminal && !r.Auto {

@@ -1,12 +1,18 @@
 package learn
 
 import (
+	"cmp"
+	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // blockNames are the blocks that are not listings, in the order of the documentation.
@@ -119,16 +125,17 @@ func validateSelector(line int, s string) error {
 }
 
 func validateChecks(y yamlBlock, list []*Check) error {
+	var errs []error
 	for i, c := range list {
+		line := y.lineOf("until", i)
 		if c == nil {
-			return parseErrorf(y.lineOf("until", i), "until: a check is empty")
+			errs = append(errs, parseErrorf(line, "until: a check is empty"))
+			continue
 		}
-		c.Line = y.lineOf("until", i)
-		if err := c.validate(); err != nil {
-			return err
-		}
+		c.Line = line
+		errs = append(errs, c.validate())
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // queueNumbers are the measures of a queue: the current depth and inFlight, the others
@@ -183,13 +190,19 @@ func (c *Check) validateSyntax() error {
 			return parseErrorf(c.Line, "path: %q is not a JSONPath expression: %w", c.Path, err)
 		}
 	}
+	if c.Controller != "" {
+		for _, state := range []*string{c.Is, c.Not} {
+			if state != nil && !slices.Contains(controllerStates, *state) {
+				return parseErrorf(c.Line, "controller: %q is not a state of a controller: %s", *state,
+					suggest.Hint(*state, controllerStates, "use one of "+strings.Join(controllerStates, ", ")))
+			}
+		}
+	}
 	patterns := []string{c.Matches}
 	if r := c.Records; r != nil {
 		patterns = append(patterns, r.Says)
-		switch r.Kind {
-		case "", "called", "synced", "logged", "delivered":
-		default:
-			return parseErrorf(c.Line, "kind: %q is not one of called, synced, logged, delivered", r.Kind)
+		if err := r.validate(c.Line); err != nil {
+			return err
 		}
 	}
 	for _, p := range patterns {
@@ -198,6 +211,32 @@ func (c *Check) validateSyntax() error {
 		}
 	}
 	return nil
+}
+
+// controllerStates are the states of a controller; see control.Controller.
+var controllerStates = []string{"running", "paused", "off", "building", "stopping", "failed", "unknown"}
+
+// recordVerbs are the verbs of records, by their kind.
+var recordVerbs = map[string][]string{
+	"called":    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+	"delivered": {string(observe.Added), string(observe.Updated), string(observe.Deleted), string(observe.Listed), string(observe.Resynced)},
+	"synced":    nil,
+	"logged":    nil,
+}
+
+// validate validates the kind and the verb.
+func (r *Records) validate(line int) error {
+	kind := cmp.Or(r.Kind, "called")
+	verbs, known := recordVerbs[kind]
+	switch {
+	case !known:
+		return parseErrorf(line, "kind: %q is not one of called, synced, logged, delivered", r.Kind)
+	case r.Verb == "" || slices.Contains(verbs, r.Verb):
+		return nil
+	case verbs == nil:
+		return parseErrorf(line, "verb needs the kind called or delivered")
+	}
+	return parseErrorf(line, "verb: %q is not one of %s, the verbs of kind %s", r.Verb, strings.Join(verbs, ", "), kind)
 }
 
 // jsonPathTemplate is a path in the syntax of the JSONPath library.

@@ -41,8 +41,15 @@ func (b yamlBlock) decode(v any) error {
 	if errors.Is(err, io.EOF) {
 		return parseErrorf(b.startLine, "the block is empty")
 	}
+	if typed, ok := errors.AsType[*yaml.TypeError](err); ok {
+		var errs []error
+		for _, text := range typed.Errors {
+			errs = append(errs, b.explainError(text, v))
+		}
+		return errors.Join(errs...)
+	}
 	if err != nil {
-		return b.explainError(err, v)
+		return b.explainError(err.Error(), v)
 	}
 	return nil
 }
@@ -54,13 +61,8 @@ var (
 	yamlType  = regexp.MustCompile("cannot unmarshal \\S+ `?(.*?)`? into (.*)")
 )
 
-// explainError turns an error of the decoder into one with the line of the file.
-func (b yamlBlock) explainError(err error, v any) error {
-	text := err.Error()
-	var typed *yaml.TypeError
-	if errors.As(err, &typed) {
-		text = typed.Errors[0]
-	}
+// explainError turns a message of the decoder into an error with the line of the file.
+func (b yamlBlock) explainError(text string, v any) error {
 	line := b.startLine
 	if m := yamlLine.FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1]) // the expression matches digits only
