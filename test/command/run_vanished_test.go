@@ -10,14 +10,15 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// vanishingManifest has a Pod whose owner does not exist, which the garbage collector deletes.
+// vanishingManifest has a Pod whose owner does not exist, which the garbage collector deletes. It is
+// not scheduled: else a kubelet might be the one that ends its deletion.
 const vanishingManifest = `
 apiVersion: v1
 kind: Pod
 metadata:
   name: orphan
   ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: 11111111-1111-1111-1111-111111111111}]
-spec: {containers: [{name: c, image: c}]}
+spec: {schedulerName: none, containers: [{name: c, image: c}]}
 ---
 apiVersion: v1
 kind: ConfigMap

@@ -129,7 +129,7 @@ func TestLearnInterrupted(t *testing.T) {
 		v.pressKeys(t, keyCtrlC)
 		v.awaitScreen(t, "second question", func(text string) bool { return strings.Count(text, "Leave the lesson") == 2 })
 		v.pressKeys(t, "y"+keyEnter)
-		v.awaitText(t, "To continue at step 1: ")
+		v.awaitText(t, "To begin again: ")
 		v.requireExit(t)
 		program.RequireLessonCleanedUp(t, p)
 	})
