@@ -15,7 +15,7 @@ import (
 func newSync(b testing.TB, state int32) func() {
 	r := &reporter{wake: make(chan struct{}, 1)}
 	r.state.Store(state)
-	c := &controller{name: "site", reporter: r, keys: newKeys()}
+	c := &controller{name: "site", reporter: r, keys: newKeys(&r.numbers)}
 	q := wrapQueue(c, func(_ string, l rateLimiter) workQueue { return workqueue.NewTypedRateLimitingQueue(l) })("site", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	b.Cleanup(q.ShutDown)
 	h := &observedHandler{toolscache.ResourceEventHandlerFuncs{AddFunc: func(any) { q.Add(benchKey) }}, eventSource{controller: c, resource: "configmaps", kind: "ConfigMap"}}

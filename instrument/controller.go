@@ -28,7 +28,7 @@ type controller struct {
 
 // The states of a controller.
 const (
-	standby  int32 = iota // the manager has not started it: another process is the leader
+	added    int32 = iota // the manager has not started it
 	starting              // its workers wait for its caches
 	working
 )
@@ -52,7 +52,7 @@ func observeController(r *reporter, runnable manager.Runnable) (manager.Runnable
 		return runnable, nil
 	}
 	v = v.Elem()
-	c := &controller{reporter: r, keys: newKeys()}
+	c := &controller{reporter: r, keys: newKeys(&r.numbers)}
 	name, _ := fieldOf[string](v, "Name")
 	do, hasReconciler := fieldOf[reconcile.Reconciler](v, "Do")
 	create, hasQueue := fieldOf[newQueue](v, "NewQueue")
@@ -67,8 +67,10 @@ func observeController(r *reporter, runnable manager.Runnable) (manager.Runnable
 		c.workers = *workers
 	}
 	c.name, c.inner = *name, *do
+	if !r.addController(c) {
+		return runnable, fmt.Errorf("controller %q: at most %d can be reported", c.name, maxControllers)
+	}
 	*do, *create = c, wrapQueue(c, *create)
-	r.addController(c)
 	return &observedRunnable{lifetime, c}, nil
 }
 
@@ -104,8 +106,6 @@ type controllerKey struct{}
 
 // Start implements manager.Runnable.
 func (o *observedRunnable) Start(ctx context.Context) error {
-	o.controller.reporter.enter()
-	defer o.controller.reporter.leave()
 	o.controller.setState(starting)
 	return o.controllerLifetime.Start(context.WithValue(ctx, controllerKey{}, o.controller))
 }

@@ -145,21 +145,25 @@ type operator struct {
 	*testing.T
 	manager.Manager
 	informer *fakeInformer
-	logged   chan string // errors
+	filled   chan struct{} // closed once the caches are filled that were asked for before the start
+	logged   chan string   // errors
 }
 
-func newOperator(t *testing.T, url string) *operator {
+func newOperator(t *testing.T, url string, change ...func(*ctrl.Options)) *operator {
 	t.Helper()
-	o := &operator{T: t, informer: &fakeInformer{controllertest.NewFakeInformer(controllertest.Synced), make(chan struct{}, 8)}, logged: make(chan string, 64)}
-	informers := &informertest.FakeInformers{Scheme: scheme.Scheme, InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{
+	o := &operator{
+		T: t, informer: &fakeInformer{FakeInformer: controllertest.NewFakeInformer(controllertest.Synced), handlers: make(chan struct{}, 8)},
+		filled: make(chan struct{}), logged: make(chan string, 128),
+	}
+	informers := &fakeCache{&informertest.FakeInformers{Scheme: scheme.Scheme, InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{
 		corev1.SchemeGroupVersion.WithKind("ConfigMap"): o.informer,
-	}}
+	}}, o.filled}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	for _, kind := range []string{"ConfigMap", "Secret"} {
 		mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
 	}
 	skip := true
-	mgr, err := ctrl.NewManager(&rest.Config{Host: url, BearerToken: "token", UserAgent: "shop/v1"}, ctrl.Options{
+	options := ctrl.Options{
 		Metrics:    server.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skip},
 		NewCache:   func(*rest.Config, cache.Options) (cache.Cache, error) { return informers, nil },
@@ -167,7 +171,11 @@ func newOperator(t *testing.T, url string) *operator {
 			return mapper, nil
 		},
 		Logger: funcr.New(func(_, text string) { o.logged <- text }, funcr.Options{Verbosity: -1}),
-	})
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	mgr, err := ctrl.NewManager(&rest.Config{Host: url, BearerToken: "token", UserAgent: "shop/v1"}, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +183,31 @@ func newOperator(t *testing.T, url string) *operator {
 	return o
 }
 
+// fakeCache is a cache that is filled when the test says so.
+type fakeCache struct {
+	*informertest.FakeInformers
+	filled chan struct{}
+}
+
+func (c *fakeCache) WaitForCacheSync(ctx context.Context) bool {
+	select {
+	case <-c.filled:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // fakeInformer is an informer of ConfigMaps that says when it has a handler.
 type fakeInformer struct {
 	*controllertest.FakeInformer
+	adding   sync.Mutex // upstream's informer of tests has none
 	handlers chan struct{}
 }
 
 func (i *fakeInformer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	i.adding.Lock()
+	defer i.adding.Unlock()
 	defer func() { i.handlers <- struct{}{} }()
 	return i.FakeInformer.AddEventHandlerWithOptions(h, o)
 }
@@ -190,18 +216,27 @@ func (i *fakeInformer) AddEventHandlerWithOptions(h toolscache.ResourceEventHand
 // handlers.
 func (o *operator) start(controllers int) {
 	o.Helper()
-	ctx, stop := context.WithCancel(context.Background())
+	close(o.filled)
+	o.run(o.Manager)
+	for range controllers {
+		<-o.informer.handlers
+	}
+}
+
+// run runs a manager until the test ends, or stop is called.
+func (o *operator) run(mgr manager.Manager) (stop func()) {
+	o.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- o.Start(ctx) }()
-	o.Cleanup(func() {
-		stop()
+	go func() { ended <- mgr.Start(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			o.Error(err)
 		}
 	})
-	for range controllers {
-		<-o.informer.handlers
-	}
+	o.Cleanup(stop)
+	return stop
 }
 
 func configMap(name, version string) *corev1.ConfigMap {

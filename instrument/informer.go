@@ -131,7 +131,7 @@ func (h *observedHandler) observe(obj, before any, change string, handle func())
 		handle()
 		return
 	}
-	e := &eventRun{id: r.events.Add(1)}
+	e := &eventRun{id: r.numbers.events.Add(1)}
 	leave := r.goroutines.enter(work{event: e})
 	began := time.Now()
 	defer func() { // a handler that panics ends the process: what it did is reported first

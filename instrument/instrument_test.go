@@ -204,19 +204,60 @@ func TestUnavailable(t *testing.T) {
 func TestEnd(t *testing.T) {
 	p := startPlane(t, http.StatusOK)
 	o := newOperator(t, p.url)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- o.Start(ctx) }()
+	close(o.filled)
+	stop := o.run(o.Manager)
 	p.await("reports", func() bool { return len(p.reports) > 0 })
 	awaitTrue(t, o.reporter().isOn)
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reports[len(p.reports)-1].Ended {
 		t.Error("the last report does not say that it is the last")
+	}
+}
+
+// Two controllers of one name, as SkipNameValidation allows, are reported as one: their syncs and
+// adds have different numbers.
+func TestControllersOfOneName(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	for range 2 {
+		o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	}
+	o.start(2)
+	o.informer.Add(configMap("shop", "1"))
+	var last []controllerReport
+	p.await("both have synced", func() bool {
+		if len(p.reports) == 0 {
+			return false
+		}
+		last = p.reports[len(p.reports)-1].Controllers
+		return len(p.ended("configmap")) == 2 && len(last) == 1 && last[0].Done == 2
+	})
+	syncs := p.ended("configmap")
+	if syncs[0].ID == syncs[1].ID || syncs[0].Add == syncs[1].Add || syncs[0].Event == syncs[1].Event {
+		t.Errorf("%+v and %+v have the same numbers", syncs[0], syncs[1])
+	}
+	if c := last[0]; c.Name != "configmap" || c.Workers != 2 || c.Adds != 2 || c.Gets != 2 || c.State != "" {
+		t.Errorf("the controller of both: %+v", c)
+	}
+}
+
+// The control plane refuses a report with more controllers than these: the others are not reported.
+func TestTooManyControllers(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	for i := range maxControllers + 1 {
+		do := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+		if err := ctrl.NewControllerManagedBy(o.Manager).Named(fmt.Sprint("c", i)).For(&corev1.ConfigMap{}).Complete(do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := <-o.logged; !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, `"c64\"`) {
+		t.Errorf("logged: %s", text)
+	}
+	if err := o.reporter().send(t.Context(), false); err != nil || len(p.reports[1].Controllers) != maxControllers {
+		t.Errorf("%v: %d controllers are reported", err, len(p.reports[1].Controllers))
 	}
 }
 

@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -25,8 +26,12 @@ type keys struct {
 	pending map[reconcile.Request]*pendingKey
 	running map[reconcile.Request]*syncRun
 
-	adds, gets, done, retries, syncs uint64
+	numbers                   *numbers
+	adds, gets, done, retries uint64
 }
+
+// numbers numbers what a process reports: its controllers may have the same name.
+type numbers struct{ events, adds, syncs atomic.Uint64 }
 
 // pendingKey is a key that was added and not taken.
 type pendingKey struct {
@@ -50,8 +55,8 @@ type syncRun struct {
 	leave      func()
 }
 
-func newKeys() *keys {
-	return &keys{pending: map[reconcile.Request]*pendingKey{}, running: map[reconcile.Request]*syncRun{}}
+func newKeys(n *numbers) *keys {
+	return &keys{numbers: n, pending: map[reconcile.Request]*pendingKey{}, running: map[reconcile.Request]*syncRun{}}
 }
 
 // isDelayed reports whether the key waits for its time.
@@ -97,7 +102,7 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 // count numbers the add of a key that is now queued.
 func (k *keys) count(p *pendingKey) {
 	k.adds++
-	p.number = k.adds
+	p.number = k.numbers.adds.Add(1)
 	if e := p.by.event; e != nil && len(e.adds) < maxNamedAdds {
 		e.adds = append(e.adds, p.number)
 	}
@@ -120,16 +125,15 @@ func (k *keys) limit(key reconcile.Request, delay time.Duration) {
 func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.syncs++
 	k.gets++
-	s := &syncRun{controller: c, id: k.syncs, key: key, began: time.Now(), from: k.pending[key]}
+	s := &syncRun{controller: c, id: k.numbers.syncs.Add(1), key: key, began: time.Now(), from: k.pending[key]}
 	delete(k.pending, key)
 	switch {
 	case s.from == nil: // it was added while a worker took it: that add was counted as a repeated one
 		k.adds++
 	case s.from.number == 0:
 		k.adds++
-		s.from.number = k.adds
+		s.from.number = k.numbers.adds.Add(1)
 	}
 	k.running[key] = s
 	return s

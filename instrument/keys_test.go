@@ -11,7 +11,7 @@ import (
 
 // A report names no more keys than the control plane takes, which refuses it otherwise.
 func TestNamedKeys(t *testing.T) {
-	k, e := newKeys(), &eventRun{id: 1}
+	k, e := newKeys(&numbers{}), &eventRun{id: 1}
 	for i := range 300 {
 		for name, after := range map[string]time.Duration{"now": 0, "later": time.Hour} {
 			k.add(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: name, Name: fmt.Sprint(i)}}, work{event: e}, after, false)
@@ -31,7 +31,7 @@ func requestFor(name string) reconcile.Request {
 // A key that is added after the queue has given it to a worker, and before the worker has noted
 // that, is queued again: no queue gives out more keys than were added.
 func TestAddWhileTaken(t *testing.T) {
-	k, c, key := newKeys(), &controller{name: "site"}, requestFor("shop")
+	k, c, key := newKeys(&numbers{}), &controller{name: "site"}, requestFor("shop")
 	k.add(key, work{}, 0, false)
 	k.add(key, work{}, 0, false) // the queue has given out the key
 	for range 2 {

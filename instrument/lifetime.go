@@ -1,65 +1,108 @@
 package instrument
 
-import "time"
+import (
+	"context"
+	"sync"
+	"time"
+)
 
 // flushTimeout is how long a panic waits until the sync that it ends was reported.
 const flushTimeout = 250 * time.Millisecond
 
-// enter notes that a controller starts.
-func (r *reporter) enter() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.running++
-}
+// The phases of a manager.
+const (
+	filling  int32 = iota // it waits for the caches that were asked for before its start
+	running               // it starts controllers, as soon as it is the leader
+	stopping              // controllers may still run
+)
 
-// leave notes that a controller has ended. The last one of a manager that stops waits until that
-// was reported: the process may end next.
-func (r *reporter) leave() {
-	r.mu.Lock()
-	r.running--
-	last := r.stopping && r.running == 0
-	r.mu.Unlock()
-	if last {
-		r.setIdle()
-		<-r.ended
+// start sends reports until end is called, which sends the last one.
+func (r *reporter) start(ctx context.Context) (end func()) {
+	if r.started.Swap(true) { // a manager cannot be started twice
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var sending sync.WaitGroup
+	sending.Go(func() { r.runUntil(ctx) })
+	return func() {
+		cancel()
+		sending.Wait()
 	}
 }
 
-// stop notes that the manager stops, and reports whether a controller still runs.
-func (r *reporter) stop() (running bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stopping = true
-	return r.running > 0
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a process that waits for
+// the lease reports, too.
+func (r *reporter) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable: a manager calls it when its caches are filled, and ends ctx
+// when it stops. It sends the reports of a program that starts the manager which it gave to
+// Manager. It never fails: the operator does not depend on it.
+func (r *reporter) Start(ctx context.Context) error {
+	r.setPhase(running)
+	if r.started.Swap(true) {
+		<-ctx.Done()
+		r.setPhase(stopping)
+		return nil
+	}
+	r.runUntil(ctx)
+	return nil
 }
 
-// flush returns when what was appended so far was sent, or after a moment.
+func (r *reporter) setPhase(phase int32) {
+	r.phase.Store(phase)
+	r.wakeUp()
+}
+
+// runUntil sends reports until ctx ends, and then the last one.
+func (r *reporter) runUntil(ctx context.Context) {
+	for r.run(ctx) {
+		r.waitForRecords(ctx)
+	}
+	if r.known && !r.isOff() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		_ = r.send(ctx, true) // the control plane notices the end by itself, later
+	}
+	r.turnOff()
+}
+
+// flush returns when what was appended so far was sent, or after a moment; at once while the
+// control plane does not answer.
 func (r *reporter) flush() {
-	if r.isOff() {
+	r.mu.Lock()
+	if r.isOff() || r.away {
+		r.mu.Unlock()
 		return
 	}
-	sent := make(chan struct{})
-	r.mu.Lock()
-	r.flushes = append(r.flushes, sent)
+	if r.flushed == nil {
+		r.flushed = make(chan struct{})
+	}
+	flushed := r.flushed
 	r.mu.Unlock()
 	r.wakeUp()
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()
 	select {
-	case <-sent:
+	case <-flushed:
 	case <-timer.C:
+		r.setAway(true)
 	}
+}
+
+// setAway notes whether the control plane does not answer.
+func (r *reporter) setAway(away bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.away = away
 }
 
 // noteFlushed is called when nothing is left to be sent.
 func (r *reporter) noteFlushed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.records) > 0 {
+	if len(r.records) > 0 || r.flushed == nil {
 		return
 	}
-	for _, sent := range r.flushes {
-		close(sent)
-	}
-	r.flushes = nil
+	close(r.flushed)
+	r.flushed = nil
 }

@@ -2,10 +2,12 @@ package instrument
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
 
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 )
@@ -19,19 +21,65 @@ func (p *plane) lastState() string {
 	return "not reported"
 }
 
-// Workers start once the caches are filled, and a controller once the manager is the leader.
+// Reports begin before the manager waits for caches that were asked for before its start, as those
+// of an index; workers start once their own caches are filled.
 func TestStateBeforeTheFirstKey(t *testing.T) {
 	p := startPlane(t, http.StatusOK)
 	o := newOperator(t, p.url)
 	o.informer.FakeInformer = controllertest.NewFakeInformer()
 	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
-	if err := o.reporter().send(t.Context(), false); err != nil || p.lastState() != stateStandby {
-		t.Fatalf("%v, state %q", err, p.lastState())
-	}
-	o.start(1)
-	p.await("the workers wait for the cache", func() bool { return p.lastState() == stateStarting })
+	o.run(o.Manager)
+	p.await("the manager waits for a cache", func() bool { return p.lastState() == stateStarting })
+	close(o.filled)
+	<-o.informer.handlers
+	sent := p.countReports()
+	p.await("the workers wait for the cache", func() bool { return len(p.reports) > sent && p.lastState() == stateStarting })
 	o.informer.Synced()
 	p.await("the workers have started", func() bool { return p.lastState() == "" })
+}
+
+func (p *plane) countReports() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.reports)
+}
+
+// heldLock is the lock of a leader in another process.
+type heldLock struct{ resourcelock.Interface }
+
+func (heldLock) Identity() string { return "this" }
+func (heldLock) Describe() string { return "ns/held" }
+func (heldLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return nil, nil, errors.New("another process has it")
+}
+
+// A controller that the manager has not started because another process is the leader is on standby.
+func TestStandby(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url, func(options *ctrl.Options) {
+		options.LeaderElection, options.LeaderElectionResourceLockInterface = true, heldLock{}
+	})
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	o.start(0)
+	p.await("the process waits for the lease", func() bool { return p.lastState() == stateStandby })
+}
+
+// A program may start the manager that it gave to Manager, instead of the one that it got.
+func TestStartOfInnerManager(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	close(o.filled)
+	stop := o.run(o.Manager.(*observedManager).Manager)
+	<-o.informer.handlers
+	o.informer.Add(configMap("shop", "1"))
+	p.await("a sync", func() bool { return len(p.ended("configmap")) == 1 })
+	stop()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reports[len(p.reports)-1].Ended {
+		t.Error("the last report does not say that it is the last")
+	}
 }
 
 // A sync that goes on while the manager stops is reported until it has ended, and the end after it.
@@ -40,20 +88,21 @@ func TestSyncDuringStop(t *testing.T) {
 	o := newOperator(t, p.url)
 	release := make(chan struct{})
 	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { <-release; return ctrl.Result{}, nil })
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- o.Start(ctx) }()
+	close(o.filled)
+	stop := o.run(o.Manager)
 	<-o.informer.handlers
 	o.informer.Add(configMap("shop", "1"))
 	p.await("the sync has begun", func() bool {
 		return slices.ContainsFunc(p.records(), func(r record) bool { return r.Began != nil })
 	})
-	stop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
 	p.await("the process is stopping", func() bool { return p.lastState() == stateStopping })
 	close(release)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	<-stopped
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := p.reports[len(p.reports)-1]; !last.Ended || len(p.ended("configmap")) != 1 {
@@ -90,4 +139,33 @@ func TestPanicIsPrecededByReport(t *testing.T) {
 		defer s.reportPanic()
 		panic("boom")
 	}()
+}
+
+// A panic does not wait for a control plane that does not answer: after the first one, none does.
+func TestPanicsWhileAway(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	r := newOperator(t, p.url).reporter()
+	if err := r.send(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	for range 4000 { // nothing is sent: they would wait for 1000 s
+		r.flush()
+	}
+	if !r.run(t.Context()) || r.away || r.flushed != nil {
+		t.Error("the control plane has answered")
+	}
+	p.setStatus(http.StatusServiceUnavailable)
+	ctx, stop := context.WithCancel(t.Context())
+	sent := make(chan bool)
+	go func() { sent <- r.run(ctx) }()
+	awaitTrue(t, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.away
+	})
+	r.flush()
+	stop()
+	if <-sent || r.flushed != nil {
+		t.Error("a panic waits for a report that the server does not take")
+	}
 }

@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"context"
 	"net/http"
 
 	"k8s.io/client-go/rest"
@@ -48,6 +49,13 @@ type observedManager struct {
 	manager.Manager
 	reporter *reporter
 	cache    cache.Cache
+}
+
+// Start implements manager.Manager. Reports begin before the manager waits for caches, and end
+// after the syncs that go on while it stops.
+func (m *observedManager) Start(ctx context.Context) error {
+	defer m.reporter.start(ctx)()
+	return m.Manager.Start(ctx)
 }
 
 // Add implements manager.Manager.

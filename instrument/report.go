@@ -1,6 +1,9 @@
 package instrument
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // reportPath is where the control plane takes reports.
 const reportPath = "/ctrlplane/v1/reports"
@@ -29,6 +32,17 @@ type report struct {
 	Records     []record           `json:"records,omitempty"`
 }
 
+// add adds a controller. Those with the same name, as SkipNameValidation allows, are one.
+func (r *report) add(c controllerReport) {
+	for i := range r.Controllers {
+		if r.Controllers[i].Name == c.Name {
+			r.Controllers[i].add(&c)
+			return
+		}
+	}
+	r.Controllers = append(r.Controllers, c)
+}
+
 // The states of a controller in reports. One whose workers have started has none.
 const (
 	stateStandby  = "standby"
@@ -51,6 +65,22 @@ type controllerReport struct {
 	Retries  uint64    `json:"retries"`
 	// Waiting has the events that added the keys which wait, at most maxWaiting.
 	Waiting []uint64 `json:"waiting,omitempty"`
+}
+
+// add adds the numbers of another controller with the same name. The state is that of the one
+// that has come further.
+func (c *controllerReport) add(o *controllerReport) {
+	order := []string{stateStandby, stateStarting, stateStopping, ""}
+	if slices.Index(order, o.State) > slices.Index(order, c.State) {
+		c.State = o.State
+	}
+	c.Workers += o.Workers
+	c.Depth, c.InFlight, c.Delayed = c.Depth+o.Depth, c.InFlight+o.InFlight, c.Delayed+o.Delayed
+	c.Adds, c.Gets, c.Done, c.Retries = c.Adds+o.Adds, c.Gets+o.Gets, c.Done+o.Done, c.Retries+o.Retries
+	if !o.NextDue.IsZero() && (c.NextDue.IsZero() || o.NextDue.Before(c.NextDue)) {
+		c.NextDue = o.NextDue
+	}
+	c.Waiting = append(c.Waiting, o.Waiting[:min(len(o.Waiting), maxWaiting-len(c.Waiting))]...)
 }
 
 // record has one of its fields.

@@ -23,6 +23,8 @@ const (
 	// maxSent is the number of records in a report, and maxSentItems that of records and of
 	// the adds that these name: the control plane refuses more.
 	maxSent, maxSentItems = 512, 4096
+	// maxControllers is the number of controllers, by name, that are reported.
+	maxControllers = 64
 	// gatherTime is how long records are gathered before they are sent.
 	gatherTime = 25 * time.Millisecond
 	// heartbeat is how often a report is sent without records.
@@ -50,20 +52,18 @@ type reporter struct {
 	session string
 
 	goroutines goroutines
-	events     atomic.Uint64
+	numbers    numbers
 	state      atomic.Int32
+	phase      atomic.Int32  // of the manager
+	started    atomic.Bool   // reports are sent
 	wake       chan struct{} // receives when there is a record
 
 	mu          sync.Mutex
 	controllers []*controller
 	records     []*entry
 	dropped     uint64
-	running     int           // controllers that were started and have not ended
-	stopping    bool          // the manager stops
-	idle        chan struct{} // closed, by setIdle, once no controller runs while the manager stops
-	setIdle     func()
-	ended       chan struct{}   // closed once the last report was sent
-	flushes     []chan struct{} // to be closed once all records were sent
+	flushed     chan struct{} // to be closed once all records were sent; nil if none waits for that
+	away        bool          // the control plane does not answer
 
 	// Of the goroutine that sends.
 	known   bool    // the server has said that it is ctrlplane
@@ -85,20 +85,26 @@ func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*repor
 	if err != nil {
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
-	idle := make(chan struct{})
-	return &reporter{
-		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1),
-		idle: idle, setIdle: sync.OnceFunc(func() { close(idle) }), ended: make(chan struct{}),
-	}, nil
+	return &reporter{url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1)}, nil
 }
 
 func (r *reporter) isOff() bool { return r.state.Load() == off }
 func (r *reporter) isOn() bool  { return r.state.Load() == on }
 
-func (r *reporter) addController(c *controller) {
+// addController makes a controller be reported. It reports whether there is room: the control
+// plane refuses reports with more.
+func (r *reporter) addController(c *controller) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	names := map[string]bool{c.name: true}
+	for _, known := range r.controllers {
+		names[known.name] = true
+	}
+	if len(names) > maxControllers {
+		return false
+	}
 	r.controllers = append(r.controllers, c)
+	return true
 }
 
 // append keeps a record until it is sent. A full buffer drops its oldest quarter.
@@ -132,53 +138,6 @@ func (r *reporter) wakeUp() {
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a process that waits for
-// the lease reports, too.
-func (r *reporter) NeedLeaderElection() bool { return false }
-
-// Start implements manager.Runnable. It never fails: the operator does not depend on it.
-func (r *reporter) Start(ctx context.Context) error {
-	r.runUntil(ctx)
-	switch {
-	case r.isOff():
-	case r.stop():
-		go r.drain() // the manager stops the controllers only once this has returned
-	default:
-		r.end()
-	}
-	return nil
-}
-
-// runUntil sends reports until ctx ends.
-func (r *reporter) runUntil(ctx context.Context) {
-	for r.run(ctx) {
-		r.waitForRecords(ctx)
-	}
-}
-
-// drain reports the syncs that go on while the manager stops, until all controllers have ended.
-func (r *reporter) drain() {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-r.idle
-		cancel()
-	}()
-	r.runUntil(ctx)
-	<-r.idle
-	r.end()
-}
-
-// end sends the last report.
-func (r *reporter) end() {
-	defer close(r.ended)
-	if r.known && !r.isOff() {
-		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-		defer cancel()
-		_ = r.send(ctx, true) // the control plane notices the end by itself, later
-	}
-	r.turnOff()
-}
-
 // run sends a report, again and again until it is answered. It reports whether the server
 // is ctrlplane and ctx has not ended.
 func (r *reporter) run(ctx context.Context) bool {
@@ -187,6 +146,7 @@ func (r *reporter) run(ctx context.Context) bool {
 		if r.isOff() {
 			return false
 		}
+		r.setAway(err != nil)
 		if err == nil {
 			return true
 		}
@@ -293,12 +253,11 @@ func (r *reporter) nextReport(ended bool) (more bool) {
 	r.records = slices.Delete(r.records, 0, n)
 	more = len(r.records) > 0
 	v := &report{Version: wireVersion, Session: r.session, Dropped: r.dropped, Ended: ended && !more}
-	stopping := r.stopping
 	r.mu.Unlock()
 	r.number++
 	v.Number = r.number
 	for _, c := range controllers {
-		v.Controllers = append(v.Controllers, c.report(stopping))
+		v.add(c.report(r.phase.Load()))
 	}
 	for _, e := range taken {
 		e.complete()
@@ -334,14 +293,14 @@ func (e *entry) complete() {
 	}
 }
 
-func (c *controller) report(stopping bool) controllerReport {
+func (c *controller) report(phase int32) controllerReport {
 	v := controllerReport{Name: c.name, Workers: c.workers}
 	switch state := c.state.Load(); {
-	case stopping:
+	case phase == stopping:
 		v.State = stateStopping
-	case state == standby:
+	case state == added && phase == running:
 		v.State = stateStandby
-	case state == starting:
+	case state != working:
 		v.State = stateStarting
 	}
 	c.keys.addTo(&v)
