@@ -23,7 +23,7 @@ const (
 type client struct {
 	name   string
 	gate   *intervene.Gate
-	caller atomic.Pointer[observe.Caller]
+	caller atomic.Pointer[observe.Caller] // of its last request
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
 	writing                                               atomic.Int64 // as Client.Writing
@@ -71,7 +71,19 @@ func (cl *client) isConnected() bool {
 	return watches > 0 || cl.inFlight.Load() > 0 || cl.reports.isConnected(time.Now())
 }
 
+// program returns the program that the name begins with.
+func (cl *client) program() string {
+	program, _, _ := strings.Cut(cl.name, " (")
+	return program
+}
+
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
+
+func (cl *client) noteCaller(caller *observe.Caller) {
+	if cl.caller.Load() != caller {
+		cl.caller.Store(caller)
+	}
+}
 
 // countRequest counts a request that begins.
 func (cl *client) countRequest(now time.Time) {
@@ -102,7 +114,7 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	switch {
 	case c.Conflict:
 		cl.conflicts.Add(1)
-	case c.Failed() && !c.IsAbsence() && !c.FoundGone():
+	case c.IsFailure() && !c.IsAbsence():
 		cl.errors.Add(1)
 	}
 	if c.IsWrite() {
@@ -135,6 +147,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	_, v.Held = cl.gate.HeldWrites(0)
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
+	v.Refused = cl.refused.describe(now, refusedOften)
 	cl.reports.addTo(&v)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
@@ -150,7 +163,7 @@ func (cl *client) addWatch(w *watch) {
 	cl.mu.Lock()
 	cl.watches = append(cl.watches, w)
 	cl.mu.Unlock()
-	cl.reports.noteOpened(w.conn)
+	cl.reports.noteRequest(w.conn)
 }
 
 func (cl *client) removeWatch(w *watch) {

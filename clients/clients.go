@@ -28,6 +28,9 @@ const (
 	maxClients = 256
 	// otherClients is the name of those that find no room, because all others are in use.
 	otherClients = "other clients"
+	// unauthenticatedClients is the name of all that send requests without authentication: their
+	// programs may have any names, and many of them.
+	unauthenticatedClients = "unauthenticated clients"
 )
 
 // Config configures Clients.
@@ -48,8 +51,10 @@ type Clients struct {
 	config Config
 	frames *frames
 
+	reading chan struct{} // has an element for each report that is read
+
 	mu          sync.RWMutex
-	byID        map[identity]*client
+	byID        map[identity]knownCaller
 	byName      map[string]*client
 	controllers map[string]*reportedController // by name
 
@@ -58,11 +63,20 @@ type Clients struct {
 
 // New returns an empty set.
 func New(cfg Config) *Clients {
-	return &Clients{config: cfg, frames: newFrames(), byID: map[identity]*client{}, byName: map[string]*client{}, controllers: map[string]*reportedController{}}
+	return &Clients{
+		config: cfg, frames: newFrames(), reading: make(chan struct{}, maxReportsAtOnce),
+		byID: map[identity]knownCaller{}, byName: map[string]*client{}, controllers: map[string]*reportedController{},
+	}
 }
 
-// identity is what tells clients apart.
-type identity struct{ userAgent, user string }
+// identity is what tells callers apart. Those of the same program and user have the same client.
+type identity struct{ userAgent, user, groups string }
+
+// knownCaller is a caller that many records share, and its client.
+type knownCaller struct {
+	client *client
+	caller *observe.Caller
+}
 
 // Handle records a request and passes it on to next, through the gate of its client. who
 // is nil if the request is not authenticated.
@@ -75,60 +89,77 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		next.ServeHTTP(w, req)
 		return
 	}
-	cl := c.clientOf(req, who)
+	cl, caller := c.clientOf(req, who)
 	if c.config.Observer == nil {
 		cl.gate.Handle(w, req, next)
 		return
 	}
-	r := newRequest(c.config.Observer, c.frames, cl, req, who)
+	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
 	var wrote []observe.Written
 	defer func() { r.finish(wrote) }()
 	if r.lasts || !r.call.IsWrite() {
 		r.gate.Handle(r.wrap(w), r.req, next)
-		return
+	} else {
+		observe.ServeCall(cl.name, &wrote, func() { r.gate.Handle(r.wrap(w), r.req, next) })
 	}
-	observe.ServeCall(cl.name, &wrote, func() { r.gate.Handle(r.wrap(w), r.req, next) })
+	r.returned = true
 }
 
-// clientOf returns the client that sends a request.
-func (c *Clients) clientOf(req *http.Request, who user.Info) *client {
+// clientOf returns the client that sends a request, and its caller.
+func (c *Clients) clientOf(req *http.Request, who user.Info) (*client, *observe.Caller) {
 	id := identity{userAgent: cutText(req.UserAgent(), maxText)} // it need not be authenticated
 	if who != nil {
-		id.user = who.GetName()
+		id.user, id.groups = who.GetName(), strings.Join(who.GetGroups(), "\n")
 	}
 	c.mu.RLock()
-	cl := c.byID[id]
+	known := c.byID[id]
 	c.mu.RUnlock()
-	if cl != nil {
-		return cl
+	if known.client == nil {
+		known = c.addCaller(id, who)
 	}
-	caller := observe.Caller{User: id.user, UserAgent: cleanText(id.userAgent)}
+	known.client.noteCaller(known.caller)
+	return known.client, known.caller
+}
+
+// addCaller returns a caller that is not known, and its client. It is known from then on if it is
+// authenticated and has a client of its own: others may be many.
+func (c *Clients) addCaller(id identity, who user.Info) knownCaller {
+	name := clientName(id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := knownCaller{c.clientNamed(name), newCaller(id, who)}
+	if name == unauthenticatedClients || known.client.name != name {
+		return known
+	}
+	if len(c.byID) >= 4*maxClients { // of other versions of the same programs
+		clear(c.byID)
+	}
+	c.byID[id] = known
+	return known
+}
+
+func newCaller(id identity, who user.Info) *observe.Caller {
+	caller := &observe.Caller{User: id.user, UserAgent: cleanText(id.userAgent)}
 	if who != nil {
 		caller.Groups = slices.Clone(who.GetGroups())
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if cl = c.byID[id]; cl != nil {
+	return caller
+}
+
+// clientNamed returns the client with a name, which may be new, or otherClients if there are too
+// many. The caller holds the lock.
+func (c *Clients) clientNamed(name string) *client {
+	if cl := c.byName[name]; cl != nil {
 		return cl
 	}
-	name := clientName(id)
-	if cl = c.byName[name]; cl == nil {
-		if len(c.byName) >= maxClients && !c.evictIdle() {
-			name = otherClients
-			if cl = c.byName[name]; cl != nil {
-				return cl
-			}
+	if len(c.byName) >= maxClients && !c.evictIdle() {
+		name = otherClients
+		if cl := c.byName[name]; cl != nil {
+			return cl
 		}
-		cl = newClient(name, c.config.Objects)
-		c.byName[name] = cl
 	}
-	if name != otherClients {
-		if len(c.byID) >= 4*maxClients { // of other versions of the same programs
-			clear(c.byID)
-		}
-		c.byID[id] = cl
-	}
-	cl.caller.Store(&caller)
+	cl := newClient(name, c.config.Objects)
+	c.byName[name] = cl
 	return cl
 }
 
@@ -146,8 +177,8 @@ func (c *Clients) evictIdle() bool {
 	}
 	delete(c.byName, idlest.name)
 	c.forgetReports(idlest)
-	for id, cl := range c.byID {
-		if cl == idlest {
+	for id, known := range c.byID {
+		if known.client == idlest {
 			delete(c.byID, id)
 		}
 	}

@@ -177,7 +177,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 		{shop, operator.Name, "", "shop-operator", "update", "sites.example.com ns/shop", "", conflict.Message, 409, true},
 		{kubectl, "admin", "bob", "", "get", "sites.example.com ns/shop", "", "not found", 404, false},
 		{shop, operator.Name, "", "shop-operator", "create", "Secret in ns", "", "422 Invalid", 422, false},
-		{"curl (not authenticated)", "", "", "", "get", "/api", "", "401 Unauthorized", 401, false},
+		{unauthenticatedClients, "", "", "", "get", "/api", "", "401 Unauthorized", 401, false},
 		{"ctrlplane (admin)", "admin", "", "ctrlplane", "create", "/ctrlplanets", "", "404 Not Found", 404, false},
 		{"weird[31m (admin)", "admin", "", "", "list", "Pod in ns", "", "", 200, false},
 	}
@@ -219,7 +219,7 @@ func TestRecordedTextsAreBounded(t *testing.T) {
 func TestPublishedRecordsStay(t *testing.T) {
 	f := newFixture(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
-	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects), req, admin)
+	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects), req, &observe.Caller{})
 	r.status = http.StatusSwitchingProtocols
 	r.record(nil) // as Hijack does
 	r.finish([]observe.Written{{Resource: "sites"}})
@@ -579,6 +579,25 @@ func TestConnectionsCanBeHijackedAndFlushed(t *testing.T) {
 }
 
 // Requests on ctrlplane's own API pass whatever intervention is set.
+// An intervention in all clients leaves out ctrlplane's own verbs, which show what it does.
+func TestAllLeavesOutCtrlplane(t *testing.T) {
+	f := newFixture(t)
+	for _, agent := range []string{kubectlAgent, "ctrlplane/v1.37.1 (linux/amd64)"} {
+		f.send(call{"GET", sites, agent, admin, nil, 200, "{}"})
+	}
+	i := f.clients.Interventions()
+	fault := control.Fault{Rate: 1, Code: "500"}
+	if got, err := i.Fail(t.Context(), []string{control.AllControllers}, fault); err != nil || !slices.Equal(got, []string{"kubectl (admin)"}) {
+		t.Errorf("all: %q, %v", got, err)
+	}
+	if got, err := i.Fail(t.Context(), []string{"ctrlplane"}, fault); err != nil || !slices.Equal(got, []string{"ctrlplane (admin)"}) {
+		t.Errorf("by name: %q, %v", got, err)
+	}
+	if got, err := i.Clear(t.Context(), []string{control.AllControllers}); err != nil || len(got) != 2 {
+		t.Errorf("cleared %q, %v", got, err)
+	}
+}
+
 func TestOwnAPIIsExempt(t *testing.T) {
 	f := newFixture(t)
 	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})

@@ -81,7 +81,7 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 	for conn, want := range map[string]*event{"127.0.0.1:1": watches[1].events[0].event, "127.0.0.1:1002": watches[2].events[0].event} {
 		req := httptest.NewRequest("PUT", sites+"/shop", nil)
 		req.RemoteAddr = conn
-		events, _ := cl.knownEvents(newRequest(f.observer, f.clients.frames, cl, req, operator))
+		events, _ := cl.knownEvents(newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{}))
 		if len(events) != 1 || events[0] != want {
 			t.Errorf("a write from %s: %d events", conn, len(events))
 		}
@@ -110,7 +110,7 @@ func TestLaterListCounts(t *testing.T) {
 		answer.Metadata.Name, answer.Metadata.UID, answer.Metadata.ResourceVersion = "shop", "u", "100"
 		req := httptest.NewRequest("PATCH", sites+"/shop", nil)
 		req.RemoteAddr = "other"
-		r := newRequest(f.observer, f.clients.frames, cl, req, operator)
+		r := newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{})
 		r.call.Began = time.Now()
 		if seq := cl.likelyCause(r, answer); seq == 0 || seq != watches[1].events[0].seq {
 			t.Errorf("%v after the first list: the cause of the write is not the second one, but %d", age, seq)
@@ -140,6 +140,6 @@ func BenchmarkCauseWithManyWatches(b *testing.B) {
 	req.RemoteAddr = "other"
 	b.ReportAllocs()
 	for b.Loop() {
-		cl.likelyCause(newRequest(o, f, cl, req, operator), answer)
+		cl.likelyCause(newRequest(o, f, cl, req, &observe.Caller{}), answer)
 	}
 }

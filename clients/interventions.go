@@ -103,11 +103,18 @@ func heldWrites(name string, gate *intervene.Gate, limit int) control.HeldWriteL
 	return list
 }
 
-// apply changes the gates of clients in parallel, and returns the names of these clients.
+// ownProgram is the program of ctrlplane's own verbs.
+const ownProgram = "ctrlplane"
+
+// apply changes the gates of clients in parallel, and returns the names of these clients. All
+// are those of the user: a failure of all requests must not keep ctrlplane's verbs from showing it.
 func (i interventions) apply(names []string, change func(*intervene.Gate) error) ([]string, error) {
 	list, err := i.resolve(names)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Equal(names, []string{control.AllControllers}) {
+		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
 	}
 	errs, changed := make([]error, len(list)), make([]string, len(list))
 	var wg sync.WaitGroup
@@ -189,7 +196,7 @@ func findClient(known []*client, name string) (*client, error) {
 	var found, live []*client
 	var names []string
 	for _, cl := range known {
-		program, _, _ := strings.Cut(cl.name, " (")
+		program := cl.program()
 		if cl.name == name {
 			return cl, nil
 		}

@@ -1,19 +1,23 @@
 package clients
 
 import (
-	"cmp"
 	"path"
 	"strings"
 	"unicode"
+
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // maxText is the longest program name, and part of it the longest user agent, that is
 // kept.
 const maxText = 256
 
-// clientName returns PROGRAM (USER).
+// clientName returns PROGRAM (USER), or what all without authentication are called.
 func clientName(id identity) string {
-	return programName(id.userAgent) + " (" + cmp.Or(cleanText(id.user), "not authenticated") + ")"
+	if id.user == "" || id.user == user.Anonymous {
+		return unauthenticatedClients
+	}
+	return programName(id.userAgent) + " (" + cleanText(id.user) + ")"
 }
 
 // programName returns the program of a user agent such as "kubectl/v1.37.1 (linux/amd64)

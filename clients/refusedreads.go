@@ -20,6 +20,9 @@ const (
 	maxRefusedShown = 3
 	// refusedTime is how long a refusal counts. An informer asks again at least every 30 s.
 	refusedTime = 90 * time.Second
+	// refusedOften is how many refusals, each within that time of the one before, are those of an
+	// informer, which asks three times in the first seconds, rather than of a single command.
+	refusedOften = 3
 )
 
 // refusedReads are the lists and watches that were refused to a client, of each resource the
@@ -33,6 +36,7 @@ type refusedReads struct {
 type refusedRead struct {
 	verb, error string
 	at          time.Time
+	times       int // with at most refusedTime in between
 }
 
 // note notes how a list or a watch was answered.
@@ -49,13 +53,17 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 		}
 		return
 	}
-	if _, known := r.byResource[resource]; !known && len(r.byResource) >= maxRefusedReads {
+	before, known := r.byResource[resource]
+	if !known && len(r.byResource) >= maxRefusedReads {
 		return
+	}
+	if now.Sub(before.at) > refusedTime {
+		before.times = 0
 	}
 	if r.byResource == nil {
 		r.byResource = map[string]refusedRead{}
 	}
-	r.byResource[resource] = refusedRead{c.Verb, c.Error, now}
+	r.byResource[resource] = refusedRead{c.Verb, c.Error, now, before.times + 1}
 }
 
 // isRefusal reports whether a read was refused such that the same one is refused again.
@@ -67,13 +75,13 @@ func isRefusal(c *observe.Called) bool {
 	return false
 }
 
-// describe says which reads are refused; empty if none is.
-func (r *refusedReads) describe(now time.Time) string {
+// describe says which reads were refused, at least so many times; empty if none was.
+func (r *refusedReads) describe(now time.Time, times int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var parts []string
 	for _, resource := range slices.Sorted(maps.Keys(r.byResource)) {
-		if read := r.byResource[resource]; now.Sub(read.at) <= refusedTime {
+		if read := r.byResource[resource]; now.Sub(read.at) <= refusedTime && read.times >= times {
 			parts = append(parts, fmt.Sprintf("%s of %s is refused: %s", read.verb, resource, words.OneLine(read.error)))
 		}
 	}

@@ -15,30 +15,30 @@ const WireVersion = 1
 // docs/operators.md describes the fields. That module has the same types: it must not
 // depend on this one.
 type Report struct {
-	Version     int              `json:"version"`
-	Session     string           `json:"session"`
-	Number      uint64           `json:"number"`
-	Sent        time.Time        `json:"sent"`
-	Dropped     int64            `json:"dropped,omitempty"`
-	Ended       bool             `json:"ended,omitempty"`
-	Controllers []QueueReport    `json:"controllers,omitempty"`
-	Records     []ReportedRecord `json:"records,omitempty"`
+	Version     int             `json:"version"`
+	Session     string          `json:"session"`
+	Number      uint64          `json:"number"`
+	Sent        time.Time       `json:"sent"`
+	Dropped     int64           `json:"dropped,omitempty"`
+	Ended       bool            `json:"ended,omitempty"`
+	Controllers queueReports    `json:"controllers,omitempty"`
+	Records     reportedRecords `json:"records,omitempty"`
 }
 
 // QueueReport has the numbers of a controller's queue.
 type QueueReport struct {
-	Name     string    `json:"name"`
-	State    string    `json:"state,omitempty"` // one of the states below; empty once its workers have started
-	Workers  int       `json:"workers"`
-	Depth    int64     `json:"depth"`
-	InFlight int64     `json:"inFlight"`
-	Delayed  int64     `json:"delayed"`
-	NextDue  time.Time `json:"nextDue,omitzero"`
-	Adds     int64     `json:"adds"`
-	Gets     int64     `json:"gets"`
-	Done     int64     `json:"done"`
-	Retries  int64     `json:"retries"`
-	Waiting  []uint64  `json:"waiting,omitempty"`
+	Name     string      `json:"name"`
+	State    string      `json:"state,omitempty"` // one of the states below; empty once its workers have started
+	Workers  int         `json:"workers"`
+	Depth    int64       `json:"depth"`
+	InFlight int64       `json:"inFlight"`
+	Delayed  int64       `json:"delayed"`
+	NextDue  time.Time   `json:"nextDue,omitzero"`
+	Adds     int64       `json:"adds"`
+	Gets     int64       `json:"gets"`
+	Done     int64       `json:"done"`
+	Retries  int64       `json:"retries"`
+	Waiting  waitingKeys `json:"waiting,omitempty"`
 }
 
 // The states of a controller in reports. On standby, its process waits to be the leader; while it
@@ -71,8 +71,8 @@ type ReportedEvent struct {
 	UID             string        `json:"uid,omitempty"`
 	ResourceVersion string        `json:"resourceVersion,omitempty"`
 	Deleting        bool          `json:"deleting,omitempty"`
-	Adds            []uint64      `json:"adds,omitempty"`
-	Later           []time.Time   `json:"later,omitempty"`
+	Adds            eventAdds     `json:"adds,omitempty"`
+	Later           eventLater    `json:"later,omitempty"`
 }
 
 // ReportedBegin is a sync that has begun.

@@ -23,12 +23,13 @@ type reportedController struct {
 	queues    []string // the name of the queue, as often as an event may name adds
 
 	// The lock of the client's reportedState guards this.
-	disconnected string // why no process reports it; empty if one does
-	past         totals // of sessions that were forgotten
+	disconnected string    // why no process reports it; empty if one does
+	offSince     time.Time // when that was noted
+	past         totals    // of sessions that were forgotten
 }
 
 // reportedController returns the controller of a client with that name in its reports; nil
-// if there are too many.
+// if there is no room for it.
 func (c *Clients) reportedController(cl *client, program, shortName string) *reportedController {
 	cl.reports.mu.Lock()
 	rc := cl.reports.controllers[shortName]
@@ -38,8 +39,11 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byName[cl.name] != cl || len(c.controllers) >= maxAllControllers {
-		return nil
+	cl.reports.mu.Lock()
+	rc = cl.reports.controllers[shortName]
+	cl.reports.mu.Unlock()
+	if rc != nil || c.byName[cl.name] != cl || !c.makeRoom(cl) {
+		return rc
 	}
 	name := program + "/" + shortName
 	past, free := c.takeName(name)
@@ -48,9 +52,6 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 	}
 	cl.reports.mu.Lock()
 	defer cl.reports.mu.Unlock()
-	if rc = cl.reports.controllers[shortName]; rc != nil || len(cl.reports.controllers) >= maxControllers {
-		return rc
-	}
 	rc = &reportedController{
 		past: past,
 		name: name, shortName: shortName, client: cl,
@@ -78,16 +79,64 @@ func (c *Clients) takeName(name string) (past totals, free bool) {
 	if holder.isLiveLocked() || holder.gate.IsActive() {
 		return totals{}, false
 	}
-	past = holder.past
+	return c.removeController(holder), true
+}
+
+// removeController forgets a controller whose process does not run, and returns what it has
+// counted. The caller holds the locks of c and of the client's reportedState.
+func (c *Clients) removeController(rc *reportedController) (past totals) {
+	r := &rc.client.reports
+	past = rc.past
 	for _, s := range r.sessions {
-		if q := s.queues[holder.shortName]; q != nil {
+		if q := s.queues[rc.shortName]; q != nil {
 			past.add(q)
-			delete(s.queues, holder.shortName)
+			delete(s.queues, rc.shortName)
+		}
+		maps.DeleteFunc(s.syncs, func(_ syncRef, sync *reportedSync) bool { return sync.controller == rc })
+	}
+	delete(r.controllers, rc.shortName)
+	delete(c.controllers, rc.name)
+	return past
+}
+
+// makeRoom reports whether there is room for another controller of a client. If there are too
+// many, the one that has been off for the longest time makes room, unless an intervention applies
+// to it. The caller holds the lock of c.
+func (c *Clients) makeRoom(cl *client) bool {
+	cl.reports.mu.Lock()
+	isFull := len(cl.reports.controllers) >= maxControllers
+	cl.reports.mu.Unlock()
+	if !isFull && len(c.controllers) < maxAllControllers {
+		return true
+	}
+	var oldest *reportedController
+	var since time.Time
+	for _, rc := range c.controllers {
+		if isFull && rc.client != cl {
+			continue
+		}
+		if at, can := rc.canMakeRoom(); can && (oldest == nil || at.Before(since)) {
+			oldest, since = rc, at
 		}
 	}
-	delete(r.controllers, holder.shortName)
-	delete(c.controllers, name)
-	return past, true
+	if oldest == nil {
+		return false
+	}
+	r := &oldest.client.reports
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c.removeController(oldest)
+	c.config.Observer.RemoveRecorder(oldest.name)
+	return true
+}
+
+// canMakeRoom reports whether the controller is off without an intervention, and since when. One that
+// was just made for a report is not.
+func (rc *reportedController) canMakeRoom() (since time.Time, can bool) {
+	r := &rc.client.reports
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return rc.offSince, rc.disconnected != "" && !rc.gate.IsActive()
 }
 
 // forgetReports forgets the controllers of a client. The caller holds the lock of c.
@@ -113,8 +162,9 @@ func (rc *reportedController) setConnected(now time.Time) {
 }
 
 func (rc *reportedController) setDisconnected(reason string) {
-	rc.disconnected = reason
-	rc.publishState(time.Now())
+	now := time.Now()
+	rc.disconnected, rc.offSince = reason, now
+	rc.publishState(now)
 }
 
 // publishState records the state if it has changed. The caller holds the lock of the
@@ -130,7 +180,7 @@ func (rc *reportedController) state(now time.Time) (state, reason string) {
 	state, reason = rc.client.reports.stateOf(rc, now)
 	reason = strings.Join(slices.DeleteFunc([]string{gate, reason}, func(s string) bool { return s == "" }), ", ")
 	if paused {
-		state = "paused"
+		state = observe.StatePaused
 	}
 	return state, reason
 }
@@ -144,13 +194,10 @@ func (rc *reportedController) isLive() bool {
 
 func (rc *reportedController) isLiveLocked() bool {
 	state, _ := rc.client.reports.stateOf(rc, time.Now())
-	return state != "off" && state != "unknown"
+	return state != observe.StateOff && state != observe.StateUnknown
 }
 
-func (rc *reportedController) program() string {
-	program, _, _ := strings.Cut(rc.client.name, " (")
-	return program
-}
+func (rc *reportedController) program() string { return rc.client.program() }
 
 // hasShortName reports whether a name is that of the controller in reports, of its program or of
 // its client.
@@ -229,9 +276,9 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 		}
 		ok = true
 		if q.State == "" && !s.isLost(now) {
-			v.Workers = max(v.Workers, q.Workers, 0)
+			v.Workers = max(v.Workers, int(addCount(0, int64(q.Workers))))
 		}
-		v.Depth, v.InFlight, v.Delayed = v.Depth+max(q.Depth, 0), v.InFlight+max(q.InFlight, 0), v.Delayed+max(q.Delayed, 0)
+		v.Depth, v.InFlight, v.Delayed = addCount(v.Depth, q.Depth), addCount(v.InFlight, q.InFlight), addCount(v.Delayed, q.Delayed)
 		if due := s.due(q.NextDue, now); !q.NextDue.IsZero() && (v.NextDue.IsZero() || due.Before(v.NextDue)) {
 			v.NextDue = due
 		}
@@ -249,8 +296,15 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 type totals struct{ adds, gets, done, retries int64 }
 
 func (t *totals) add(q *QueueReport) {
-	t.adds, t.gets, t.done, t.retries = t.adds+max(q.Adds, 0), t.gets+max(q.Gets, 0), t.done+max(q.Done, 0), t.retries+max(q.Retries, 0)
+	t.adds, t.gets, t.done, t.retries = addCount(t.adds, q.Adds), addCount(t.gets, q.Gets), addCount(t.done, q.Done), addCount(t.retries, q.Retries)
 }
+
+// maxCount is the largest number of keys or records that counts: JavaScript can read it, and sums of
+// such numbers do not overflow.
+const maxCount = 1<<53 - 1
+
+// addCount adds a reported number to a sum.
+func addCount(sum, reported int64) int64 { return min(sum+min(max(reported, 0), maxCount), maxCount) }
 
 const maxWaitingShown = 10
 
@@ -260,7 +314,10 @@ func (r *reportedState) addTo(v *observe.Client) {
 	defer r.mu.Unlock()
 	v.ReportsDropped, v.ReportsRefused = r.dropped, r.refused
 	for _, s := range r.sessions {
-		v.ReportsDropped += s.dropped
+		v.ReportsDropped = addCount(v.ReportsDropped, s.dropped)
+		if !s.silent {
+			v.ControllersLeftOut = max(v.ControllersLeftOut, s.leftOut) // those of replicas are the same
+		}
 	}
 	for _, rc := range r.controllers {
 		v.Controllers = append(v.Controllers, rc.name)

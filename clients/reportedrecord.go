@@ -62,8 +62,8 @@ func shortText(text string) string { return printable(text, maxName) }
 func (s *session) applyBegin(c *reportedController, b *ReportedBegin, now time.Time) {
 	sync := s.sync(c, syncRef{c.shortName, b.ID})
 	if !sync.began {
-		sync.began, sync.key = true, printable(b.Key, maxKey)
-		c.queue.Begin(sync.id, sync.key, s.time(b.Time, now))
+		sync.began, sync.key, sync.at = true, printable(b.Key, maxKey), s.time(b.Time, now)
+		c.queue.Begin(sync.id, sync.key, sync.at)
 	}
 }
 

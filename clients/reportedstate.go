@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const (
@@ -33,8 +35,8 @@ func (r *reportedState) noteClosed(conn string, none bool, now time.Time) {
 	}
 }
 
-// noteOpened notes that a client has opened a watch over a connection.
-func (r *reportedState) noteOpened(conn string) {
+// noteRequest notes that a client has sent a request over a connection: its process has not ended.
+func (r *reportedState) noteRequest(conn string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
@@ -117,26 +119,26 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 		case q.State == StateStandby:
 			isStandby = true
 		default:
-			return "running", ""
+			return observe.StateRunning, ""
 		}
 	}
 	switch {
 	case isStarting:
 		reason = "its workers have not started"
-		if refused := rc.client.refused.describe(now); refused != "" {
-			return "building", reason + "; " + refused
+		if refused := rc.client.refused.describe(now, 1); refused != "" {
+			return observe.StateBuilding, reason + "; " + refused
 		}
-		return "building", reason + ": its caches are not filled yet"
+		return observe.StateBuilding, reason + ": its caches are not filled yet"
 	case stopping != nil:
 		reason = "its process is ending"
 		if keys := stopping.runningKeys(rc); keys != "" {
 			reason += " and waits for the sync of " + keys
 		}
-		return "stopping", reason
+		return observe.StateStopping, reason
 	case lost != nil:
-		return "unknown", "its process has closed its connection without a last report" + lost.lastHeardOf(rc)
+		return observe.StateUnknown, "its process has closed its connection without a last report" + lost.lastHeardOf(rc)
 	case isStandby:
-		return "building", "its workers have not started: its process waits to be the leader"
+		return observe.StateBuilding, "its workers have not started: its process waits to be the leader"
 	}
-	return "off", cmp.Or(rc.disconnected, "its process does not report")
+	return observe.StateOff, cmp.Or(rc.disconnected, "its process does not report")
 }

@@ -75,6 +75,35 @@ func TestStartingControllerSaysWhatIsRefused(t *testing.T) {
 	f.expectState(0, "running", "")
 }
 
+// A client whose lists are refused again and again says so, whether it reports controllers or not. One that is
+// refused a list now and then, as kubectl is, does not.
+func TestClientSaysWhatIsRefused(t *testing.T) {
+	f := newFixture(t)
+	refused := func() string { return f.clients.Snapshot()[0].Refused }
+	for range refusedOften - 1 {
+		f.list(configMaps, http.StatusForbidden)
+	}
+	if got := refused(); got != "" {
+		t.Errorf("after %d refusals: %q", refusedOften-1, got)
+	}
+	f.list(configMaps, http.StatusForbidden)
+	if got := refused(); !strings.HasPrefix(got, "list of configmaps is refused: ") || !strings.Contains(got, "cannot list") {
+		t.Errorf("got %q", got)
+	}
+	f.list(configMaps, http.StatusOK)
+	if got := refused(); got != "" {
+		t.Errorf("after a list: %q", got)
+	}
+	r, now := &refusedReads{}, time.Now()
+	for i := range 2 * refusedOften {
+		now = now.Add(2 * refusedTime)
+		r.note(&observe.Called{Verb: "list", Object: observe.Object{Resource: "pods"}, Status: http.StatusForbidden}, now)
+		if got := r.describe(now, 2); got != "" {
+			t.Errorf("after %d single refusals: %q", i+1, got)
+		}
+	}
+}
+
 func controllerNamed(s observe.Snapshot, name string) observe.Controller {
 	i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == name })
 	if i < 0 {
@@ -102,6 +131,26 @@ func TestKilledProcess(t *testing.T) {
 	f.expectState(time.Second, "running", "") // it has no watch, and lives
 	f.silence()
 	f.expectState(0, "off", "its process does not report any more; last heard of during the sync of ns/pp")
+}
+
+// A watch that was refused has closed nothing.
+func TestRefusedWatchClosesNothing(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	for _, status := range []int{http.StatusForbidden, http.StatusNotFound} {
+		f.send(call{http.MethodGet, configMaps + "?watch=true", operatorAgent, operator, nil, status, `{"kind":"Status"}`})
+		f.expectState(10*time.Second, "running", "")
+	}
+}
+
+// A process that sends a request after its last watch has ended lives.
+func TestRequestAfterLastWatch(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	_, end := f.watch(sites+"?watch=true", operatorAgent, operator)
+	end()
+	f.list(sites, http.StatusOK)
+	f.expectState(time.Second, "running", "")
 }
 
 // The process that takes the place of a killed one counts at once.

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,8 +13,9 @@ import (
 const (
 	// maxReport is the longest report that is read.
 	maxReport = 2 << 20
-	// maxReportRecords is the number of records that a report may have.
-	maxReportRecords = 4096
+	// maxReportControllers and maxReportRecords are the numbers of controllers and of records that a
+	// report may have. Of the controllers only maxControllers are taken.
+	maxReportControllers, maxReportRecords = 1024, 4096
 	// maxEventAdds is the number of keys that an event may name as added, and maxEventLater that
 	// of those it may name as added with a delay.
 	maxEventAdds, maxEventLater = 256, 64
@@ -25,6 +27,10 @@ const (
 	// maxReportsPerSecond and maxItemsPerSecond are how much a client may report.
 	maxReportsPerSecond = 200
 	maxItemsPerSecond   = 20000
+	// maxReportsAtOnce is the number of reports that are read at the same time, and maxReportTime
+	// how long one may take to arrive: others wait.
+	maxReportsAtOnce = 4
+	maxReportTime    = 5 * time.Second
 )
 
 // handleReport takes a report of a client about its own controllers. Any client that is
@@ -50,49 +56,56 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 	case c.config.Observer == nil:
 		return http.StatusNotFound, fmt.Errorf("this control plane does not observe")
 	}
-	var r Report
-	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxReport)).Decode(&r); err != nil {
+	cl, _ := c.clientOf(req, who)
+	if !cl.reports.allow(1, 0, time.Now()) { // before it takes memory
+		return refuseRate(w)
+	}
+	select {
+	case c.reading <- struct{}{}:
+		defer func() { <-c.reading }()
+	case <-req.Context().Done():
+		return http.StatusServiceUnavailable, fmt.Errorf("report: %w", context.Cause(req.Context()))
+	}
+	r, err := readReport(w, req)
+	switch {
+	case err != nil:
 		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
+	case !cl.reports.allow(0, r.items(), time.Now()):
+		return refuseRate(w)
 	}
-	if err := r.validate(); err != nil {
-		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
-	}
-	cl := c.clientOf(req, who)
-	if !cl.reports.allow(r.items(), time.Now()) {
-		w.Header().Set("Retry-After", "1")
-		return http.StatusTooManyRequests, fmt.Errorf("more than %d reports, or %d records, adds and later ones, in a second", maxReportsPerSecond, maxItemsPerSecond)
-	}
-	if !c.apply(cl, programName(req.UserAgent()), req.RemoteAddr, &r) {
+	if !c.apply(cl, programName(req.UserAgent()), req.RemoteAddr, r) {
 		w.Header().Set("Retry-After", "1")
 		return http.StatusTooManyRequests, fmt.Errorf("too many processes report: at most %d of a client and %d in all can", maxSessions, maxAllSessions)
 	}
 	return http.StatusOK, nil
 }
 
-// validate checks what bounds the memory that a report takes. Texts are shortened where
-// they are used.
+func refuseRate(w http.ResponseWriter) (status int, err error) {
+	w.Header().Set("Retry-After", "1")
+	return http.StatusTooManyRequests, fmt.Errorf("more than %d reports, or %d records, adds and later ones, in a second", maxReportsPerSecond, maxItemsPerSecond)
+}
+
+// readReport reads and checks the report of a request.
+func readReport(w http.ResponseWriter, req *http.Request) (r *Report, err error) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxReportTime)) // in tests there is none
+	r = &Report{}
+	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxReport)).Decode(r); err != nil {
+		return nil, err
+	}
+	return r, r.validate()
+}
+
+// validate checks what decoding does not. Texts are shortened where they are used.
 func (r *Report) validate() error {
 	switch {
 	case r.Version != WireVersion:
 		return fmt.Errorf("version %d: this control plane understands version %d", r.Version, WireVersion)
 	case r.Session == "" || len(r.Session) > 64:
 		return fmt.Errorf("session of %d bytes: use 1 to 64", len(r.Session))
-	case len(r.Controllers) > maxControllers:
-		return fmt.Errorf("%d controllers: at most %d can be reported", len(r.Controllers), maxControllers)
-	case len(r.Records) > maxReportRecords:
-		return fmt.Errorf("%d records: at most %d can be reported at once", len(r.Records), maxReportRecords)
 	}
 	for _, q := range r.Controllers {
 		if err := checkControllerName(q.Name); err != nil {
 			return err
-		}
-		if len(q.Waiting) > MaxReportWaiting {
-			return fmt.Errorf("%d waiting keys of a controller: at most %d can be reported", len(q.Waiting), MaxReportWaiting)
-		}
-	}
-	for i := range r.Records {
-		if e := r.Records[i].Event; e != nil && (len(e.Adds) > maxEventAdds || len(e.Later) > maxEventLater) {
-			return fmt.Errorf("an event with %d adds and %d later ones: at most %d and %d can be reported", len(e.Adds), len(e.Later), maxEventAdds, maxEventLater)
 		}
 	}
 	if n := r.items(); n > maxReportItems {
@@ -119,14 +132,14 @@ func checkControllerName(name string) error {
 	return nil
 }
 
-// allow reports whether a report with so many items may be taken now.
-func (r *reportedState) allow(items int, now time.Time) bool {
+// allow reports whether so many more reports and items may be taken now.
+func (r *reportedState) allow(reports, items int, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if second := now.Unix(); r.second != second {
 		r.second, r.secondReports, r.secondItems = second, 0, 0
 	}
-	r.secondReports++
+	r.secondReports += reports
 	r.secondItems += items
 	if r.secondReports > maxReportsPerSecond || r.secondItems > maxItemsPerSecond {
 		r.refused++

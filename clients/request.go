@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -40,12 +39,14 @@ type request struct {
 	lasts    bool          // it is a stream: it is recorded when it begins
 	sent     *sentBody     // the object of a write; nil if it has none
 
+	isOpen   bool // the client has the watch
+	returned bool // the handler has, without a panic
 	status   int
 	body     *bytes.Buffer // the beginning of the response to a write, or of an error
 	recorded atomic.Bool
 }
 
-func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, who user.Info) *request {
+func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {
 	r := &request{observer: o, client: cl, req: req, gate: cl.gate, call: recording.DescribeRequest(req)}
 	c := r.call
 	// The request need not be authenticated, and its path may be long.
@@ -53,7 +54,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, w
 		*text = cutText(*text, maxName)
 	}
 	c.Began, c.Controller = time.Now(), cl.name
-	c.Client = cl.caller.Load()
+	c.Client = caller
 	if as := req.Header.Get("Impersonate-User"); as != "" {
 		impersonating := *c.Client
 		impersonating.Impersonates = cleanText(as)
@@ -62,6 +63,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, w
 	if c.IsWrite() {
 		c.FieldManager = fieldManager(req)
 	}
+	cl.reports.noteRequest(req.RemoteAddr)
 	if header := req.Header.Get(SyncHeader); header != "" {
 		var rc *reportedController
 		if rc, r.sync = cl.reports.senderOf(header); rc != nil {
@@ -77,6 +79,10 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, w
 		c.ResourceVersion = r.watch.ResourceVersion
 	case isStream(c.Subresource):
 		r.lasts = true
+	}
+	if r.watch != nil || c.IsWrite() && !r.lasts {
+		// Upstream compresses long answers, and these could not be read here.
+		req.Header.Del("Accept-Encoding")
 	}
 	r.keepSentBody()
 	cl.countRequest(c.Began)
@@ -140,6 +146,10 @@ func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := h.Hijacker.Hijack()
 	if err == nil {
 		h.request.status = http.StatusSwitchingProtocols
+		if w := h.request.watch; w != nil {
+			w.setUnreadable()
+			h.request.openWatch()
+		}
 		h.request.record(nil)
 	}
 	return conn, rw, err
@@ -165,11 +175,16 @@ func (r *request) begin(status int) {
 	}
 	if r.watch != nil {
 		r.watch.begin(r.Header().Get("Content-Type"))
-		r.client.addWatch(r.watch)
+		r.openWatch()
 	}
 	if r.lasts {
 		r.record(nil)
 	}
+}
+
+func (r *request) openWatch() {
+	r.isOpen = true
+	r.client.addWatch(r.watch)
 }
 
 var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -194,8 +209,11 @@ func (r *request) Write(p []byte) (int, error) {
 // finish records the request when its handler has returned. wrote is what the storage has
 // written for it.
 func (r *request) finish(wrote []observe.Written) {
-	if r.watch != nil {
+	if r.isOpen {
 		r.client.removeWatch(r.watch)
+	}
+	if r.status == 0 && r.returned && r.req.Context().Err() == nil {
+		r.status = http.StatusOK // that is what net/http answers
 	}
 	r.record(wrote)
 	if r.body != nil {
@@ -220,7 +238,11 @@ func (r *request) record(wrote []observe.Written) {
 	c := r.call
 	c.Wrote = wrote
 	c.Took, c.Status = now.Sub(c.Began), r.status
-	if c.Status == 0 {
+	switch {
+	case c.Status != 0:
+	case r.req.Context().Err() == nil:
+		c.Error = "the API server closed the connection without an answer"
+	default:
 		c.Error = "the client went away before it was answered"
 	}
 	var object recording.ResponseSummary

@@ -1,7 +1,7 @@
 package clients
 
 import (
-	"slices"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// maxControllers is the number of controllers that a client may report, and
-	// maxAllControllers that of all clients.
+	// maxControllers is the number of controllers that are known of a client, and maxAllControllers
+	// that of all clients. One that is off makes room.
 	maxControllers, maxAllControllers = 64, 256
 	maxControllerName                 = 128
 	// maxSessions is the number of processes of a client that report, and maxAllSessions that
@@ -56,6 +56,7 @@ type session struct {
 	conn    string    // over which the last report came
 	lost    time.Time // when that has ended, for all that is known; zero if it has not
 	dropped int64
+	leftOut int           // controllers in its last report for which there was no room
 	skew    time.Duration // to be added to its times
 	queues  map[string]*QueueReport
 
@@ -74,6 +75,7 @@ type reportedSync struct {
 	id            uint64 // as in records
 	controller    *reportedController
 	key           string
+	at            time.Time // when it began
 	began, ended  bool
 	reads, writes int
 }
@@ -142,9 +144,13 @@ func (s *session) due(t, now time.Time) time.Time {
 func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 	now := time.Now()
 	found := map[string]*reportedController{}
-	for _, q := range r.Controllers {
+	taken := min(len(r.Controllers), maxControllers)
+	leftOut := len(r.Controllers) - taken
+	for _, q := range r.Controllers[:taken] {
 		if rc := c.reportedController(cl, program, q.Name); rc != nil {
 			found[q.Name] = rc
+		} else {
+			leftOut++
 		}
 	}
 	if c.sessions.Load() >= maxAllSessions {
@@ -153,23 +159,29 @@ func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 	state := &cl.reports
 	state.mu.Lock()
 	defer state.mu.Unlock()
+	defer state.noteUnreported(found)
 	state.endLost(r.Session)
 	s := state.session(r.Session, &c.sessions)
 	if s == nil {
 		state.refused++
 		return false
 	}
-	s.silent, s.conn, s.lost = false, conn, time.Time{}
+	// One of them may have made room for another one of the report: the next report adds it again.
+	maps.DeleteFunc(found, func(name string, rc *reportedController) bool { return state.controllers[name] != rc })
+	s.conn, s.lost, s.seen = conn, time.Time{}, now
+	if s.silent {
+		state.resume(s)
+	}
 	if r.Number <= s.number { // it was sent again: the answer was lost
 		return true
 	}
-	s.number, s.seen, s.dropped, s.skew = r.Number, now, max(r.Dropped, 0), 0
+	s.number, s.dropped, s.skew = r.Number, addCount(0, r.Dropped), 0
+	s.leftOut = leftOut
 	if skew := now.Sub(r.Sent); skew.Abs() > maxClockSkew {
 		s.skew = skew
 	}
 	for _, q := range r.Controllers {
 		if found[q.Name] != nil {
-			q.Waiting = slices.Clone(q.Waiting) // what was decoded may have room for many more
 			s.queues[q.Name] = &q
 			found[q.Name].setConnected(now)
 		}
@@ -245,7 +257,7 @@ func (r *reportedState) forgetSilent(all *atomic.Int64) {
 
 // forget forgets a session whose process has left.
 func (r *reportedState) forget(id string, all *atomic.Int64) {
-	r.dropped += r.sessions[id].dropped
+	r.dropped = addCount(r.dropped, r.sessions[id].dropped)
 	for name, q := range r.sessions[id].queues {
 		if rc := r.controllers[name]; rc != nil {
 			rc.past.add(q)
@@ -266,6 +278,26 @@ func (r *reportedState) leave(s *session, reason string) {
 	for _, sync := range s.syncs {
 		if sync.began && !sync.ended {
 			sync.controller.queue.Abandon(sync.id)
+		}
+	}
+}
+
+// noteUnreported notes which of some controllers no process reports: its report was not taken.
+func (r *reportedState) noteUnreported(list map[string]*reportedController) {
+	for name, rc := range list {
+		if rc.disconnected == "" && !r.isReported(name) {
+			rc.setDisconnected("its process does not report")
+		}
+	}
+}
+
+// resume notes that the process of a silent session reports again: its syncs go on, as after a
+// debugger has stopped it.
+func (r *reportedState) resume(s *session) {
+	s.silent = false
+	for ref, sync := range s.syncs {
+		if sync.began && !sync.ended && r.controllers[ref.controller] == sync.controller {
+			sync.controller.queue.Begin(sync.id, sync.key, sync.at)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"cmp"
 	"net/http"
 	"sync"
@@ -22,6 +23,9 @@ type watch struct {
 
 	frames *frames
 	parse  frameParser // nil if the format is unknown
+	// isEvent reports whether a part of the stream is one event; nil if the format is unknown.
+	isEvent    func(part []byte) bool
+	unreadable bool // parts were not
 
 	mu      sync.Mutex
 	initial bool   // the initial events have not all been sent
@@ -83,19 +87,33 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 		Since: call.Began, ResourceVersion: cleanText(q.Get("resourceVersion")),
 	}
 	w.initial = q.Get("sendInitialEvents") == "true"
-	// A compressed stream could not be read here. Upstream compresses a watch that begins
-	// with a list.
-	req.Header.Del("Accept-Encoding")
 	return w
 }
 
 // begin is called when the response begins.
-func (w *watch) begin(contentType string) { w.parse = recording.WatchEventParser(contentType) }
+func (w *watch) begin(contentType string) {
+	w.parse = recording.WatchEventParser(contentType)
+	w.isEvent = recording.WatchEventDetector(contentType)
+}
 
-// sent is called with each event after it was sent.
+// setUnreadable notes that what is sent cannot be taken apart into events.
+func (w *watch) setUnreadable() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unreadable, w.Delivered = true, -1
+}
+
+// sent is called with what was sent: an event, or a part of the stream that a proxy has copied, as
+// that of an aggregated API.
 func (w *watch) sent(frame []byte) {
-	if w.parse == nil {
-		w.count()
+	switch {
+	case w.unreadable:
+		return
+	case w.isEvent != nil && !w.isEvent(frame):
+		w.setUnreadable()
+		return
+	case w.parse == nil:
+		w.count(frame)
 		return
 	}
 	e := w.frames.read(w.parse, frame)
@@ -127,8 +145,11 @@ func (w *watch) sent(frame []byte) {
 	w.next = (w.next + 1) % keptEvents
 }
 
-// count counts an event that cannot be read.
-func (w *watch) count() {
+// count counts an event that cannot be read, unless it begins as a bookmark does.
+func (w *watch) count(frame []byte) {
+	if bytes.Contains(frame[:min(len(frame), 32)], []byte("BOOKMARK")) {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Delivered++

@@ -1,0 +1,114 @@
+package clients
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// The answer to a write is read however long it is: it is not compressed.
+func TestLongAnswersToWrites(t *testing.T) {
+	f := newFixture(t)
+	answer := strings.TrimSuffix(object("Site", "shop", "u", "7", "o"), "}") + `,"spec":{"x":"` + strings.Repeat("x", 200<<10) + `"}}`
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		req := httptest.NewRequestWithContext(t.Context(), method, sites, strings.NewReader("{}"))
+		req.Header.Set("User-Agent", kubectlAgent)
+		req.Header.Set("Accept-Encoding", "gzip")
+		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			out := io.Writer(w)
+			compressed := req.Header.Get("Accept-Encoding") != ""
+			if compressed != (method == http.MethodGet) {
+				t.Errorf("%s is answered with compression: %v", method, compressed)
+			}
+			if compressed {
+				w.Header().Set("Content-Encoding", "gzip")
+				zip := gzip.NewWriter(w)
+				defer zip.Close()
+				out = zip
+			}
+			io.WriteString(out, answer)
+		}))
+	}
+	calls, _ := f.records()
+	if c := calls[0]; c.Object.Name != "shop" || c.Object.UID != "u" || c.ResourceVersion != "7" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A handler that returns without an answer has answered 200, unless it was aborted.
+func TestHandlerWithoutAnswer(t *testing.T) {
+	f := newFixture(t)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for _, test := range []struct {
+		ctx    context.Context
+		panics bool
+		status int
+		error  string
+	}{
+		{t.Context(), false, http.StatusOK, ""},
+		{gone, false, 0, "the client went away before it was answered"},
+		{t.Context(), true, 0, "the API server closed the connection without an answer"},
+	} {
+		req := httptest.NewRequestWithContext(test.ctx, http.MethodPut, sites+"/x", strings.NewReader("{}"))
+		func() {
+			defer func() {
+				if recovered := recover(); (recovered != nil) != test.panics {
+					t.Errorf("recovered %v", recovered)
+				}
+			}()
+			f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				if test.panics {
+					panic(http.ErrAbortHandler)
+				}
+			}))
+		}()
+		calls, _ := f.records()
+		if c := calls[len(calls)-1]; c.Status != test.status || c.Error != test.error {
+			t.Errorf("%d %q, want %d %q", c.Status, c.Error, test.status, test.error)
+		}
+	}
+	if c := f.clients.Snapshot()[0]; c.InFlight != 0 || c.Writing != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// hijackableRecorder is a response on a connection that can be taken over.
+type hijackableRecorder struct {
+	*httptest.ResponseRecorder
+	conn net.Conn
+}
+
+func (r hijackableRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return r.conn, bufio.NewReadWriter(bufio.NewReader(r.conn), bufio.NewWriter(r.conn)), nil
+}
+
+func (r hijackableRecorder) CloseNotify() <-chan bool { return nil }
+
+// A watch over WebSocket is open until its handler returns, and what it delivers is unknown.
+func TestWatchOverWebSocket(t *testing.T) {
+	f := newFixture(t)
+	conn, other := net.Pipe()
+	defer conn.Close()
+	defer other.Close()
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, sites+"?watch=1", nil)
+	f.clients.Handle(hijackableRecorder{httptest.NewRecorder(), conn}, req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, _, err := http.NewResponseController(w).Hijack(); err != nil {
+			t.Fatal(err)
+		}
+		c := f.clients.Snapshot()[0]
+		if len(c.Watches) != 1 || c.Watches[0].Delivered != -1 || c.InFlight != 0 || !f.clients.sorted()[0].isInUse() {
+			t.Errorf("%+v", c)
+		}
+	}))
+	if c := f.clients.Snapshot()[0]; len(c.Watches) != 0 {
+		t.Errorf("%+v", c)
+	}
+}

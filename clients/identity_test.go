@@ -1,0 +1,88 @@
+package clients
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// The record of a request has its own caller, though another one has the same client.
+func TestCallerOfEachRequest(t *testing.T) {
+	f := newFixture(t)
+	const oldAgent = "kubectl/v1.30.0 (linux/amd64)"
+	reader := &user.DefaultInfo{Name: "admin", Groups: []string{"readers", "viewers"}}
+	for range 2 {
+		f.send(call{"GET", sites, oldAgent, admin, nil, 200, "{}"})
+		f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})
+		f.send(call{"GET", sites, oldAgent, reader, nil, 200, "{}"})
+	}
+	calls, _ := f.records()
+	var got []observe.Caller
+	for _, c := range calls {
+		got = append(got, *c.Client)
+	}
+	callers := []observe.Caller{
+		{User: "admin", Groups: admin.Groups, UserAgent: oldAgent}, {User: "admin", Groups: admin.Groups, UserAgent: kubectlAgent},
+		{User: "admin", Groups: reader.Groups, UserAgent: oldAgent},
+	}
+	if diff := cmp.Diff(append(callers, callers...), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if list := f.clients.Snapshot(); len(list) != 1 || len(list[0].Groups) != 2 {
+		t.Errorf("want one client, with its last caller: %+v", list)
+	}
+	for i := range 3 {
+		if calls[i].Client != calls[i+3].Client {
+			t.Errorf("each record has a caller of its own: %+v", calls[i].Client)
+		}
+	}
+}
+
+// The callers of clients that find no room are known, too.
+func TestCallersOfOtherClients(t *testing.T) {
+	f := newFixture(t)
+	var end []func()
+	open := func(agent string) {
+		_, close := f.watch(sites+"?watch=1", agent, admin)
+		end = append(end, close)
+	}
+	for i := range maxClients {
+		open(fmt.Sprintf("p%d/1", i))
+	}
+	open("first/1")
+	open("second/1")
+	calls, _ := f.records()
+	for i, agent := range []string{"first/1", "second/1"} {
+		if c := calls[maxClients+i]; c.Controller != otherClients || c.Client.UserAgent != agent {
+			t.Errorf("%s %+v", c.Controller, c.Client)
+		}
+	}
+	for _, end := range end {
+		end()
+	}
+}
+
+// Requests without authentication, whose user agents cost nothing, evict no client.
+func TestUnauthenticatedClientsAreOne(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})
+	for i := range 2 * maxClients {
+		f.send(call{"GET", "/api", fmt.Sprintf("x%d/1", i), []user.Info{nil, &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}}[i%2], nil, 401, ""})
+	}
+	list := f.clients.Snapshot()
+	if len(list) != 2 || list[0].Name != "kubectl (admin)" || list[1].Name != unauthenticatedClients || list[1].Requests != 2*maxClients {
+		t.Errorf("%+v", list)
+	}
+	if n := len(f.clients.byID); n != 1 {
+		t.Errorf("%d identities are kept", n)
+	}
+	calls, _ := f.records()
+	last := calls[len(calls)-1]
+	if last.Client.UserAgent != "x511/1" || last.Client.User != user.Anonymous {
+		t.Errorf("%+v", last.Client)
+	}
+}

@@ -1,0 +1,181 @@
+package clients
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A report that names very many elements in few bytes is refused before they take memory.
+func TestMemoryOfLongLists(t *testing.T) {
+	f := newReportFixture(t)
+	for name, list := range map[string][2]string{
+		"controllers": {`"controllers":[{}`, `,{}`},
+		"records":     {`"records":[{}`, `,{}`},
+		"waiting":     {`"controllers":[{"name":"site","waiting":[1`, `,1`},
+		"adds":        {`"records":[{"event":{"adds":[1`, `,1`},
+		"later":       {`"records":[{"event":{"later":[null`, `,null`},
+	} {
+		body := `{"version":1,"session":"s","number":1,` + list[0]
+		body += strings.Repeat(list[1], (maxReport-len(body)-8)/len(list[1]))
+		for _, end := range map[string]string{"controllers": "]}", "records": "]}", "waiting": "]}]}", "adds": "]}}]}", "later": "]}}]}"}[name] {
+			body += string(end)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		status, text := f.post(operator, operatorAgent, []byte(body))
+		runtime.ReadMemStats(&after)
+		if status != http.StatusBadRequest || !strings.Contains(text, "at most") {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+		if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 20 {
+			t.Errorf("%s: %d MiB for a body of %d", name, mib, maxReport>>20)
+		}
+	}
+}
+
+// countedBody is a body that waits for a channel.
+type countedBody struct {
+	io.Reader
+	reading *atomic.Int32
+	goOn    chan struct{}
+}
+
+func (b countedBody) Read(p []byte) (int, error) {
+	b.reading.Add(1)
+	<-b.goOn
+	return b.Reader.Read(p)
+}
+
+// Only some reports at once take memory, however many are sent.
+func TestReportsAreReadInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newReportFixture(t)
+		defer f.observer.Close()
+		body := encodeReport(t, Report{Version: WireVersion, Session: "s"})
+		var reading, taken atomic.Int32
+		goOn := make(chan struct{})
+		const all = 5 * maxReportsAtOnce
+		for range all {
+			go func() {
+				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, reportsPath, countedBody{strings.NewReader(string(body)), &reading, goOn})
+				req.Header.Set("User-Agent", operatorAgent)
+				w := httptest.NewRecorder()
+				f.clients.Handle(w, req, operator, nil)
+				if w.Code == http.StatusOK {
+					taken.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if n := reading.Load(); n != maxReportsAtOnce {
+			t.Errorf("%d reports are read at once", n)
+		}
+		close(goOn)
+		synctest.Wait()
+		if n := taken.Load(); n != all {
+			t.Errorf("%d of %d reports were taken", n, all)
+		}
+	})
+}
+
+// Of too many controllers the first are taken, and the others counted.
+func TestTooManyControllers(t *testing.T) {
+	f := newReportFixture(t)
+	var list []QueueReport
+	for i := range maxControllers + 3 {
+		list = append(list, QueueReport{Name: fmt.Sprintf("c%02d", i)})
+	}
+	f.report(Report{Session: "s", Number: 1, Controllers: list})
+	c := f.clientNamed("shop-operator (" + operator.Name + ")")
+	if len(c.Controllers) != maxControllers || c.Controllers[0] != "shop-operator/c00" || c.Controllers[63] != "shop-operator/c63" || c.ControllersLeftOut != 3 {
+		t.Errorf("%q, %d left out", c.Controllers, c.ControllersLeftOut)
+	}
+	f.report(Report{Session: "s", Number: 2, Controllers: list[:2], Ended: true})
+	if c = f.clientNamed(c.Name); c.ControllersLeftOut != 0 {
+		t.Errorf("%d left out after the end of the process", c.ControllersLeftOut)
+	}
+}
+
+// The controllers of processes that have ended make room, those with an intervention last.
+func TestEndedControllersMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newReportFixture(t)
+		defer f.observer.Close()
+		run := func(name string, ends bool) {
+			f.report(Report{Session: name, Number: 1, Controllers: []QueueReport{{Name: name, Workers: 1}}})
+			if ends {
+				f.report(Report{Session: name, Number: 2, Ended: true})
+			}
+			time.Sleep(time.Second)
+		}
+		run("paused", true)
+		i := f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false })
+		if _, err := i.Pause(t.Context(), []string{"paused"}); err != nil {
+			t.Fatal(err)
+		}
+		run("runs", false)
+		for n := range maxControllers {
+			f.report(Report{Session: "runs", Number: uint64(n + 2), Controllers: []QueueReport{{Name: "runs", Workers: 1}}})
+			run(fmt.Sprint("ended-", n), true)
+		}
+		run("live", false)
+		names := f.clientNamed("shop-operator (" + operator.Name + ")").Controllers
+		for _, name := range []string{"paused", "runs", "live", "ended-63"} {
+			if !slices.Contains(names, "shop-operator/"+name) {
+				t.Errorf("%s is not known", name)
+			}
+		}
+		if len(names) != maxControllers || slices.Contains(names, "shop-operator/ended-0") || len(f.clients.sortedControllers()) != maxControllers {
+			t.Errorf("%d controllers: %q", len(names), names)
+		}
+		if c := controllerNamed(f.snapshot(), "shop-operator/ended-0"); c.Name != "" {
+			t.Errorf("what has made room is in the snapshot: %+v", c)
+		}
+	})
+}
+
+// The controllers of one client make room for those of others.
+func TestEndedControllersOfOthersMakeRoom(t *testing.T) {
+	f := newReportFixture(t)
+	for n := range maxAllControllers / maxControllers {
+		r := Report{Version: WireVersion, Session: fmt.Sprint(n), Number: 1, Sent: time.Now(), Ended: true}
+		for i := range maxControllers {
+			r.Controllers = append(r.Controllers, QueueReport{Name: fmt.Sprint("c", i)})
+		}
+		if status, text := f.post(operator, fmt.Sprintf("p%d/1", n), encodeReport(t, r)); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	f.report(Report{Session: "live", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	f.expectState(0, "running", "")
+	if n := len(f.clients.sortedControllers()); n != maxAllControllers {
+		t.Errorf("%d controllers", n)
+	}
+}
+
+// What is reported cannot make a sum negative.
+func TestReportedNumbersDoNotOverflow(t *testing.T) {
+	f := newReportFixture(t)
+	q := QueueReport{Name: "site", Workers: math.MaxInt, Depth: math.MaxInt64, InFlight: math.MaxInt64, Delayed: math.MaxInt64, Adds: math.MaxInt64, Gets: math.MaxInt64, Done: math.MaxInt64, Retries: math.MaxInt64}
+	for _, session := range []string{"a", "b", "ended"} {
+		f.report(Report{Session: session, Number: 1, Controllers: []QueueReport{q}, Dropped: math.MaxInt64, Ended: session == "ended"})
+	}
+	v, c := f.clients.Queues()[0], f.clientNamed("shop-operator ("+operator.Name+")")
+	sum := int64(0)
+	for _, n := range []int64{v.Depth, v.InFlight, v.Delayed, v.Adds, v.Gets, v.Done, v.Retries, int64(v.Workers), c.ReportsDropped} {
+		if n <= 0 || sum+n < sum {
+			t.Errorf("%d: %+v, %d dropped", n, v, c.ReportsDropped)
+		}
+		sum += n
+	}
+}
