@@ -227,7 +227,7 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 	if err := p.recordEtcdPrefix(); err != nil {
 		return false, err
 	}
-	if err := target.FinishPending(ctx, store); err != nil {
+	if err := p.finishRestore(ctx, target, store); err != nil {
 		return false, err
 	}
 	if p.config.FromSnapshot != "" && !p.usesEmbeddedEtcd() {
@@ -240,6 +240,23 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 		err = p.writeSeed(ctx, store)
 	}
 	return true, err
+}
+
+// finishRestore finishes a restore that was interrupted, or warns that one is not finished.
+func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice.Target, store *etcd.Server) error {
+	err := target.FinishPending(ctx, store)
+	if unfinished, ok := errors.AsType[*snapshotservice.UnfinishedError](err); ok {
+		p.warn(unfinished.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	other, err := target.FindOther(ctx, store)
+	if other != "" {
+		p.warn(other)
+	}
+	return err
 }
 
 // recordEtcdPrefix records where the API server keeps its keys, before there are any,

@@ -79,6 +79,20 @@ func NewPlan(now, want State) Plan {
 	return p
 }
 
+// Wants reports whether a change may be part of a plan for this state: of a key from one
+// value to another, where nil means that the key does not exist. Transient keys do not
+// belong to any state.
+func (s State) Wants(key string, from, to []byte) bool {
+	e, ok := s.find(key)
+	switch {
+	case IsTransient(key):
+		return true
+	case to != nil:
+		return ok && bytes.Equal(to, e.Value)
+	}
+	return !ok || e.TTL > 0 || from != nil && !sameObject(from, e.Value) // e may have expired since
+}
+
 // deletionRanks has the resources whose objects contain others; all others have 0.
 var deletionRanks = map[string]int{
 	storekeys.Namespaces:                1,

@@ -143,3 +143,29 @@ func TestObjectUID(t *testing.T) {
 		}
 	}
 }
+
+func TestWants(t *testing.T) {
+	want := stateOf(
+		Entry{Key: "/pods/a/p", Value: objectValue("1", "x")},
+		Entry{Key: "/events/a/e", Value: objectValue("2", "x"), TTL: 1},
+	)
+	for _, test := range []struct {
+		change, key string
+		from, to    []byte
+		wants       bool
+	}{
+		{"restored", "/pods/a/p", nil, objectValue("1", "x"), true},
+		{"written by another", "/pods/a/p", objectValue("1", "x"), objectValue("1", "y"), false},
+		{"created by another", "/pods/a/q", nil, objectValue("3", "x"), false},
+		{"not in the state", "/pods/a/q", objectValue("3", "x"), nil, true},
+		{"deleted to be replaced", "/pods/a/p", objectValue("9", "x"), nil, true},
+		{"deleted by another", "/pods/a/p", objectValue("1", "y"), nil, false},
+		{"deleted, unknown before", "/pods/a/p", nil, nil, false},
+		{"expired", "/events/a/e", objectValue("2", "x"), nil, true},
+		{"a Lease", "/leases/a/l", nil, objectValue("4", "x"), true},
+	} {
+		if got := want.Wants(test.key, test.from, test.to); got != test.wants {
+			t.Errorf("%s: got %v, want %v", test.change, got, test.wants)
+		}
+	}
+}

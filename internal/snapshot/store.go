@@ -26,8 +26,12 @@ const maxNameLength = 63
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?$`)
 
-// Store is a folder of snapshot files.
+// Store is a folder of snapshot files. Where a method takes a name, that may also be the path of
+// a file elsewhere, except for Delete: a path has a separator, and no name does.
 type Store struct{ Dir string }
+
+// IsPath reports whether what a user calls a snapshot by is the path of a file.
+func IsPath(name string) bool { return strings.ContainsAny(name, "/"+string(filepath.Separator)) }
 
 // UserStore returns the store of all control planes of the user.
 func UserStore() (Store, error) {
@@ -46,12 +50,36 @@ func CheckName(name string) error {
 	return nil
 }
 
+// checkNameOrPath rejects what neither is a name nor a path.
+func checkNameOrPath(name string) error {
+	if IsPath(name) && !strings.ContainsRune(name, 0) {
+		return nil
+	}
+	if err := CheckName(name); err != nil {
+		return usage.Errorf("%w%s", err, fileHint(name))
+	}
+	return nil
+}
+
+// fileHint says how to name a file of the working folder; empty if no such file exists.
+func fileHint(name string) string {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return fmt.Sprintf(": to use the file of that name write .%c%s", filepath.Separator, name)
+}
+
 // Path returns the file of a snapshot.
-func (s Store) Path(name string) string { return filepath.Join(s.Dir, name) }
+func (s Store) Path(name string) string {
+	if IsPath(name) {
+		return name
+	}
+	return filepath.Join(s.Dir, name)
+}
 
 // CheckAvailable returns why a snapshot cannot be saved with a name.
 func (s Store) CheckAvailable(name string, overwrite bool) error {
-	if err := CheckName(name); err != nil {
+	if err := checkNameOrPath(name); err != nil {
 		return err
 	}
 	_, err := os.Lstat(s.Path(name))
@@ -70,8 +98,10 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 	if err := s.CheckAvailable(name, overwrite); err != nil {
 		return err
 	}
-	if _, err := durable.MkdirAll(s.Dir, true); err != nil {
-		return s.explainError("cannot be written", name, err)
+	if !IsPath(name) {
+		if _, err := durable.MkdirAll(s.Dir, true); err != nil {
+			return s.explainError("cannot be written", name, err)
+		}
 	}
 	if err := durable.Write(s.Path(name), data, true); err != nil {
 		return s.explainError("cannot be written", name, err)
@@ -82,11 +112,14 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 // Load reads a snapshot without checking its content. The error for an unknown name
 // suggests a similar one.
 func (s Store) Load(name string) ([]byte, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkNameOrPath(name); err != nil {
 		return nil, err
 	}
 	data, err := limitread.File(s.Path(name), maxStateBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch notFound := errors.Is(err, fs.ErrNotExist); {
+	case notFound && IsPath(name):
+		return nil, usage.Errorf("snapshot %q: no such file: correct the path", name)
+	case notFound:
 		return nil, s.unknownError(name)
 	}
 	if err != nil {
@@ -97,6 +130,9 @@ func (s Store) Load(name string) ([]byte, error) {
 
 // Delete removes a snapshot.
 func (s Store) Delete(name string) error {
+	if IsPath(name) {
+		return usage.Errorf("snapshot %q is a file of yours, which only you can remove: name one that \"ctrlplane snapshot list\" lists", name)
+	}
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -112,6 +148,9 @@ func (s Store) Delete(name string) error {
 
 // unknownError returns the error for a name that no snapshot has.
 func (s Store) unknownError(name string) error {
+	if hint := fileHint(name); hint != "" {
+		return usage.Errorf("unknown snapshot %q%s", name, hint)
+	}
 	known, err := s.ListNames()
 	if err != nil {
 		return err
@@ -173,6 +212,9 @@ func (s Store) List() ([]Info, error) {
 }
 
 func (s Store) explainError(what, name string, err error) error {
-	const advice = "free space there, or set XDG_STATE_HOME to a writable folder"
+	advice := "free space there, or set XDG_STATE_HOME to a writable folder"
+	if IsPath(name) {
+		advice = "choose a file in a folder that exists and is yours"
+	}
 	return fmt.Errorf("snapshot %q %s (%w): %s", name, what, err, advice)
 }

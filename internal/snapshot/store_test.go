@@ -1,9 +1,12 @@
 package snapshot
 
 import (
+	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +67,7 @@ func TestStore(t *testing.T) {
 
 func TestStoreNames(t *testing.T) {
 	s := Store{t.TempDir()}
-	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "/etc/passwd", durable.TempPrefix + "1", strings.Repeat("a", 64)} {
+	for _, name := range []string{"", ".", "..", ".a", "-a", "a-", "a ", "A", "ä", "a\x00", "./a\x00", durable.TempPrefix + "1", strings.Repeat("a", 64)} {
 		for what, err := range map[string]error{"save": s.Save(name, nil, true), "delete": s.Delete(name), "free": s.CheckAvailable(name, true)} {
 			if !errors.As(err, new(usage.Error)) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s %q: %v", what, name, err)
@@ -76,6 +79,42 @@ func TestStoreNames(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(s.Dir); err != nil || len(entries) != 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// TestStorePaths has snapshots in files of the user's own, which a store never removes.
+func TestStorePaths(t *testing.T) {
+	s := Store{filepath.Join(t.TempDir(), "not", "made")}
+	folder := t.TempDir()
+	t.Chdir(folder)
+	file := mustEncode(t, Header{Kubernetes: "v1.37.1"}, sampleState())
+	for _, path := range []string{filepath.Join(folder, "Base v1.snapshot"), "." + string(filepath.Separator) + "base", "./other"} {
+		if err := s.Save(path, file, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Save(path, nil, false); err == nil || !strings.Contains(err.Error(), "exists already") {
+			t.Errorf("%s is overwritten: %v", path, err)
+		}
+		if data, err := s.Load(path); err != nil || !bytes.Equal(data, file) {
+			t.Errorf("load %s: %v", path, err)
+		}
+		if err := s.Delete(path); !errors.As(err, new(usage.Error)) {
+			t.Errorf("delete %s: %v", path, err)
+		}
+	}
+	if info, err := os.Stat("base"); err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if _, err := os.Stat(s.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder of the store: %v", err)
+	}
+	if err := s.Save("missing/base", file, false); err == nil || !strings.Contains(err.Error(), "a folder that exists") {
+		t.Errorf("got %v", err)
+	}
+	for name, says := range map[string]string{"missing/base": "no such file", "base": "write ./base", "Base v1.snapshot": "write ./Base v1.snapshot"} {
+		if _, err := s.Load(name); !errors.As(err, new(usage.Error)) || !strings.Contains(filepath.ToSlash(err.Error()), says) {
+			t.Errorf("load %s: %v", name, err)
+		}
 	}
 }
 

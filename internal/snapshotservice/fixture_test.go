@@ -31,6 +31,7 @@ type fakeStore struct {
 	gone      bool   // ReplaceState does not return before its context ends
 	cluster   string // its ID; empty = embedded
 	records   map[string]string
+	compacted int64 // changes up to this revision are not known
 }
 
 func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
@@ -52,6 +53,28 @@ func (s *fakeStore) DeleteRecord(_ context.Context, key string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, key)
+	return nil
+}
+
+// EachChange has each change between two revisions.
+func (s *fakeStore) EachChange(_ context.Context, _, _ string, since int64, f func(etcd.Change) bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if since < s.compacted {
+		return etcd.ErrCompacted
+	}
+	for i := max(since, 1); i < int64(len(s.states)); i++ {
+		plan := snapshot.NewPlan(s.states[i-1], s.states[i])
+		for _, change := range slices.Concat(plan.Deletes, plan.Puts) {
+			c := etcd.Change{Key: change.Key, Value: change.Value}
+			if e := entryOf(s.states[i-1], change.Key); e != nil {
+				c.Before = e.Value
+			}
+			if !f(c) {
+				return nil
+			}
+		}
+	}
 	return nil
 }
 

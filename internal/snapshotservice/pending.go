@@ -19,11 +19,17 @@ import (
 
 // PendingFile is the snapshot that a restore writes into etcd. It exists in the data
 // folder from before the first write until after the last, so that the next start
-// finishes a restore that was interrupted.
+// finishes a restore that was interrupted, unless the state has changed since.
 const PendingFile = "restore"
 
-// pendingStore is where a pending restore writes. It is the first line of the pending
-// file, before the snapshot, so that the restore is never finished in another store:
+// pendingHeader is the first line of the pending file. The snapshot follows.
+type pendingHeader struct {
+	pendingStore
+	// Revision is that of the store before the first write; 0 = it was created for this.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// pendingStore is where a pending restore writes. It is never finished in another store:
 // that would delete everything there.
 type pendingStore struct {
 	Cluster string `json:"cluster,omitempty"` // as Store.ClusterID returns it
@@ -50,14 +56,15 @@ func (t Target) HasPending() bool {
 // CheckPending fails if the data folder holds a pending restore that belongs to
 // another store.
 func (t Target) CheckPending(ctx context.Context, store Store) error {
-	_, err := t.readPending(ctx, store)
+	_, _, err := t.readPending(ctx, store)
 	return err
 }
 
 // FinishPending writes the snapshot that the data folder holds as pending, if any.
-// Nothing may read from the store before.
+// Nothing may read from the store before. If the state has changed since the restore was
+// interrupted, it is left as it is, and the error is an [*UnfinishedError].
 func (t Target) FinishPending(ctx context.Context, store Store) error {
-	file, err := t.readPending(ctx, store)
+	began, file, err := t.readPending(ctx, store)
 	if file == nil || err != nil {
 		return err
 	}
@@ -69,16 +76,37 @@ func (t Target) FinishPending(ctx context.Context, store Store) error {
 	if err != nil {
 		return t.pendingError(err)
 	}
+	reason, err := t.findOtherChange(ctx, store, began, want)
+	switch {
+	case err != nil:
+		return fmt.Errorf("an interrupted restore cannot be finished: %w", err)
+	case reason != "":
+		return t.setAside(ctx, store, file, want, reason)
+	}
 	if _, err := store.ReplaceState(ctx, t.Prefix, want); err != nil {
 		return fmt.Errorf("an interrupted restore cannot be finished: %w", err)
 	}
 	return t.removePending(ctx, store)
 }
 
+// FindOther says that another control plane has begun a restore into the store of this one
+// and not ended it; empty = there is none. This one must have no pending restore.
+func (t Target) FindOther(ctx context.Context, store Store) (warning string, err error) {
+	id, err := t.identify(ctx, store)
+	if err != nil || id.Token == "" {
+		return "", err
+	}
+	return fmt.Sprintf("the state in %s may be half restored: the restore by another control plane is running or was interrupted: start that one again to finish it before anything else is written, or delete key %s if it does not exist any more", id, t.recordKey()), nil
+}
+
 // Replace restores a state while nothing else uses the store: it writes the pending
 // file, the state, and removes the file.
 func (t Target) Replace(ctx context.Context, store Store, file []byte, want snapshot.State) (etcd.WriteResult, error) {
-	if err := t.beginPending(ctx, store, file); err != nil {
+	revision, err := store.Revision(ctx)
+	if err == nil {
+		err = t.beginPending(ctx, store, revision, file)
+	}
+	if err != nil {
 		return etcd.WriteResult{}, fmt.Errorf("nothing was restored: %w", err)
 	}
 	written, err := store.ReplaceState(ctx, t.Prefix, want)
@@ -97,32 +125,31 @@ func (t Target) partlyRestoredError(err error) error {
 	return fmt.Errorf("only a part was restored, the next start restores the rest: %w", err)
 }
 
-// readPending returns the pending snapshot; nil = none. It fails if that belongs to
+// readPending returns the pending snapshot; no file = none. It fails if that belongs to
 // another store.
-func (t Target) readPending(ctx context.Context, store Store) (file []byte, err error) {
+func (t Target) readPending(ctx context.Context, store Store) (began pendingHeader, file []byte, err error) {
 	data, err := os.ReadFile(t.pendingPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return began, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("an interrupted restore cannot be finished: %w", err)
+		return began, nil, fmt.Errorf("an interrupted restore cannot be finished: %w", err)
 	}
 	head, file, ok := bytes.Cut(data, []byte("\n"))
-	var began pendingStore
 	if !ok || json.Unmarshal(head, &began) != nil {
-		return nil, t.pendingError(errors.New("its file is damaged"))
+		return began, nil, t.pendingError(errors.New("its file is damaged"))
 	}
 	now, err := t.identify(ctx, store)
 	if err != nil {
-		return nil, err
+		return began, nil, err
 	}
-	if sameID := began; began != now {
+	if sameID := began.pendingStore; sameID != now {
 		if sameID.Token = now.Token; sameID == now {
-			return nil, usage.Errorf("an interrupted restore into %s cannot be finished, because this cluster has no record of it: start with the --etcd-endpoints of then, or remove %s to leave that one half restored", began, t.pendingPath())
+			return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished, because this cluster has no record of it: start with the --etcd-endpoints of then, or remove %s to leave that one half restored", began, t.pendingPath())
 		}
-		return nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
+		return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
 	}
-	return file, nil
+	return began, file, nil
 }
 
 func (t Target) pendingError(err error) error {
@@ -144,11 +171,10 @@ func (t Target) pendingPath() string { return t.Dir.Join(PendingFile) }
 // the prefix, where a restore replaces everything.
 func (t Target) recordKey() string { return t.Prefix + ".ctrlplane-restore" }
 
-// beginPending records a restore into store and writes its pending file, in that order:
-// the record alone has no effect.
-func (t Target) beginPending(ctx context.Context, store Store, file []byte) error {
-	into := pendingStore{Prefix: t.Prefix}
-	var err error
+// beginPending records a restore into a store at a revision and writes its pending file, in
+// that order: the record alone has no effect.
+func (t Target) beginPending(ctx context.Context, store Store, revision int64, file []byte) (err error) {
+	into := pendingHeader{pendingStore: pendingStore{Prefix: t.Prefix}, Revision: revision}
 	if into.Cluster, err = store.ClusterID(ctx); err != nil {
 		return err
 	}
@@ -161,7 +187,7 @@ func (t Target) beginPending(ctx context.Context, store Store, file []byte) erro
 	return t.writePending(into, file)
 }
 
-func (t Target) writePending(into pendingStore, file []byte) error {
+func (t Target) writePending(into pendingHeader, file []byte) error {
 	head, err := json.Marshal(into)
 	if err != nil {
 		return err

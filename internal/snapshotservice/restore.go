@@ -96,7 +96,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err != nil {
 		return done, false, err
 	}
-	if err := target.beginPending(bounded, store, file); err != nil {
+	if err := target.beginPending(bounded, store, before.Revision, file); err != nil {
 		return done, false, fmt.Errorf("nothing was restored: %w", err)
 	}
 	replaced = true
@@ -135,7 +135,7 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
 	s.cfg.Changed(changes(want, before, written, began))
 	if err != nil {
-		return s.cfg.Target.partlyRestoredError(errors.Join(cause, err))
+		return fmt.Errorf("only a part was restored: %w: restore it again", errors.Join(cause, err)) // what is written from now on keeps the next start from that
 	}
 	s.waitForInformers(ctx, want, before, written)
 	ctx, cancel = s.limit(ctx)

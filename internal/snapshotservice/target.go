@@ -29,6 +29,7 @@ type Store interface {
 	PutRecord(ctx context.Context, key, value string) error
 	Record(ctx context.Context, key string) (string, error)
 	DeleteRecord(ctx context.Context, key string) error
+	EachChange(ctx context.Context, prefix, marker string, since int64, f func(etcd.Change) bool) error
 }
 
 // Versions are what a snapshot's header says of the program that wrote it.
@@ -127,7 +128,7 @@ func (t Target) PlaceInitial(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.writePending(pendingStore{Prefix: t.Prefix}, file); err != nil {
+	if err := t.writePending(pendingHeader{pendingStore: pendingStore{Prefix: t.Prefix}}, file); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil
