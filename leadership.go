@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // leadership knows whether this process holds the lease. Upstream's elector tries for
@@ -18,6 +20,7 @@ type leadership struct {
 
 	mu      sync.Mutex
 	held    bool
+	holder  string    // of the lease, in the newest record that was read or written; empty = none
 	renewed time.Time // when the newest renewal was sent that succeeded
 }
 
@@ -65,17 +68,44 @@ func (o observedLock) written(record resourcelock.LeaderElectionRecord, sent tim
 	l := o.leadership
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil && record.HolderIdentity == o.Identity() {
+	if err != nil {
+		return
+	}
+	if l.holder = record.HolderIdentity; l.holder == o.Identity() {
 		l.held, l.renewed = true, sent
 	}
 }
 
 func (o observedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := o.Interface.Get(ctx)
-	if err == nil && record.HolderIdentity != o.Identity() && o.leadership.lose() {
+	if err != nil {
+		return record, raw, err
+	}
+	o.leadership.note(record.HolderIdentity)
+	if record.HolderIdentity != o.Identity() && o.leadership.lose() {
 		o.onLoss()
 	}
-	return record, raw, err
+	return record, raw, nil
+}
+
+// note notes who holds the lease.
+func (l *leadership) note(holder string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holder = holder
+}
+
+// leader returns which process holds the lease, and its identity.
+func (l *leadership) leader() (leader observe.Leader, holder string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.held:
+		return observe.LeaderOwn, l.holder
+	case l.holder == "":
+		return observe.LeaderNone, ""
+	}
+	return observe.LeaderOther, l.holder
 }
 
 // lose notes that another process holds the lease, and reports whether this one did.

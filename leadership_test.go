@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fakeLock is a lock in memory. Its updates take as long as delay says.
@@ -46,9 +48,17 @@ func TestLeadership(t *testing.T) {
 			t.Errorf("%s: leads %v, want %v: %v", when, err == nil, leads, err)
 		}
 	}
+	leader := func(want observe.Leader, holder string) {
+		t.Helper()
+		if got, who := l.leader(); got != want || who != holder {
+			t.Errorf("leader %s, %s; want %s, %s", got, who, want, holder)
+		}
+	}
 	expect("before the election", false)
+	leader(observe.LeaderNone, "")
 	update(mine)
 	expect("elected", true)
+	leader(observe.LeaderOwn, "me")
 	clock = clock.Add(14 * time.Second)
 	expect("before the lease ends", true)
 	clock = clock.Add(time.Second)
@@ -73,9 +83,11 @@ func TestLeadership(t *testing.T) {
 		t.Errorf("got %v, %d losses, want 1", err, lost)
 	}
 	expect("another holder", false)
+	leader(observe.LeaderOther, "other")
 	update(mine)
 	update(resourcelock.LeaderElectionRecord{})
 	expect("released", false)
+	leader(observe.LeaderNone, "")
 	if lost != 1 {
 		t.Errorf("%d losses, want 1", lost)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -20,6 +21,7 @@ var errLeaseLost = errors.New("the controllers' lease was lost to another proces
 type leaseConfig struct {
 	Election componentbaseconfig.LeaderElectionConfiguration
 	Client   *rest.Config
+	Name     string // of the data folder, a part of the identity of the holder
 	// Leadership is kept up to date.
 	Leadership *leadership
 	// Lead starts what only the leader runs, and returns; ctx ends with the lease.
@@ -81,7 +83,7 @@ func newElector(cfg leaseConfig, onElected func(context.Context), onLoss func())
 	}
 	timing := cfg.Election
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, timing.ResourceNamespace, timing.ResourceName,
-		resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}, cfg.Client, timing.RenewDeadline.Duration)
+		resourcelock.ResourceLockConfig{Identity: strings.Join([]string{host, cfg.Name, string(uuid.NewUUID())}, "_")}, cfg.Client, timing.RenewDeadline.Duration)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,71 @@
+package command_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// process returns what a control plane says of itself.
+func (k snapshotFixture) process() observe.Process {
+	k.t.Helper()
+	var s observe.Snapshot
+	if err := json.Unmarshal([]byte(k.mustRun("status", "-o", "json")), &s); err != nil {
+		k.t.Fatal(err)
+	}
+	return s.Process
+}
+
+// A control plane that waits for the lease of another one says so, and refuses what would have
+// no effect there.
+func TestStandby(t *testing.T) {
+	t.Parallel()
+	first := newSnapshotFixture(t)
+	up := []string{"--nodes", "1", "--etcd-endpoints", startEtcd(t), "--leader-elect"}
+	p := first.startUp(up...)
+	second := first.besides()
+	q := second.startUp(up...)
+	holder := regexp.MustCompile(`the controllers run in (\S+), which holds the lease`)
+	q.Await(t, "the leader", func() bool { return holder.MatchString(strings.Join(strings.Fields(second.status()), " ")) })
+	requireContains(t, second.status(), "on standby")
+	if p := second.process(); p.Leader != observe.LeaderOther || !strings.Contains(p.LeaseHolder, "_data_") || p.Settled {
+		t.Errorf("second: %+v", p)
+	}
+	if p := first.process(); p.Leader != observe.LeaderOwn || !strings.Contains(p.LeaseHolder, "_data_") {
+		t.Errorf("first: %+v", p)
+	}
+	first.mustRun("wait", "-q", "settled")
+
+	_, stderr, code := program.Run(t, second.command("wait", "settled", "--timeout", "1s"))
+	if code != 1 || !strings.Contains(stderr, "control plane: on standby: the controllers run in") {
+		t.Errorf("wait settled: exit code %d: %s", code, stderr)
+	}
+	for _, args := range []string{
+		"controllers pause deployment-controller", "controllers stop --all", "controllers delay deployment-controller 1s", "controllers step deployment-controller",
+		"controllers fail deployment-controller --rate 1 --code 500", "controllers scale deployment-controller --workers 2", "controllers speed 1/2",
+		"nodes", "nodes add", "nodes fail node-1",
+	} {
+		program.RequireFailure(t, second.command(strings.Fields(args)...), 1, "this control plane is on standby: the controllers run in", "use that of the leader")
+	}
+	if log := second.mustRun("controllers"); !strings.Contains(log, "on standby") {
+		t.Errorf("controllers:\n%s", log)
+	}
+	requireContains(t, first.mustRun("nodes"), "node-1")
+
+	p.Stop(t, syscall.SIGTERM)
+	q.Await(t, "the lease", func() bool { return second.process().Leader == observe.LeaderOwn })
+	second.mustRun("wait", "-q", "settled")
+	second.mustRun("controllers", "pause", "deployment-controller")
+	requireContains(t, second.mustRun("nodes"), "node-1")
+	nodes, err := second.newClient().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(nodes.Items) != 1 {
+		t.Errorf("%d nodes, %v; want 1", len(nodes.Items), err)
+	}
+}
