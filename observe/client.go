@@ -9,7 +9,9 @@ type Client struct {
 	Caller
 	State  string `json:"state"`            // running, or paused if its writes are held
 	Reason string `json:"reason,omitempty"` // which interventions are set
-	Held   int    `json:"held,omitempty"`   // held writes, those included that only a controller of it holds
+	// Refused says which lists and watches are refused to it again and again: what waits for them never begins.
+	Refused string `json:"refused,omitempty"`
+	Held    int    `json:"held,omitempty"` // held writes, those included that only a controller of it holds
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
 	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s
@@ -28,6 +30,9 @@ type Client struct {
 	// ReportsRefused is the number of reports that were answered 429: more in a second, or of
 	// more processes, than are taken. A program may send them again.
 	ReportsRefused int64 `json:"reportsRefused,omitempty"`
+	// ControllersLeftOut is the number of controllers that a process of the client reports and
+	// for which there is no room.
+	ControllersLeftOut int `json:"controllersLeftOut,omitempty"`
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`
@@ -44,7 +49,8 @@ type ClientWatch struct {
 	// ResourceVersion is the version from which the client asked for events; empty if
 	// for all objects.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
-	// Delivered counts the events that were delivered, bookmarks excluded.
+	// Delivered counts the events that were delivered, bookmarks excluded; -1 if they cannot be
+	// read, as over a WebSocket or through the proxy of an aggregated API.
 	Delivered int64     `json:"delivered"`
 	LastTime  time.Time `json:"lastTime,omitzero"` // of the last event
 }

@@ -64,6 +64,8 @@ type Timer struct {
 	Controller string    `json:"controller"`
 	What       string    `json:"what,omitempty"` // what the timer is for
 	Due        time.Time `json:"due"`
+	// Reason is why it waits, if something has failed before: CrashLoopBackOff.
+	Reason string `json:"reason,omitempty"`
 }
 
 // compareTimers orders timers by due time.

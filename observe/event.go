@@ -256,10 +256,13 @@ func (c *Called) IsAbsence() bool {
 
 // FoundGone reports whether a deletion has found that the object does not exist any more,
 // because another client was faster: that is not a failure. That the server does not serve the kind
-// is one.
+// is one, and so is an injected fault.
 func (c *Called) FoundGone() bool {
-	return c.Verb == "delete" && c.Status == http.StatusNotFound && !strings.Contains(c.Error, "could not find the requested resource")
+	return c.Verb == "delete" && c.Status == http.StatusNotFound && !strings.Contains(c.Error, "could not find the requested resource") && !c.IsInjected()
 }
+
+// IsFailure reports whether the call has failed, other than a deletion that has found the object gone.
+func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() }
 
 // ReportsWrites reports whether the storage has reported what the call has written. An etcd
 // cluster of the user's reports nothing: a call without Wrote may have had an effect then. What a

@@ -57,6 +57,7 @@ type Observer struct {
 	mu        sync.Mutex
 	recorders map[string]*Recorder
 
+	startEnd     atomic.Uint64 // Seq of the last record of the start; 0 before MarkStartEnd
 	syncs        atomic.Uint64
 	lastActivity atomic.Int64             // time of the last write, delivery or sync; Unix nanoseconds
 	lastActor    atomic.Pointer[Recorder] // whose that was
@@ -127,6 +128,16 @@ func (o *Observer) Recorder(name string) *Recorder {
 	return r
 }
 
+// MarkStartEnd marks the end of the start of the control plane itself: from now on, snapshots tell
+// its conflicts, failures and records apart from later ones.
+func (o *Observer) MarkStartEnd() {
+	for _, r := range o.sortedRecorders() {
+		r.startConflicts.Store(r.conflicts.Load())
+		r.startFailures.Store(r.failures.Load())
+	}
+	o.startEnd.Store(o.journal.stats().Last)
+}
+
 // CurrentRecorder returns the recorder that the calling goroutine works for, or nil.
 func CurrentRecorder() *Recorder {
 	if s := currentScope(); s != nil {
@@ -184,6 +195,7 @@ func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.jour
 func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	now := time.Now()
 	s := Snapshot{Time: now, Journal: o.journal.stats()}
+	s.Journal.StartEnd = o.startEnd.Load()
 	live := o.queues.sorted()
 	running := map[string][]RunningSync{}
 	for _, q := range live {
@@ -227,7 +239,7 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 			s.Process.LastActive = actor.name
 		}
 	}
-	s.Process.Settled = s.Process.State == Ready && s.Process.Busy == nil && s.Process.Quiet
+	s.Process.Settled = s.Process.State == Ready && s.Process.StandbyReason() == "" && s.Process.Busy == nil && s.Process.Quiet
 	return s, nil
 }
 
@@ -337,7 +349,7 @@ func busyNames(s *Snapshot) []string {
 		add(c.Name, c.Writing)
 	}
 	for _, c := range s.Controllers {
-		if work[c.Name] == 0 && slices.Contains([]string{stateBuilding, stateStopping, stateUnknown}, c.State) {
+		if work[c.Name] == 0 && slices.Contains([]string{StateBuilding, StateStopping, StateUnknown}, c.State) {
 			add(c.Name, 1)
 		}
 	}

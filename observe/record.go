@@ -8,7 +8,7 @@ import (
 )
 
 // Record is an event with its position in the order of all events. In JSON it is
-// one object: seq, time and kind, followed by the fields of the event.
+// one object: seq, time, kind and whether it failed, followed by the fields of the event.
 type Record struct {
 	Seq   uint64    // from 1, in the order in which events are appended
 	Time  time.Time // when the event was appended
@@ -22,6 +22,19 @@ type recordHeader struct {
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
+	// Failed is written for readers that have no Go: it follows from the event.
+	Failed bool `json:"failed,omitempty"`
+}
+
+// hasFailed reports whether an event is a call or a sync that has failed.
+func hasFailed(e Event) bool {
+	switch e := e.(type) {
+	case *Called:
+		return e.IsFailure()
+	case *Synced:
+		return e.Failed()
+	}
+	return false
 }
 
 // MarshalJSON writes the record as one flat object.
@@ -29,7 +42,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	if r.Event == nil {
 		return nil, fmt.Errorf("observe: record %d has no event", r.Seq)
 	}
-	first, err := json.Marshal(recordHeader{r.Seq, r.Time, r.Event.Kind()})
+	first, err := json.Marshal(recordHeader{r.Seq, r.Time, r.Event.Kind(), hasFailed(r.Event)})
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type Recorder struct {
 	writing atomic.Int64 // writes without an answer, except of Leases and Events
 
 	delivered, reads, changes, errors, conflicts, syncs, failures atomic.Int64
+	startConflicts, startFailures                                 atomic.Int64 // see MarkStartEnd
 }
 
 // Do runs f, and the goroutines that f starts, as work of this controller. The
@@ -168,7 +169,7 @@ func (r *Recorder) RecordCall(c *Called) {
 }
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {
-	failed := c.Failed() && !c.FoundGone()
+	failed := c.IsFailure()
 	if w != nil {
 		w.noteCall(c, failed)
 	}
@@ -278,6 +279,9 @@ func (r *Recorder) snapshot() Controller {
 		Syncs:     r.syncs.Load(),
 		Failures:  r.failures.Load(),
 		Writing:   r.writing.Load(),
+
+		StartConflicts: r.startConflicts.Load(),
+		StartFailures:  r.startFailures.Load(),
 	}
 	if s := r.state.Load(); s != nil {
 		c.State, c.Reason, c.Since = s.State, s.Reason, s.since

@@ -225,15 +225,6 @@ func (o *Observer) ForgetFailures() {
 	o.sampler.forgetFailures(func(failingKey) bool { return true })
 }
 
-// States of a controller that has stopped, or whose process has ended, and of one that is
-// being stopped or started, or whose process has closed its connection without a last report.
-const (
-	stateOff      = "off"
-	stateStopping = "stopping"
-	stateBuilding = "building"
-	stateUnknown  = "unknown"
-)
-
 // ReasonStopped is the reason of a controller that is off because it was stopped manually.
 const ReasonStopped = "stopped"
 
@@ -242,15 +233,15 @@ const ReasonStopped = "stopped"
 func (s *sampler) followState(e *ControllerChanged) {
 	delete(s.stopping, e.Controller)
 	switch {
-	case e.State == stateStopping:
+	case e.State == StateStopping:
 		s.stopping[e.Controller] = true
-	case e.State == stateOff && e.Reason == ReasonStopped:
+	case e.State == StateOff && e.Reason == ReasonStopped:
 		for k, f := range s.failures {
 			if k.controller == e.Controller {
 				f.Due = time.Time{}
 			}
 		}
-	case e.State == stateOff, e.State == stateBuilding:
+	case e.State == StateOff, e.State == StateBuilding:
 		s.forgetFailures(func(k failingKey) bool { return k.controller == e.Controller })
 	}
 }

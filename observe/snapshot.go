@@ -24,6 +24,27 @@ const (
 	Stopping State = "stopping"
 )
 
+// Leader says which of several processes runs the controllers.
+type Leader string
+
+// The leaders, as a process sees them.
+const (
+	LeaderOwn   Leader = "own"   // the process itself
+	LeaderOther Leader = "other" // another process
+	LeaderNone  Leader = "none"  // no process, as far as is known
+)
+
+// StandbyReason says why a process does not run the controllers; empty if it does.
+func (p Process) StandbyReason() string {
+	switch p.Leader {
+	case LeaderOther:
+		return "on standby: the controllers run in " + p.LeaseHolder + ", which holds the lease"
+	case LeaderNone:
+		return "on standby: no process holds the lease of the controllers"
+	}
+	return ""
+}
+
 // Process describes the control plane as a whole. Unknown fields are zero.
 type Process struct {
 	Name       string `json:"name,omitempty"`
@@ -49,6 +70,11 @@ type Process struct {
 	// Speed is how fast controllers, the scheduler and the simulated kubelets work; empty
 	// if it cannot be set.
 	Speed Speed `json:"speed,omitempty"`
+	// Leader says which process runs the controllers, the scheduler and the simulated
+	// kubelets; empty = this one, without leader election. LeaseHolder is the identity of the
+	// process that holds the lease, as far as this one knows.
+	Leader      Leader `json:"leader,omitempty"`
+	LeaseHolder string `json:"leaseHolder,omitempty"`
 	// Restoring is set while a snapshot is restored. The controllers are stopped then.
 	Restoring bool `json:"restoring,omitempty"`
 
@@ -65,7 +91,7 @@ type Process struct {
 type Controller struct {
 	Name    string   `json:"name"`
 	Aliases []string `json:"aliases,omitempty"`
-	State   string   `json:"state"` // off, building, running, paused, stopping, failed; of an operator also unknown; empty for components that are not controllers
+	State   string   `json:"state"` // one of ControllerStates; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
 	// Since is when the state or its reason last changed.
 	Since time.Time `json:"since,omitzero"`
@@ -81,6 +107,11 @@ type Controller struct {
 	Conflicts int64 `json:"conflicts"`
 	Syncs     int64 `json:"syncs"`
 	Failures  int64 `json:"failures"` // syncs that failed
+
+	// StartConflicts and StartFailures are those of Conflicts and Failures that the start of the
+	// control plane itself had, if Journal.StartEnd is set.
+	StartConflicts int64 `json:"startConflicts,omitempty"`
+	StartFailures  int64 `json:"startFailures,omitempty"`
 
 	Running []RunningSync `json:"running,omitempty"` // syncs in flight
 	// Failing are the keys whose last sync failed, newest first, at most 10. Those of a controller
@@ -206,4 +237,7 @@ type JournalStats struct {
 	First   uint64 `json:"first"`   // Seq of the oldest record of any kind
 	Size    int    `json:"size"`    // capacity for records of all kinds, again for those that are not background, and for notable ones
 	Dropped uint64 `json:"dropped"` // records evicted by newer ones
+	// StartEnd is the Seq of the last record of the start of the control plane itself; 0 if the
+	// start is not told apart from what came later.
+	StartEnd uint64 `json:"startEnd,omitempty"`
 }

@@ -1,13 +1,12 @@
 package inspect
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ctrlplane/ctrlplane/internal/secretmask"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
@@ -19,7 +18,7 @@ const maxText = 256 << 10
 func renderYAML(u *unstructured.Unstructured, secret bool) (string, error) {
 	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
 	if secret {
-		maskSecret(u)
+		secretmask.Mask(u.Object)
 	}
 	data, err := yamltext.Marshal(u.Object)
 	if err != nil {
@@ -31,30 +30,3 @@ func renderYAML(u *unstructured.Unstructured, secret bool) (string, error) {
 	shown := strings.ToValidUTF8(string(data[:maxText]), "") // the cut may be within a rune
 	return fmt.Sprintf("%s\n# The first %d of %d KiB.\n", strings.TrimSuffix(shown, "\n"), maxText>>10, len(data)>>10), nil
 }
-
-// maskSecret replaces the values of a Secret with their lengths.
-func maskSecret(u *unstructured.Unstructured) {
-	for _, field := range []string{"data", "stringData"} {
-		values, ok := u.Object[field].(map[string]any)
-		if !ok { // not a map: remove the whole field
-			delete(u.Object, field)
-			continue
-		}
-		for key, value := range values {
-			s, _ := value.(string)
-			n := len(s)
-			if decoded, err := base64.StdEncoding.DecodeString(s); err == nil && field == "data" {
-				n = len(decoded)
-			}
-			values[key] = maskedLength(n)
-		}
-	}
-	// kubectl's annotation contains the values as well.
-	annotations, _, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "annotations")
-	if m, ok := annotations.(map[string]any); ok && m[corev1.LastAppliedConfigAnnotation] != nil {
-		applied, _ := m[corev1.LastAppliedConfigAnnotation].(string)
-		m[corev1.LastAppliedConfigAnnotation] = maskedLength(len(applied))
-	}
-}
-
-func maskedLength(n int) string { return fmt.Sprintf("*** (%d bytes)", n) }

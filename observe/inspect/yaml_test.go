@@ -36,7 +36,7 @@ stringData:
 				t.Fatal(err)
 			}
 			for _, want := range []string{
-				"password: '*** (7 bytes)'", "empty: '*** (0 bytes)'", "odd: '*** (8 bytes)'", "number: '*** (0 bytes)'",
+				"password: '*** (7 bytes)'", "empty: '*** (0 bytes)'", "odd: '*** (8 bytes)'", "number: '*** (1 bytes)'",
 				"plain: '*** (7 bytes)'", "last-applied-configuration: '*** (37 bytes)'", "note: hello",
 			} {
 				if !strings.Contains(got.YAML, want) {

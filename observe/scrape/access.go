@@ -1,7 +1,6 @@
 package scrape
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -11,14 +10,20 @@ import (
 	"strings"
 )
 
-// parseURL reads an address, which a flag may have given.
-func parseURL(given, flag string) (*url.URL, error) {
-	flag = cmp.Or(flag, "--metrics")
+// CheckAddress returns why an address is not one of metrics. The error has no password in it.
+func CheckAddress(address string) error {
+	_, err := parseURL(address)
+	return err
+}
+
+// parseURL reads an address.
+func parseURL(given string) (*url.URL, error) {
 	if given == "" {
-		return nil, errors.New(fmt.Sprintf("no metrics address: set %[1]s, such as %[1]s http://127.0.0.1:8080/metrics", flag))
+		return nil, errors.New("no address of metrics: use one such as http://127.0.0.1:8080/metrics")
 	}
+	named := fmt.Sprintf("address %q", redact(given))
 	if !strings.Contains(given, "://") {
-		return nil, fmt.Errorf("%s %q has no scheme: use %[1]s %[3]q", flag, given, "http://"+given)
+		return nil, fmt.Errorf("%s has no scheme: begin it with http:// or https://", named)
 	}
 	u, err := url.Parse(given)
 	if err != nil {
@@ -26,19 +31,32 @@ func parseURL(given, flag string) (*url.URL, error) {
 		if errors.As(err, &e) {
 			err = e.Err
 		}
-		return nil, fmt.Errorf("%s is not a valid URL: %w: use one such as http://127.0.0.1:8080/metrics", flag, err)
+		return nil, fmt.Errorf("%s is not a valid URL: %w: use one such as http://127.0.0.1:8080/metrics", named, err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s begins with %s://: use http:// or https://", flag, u.Scheme)
+		return nil, fmt.Errorf("%s begins with %s://: use http:// or https://", named, u.Scheme)
 	}
 	if u.Hostname() == "" {
-		return nil, fmt.Errorf("%s %q has no host: use a URL such as %s://127.0.0.1:8080/metrics", flag, u.Redacted(), u.Scheme)
+		return nil, fmt.Errorf("%s has no host: use a URL such as %s://127.0.0.1:8080/metrics", named, u.Scheme)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/metrics"
 	}
 	u.Fragment = ""
 	return u, nil
+}
+
+// redact replaces the user and the password of an address, which need not be a valid one.
+func redact(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return address
+	}
+	scheme := ""
+	if end := strings.Index(address[:at], "://"); end >= 0 {
+		scheme = address[:end+len("://")]
+	}
+	return scheme + "xxxxx" + address[at:]
 }
 
 func tlsConfig(o Options) (*tls.Config, error) {

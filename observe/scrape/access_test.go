@@ -16,11 +16,12 @@ func TestInvalidOptions(t *testing.T) {
 		options Options
 		want    []string
 	}{
-		{"no URL", Options{}, []string{"--metrics"}},
-		{"no scheme", Options{URL: "localhost:8080"}, []string{`--metrics "http://localhost:8080"`}},
-		{"other scheme", Options{URL: "ftp://localhost"}, []string{"--metrics", "ftp://"}},
-		{"no host", Options{URL: "http:///metrics"}, []string{"--metrics", "no host"}},
-		{"no URL at all", Options{URL: "http://user:secret@[::1"}, []string{"--metrics"}},
+		{"no URL", Options{}, []string{"no address of metrics"}},
+		{"no scheme", Options{URL: "localhost:8080"}, []string{`address "localhost:8080" has no scheme: begin it with http://`}},
+		{"no scheme, with a password", Options{URL: "user:secret@localhost:8080"}, []string{`address "xxxxx@localhost:8080" has no scheme`}},
+		{"other scheme", Options{URL: "ftp://localhost"}, []string{`address "ftp://localhost" begins with ftp://`}},
+		{"no host", Options{URL: "http:///metrics"}, []string{`address "http:///metrics" has no host`}},
+		{"no URL at all", Options{URL: "http://user:secret@[::1"}, []string{`address "http://xxxxx@[::1" is not a valid URL`}},
 		{"negative timeout", Options{URL: "http://h", Timeout: -1}, []string{"timeout"}},
 		{"no token file", Options{URL: "http://h", TokenFile: "nowhere"}, []string{"--token-file", "nowhere"}},
 		{"empty token file", Options{URL: "http://h", TokenFile: writeFile(t, "\n")}, []string{"--token-file", "empty"}},
@@ -50,7 +51,7 @@ func TestParseURL(t *testing.T) {
 		"https://h/a/metrics?b=c": "https://h/a/metrics?b=c",
 		"http://u:p@h/m":          "http://u:p@h/m",
 	} {
-		u, err := parseURL(given, "")
+		u, err := parseURL(given)
 		if err != nil || u.String() != want {
 			t.Errorf("%s is %v (%v), want %s", given, u, err, want)
 		}

@@ -31,23 +31,23 @@ func explainNetworkError(err error) error {
 	)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnRefused):
-		return errors.New("connection refused: start the process or correct --metrics")
+		return errors.New("connection refused: start the process or correct the address")
 	case errors.As(err, &dns):
-		return fmt.Errorf("the host cannot be resolved (%s): correct --metrics", words.OneLine(dns.Err))
+		return fmt.Errorf("the host cannot be resolved (%s): correct the address", words.OneLine(dns.Err))
 	case errors.As(err, &unknown):
 		return errors.New("the server certificate is signed by an unknown authority: set --ca-file to the authority's certificate, or skip the check with --insecure-skip-tls-verify")
 	case errors.As(err, &name):
-		return fmt.Errorf("the server certificate is for another host: use one of its names in --metrics, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(name.Error()))
+		return fmt.Errorf("the server certificate is for another host: use one of its names in the address, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(name.Error()))
 	case errors.As(err, &invalid):
 		return fmt.Errorf("the server certificate is not valid: renew it, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(invalid.Error()))
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return errors.New("the server does not use TLS: use http:// instead of https:// in --metrics")
+		return errors.New("the server does not use TLS: use http:// instead of https:// in the address")
 	case errors.As(err, &op) && op.Op == "remote error":
 		return fmt.Errorf("the server rejected the TLS handshake (%s): set --cert-file and --key-file to a client certificate that it accepts", words.OneLine(op.Err.Error()))
 	case errors.As(err, &wrapped):
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s: check that --metrics is the address of the process", words.OneLine(err.Error()))
+	return fmt.Errorf("%s: check that the address is that of the process", words.OneLine(err.Error()))
 }
 
 // explainStatus turns an answer other than 200 into an error that says what to do.
@@ -63,13 +63,13 @@ func (s *Source) explainStatus(resp *http.Response, body []byte, token bool) err
 	case code == http.StatusForbidden:
 		return fmt.Errorf("the user may not read metrics (%s): allow \"get\" on the nonResourceURL %s, or use another identity with --token-file, or --cert-file and --key-file", status, s.url.Path)
 	case code == http.StatusNotFound:
-		return fmt.Errorf("no metrics at %s (%s): correct the path in --metrics", s.url.Path, status)
+		return fmt.Errorf("no metrics at %s (%s): correct the path of the address", s.url.Path, status)
 	case code >= 300 && code < 400:
-		return fmt.Errorf("the server redirects to %q (%s): set --metrics to that address if you trust it", words.OneLine(resp.Header.Get("Location")), status)
+		return fmt.Errorf("the server redirects to %q (%s): use that address if you trust it", words.OneLine(resp.Header.Get("Location")), status)
 	case strings.Contains(string(body), "HTTP request to an HTTPS server"):
-		return errors.New("the server requires TLS: use https:// instead of http:// in --metrics")
+		return errors.New("the server requires TLS: use https:// instead of http:// in the address")
 	}
-	return fmt.Errorf("the server answers %s%s: check that --metrics is the address of a metrics endpoint", status, quoteStart(body))
+	return fmt.Errorf("the server answers %s%s: check that the address is that of a metrics endpoint", status, quoteStart(body))
 }
 
 // quoteStart returns the beginning of an answer in a form to append to a message.

@@ -66,20 +66,20 @@ func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 		{"403 without identity", respondWith(403, "application/json", "{}"), Options{}, []string{"403", "--token-file", "--cert-file and --key-file"}},
 		{"401 with a token", respondWith(401, "text/plain", ""), Options{Token: "secret"}, []string{"401", "does not accept the token", "--token-file"}},
 		{"403 with a token", respondWith(403, "text/plain", ""), Options{Token: "secret"}, []string{"403", "nonResourceURL /metrics"}},
-		{"404", respondWith(404, "text/plain", "404 page not found"), Options{}, []string{"no metrics at /metrics", "--metrics"}},
+		{"404", respondWith(404, "text/plain", "404 page not found"), Options{}, []string{"no metrics at /metrics", "address"}},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://login.example", http.StatusFound)
-		}, Options{}, []string{"redirects to \"https://login.example\"", "--metrics"}},
-		{"500", respondWith(500, "text/plain", "an error\nin two\x1b[31m lines"), Options{}, []string{"500 Internal Server Error", "an error in two[31m lines", "--metrics"}},
-		{"HTML", respondWith(200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<title>Grafana</title>"), Options{}, []string{"an HTML page", "<title>Grafana</title>", "--metrics"}},
-		{"HTML as text", respondWith(200, "", "\n <html>"), Options{}, []string{"an HTML page", "--metrics"}},
-		{"JSON", respondWith(200, "application/json", `{"status":"ok"}`), Options{}, []string{"JSON", "status", "--metrics"}},
-		{"JSON as text", respondWith(200, "text/plain", `["ok"]`), Options{}, []string{"JSON", "--metrics"}},
-		{"text", respondWith(200, "text/plain", "hello, world"), Options{}, []string{"text that is not metrics", "hello, world", "--metrics"}},
-		{"nothing", respondWith(200, "text/plain", "\n"), Options{}, []string{"the answer is empty", "--metrics"}},
-		{"truncated protobuf", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be parsed", "--metrics"}},
-		{"protobuf with an impossible length", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be parsed", "--metrics"}},
-		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metric families but no work queues", "--metrics"}},
+		}, Options{}, []string{"redirects to \"https://login.example\"", "address"}},
+		{"500", respondWith(500, "text/plain", "an error\nin two\x1b[31m lines"), Options{}, []string{"500 Internal Server Error", "an error in two[31m lines", "address"}},
+		{"HTML", respondWith(200, "text/html; charset=utf-8", "<!DOCTYPE html>\n<title>Grafana</title>"), Options{}, []string{"an HTML page", "<title>Grafana</title>", "address"}},
+		{"HTML as text", respondWith(200, "", "\n <html>"), Options{}, []string{"an HTML page", "address"}},
+		{"JSON", respondWith(200, "application/json", `{"status":"ok"}`), Options{}, []string{"JSON", "status", "address"}},
+		{"JSON as text", respondWith(200, "text/plain", `["ok"]`), Options{}, []string{"JSON", "address"}},
+		{"text", respondWith(200, "text/plain", "hello, world"), Options{}, []string{"text that is not metrics", "hello, world", "address"}},
+		{"nothing", respondWith(200, "text/plain", "\n"), Options{}, []string{"the answer is empty", "address"}},
+		{"truncated protobuf", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be parsed", "address"}},
+		{"protobuf with an impossible length", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be parsed", "address"}},
+		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metric families but no work queues", "address"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(tt.handler)
@@ -114,7 +114,7 @@ func TestRejectsTooLargeAnswer(t *testing.T) {
 	defer server.Close()
 	s, _ := newTestSource(t, Options{URL: server.URL, Timeout: time.Minute})
 	_, err := s.Snapshot(t.Context())
-	checkError(t, err, "larger than 64 MiB", "--metrics")
+	checkError(t, err, "larger than 64 MiB", "address")
 }
 
 func TestTimeout(t *testing.T) {
@@ -141,7 +141,7 @@ func TestConnectionRefused(t *testing.T) {
 	listener.Close()
 	s, _ := newTestSource(t, Options{URL: "http://" + listener.Addr().String()})
 	_, err = s.Snapshot(t.Context())
-	checkError(t, err, "connection refused", "--metrics")
+	checkError(t, err, "connection refused", "address")
 }
 
 func TestExplainNetworkError(t *testing.T) {
@@ -149,10 +149,10 @@ func TestExplainNetworkError(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{&net.DNSError{Err: "no such host", Name: "nowhere"}, []string{"no such host", "--metrics"}},
+		{&net.DNSError{Err: "no such host", Name: "nowhere"}, []string{"no such host", "address"}},
 		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connectex", wsaConnRefused)}, []string{"connection refused"}},
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, []string{"--cert-file and --key-file"}},
-		{errors.New("unexpected\nEOF"), []string{"unexpected EOF", "--metrics"}},
+		{errors.New("unexpected\nEOF"), []string{"unexpected EOF", "address"}},
 	} {
 		checkError(t, explainNetworkError(tt.err), tt.want...)
 	}
@@ -163,14 +163,14 @@ func TestWrongScheme(t *testing.T) {
 	defer plain.Close()
 	s, _ := newTestSource(t, Options{URL: strings.Replace(plain.URL, "http:", "https:", 1)})
 	_, err := s.Snapshot(t.Context())
-	checkError(t, err, "does not use TLS", "http://", "--metrics")
+	checkError(t, err, "does not use TLS", "http://", "address")
 
 	secure := discardLog(httptest.NewUnstartedServer(respondWith(200, "text/plain", metrics)))
 	secure.StartTLS()
 	defer secure.Close()
 	s, _ = newTestSource(t, Options{URL: strings.Replace(secure.URL, "https:", "http:", 1)})
 	_, err = s.Snapshot(t.Context())
-	checkError(t, err, "requires TLS", "https://", "--metrics")
+	checkError(t, err, "requires TLS", "https://", "address")
 }
 
 // discardLog keeps the log of a server out of the test output.

@@ -49,7 +49,7 @@ func (s *Source) fetch(ctx context.Context) (body []byte, contentType string, er
 	case resp.StatusCode != http.StatusOK:
 		return nil, "", s.errorf("%w", s.explainStatus(resp, body, token != ""))
 	case len(body) > maxBody:
-		return nil, "", s.errorf("the answer is larger than %d MiB: set --metrics to an address with fewer metrics", maxBody>>20)
+		return nil, "", s.errorf("the answer is larger than %d MiB: use an address with fewer metrics", maxBody>>20)
 	}
 	return body, resp.Header.Get("Content-Type"), nil
 }

@@ -17,7 +17,7 @@ import (
 
 // parseMetrics parses an answer in the text or protobuf format.
 func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) {
-	const advice = "set --metrics to an endpoint with metrics in the Prometheus format"
+	const advice = "use the address of an endpoint with metrics in the Prometheus format"
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		kind = "" // decide by the body

@@ -27,7 +27,6 @@ type Options struct {
 	KeyFile   string        // of the client certificate
 	Insecure  bool          // skip the verification of the server certificate
 	Timeout   time.Duration // of one scrape; 0 = 5 s
-	Flag      string        // the flag that gives URL, for errors; empty = --metrics
 }
 
 // Source is an observe.Source over a process's metrics.
@@ -48,7 +47,7 @@ var _ observe.Source = (*Source)(nil)
 
 // New checks the options; it does not connect.
 func New(o Options) (*Source, error) {
-	u, err := parseURL(o.URL, o.Flag)
+	u, err := parseURL(o.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +127,7 @@ func (s *Source) scrape(ctx context.Context) (*scrape, error) {
 	}
 	result := readScrape(families)
 	if len(result.queues) == 0 {
-		return nil, s.errorf("the process exposes %d metric families but no work queues (workqueue_*): set --metrics to the address of a controller manager; one that waits for leader election has none yet", len(families))
+		return nil, s.errorf("the process exposes %d metric families but no work queues (workqueue_*): use the address of a controller manager; one that waits for leader election has none yet", len(families))
 	}
 	result.time = s.now()
 	return result, nil

@@ -9,8 +9,8 @@ import (
 
 // writeText draws the chain, one line per link, from the change back to its first cause.
 func (c *Chain) writeText(w io.Writer, s Style) error {
-	p := newPainter(s, c.About.Namespace)
-	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.happenedTo(p.strong(words.OneLine(c.About.String()))), p.formatDuration(c.Took), p.formatClock(c.Start))
+	p := newPainter(s, c.phrases())
+	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.happenedTo(p.strong(p.fullName(c.About))), p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
 	c.writeSince(p)
 	switch {
@@ -99,7 +99,7 @@ func (c *Chain) writeSince(p *painter) {
 			s = p.bad(s)
 		case c.What == Deleted && c.Links[0] == n.markedBy:
 			s += ", which removed the object"
-			if why := n.news(); why != nil {
+			if why := c.reasonOfRemoval(n); why != nil {
 				s += ", because " + p.describeNews(why)
 			}
 		case c.What == Changed && n.isOfOpenSync():
@@ -109,6 +109,15 @@ func (c *Chain) writeSince(p *painter) {
 		}
 		p.writeSentence(p.sentence(s))
 	}
+}
+
+// reasonOfRemoval returns the event that the removal of the object, which a delete had marked before, follows from; nil
+// if n is another write.
+func (c *Chain) reasonOfRemoval(n *Node) *Node {
+	if c.What == Deleted && c.Links[0] == n.markedBy {
+		return n.news()
+	}
+	return nil
 }
 
 // repetition returns the range of links to leave out, and how many creations it has. A

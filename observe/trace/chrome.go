@@ -53,8 +53,8 @@ type chromeWriter struct {
 }
 
 func (t *Tree) writeChrome(w io.Writer) error {
-	c := &chromeWriter{phrases: phrases{home: t.About.Namespace}, start: t.Start, lanes: map[string][]*lane{}, threads: map[*Node]int{}}
-	c.events = append(c.events, chromeEvent{Name: "process_name", Phase: "M", Process: 1, Args: map[string]any{"name": "ctrlplane: " + t.About.String()}})
+	c := &chromeWriter{phrases: t.phrases(), start: t.Start, lanes: map[string][]*lane{}, threads: map[*Node]int{}}
+	c.events = append(c.events, chromeEvent{Name: "process_name", Phase: "M", Process: 1, Args: map[string]any{"name": "ctrlplane: " + c.fullName(t.About)}})
 	nodes := t.nodesByTime()
 	slices.SortStableFunc(nodes, func(a, b *Node) int { // outer nodes first
 		if d := a.Time.Compare(b.Time); d != 0 {

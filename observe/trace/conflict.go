@@ -1,24 +1,26 @@
 package trace
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // noteConflicts notes for each write that was refused because its object had been modified which
 // write had done that: the last one that was stored before.
 func (g *graph) noteConflicts() {
-	stored := map[place][]*Node{}
-	for _, c := range g.calls {
-		for _, w := range c.wrote {
-			p := placeOfWritten(w)
-			stored[p] = append(stored[p], c)
-		}
+	type storedBy struct {
+		call    *Node
+		version uint64
 	}
-	for _, n := range g.calls {
-		if !n.Conflict {
-			continue
+	last := map[place]storedBy{}
+	for _, n := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
+		if n.Conflict {
+			n.modifiedBy = last[placeOf(n.Object)].call
 		}
-		for _, c := range stored[placeOf(n.Object)] {
-			if c.End().Before(n.End()) && (n.modifiedBy == nil || c.storedVersion(*n.Object) > n.modifiedBy.storedVersion(*n.Object)) {
-				n.modifiedBy = c
+		for _, w := range n.wrote {
+			p, version := placeOfWritten(w), versionNumber(w)
+			if before, known := last[p]; !known || version > before.version {
+				last[p] = storedBy{n, version}
 			}
 		}
 	}

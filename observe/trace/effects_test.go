@@ -43,7 +43,7 @@ func TestDeletedObjectsAreCountedOnce(t *testing.T) {
 	removes := wrote("c", "delete", "3", observe.Written{ResourceVersion: "4", Deleted: true})
 	records := recorded(wrote("a", "create", "1", observe.Written{ResourceVersion: "1"}), marks, seen(observe.Updated, "2"), seen(observe.Deleted, "2"), removes)
 	g := newGraph(records, pod("p"), false)
-	e := newEffects()
+	e := newEffects(phrases{})
 	for _, n := range g.calls {
 		e.add(n)
 	}
@@ -54,14 +54,14 @@ func TestDeletedObjectsAreCountedOnce(t *testing.T) {
 
 // Calls that failed have written nothing.
 func TestFailedCallsAreNoWrites(t *testing.T) {
-	failed := &Node{Kind: Call, Controller: "c", Verb: "create", Object: &observe.Object{Kind: "Pod"}, Status: 403}
+	failed := &Node{Kind: Call, Controller: "c", Verb: "create", Object: &observe.Object{Kind: "Pod"}, Status: 403, Failed: true}
 	made := &Node{Kind: Call, Controller: "c", Verb: "create", Object: &observe.Object{Kind: "Pod", Name: "p"}, Status: 201}
 	for want, nodes := range map[string][]*Node{
 		"; 1 controller answered with 1 write: created 1 Pod; 2 failed calls": {made, failed, failed},
 		"; 1 controller answered with 2 failed calls":                         {failed, failed},
 		"": nil,
 	} {
-		e := newEffects()
+		e := newEffects(phrases{})
 		for _, n := range nodes {
 			e.add(n)
 		}

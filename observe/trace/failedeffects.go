@@ -2,26 +2,27 @@ package trace
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// failedEffects says which writes clients try because of an object and cannot make, one sentence each: those that
-// have failed since the last time that they succeeded. Of a client that reports its syncs, the keys that fail are known
-// instead, and a conflict is not a failure.
-func (g *graph) failedEffects(about observe.Object) (list []string) {
+// failedEffect is a write that a client tries because of an object and cannot make.
+type failedEffect struct {
+	last  *Node
+	times int // in a row
+}
+
+// failedEffects returns the writes that clients try because of an object and that have failed since the last time that
+// they succeeded. Of a client that reports its syncs, the keys that fail are known instead, and a conflict is not a
+// failure.
+func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
 		if n.Object != nil && n.isAbout(about) {
 			mine[n] = true
 		}
 	}
-	type attempts struct {
-		last  *Node
-		count int
-	}
-	failing := map[subject]*attempts{}
+	failing := map[subject]*failedEffect{}
 	var order []subject
 	for _, n := range g.nodes {
 		k, ok := n.subject()
@@ -29,29 +30,31 @@ func (g *graph) failedEffects(about observe.Object) (list []string) {
 			continue
 		}
 		switch {
-		case !n.failed() || n.isStored():
+		case !n.Failed || n.isStored():
 			delete(failing, k)
 		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine):
 		case failing[k] == nil:
-			failing[k] = &attempts{n, 1}
+			failing[k] = &failedEffect{n, 1}
 			order = append(order, k)
 		default:
 			failing[k].last = n
-			failing[k].count++
+			failing[k].times++
 		}
 	}
-	p := phrases{home: about.Namespace}
-	for _, k := range slices.Compact(order) {
-		a := failing[k]
-		if a == nil {
-			continue
+	for _, k := range order {
+		if f := failing[k]; f != nil {
+			list = append(list, f)
+			delete(failing, k)
 		}
-		delete(failing, k)
-		times := "once"
-		if a.count > 1 {
-			times = fmt.Sprintf("%d times in a row", a.count)
-		}
-		list = append(list, p.sentence(fmt.Sprintf("%s fails to %s, %s: %s", p.actor(a.last), p.requestName(a.last), times, p.reason(a.last))))
 	}
 	return list
+}
+
+// describeFailedEffect says which write fails, how often and why.
+func (p phrases) describeFailedEffect(f *failedEffect) string {
+	times := "once"
+	if f.times > 1 {
+		times = fmt.Sprintf("%d times in a row", f.times)
+	}
+	return p.sentence(fmt.Sprintf("%s fails to %s, %s: %s", p.actor(f.last), p.requestName(f.last), times, p.reason(f.last)))
 }

@@ -38,14 +38,19 @@ func keysStandFor(records []observe.Record, controller string, f observe.Failing
 	if len(found) == 1 {
 		return found[0].Same(about)
 	}
-	_, kind, _ := strings.Cut(controller, "/")
-	return about.Kind != "" && (strings.EqualFold(kind, about.Kind) || strings.EqualFold(f.Queue, about.Kind))
+	return isNamedAfter(controller, f.Queue, about.Kind)
+}
+
+// isNamedAfter reports whether a controller of an operator, or its queue, has the name of a kind.
+func isNamedAfter(controller, queue, kind string) bool {
+	_, name, _ := strings.Cut(controller, "/")
+	return kind != "" && (strings.EqualFold(name, kind) || strings.EqualFold(queue, kind))
 }
 
 // Sentence says that the key fails, how often and why.
 func (f FailingKey) Sentence() string {
 	s := f.Controller.Name + " fails for " + f.Key
-	if f.Controller.State == "off" {
+	if f.Controller.State == observe.StateOff {
 		s = f.Controller.Name + " failed for " + f.Key + " before it was stopped"
 	}
 	if f.Times > 1 {

@@ -40,7 +40,8 @@ func FindKey(records []observe.Record, controller, queue, key string) (observe.O
 	case 1:
 		return found[0], nil
 	}
-	return observe.Object{}, fmt.Errorf("the key %s of %s may stand for %s or %s: select one of them", key, controller, found[0], found[1])
+	p := phrases{ambiguous: ambiguousKinds([]*observe.Object{&found[0], &found[1]})}
+	return observe.Object{}, fmt.Errorf("the key %s of %s may stand for %s or %s: select one of them", key, controller, p.fullName(found[0]), p.fullName(found[1]))
 }
 
 // keyObjects returns the objects that a key of a controller's queue may stand for.

@@ -108,7 +108,7 @@ func (n *Node) sameError() string {
 // writeFolded writes the line that stands for folded ones.
 func (p *painter) writeFolded(l line, lead, rest string) {
 	what := words.Count(l.folded, "more attempt") + " failed in the same way"
-	if !l.node.failed() {
+	if !l.node.Failed {
 		what = words.Count(l.folded, "more write") + " like this"
 	}
 	p.writeLine(l.after(), lead, rest, p.faint(p.ellipsis()+" "+what+": --all shows them"))

@@ -30,7 +30,9 @@ func Query() observe.Query {
 
 // ReadRecords reads the records of a trace and sets the options that describe them.
 func (o *Options) ReadRecords(ctx context.Context, source observe.Source) ([]observe.Record, error) {
-	page, err := source.Records(ctx, Query())
+	q := Query()
+	q.After = o.After
+	page, err := source.Records(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 	}
 	o.following = true
 	fo := &follower{
-		about: about, options: o, format: f, painter: newPainter(s, about.Namespace),
+		about: about, options: o, format: f, painter: newPainter(s, phrases{}),
 		written: map[string]bool{}, polls: map[string]int{},
 	}
 	ticker := time.NewTicker(pollInterval)
@@ -106,6 +108,7 @@ func (f *follower) addPage(w io.Writer, page observe.Page) error {
 		return err
 	}
 	f.heldBack = false
+	f.painter.phrases = newPainter(f.painter.Style, t.phrases()).phrases
 	f.writeHeader(t)
 	for _, n := range t.Roots {
 		if err := f.writeNew(item{n, n}, 0); err != nil {
@@ -124,7 +127,7 @@ func (f *follower) writeHeader(t *Tree) {
 	}
 	f.started = true
 	if f.format == Text {
-		fmt.Fprintf(&f.painter.b, "What %s sets off, from %s\n", f.painter.strong(t.About.String()), f.painter.formatClock(t.Start))
+		fmt.Fprintf(&f.painter.b, "What %s sets off, from %s\n", f.painter.strong(f.painter.fullName(t.About)), f.painter.formatClock(t.Start))
 		f.painter.writeIncomplete(t)
 	}
 }
@@ -188,7 +191,7 @@ func (f *follower) writeItem(it item, depth int) error {
 	switch {
 	case it.node.isRetriedConflict(), it.node.endedInConflict():
 		text = p.warn(text)
-	case it.node.failed():
+	case it.node.Failed:
 		text = p.bad(text)
 	}
 	indent := strings.Repeat("  ", depth)

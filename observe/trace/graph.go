@@ -80,7 +80,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 	n := &Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource,
-		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict && !c.IsInjected(), Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
+		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict && !c.IsInjected(), Failed: c.IsFailure(), Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
 		cause: c.Cause, client: c.Client != nil, BoundTo: c.BoundTo,
 	}
 	n.applyWritten()
@@ -142,7 +142,7 @@ func (g *graph) addSync(r *observe.Record, s *observe.Synced) {
 	n.ID, n.Open, n.seq = fmt.Sprintf("s%d", s.ID), false, r.Seq
 	n.Time, n.Took, n.Waited = r.Time.Add(-s.Took), s.Took, s.Waited
 	n.Controller, n.Queue, n.Key, n.KeyBasis = s.Controller, s.Queue, s.Key, s.KeyBasis
-	n.Retried, n.Error = s.Retried, s.Error
+	n.Retried, n.Failed, n.Error = s.Retried, s.Failed(), s.Error
 	n.cause, n.record = s.Cause, s
 }
 

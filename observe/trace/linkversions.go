@@ -27,7 +27,7 @@ type version struct {
 	// lastSeen is set for a deletion that was noticed by a list: its number is that of
 	// the last version that was seen, not of the deletion.
 	lastSeen bool
-	// unselected is set for a deletion that is none: with this version the object left
+	// unselected is set for a deletion that is none: with this version, which exists, the object left
 	// the selection of the controller's informer.
 	unselected bool
 	first      time.Time
@@ -50,6 +50,7 @@ func (g *graph) linkVersions() []*Node {
 	clientsRecorded := slices.ContainsFunc(g.calls, func(c *Node) bool { return c.client })
 	var outside []*Node
 	for _, v := range versions {
+		v.unselected = v.unselected || m.isStored(v)
 		c, certainty, rule := m.writeOf(v, deletions)
 		if c == nil {
 			c, certainty, rule = v.outsideWrite(), Exact, ByVersion

@@ -156,7 +156,13 @@ func (n *Node) isBackoff() bool {
 // Lines describes the last round in words, in the order in which it happened. Its first
 // line is what caused the repetition.
 func (l *Loop) Lines() []string {
-	p := newPainter(Style{}, "")
+	var shown []*observe.Object
+	for _, n := range l.Round {
+		if n.Object != nil {
+			shown = append(shown, n.Object)
+		}
+	}
+	p := newPainter(Style{}, phrases{ambiguous: ambiguousKinds(shown)})
 	var lines []string
 	for _, n := range slices.Backward(l.Round) {
 		lines = append(lines, n.Time.Format("15:04:05.000")+"  "+p.describeLink(n))

@@ -12,7 +12,7 @@ import (
 
 // writeMermaid draws a sequence diagram of writes, events and syncs.
 func (t *Tree) writeMermaid(w io.Writer) error {
-	p := phrases{home: t.About.Namespace}
+	p := t.phrases()
 	var b strings.Builder
 	b.WriteString("sequenceDiagram\n")
 	names := map[string]string{}
@@ -53,7 +53,10 @@ func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
 		case Call:
 			arrow, what := "->>", p.requestName(n)
 			if n.failed() {
-				arrow, what = "-x", what+": "+p.describeFailure(n)
+				what += ": " + p.describeFailure(n)
+			}
+			if n.Failed {
+				arrow = "-x"
 			}
 			list = append(list, fmt.Sprintf("%s%sapi: %s %s%s", who, arrow, when, escapeMermaid(what), unsure))
 		case Event:

@@ -93,7 +93,9 @@ type Node struct {
 	Open     bool     `json:"open,omitempty"`
 	LogLines []string `json:"said,omitempty"` // notable lines of its log
 
-	Error string `json:"error,omitempty"`
+	// Failed is set for a call or a sync that has failed: not for a deletion that has found the object gone.
+	Failed bool   `json:"failed,omitempty"`
+	Error  string `json:"error,omitempty"`
 
 	// The number of nodes left out below: syncs without changes, deletes of collections without
 	// events, other writes without changes, and nodes below the maximal depth.
@@ -125,12 +127,13 @@ type Node struct {
 	// has most likely made it, as it updates the quotas of a namespace.
 	unrecorded bool
 
-	client     bool  // for a call: a client outside of the process made it
-	noStatus   bool  // for a call: its object existed, and has no status subresource
-	noEffect   bool  // for a call: it changed nothing
-	running    bool  // for an open sync: it is known to have begun at Time, and to run
-	modifiedBy *Node // for a conflict: the write that had changed the object, if it is known
-	markedBy   *Node // for the removal of an object: the delete that had marked it before
+	client      bool  // for a call: a client outside of the process made it
+	noStatus    bool  // for a call: its object existed, and had no status subresource
+	statusSince bool  // for such a call: the object may have the subresource since
+	noEffect    bool  // for a call: it changed nothing
+	running     bool  // for an open sync: it is known to have begun at Time, and to run
+	modifiedBy  *Node // for a conflict: the write that had changed the object, if it is known
+	markedBy    *Node // for the removal of an object: the delete that had marked it before
 
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 }
@@ -175,13 +178,16 @@ func (n *Node) isTarget(p place) bool {
 	return p == of
 }
 
-// failed reports whether n is known to have failed.
+// failed reports whether n is known to have failed, or has found gone what it was to delete.
 func (n *Node) failed() bool {
 	if n.Kind == Call {
 		return n.Status == 0 || n.Status >= 400
 	}
 	return n.Error != ""
 }
+
+// foundGone reports whether a delete has found that its object did not exist any more.
+func (n *Node) foundGone() bool { return n.failed() && !n.Failed }
 
 // setCause sets the cause of n.
 func (n *Node) setCause(cause *Node, c Certainty, r Rule) {

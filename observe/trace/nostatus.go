@@ -2,7 +2,9 @@ package trace
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 )
 
 // noteMissingStatus notes the writes of a status that the API server has refused because the CustomResourceDefinition
@@ -27,8 +29,44 @@ func (g *graph) noteMissingStatus(o Options) {
 			}
 		}
 	}
+	served := g.statusServed()
 	for _, c := range notFound {
 		c.noStatus = c.objectExisted(writes[placeOf(c.Object)], o)
+		c.statusSince = served[resourceOf(c.Object)].After(c.Time)
+	}
+}
+
+// statusServed returns the last times at which a kind had the status subresource, or at which its
+// CustomResourceDefinition was written, which may have added that.
+func (g *graph) statusServed() map[place]time.Time {
+	last := map[place]time.Time{}
+	for _, c := range g.calls {
+		switch {
+		case c.Subresource == "status" && (!c.failed() || c.Conflict):
+			last[resourceOf(c.Object)] = c.End()
+		case c.Object.Resource == "customresourcedefinitions" && c.Subresource == "" && !c.failed() && !c.noEffect:
+			resource, group, _ := strings.Cut(c.Object.Name, ".")
+			last[place{group: group, resource: resource}] = c.End()
+		}
+	}
+	return last
+}
+
+// missingStatus is the last write of the status that was refused because the CustomResourceDefinition has no status
+// subresource, as far as is known also now. It is not a change to ask for.
+const missingStatus What = "without a status subresource"
+
+// noteMissingStatus notes a write of the status that was refused for this reason.
+func (n *Node) noteMissingStatus(last map[What]*Node) {
+	if n.noStatus && !n.statusSince {
+		last[missingStatus] = n
+	}
+}
+
+// addMissingStatus adds the last such write, whatever was written since: no write of the status succeeds.
+func (c *Chain) addMissingStatus(last map[What]*Node) {
+	if n := last[missingStatus]; n != nil && c.What != Deleted && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) {
+		c.Since = append(c.Since, n)
 	}
 }
 

@@ -8,18 +8,28 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// shop is a custom resource.
+var shop = observe.Object{Group: "example.com", Resource: "shops", Kind: "Shop", Namespace: "default", Name: "s"}
+
+// shopCall is a call of an operator to a custom resource. A write of the status that is answered with 404 has the error
+// of one without the status subresource.
+func shopCall(verb, subresource string, status int, wrote ...observe.Written) *observe.Called {
+	c := &observe.Called{Controller: "operator", Verb: verb, Subresource: subresource, Object: shop, Status: status, Took: time.Microsecond, Wrote: wrote, Client: &observe.Caller{User: "operator"}}
+	if status == 404 {
+		c.Error = `shops.example.com "s" not found`
+	}
+	return c
+}
+
+// writtenShop is the version of the custom resource that the storage reports.
+func writtenShop(version string) observe.Written {
+	return observe.Written{Resource: "shops.example.com", Namespace: "default", Name: "s", ResourceVersion: version}
+}
+
 // A CustomResourceDefinition without the status subresource answers a write of the status as if the object did not
 // exist. If the records show that it does, why and trace say so.
 func TestMissingStatusSubresource(t *testing.T) {
-	shop := observe.Object{Group: "example.com", Resource: "shops", Kind: "Shop", Namespace: "default", Name: "s"}
-	call := func(verb, subresource string, status int, wrote ...observe.Written) *observe.Called {
-		c := &observe.Called{Controller: "operator", Verb: verb, Subresource: subresource, Object: shop, Status: status, Took: time.Microsecond, Wrote: wrote, Client: &observe.Caller{User: "operator"}}
-		if status == 404 {
-			c.Error = `shops.example.com "s" not found`
-		}
-		return c
-	}
-	written := observe.Written{Resource: "shops.example.com", Namespace: "default", Name: "s", ResourceVersion: "7"}
+	call, written := shopCall, writtenShop("7")
 	removed := written
 	removed.Deleted = true
 	creates, fails, deletes := call("create", "", 201, written), call("update", "status", 404), call("delete", "", 200, removed)
@@ -53,6 +63,49 @@ func TestMissingStatusSubresource(t *testing.T) {
 			if got := strings.Join(strings.Fields(text), " "); strings.Contains(got, want) != c.want || strings.Contains(got, "CRD") != c.want {
 				t.Errorf("%s, %s: want it said: %v\n%s", name, what, c.want, text)
 			}
+		}
+	}
+}
+
+// No write of the status succeeds until the CustomResourceDefinition has been changed: that is said until then, whatever
+// else was written since.
+func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
+	definition := func(wrote ...observe.Written) *observe.Called {
+		return &observe.Called{Controller: "kubectl (admin)", Verb: "patch", Status: 200, Took: time.Microsecond, Wrote: wrote, Client: &observe.Caller{User: "admin"},
+			Object: observe.Object{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition", Name: "shops.example.com"}}
+	}
+	definitionVersion := observe.Written{Resource: "customresourcedefinitions.apiextensions.k8s.io", Name: "shops.example.com", ResourceVersion: "9"}
+	another := shopCall("update", "status", 200, observe.Written{Resource: "shops.example.com", Namespace: "default", Name: "t", ResourceVersion: "8"})
+	another.Object.Name = "t"
+	otherKind := shopCall("update", "status", 200)
+	otherKind.Object.Resource = "sites"
+	creates, fails, changes := shopCall("create", "", 201, writtenShop("7")), shopCall("update", "status", 404), shopCall("patch", "", 200, writtenShop("10"))
+	refused := shopCall("patch", "", 422)
+	served := shopCall("update", "status", 200, writtenShop("11"))
+	for name, c := range map[string]struct {
+		events []observe.Event
+		what   What
+		want   string // the begin of the sentence; "" = it is not said
+	}{
+		"then changed":              {[]observe.Event{creates, fails, changes}, "", "Later, at 00:16:40.000"},
+		"then refused":              {[]observe.Event{creates, fails, refused}, "", "Later, at 00:16:40.000"},
+		"the later change":          {[]observe.Event{creates, fails, changes}, Changed, "Before, at 00:16:40.000"},
+		"fails again":               {[]observe.Event{creates, fails, served, fails, changes}, "", "Later, at 00:16:40.002"},
+		"succeeds":                  {[]observe.Event{creates, fails, changes, served}, "", ""},
+		"succeeds without a change": {[]observe.Event{creates, fails, changes, shopCall("update", "status", 200)}, "", ""},
+		"succeeds for another one":  {[]observe.Event{creates, fails, changes, another}, "", ""},
+		"of another kind":           {[]observe.Event{creates, fails, changes, otherKind}, "", "Later, at 00:16:40.000"},
+		"definition changed":        {[]observe.Event{creates, fails, changes, definition(definitionVersion)}, "", ""},
+		"definition unchanged":      {[]observe.Event{creates, fails, changes, definition()}, "", "Later, at 00:16:40.000"},
+	} {
+		chain, err := Why(recorded(c.events...), shop, Options{What: c.what})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " ")
+		want := c.want + `, operator failed to update Shop s status: 404: shops.example.com "s" not found, although it existed: its CRD has no status subresource.`
+		if strings.Contains(text, want) != (c.want != "") || strings.Count(text, "its CRD has") > 1 || c.want == "" && strings.Contains(text, "its CRD has") {
+			t.Errorf("%s: want %q in:\n%s", name, want, text)
 		}
 	}
 }

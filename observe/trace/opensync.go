@@ -104,8 +104,8 @@ func (n *Node) noteBefore(last map[*Node]*Node, other *Node) {
 	}
 }
 
-// isOfOpenSync reports whether the cause of n is not known, or at most likely, because its sync has no recorded
-// end, and ends soon.
+// isOfOpenSync reports whether n belongs to a sync that has no recorded end and is not known to run. Less is known of
+// its cause than of one that runs: neither its key nor when it began.
 func (n *Node) isOfOpenSync() bool { return n.parent != nil && n.parent.Open && !n.parent.running }
 
 // lastExplained returns the last change of the object before n that the same controller has made

@@ -8,12 +8,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// The newest write of a controller that writes all the time belongs to a sync that has not ended.
-// The write before it, whose cause is recorded, is explained.
-func TestWhyOfAWriteInARunningSync(t *testing.T) {
+// unendedLoop returns the records of a controller that writes an object all the time, without the end of its last
+// sync, and the object.
+func unendedLoop() ([]observe.Record, observe.Object) {
 	records := loopJournal(30, 0, "")
-	records = records[:len(records)-1] // without the end of the last sync
-	web := records[0].Event.(*observe.Delivered).Object
+	return records[:len(records)-1], records[0].Event.(*observe.Delivered).Object
+}
+
+// Nothing is known of the cause of the newest write if its sync has no recorded end and is not known to run.
+// The write before it, whose cause is recorded, is explained.
+func TestWhyOfAWriteInASyncWithoutARecordedEnd(t *testing.T) {
+	records, web := unendedLoop()
 	chain, err := Why(records, web, Options{What: Changed})
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +37,25 @@ func TestWhyOfAWriteInARunningSync(t *testing.T) {
 	}
 	if chain, err = Why(alone, web, Options{What: Changed}); err != nil || chain.Links[0].ResourceVersion != "130" || len(chain.Since) > 0 {
 		t.Errorf("got %+v, %v", chain, err)
+	}
+}
+
+// The newest write is explained if its sync is known to run.
+func TestWhyOfAWriteInARunningSync(t *testing.T) {
+	records, web := unendedLoop()
+	newest := records[len(records)-1]
+	last, began := newest.Event.(*observe.Called), newest.Time.Add(-2*time.Millisecond)
+	chain, err := Why(records, web, Options{What: Changed, State: observe.Snapshot{
+		Time: began.Add(40 * time.Second),
+		Controllers: []observe.Controller{{Name: last.Controller, Running: []observe.RunningSync{
+			{Queue: "widget", ID: last.Sync, Key: web.Key(), KeyBasis: observe.BasisQueue, Since: began},
+		}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if chain.Links[0].ResourceVersion != "130" || len(chain.Since) > 0 || len(chain.Links) < 3 || chain.Links[1].Cause == nil || chain.Links[1].Cause.Certainty != Likely {
+		t.Errorf("got:\n%.2000s", writeString(t, chain, Text, Style{}))
 	}
 }
 

@@ -75,7 +75,7 @@ const (
 // writeOTLP writes one line of the OTLP file format, with one resource per controller.
 // An exact cause is the parent of a span, a likely one a link.
 func (t *Tree) writeOTLP(w io.Writer) error {
-	p := phrases{home: t.About.Namespace}
+	p := t.phrases()
 	trace := hexDigest(16, t.About.String(), t.Start.Format(time.RFC3339Nano))
 	byService := map[string][]otlpSpan{}
 	var services []string
@@ -113,7 +113,7 @@ func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 	for _, key := range sortedKeys(d) {
 		s.Attributes = append(s.Attributes, newAttribute("ctrlplane."+key, d[key]))
 	}
-	if n.failed() {
+	if n.Failed {
 		s.Status = &otlpStatus{Message: words.OneLine(n.Error), Code: otlpFailed}
 	}
 	switch {

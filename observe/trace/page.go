@@ -52,11 +52,11 @@ const apiServer = "API server"
 
 // writePage writes a web page that needs no other file.
 func (t *Tree) writePage(w io.Writer) error {
-	p := phrases{home: t.About.Namespace}
+	p := t.phrases()
 	style, script := webpage.Asset(assets, "assets/page.css"), webpage.Asset(assets, "assets/page.js")
 	return pageTemplate.Execute(w, &page{
 		Policy: webpage.ContentPolicy(style, script), Style: template.CSS(style), Script: template.JS(script),
-		Title: words.OneLine(t.About.String()), Summary: t.summarize(p), Took: p.formatDuration(t.Took),
+		Title: p.fullName(t.About), Summary: t.summarize(p), Took: p.formatDuration(t.Took),
 		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Dropped: t.droppedNote(), Diagram: p.newDiagram(t),
 	})
 }
@@ -111,7 +111,7 @@ func stepTone(n *Node) string {
 	switch {
 	case n.Conflict || n.endedInConflict():
 		return "conflict"
-	case n.failed():
+	case n.Failed:
 		return "bad"
 	}
 	return ""

@@ -27,8 +27,9 @@ type painter struct {
 	likely []string               // the marks that were drawn for what is likely
 }
 
-func newPainter(s Style, home string) *painter {
-	return &painter{Style: s, phrases: phrases{home, s.ASCII}}
+func newPainter(s Style, p phrases) *painter {
+	p.ascii = s.ASCII
+	return &painter{Style: s, phrases: p}
 }
 
 func (p *painter) formatClock(t time.Time) string {

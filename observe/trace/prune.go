@@ -48,7 +48,7 @@ func (n *Node) isNotable() bool {
 	case Event:
 		return false
 	case Sync:
-		return n.failed() || n.Open
+		return n.Failed || n.Open
 	case Call:
 		return n.failed() || !n.noEffect && (n.Verb != "deletecollection" || n.Watchers > 0 || len(n.wrote) > 0)
 	}

@@ -57,7 +57,7 @@ func (c *Chain) findRounds() (list []rounds) {
 			continue
 		}
 		what := describeRounds(count - 2)
-		if length == 1 && c.Links[i].failed() {
+		if length == 1 && c.Links[i].Failed {
 			what = words.Count(count-2, "more attempt") + " failed in the same way"
 		}
 		list = append(list, rounds{i + length, i + length*(count-1), what})

@@ -20,7 +20,7 @@ func (t *Tree) summarize(p phrases) string {
 	for _, n := range t.Roots {
 		roots[n] = true
 	}
-	e := newEffects()
+	e := newEffects(p)
 	for n := range t.All() {
 		if !roots[n] {
 			e.add(n)
@@ -55,28 +55,29 @@ func followedBy(roots []*Node) string {
 
 // effects counts what controllers did.
 type effects struct {
+	phrases
 	controllers       map[string]bool
 	writes            int
 	created, deleted  map[string]int // by kind
 	conflicts, failed int
 }
 
-func newEffects() *effects {
-	return &effects{controllers: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}}
+func newEffects(p phrases) *effects {
+	return &effects{phrases: p, controllers: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}}
 }
 
 func (e *effects) add(n *Node) {
-	if n.Kind != Call || !n.isWrite() || n.noEffect {
+	if n.Kind != Call || !n.isWrite() || n.noEffect || n.foundGone() {
 		return
 	}
 	if n.Controller != "" {
 		e.controllers[n.Controller] = true
 	}
-	failed := n.failed() && !n.isStored()
+	failed := n.Failed && !n.isStored()
 	if !failed {
 		e.writes++
 	}
-	kind := cmp.Or(n.Object.Kind, n.Object.Resource)
+	kind := e.kindName(n.Object)
 	switch {
 	case n.Conflict:
 		e.conflicts++
@@ -113,7 +114,7 @@ func (e *effects) list() (parts []string) {
 	}{{"created", e.created}, {"deleted", e.deleted}} {
 		var kinds []string
 		for _, kind := range slices.Sorted(maps.Keys(of.kinds)) {
-			kinds = append(kinds, words.Count(of.kinds[kind], words.OneLine(kind)))
+			kinds = append(kinds, countKind(of.kinds[kind], kind))
 		}
 		if len(kinds) > 0 {
 			parts = append(parts, of.verb+" "+strings.Join(kinds, ", "))
@@ -128,23 +129,33 @@ func (e *effects) list() (parts []string) {
 	return parts
 }
 
+// Request returns the write that has requested the change: of a removal, the delete that has marked the object before.
+// It is nil if no write is known.
+func (c *Chain) Request() *Node {
+	_, decisive, _ := c.writes()
+	return decisive
+}
+
+// writes returns the first write of the chain, the decisive one and, if that has only marked the object as deleted, the
+// one that has removed it for that.
+func (c *Chain) writes() (first, decisive, removal *Node) {
+	for _, n := range c.Links { // the change is the first one
+		if !n.isWrite() {
+			continue
+		}
+		first, decisive = n, cmp.Or(decisive, n)
+		if last := cmp.Or(removal, decisive); last.Gone && n.marks(last.Object) {
+			decisive, removal = n, last
+		}
+	}
+	return first, decisive, removal
+}
+
 // summarize says in one sentence what led to the change.
 func (c *Chain) summarize(p phrases) string {
-	var writes []*Node // in chronological order
-	for _, n := range slices.Backward(c.Links) {
-		if n.isWrite() {
-			writes = append(writes, n)
-		}
-	}
-	if len(writes) == 0 {
+	first, decisive, removal := c.writes()
+	if decisive == nil {
 		return ""
-	}
-	decisive, removal := writes[len(writes)-1], (*Node)(nil)
-	for _, n := range writes[:len(writes)-1] {
-		if decisive.Gone && n.marks(decisive.Object) {
-			decisive, removal = n, decisive
-			break
-		}
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
 	switch why, owner := decisive.news(), decisive.absentOwner; {
@@ -156,7 +167,7 @@ func (c *Chain) summarize(p phrases) string {
 	if removal != nil {
 		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
 	}
-	if first := writes[0]; first != decisive {
+	if first != decisive {
 		s += ". It began when " + p.actor(first) + " " + p.shortWrite(first)
 	}
 	return p.sentence(s)
@@ -198,7 +209,10 @@ func (n *Node) outsideActor() string {
 
 // shortWrite describes a write without its version and duration.
 func (p phrases) shortWrite(n *Node) string {
-	if n.failed() && !n.isStored() {
+	switch {
+	case n.foundGone():
+		return "tried to " + p.requestName(n) + ", which no longer existed"
+	case n.Failed && !n.isStored():
 		return "failed to " + p.requestName(n)
 	}
 	if n.Verb == "list" {
@@ -219,7 +233,7 @@ func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
 	separator := ": "
 	switch {
-	case n.failed() && n.isStored():
+	case n.Failed && n.isStored():
 		separator = "; "
 	case n.writeFailure() == "":
 		return s

@@ -12,11 +12,11 @@ import (
 
 // writeText draws the tree, one line per write or sync.
 func (t *Tree) writeText(w io.Writer, s Style) error {
-	p := newPainter(s, t.About.Namespace)
+	p := newPainter(s, t.phrases())
 	if len(t.Roots) == 0 {
-		fmt.Fprintf(&p.b, "Nothing that %s set off matches the options\n", p.strong(words.OneLine(t.About.String())))
+		fmt.Fprintf(&p.b, "Nothing that %s set off matches the options\n", p.strong(p.fullName(t.About)))
 	} else {
-		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(words.OneLine(t.About.String())), p.formatDuration(t.Took), p.formatClock(t.Start))
+		fmt.Fprintf(&p.b, "What %s set off (%s, from %s)\n", p.strong(p.fullName(t.About)), p.formatDuration(t.Took), p.formatClock(t.Start))
 	}
 	p.writeSentence(t.summarize(p.phrases))
 	p.writeIncomplete(t)
@@ -206,7 +206,7 @@ func (p *painter) paintWrite(n *Node, text string) string {
 	switch {
 	case n.isRetriedConflict():
 		return p.warn(text)
-	case n.failed():
+	case n.Failed:
 		return p.bad(text)
 	}
 	return text

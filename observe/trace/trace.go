@@ -27,6 +27,8 @@ type Options struct {
 	Missed uint64
 	// CompleteAfter is the Seq after which no record was dropped: Page.CompleteAfter.
 	CompleteAfter uint64
+	// After is the Seq after which records are read. Only ReadRecords uses it.
+	After uint64
 	// State is the state after the records, which has the syncs that have not ended.
 	State observe.Snapshot
 	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.

@@ -26,7 +26,7 @@ func (e *UnknownChangeError) Sentence(s Style) string {
 	if e.Missed > 0 {
 		return "What led to it is not known: " + words.Count(e.Missed, "older record") + " were dropped."
 	}
-	return "What led to it is not known: the records begin at " + newPainter(s, "").formatClock(e.Begin) + ", with the last start of the control plane."
+	return "What led to it is not known: the records begin at " + newPainter(s, phrases{}).formatClock(e.Begin) + ", with the last start of the control plane."
 }
 
 func missedNote(missed uint64) string {

@@ -37,8 +37,8 @@ type Chain struct {
 	Complete bool `json:"complete"`
 	// Since has what else has happened to the object and may matter more: its deletion, its
 	// creation after a deletion, a write of a client that was refused or failed, the removal if
-	// Links begins with the delete that has only marked it, and a later write of a sync that has
-	// not ended.
+	// Links begins with the delete that has only marked it, and a later write of a sync without a
+	// recorded end.
 	Since  []*Node `json:"since,omitempty"`
 	Missed uint64  `json:"missed,omitempty"`
 	// Now is what is wrong with the object at present, as "ctrlplane wait" says it.
@@ -48,10 +48,11 @@ type Chain struct {
 	// Working says which controllers work for the object at present, or have yet to, one sentence each.
 	Working []string `json:"working,omitempty"`
 
-	all        bool   // the text leaves nothing out
-	whyDeleted string // as Options.WhyDeleted
-	whyChanged string // as Options.WhyChanged
-	held       bool   // the object is marked as deleted, and nothing has removed it
+	all           bool            // the text leaves nothing out
+	whyDeleted    string          // as Options.WhyDeleted
+	whyChanged    string          // as Options.WhyChanged
+	held          bool            // the object is marked as deleted, and nothing has removed it
+	failedEffects []*failedEffect // which Failing has in words
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -69,6 +70,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 			last[w] = n
 			n.noteObsoleting(last, w)
 			n.noteDeletion(last, w, about)
+			n.noteMissingStatus(last)
 		}
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
@@ -77,10 +79,15 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
 	}
 	c := newChain(about, what, n, o)
-	if o.What == "" {
-		c.Failing = slices.Concat(c.Failing, g.failedEffects(about))
-	}
 	c.addSince(last)
+	if o.What == "" {
+		c.failedEffects = g.failedEffects(about)
+	}
+	p := c.phrases()
+	c.Failing = slices.Clone(c.Failing)
+	for _, f := range c.failedEffects {
+		c.Failing = append(c.Failing, p.describeFailedEffect(f))
+	}
 	return c, nil
 }
 
@@ -103,11 +110,19 @@ func inStoredOrder(nodes []*Node, about observe.Object) []*Node {
 func (n *Node) storedVersion(about observe.Object) (version uint64) {
 	for _, w := range n.wrote {
 		if placeOfWritten(w) == placeOf(&about) {
-			number, _ := strconv.ParseUint(w.ResourceVersion, 10, 64) // others are not ordered
-			version = max(version, number)
+			version = max(version, versionNumber(w))
 		}
 	}
 	return version
+}
+
+// versionNumber returns the number of a stored version; 0 if it is not a number, and so not ordered.
+func versionNumber(w observe.Written) uint64 {
+	number, err := strconv.ParseUint(w.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
 }
 
 // firstRecorded returns the change that is explained if none is asked for.
@@ -136,6 +151,7 @@ func (c *Chain) addSince(last map[What]*Node) {
 	}
 	c.addRestore(last)
 	c.addDeletion(last)
+	c.addMissingStatus(last)
 	c.addNewest(last)
 	slices.SortStableFunc(c.Since, compareTime)
 	for _, n := range c.Since {

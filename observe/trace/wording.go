@@ -11,10 +11,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// phrases describes nodes in words. It leaves out the namespace home.
+// phrases describes nodes in words. It leaves out the namespace home, and the groups of kinds that are not ambiguous.
 type phrases struct {
-	home  string
-	ascii bool
+	home      string
+	ambiguous map[string]bool
+	ascii     bool
 }
 
 // pastTense returns the past tense of an API verb.
@@ -38,10 +39,7 @@ func pastTense(verb string) string {
 func (p phrases) objectName(o *observe.Object) string { return words.OneLine(p.rawObjectName(o)) }
 
 func (p phrases) rawObjectName(o *observe.Object) string {
-	what := o.Kind
-	if what == "" {
-		what = o.Resource
-	}
+	what := p.kindName(o)
 	switch {
 	case o.Name == "" && o.Namespace == "":
 		return what
@@ -78,7 +76,9 @@ func (p phrases) describeWrite(n *Node) string {
 	switch {
 	case n.isRetriedConflict():
 		return fmt.Sprintf("had a conflict when it tried to %s %s, which %s; retried", n.Verb, what, cmp.Or(p.modification(n, ""), "had been modified"))
-	case n.failed() && !n.isStored():
+	case n.foundGone():
+		return p.shortWrite(n)
+	case n.Failed && !n.isStored():
 		return fmt.Sprintf("failed to %s: %s", p.requestName(n), p.describeFailure(n))
 	}
 	s := p.whatWasDone(n)
@@ -105,7 +105,7 @@ func (p phrases) describeWrite(n *Node) string {
 	if gone && n.Verb != "delete" {
 		s += ", which removed the object"
 	}
-	if n.failed() {
+	if n.Failed {
 		s += "; " + p.describeFailure(n)
 	}
 	return s + n.noEffectNote()
@@ -178,6 +178,8 @@ func (p phrases) describeFailure(n *Node) string {
 		return "conflict: the object has been modified"
 	case n.Status == 0:
 		return "no answer: " + why
+	case n.noStatus && n.statusSince:
+		return fmt.Sprintf("%d: %s, although it existed: its CRD had no status subresource", n.Status, why)
 	case n.noStatus:
 		return fmt.Sprintf("%d: %s, although it existed: its CRD has no status subresource", n.Status, why)
 	case strings.Contains(why, observe.InjectedFault):

@@ -9,7 +9,7 @@ import (
 
 // A number and its unit stay on one line.
 func TestUnitsStayWithTheirNumbers(t *testing.T) {
-	p := newPainter(Style{Width: 40}, "")
+	p := newPainter(Style{Width: 40}, phrases{})
 	got := p.wrap("updated ReplicaSet web status in 4.5 ms (queued 12 µs); found 3 s lines", 36)
 	want := []string{"updated ReplicaSet web status in", "4.5 ms (queued 12 µs); found 3 s", "lines"}
 	if !slices.Equal(got, want) {
@@ -19,7 +19,7 @@ func TestUnitsStayWithTheirNumbers(t *testing.T) {
 
 // What is longer than a line, such as a name, goes on in the next one.
 func TestLongWordsAreNotCut(t *testing.T) {
-	p := newPainter(Style{Width: 60}, "")
+	p := newPainter(Style{Width: 60}, phrases{})
 	name := strings.Repeat("abcdefghij", 6)
 	got := p.wrap("created Pod "+name+" in 4.5 ms", 48)
 	want := []string{"created Pod", name[:48], name[48:] + " in 4.5 ms"}
@@ -30,7 +30,7 @@ func TestLongWordsAreNotCut(t *testing.T) {
 
 // The lines of a colored text have its color, and what precedes them does not.
 func TestColorsGoOnInTheNextLine(t *testing.T) {
-	p := newPainter(Style{Width: 60, Color: true}, "")
+	p := newPainter(Style{Width: 60, Color: true}, phrases{})
 	p.writeLine(nil, "", "|  ", "synced "+p.warn(strings.Repeat("conflict ", 12))+"at last")
 	lines := strings.Split(strings.TrimSpace(p.b.String()), "\n")
 	if len(lines) < 3 {
@@ -49,7 +49,7 @@ func TestColorsGoOnInTheNextLine(t *testing.T) {
 // A branch far from the root leaves room for its text.
 func TestDeepBranchesAreNotCut(t *testing.T) {
 	for _, style := range []Style{{Width: 100}, {Width: 60, ASCII: true}} {
-		p := newPainter(style, "")
+		p := newPainter(style, phrases{})
 		lead := strings.Repeat(p.pickGlyph("│  ", "|  "), 40)
 		after := time.Second
 		p.writeLine(&after, lead+p.pickGlyph("└─ ", "`- "), lead+"   ", "replicaset-controller saw it updated, updated ReplicaSet web-5fc9f4bf66 status (version 243) in 8.8 ms")

@@ -18,6 +18,13 @@ type writeIndex struct {
 	known     []knownVersion            // in chronological order
 	seen      map[objectVersion]time.Time
 	deletions map[place][]*version
+	removals  map[place][]removal // as the storage reports
+}
+
+// removal is the version with which a call has removed an object.
+type removal struct {
+	number uint64
+	by     *Node
 }
 
 type objectVersion struct {
@@ -39,7 +46,7 @@ type knownVersion struct {
 func (g *graph) indexWrites(versions []*version) *writeIndex {
 	m := &writeIndex{
 		made: map[storedVersion]*Node{}, reported: g.writesReported,
-		answers: map[objectVersion][]*Node{}, byPlace: map[place][]*Node{}, seen: map[objectVersion]time.Time{}, deletions: map[place][]*version{},
+		answers: map[objectVersion][]*Node{}, byPlace: map[place][]*Node{}, seen: map[objectVersion]time.Time{}, deletions: map[place][]*version{}, removals: map[place][]removal{},
 	}
 	for _, v := range versions {
 		if v.deleted {
@@ -48,7 +55,11 @@ func (g *graph) indexWrites(versions []*version) *writeIndex {
 	}
 	for _, c := range g.calls {
 		for _, w := range c.wrote {
-			m.made[storedVersion{objectVersion{placeOfWritten(w), w.ResourceVersion}, w.Deleted}] = c
+			at := placeOfWritten(w)
+			m.made[storedVersion{objectVersion{at, w.ResourceVersion}, w.Deleted}] = c
+			if number, err := strconv.ParseUint(w.ResourceVersion, 10, 64); err == nil && w.Deleted {
+				m.removals[at] = append(m.removals[at], removal{number, c})
+			}
 		}
 		if !c.isWrite() || c.failed() {
 			continue
@@ -95,6 +106,25 @@ func (m *writeIndex) storedBy(v *version) *Node {
 	return m.made[storedVersion{objectVersion{v.place, v.number}, v.deleted && !v.unselected}]
 }
 
+// isStored reports whether a deletion has the number of a version that the storage has stored, rather than that of the
+// removal, and the controller had not received it before.
+func (m *writeIndex) isStored(v *version) bool {
+	return v.deleted && !v.lastSeen && m.made[storedVersion{objectVersion{v.place, v.number}, false}] != nil
+}
+
+// removalAfter returns the call that has removed the object after a version, as the storage reports, unless that began
+// after the deletion was delivered.
+func (m *writeIndex) removalAfter(v *version) *Node {
+	number, _ := strconv.ParseUint(v.number, 10, 64)
+	var next removal
+	for _, r := range m.removals[v.place] {
+		if r.number > number && (next.by == nil || r.number < next.number) && !r.by.Time.After(v.first) {
+			next = r
+		}
+	}
+	return next.by
+}
+
 // isNewsToListers reports whether a controller that lists the version, because it starts, acts
 // for the write that made it: that of another client or of a restore, or one that it has not
 // received before, because it was stopped. Otherwise it may have acted for it before, and the
@@ -117,6 +147,11 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 		return made, Likely, ByStorage // the record that it had received the version may be dropped
 	case made != nil:
 		return made, Exact, ByStorage
+	}
+	if v.lastSeen {
+		if by := m.removalAfter(v); by != nil {
+			return by, Exact, ByStorage
+		}
 	}
 	if m.reported && !v.lastSeen {
 		return nil, "", ""

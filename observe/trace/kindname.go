@@ -1,0 +1,89 @@
+package trace
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// ambiguousKinds returns the kinds that objects of several API groups have. A text that shows such objects names
+// their kinds with the group, as kubectl does.
+func ambiguousKinds(shown []*observe.Object) map[string]bool {
+	groups, ambiguous := map[string]string{}, map[string]bool{}
+	for _, o := range shown {
+		kind := kindOf(o)
+		if group, known := groups[kind]; known && group != o.Group {
+			ambiguous[kind] = true
+		}
+		groups[kind] = o.Group
+	}
+	return ambiguous
+}
+
+// kindOf returns the kind of an object or, if that is not known, the resource.
+func kindOf(o *observe.Object) string { return cmp.Or(o.Kind, o.Resource) }
+
+// kindName names the kind of an object: Site or, if that is ambiguous, Site.example.com.
+func (p phrases) kindName(o *observe.Object) string {
+	kind := kindOf(o)
+	if p.ambiguous[kind] && o.Group != "" {
+		return kind + "." + o.Group
+	}
+	return kind
+}
+
+// fullName names an object with its namespace.
+func (p phrases) fullName(o observe.Object) string {
+	if o.Kind != "" {
+		o.Kind = p.kindName(&o)
+	}
+	return words.OneLine(o.String())
+}
+
+// countKind counts objects of a kind that has been named: "2 Sites.example.com".
+func countKind(n int, kindName string) string {
+	kind, group, found := strings.Cut(kindName, ".")
+	if found {
+		group = "." + group
+	}
+	return words.OneLine(words.Count(n, kind) + group)
+}
+
+// phrases describes the nodes of the tree.
+func (t *Tree) phrases() phrases {
+	var shown []*observe.Object
+	for n := range t.All() {
+		if n.Object != nil {
+			shown = append(shown, n.Object)
+		}
+		if why := n.news(); n.root && why != nil {
+			shown = append(shown, why.Object)
+		}
+	}
+	return phrases{home: t.About.Namespace, ambiguous: ambiguousKinds(shown)}
+}
+
+// phrases describes the nodes of the chain.
+func (c *Chain) phrases() phrases {
+	var shown []*observe.Object
+	for _, n := range c.Links {
+		if n.Object != nil {
+			shown = append(shown, n.Object)
+		}
+		if owner := n.absentOwner; owner != nil {
+			shown = append(shown, owner.object)
+		}
+	}
+	for _, n := range c.Since {
+		shown = append(shown, n.Object)
+		if why := c.reasonOfRemoval(n); why != nil {
+			shown = append(shown, why.Object)
+		}
+	}
+	for _, f := range c.failedEffects {
+		shown = append(shown, f.last.Object)
+	}
+	return phrases{home: c.About.Namespace, ambiguous: ambiguousKinds(shown)}
+}
