@@ -40,7 +40,30 @@ func DescribeFailing(s observe.Snapshot) string {
 	if stopped.listed > 0 {
 		parts = append(parts, stopped.String()+" failed before the stop")
 	}
+	if n := len(failedTimers(s)); n > 0 {
+		parts = append(parts, countWaiting(n, "Pod"))
+	}
+	for _, c := range s.Clients {
+		if c.Refused != "" {
+			parts = append(parts, "reads of "+ShortName(c.Name)+" are refused")
+		}
+	}
 	return strings.Join(parts, ", ")
+}
+
+// countWaiting counts what waits for a restart: "2 Pods wait for a restart".
+func countWaiting(n int, noun string) string {
+	return CountNoun(n, noun) + map[bool]string{true: " waits", false: " wait"}[n == 1] + " for a restart"
+}
+
+// failedTimers returns the timers of what waits because it has failed: Pods in CrashLoopBackOff.
+func failedTimers(s observe.Snapshot) (list []observe.Timer) {
+	for _, t := range s.Timers {
+		if t.Reason != "" {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // keyCount counts keys, of which there may be more than are listed.
@@ -148,8 +171,8 @@ func FailingLines(state string, failing []observe.FailingKey, more int, settled 
 
 func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 
-// SettledWarnings says, one line each, what a settled control plane does not do: keys fail, or the
-// process of an operator has ended.
+// SettledWarnings says, one line each, what a settled control plane does not do: keys fail, the
+// process of an operator has ended, reads of a client are refused, or Pods wait for a restart.
 func SettledWarnings(s observe.Snapshot) (lines []string) {
 	for _, c := range s.Controllers {
 		if c.State == "off" && strings.Contains(c.Name, "/") {
@@ -159,6 +182,18 @@ func SettledWarnings(s observe.Snapshot) (lines []string) {
 		for _, l := range FailingLines(c.State, c.Failing, c.MoreFailing, true, s.Time) {
 			lines = append(lines, "settled, but "+c.Name+" is "+l)
 		}
+	}
+	for _, c := range s.Clients {
+		if c.Refused != "" {
+			lines = append(lines, "settled, but "+describeRefused(c))
+		}
+	}
+	waiting := failedTimers(s)
+	for _, t := range waiting[:min(len(waiting), maxFailing)] {
+		lines = append(lines, fmt.Sprintf("settled, but %s waits for a restart: %s, next attempt in %s", t.What, t.Reason, formatDuration(max(t.Due.Sub(s.Time), 0))))
+	}
+	if more := len(waiting) - maxFailing; more > 0 {
+		lines = append(lines, "settled, but "+countWaiting(more, "more Pod"))
 	}
 	return lines
 }

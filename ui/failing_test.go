@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -84,12 +85,25 @@ func TestSettledWarnings(t *testing.T) {
 			{Queue: "site", Key: "default/f2", KeyBasis: observe.BasisQueue, Times: 1, Error: "the object has been modified"},
 		}},
 	}}
+	s.Clients = []observe.Client{{Name: "kubectl (admin)"}, {Name: "shop (bob)", Refused: "list of configmaps is refused: forbidden"}}
+	s.Timers = []observe.Timer{{What: "Pod default/job", Due: now.Add(time.Second)}}
+	for i := range maxFailing + 1 {
+		s.Timers = append(s.Timers, observe.Timer{What: fmt.Sprintf("Pod default/web-%d", i), Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"})
+	}
 	want := []string{
 		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
 		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
+		"settled, but shop (bob): list of configmaps is refused: forbidden",
+		"settled, but Pod default/web-0 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
+		"settled, but Pod default/web-1 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
+		"settled, but Pod default/web-2 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
+		"settled, but 1 more Pod waits for a restart",
 	}
 	if got := SettledWarnings(s); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+	if got, want := DescribeFailing(s), "1 key fails, 4 Pods wait for a restart, reads of shop are refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
 	if got := FailingFor(s, "default", "f1"); !slices.Equal(got, want) {
@@ -105,7 +119,7 @@ func TestSettledSaysWhatFails(t *testing.T) {
 	s.Process.RequestRate = 0
 	headline := func() string {
 		var b bytes.Buffer
-		if err := WriteStatus(&b, s, ""); err != nil {
+		if err := WriteStatus(&b, s, false); err != nil {
 			t.Fatal(err)
 		}
 		text, _, _ := strings.Cut(b.String(), ";")
@@ -143,7 +157,7 @@ func TestSettledSaysWhatFails(t *testing.T) {
 		t.Errorf("status of a stopped controller: %q", got)
 	}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, "wide"); err != nil || !strings.Contains(b.String(), "off     replicaset: default/web, failed before the stop, 4 times in a row: exceeded quota: compute\n") {
+	if err := WriteStatus(&b, s, true); err != nil || !strings.Contains(b.String(), "off     replicaset: default/web, failed before the stop, 4 times in a row: exceeded quota: compute\n") {
 		t.Errorf("status of a stopped controller: %v, %s", err, b.String())
 	}
 	s.Controllers = []observe.Controller{s.Controllers[1]}

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,37 +11,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
-	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const maxFailing = 3 // failing keys shown per controller
 
-// WriteStatus writes a snapshot as "json" or "yaml", as tables of the queues that
-// had work, the clients and the controllers with problems (""), or with all queues
-// and numbers ("wide").
-func WriteStatus(w io.Writer, s observe.Snapshot, format string) error {
-	var (
-		out []byte
-		err error
-	)
-	switch format {
-	case "":
-		out = []byte(formatHeadline(s) + formatBusyTable(s) + formatClients(s.Clients, false, s.Time) + formatTroubles(s))
-	case "wide":
-		out = []byte(formatHeadline(s) + formatTable(wideRows(s.Queues)) + formatClients(s.Clients, true, s.Time) + formatTable(troubleRows(s)))
-	case "json":
-		out, err = json.MarshalIndent(s, "", "  ")
-		out = append(out, '\n')
-	case "yaml":
-		out, err = yamltext.Marshal(s)
-	default:
-		return fmt.Errorf("unknown output format %q", format)
+// WriteStatus writes a snapshot as tables of the queues that had work, the clients and the
+// controllers with problems, or with all queues and numbers if wide is set.
+func WriteStatus(w io.Writer, s observe.Snapshot, wide bool) error {
+	queues, troubles := formatBusyTable, formatTroubles
+	if wide {
+		queues = func(s observe.Snapshot) string { return formatTable(wideRows(s.Queues)) }
+		troubles = func(s observe.Snapshot) string { return formatTable(troubleRows(s)) }
 	}
-	if err != nil {
-		return fmt.Errorf("cannot write the status as %s: %w", format, err)
-	}
-	_, err = w.Write(out)
+	_, err := io.WriteString(w, formatHeadline(s)+queues(s)+formatClients(s.Clients, wide, s.Time)+troubles(s))
 	return err
 }
 
@@ -176,12 +158,20 @@ func queueLabel(q observe.Queue, several bool) string {
 // formatTroubles is the table of troubleRows, whose last column is wrapped.
 func formatTroubles(s observe.Snapshot) string {
 	rows := troubleRows(s)
+	for _, row := range rows {
+		row[0] = ShortName(row[0])
+	}
+	return formatWrapped(rows)
+}
+
+// formatWrapped aligns rows of three columns below an empty line, and wraps the last one. A table with
+// only a header is empty.
+func formatWrapped(rows [][]string) string {
 	if len(rows) < 2 {
 		return ""
 	}
 	var widths [2]int
 	for _, row := range rows {
-		row[0] = ShortName(row[0])
 		for i := range widths {
 			widths[i] = max(widths[i], len(words.OneLine(row[i])))
 		}
@@ -221,15 +211,18 @@ func wideRows(queues []observe.Queue) [][]string {
 }
 
 // troubleRows returns the controllers that are not running or have an
-// intervention, failing keys, and the clients that have an intervention.
+// intervention, failing keys, and the clients that have an intervention or are refused
+// what they read.
 func troubleRows(s observe.Snapshot) [][]string {
 	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
 	for _, c := range s.Clients {
 		if c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, c.Reason})
 		}
-		if why := describeDropped(c); why != "" {
-			rows = append(rows, []string{c.Name, c.State, why})
+		for _, why := range []string{c.Refused, describeDropped(c)} {
+			if why != "" {
+				rows = append(rows, []string{c.Name, c.State, why})
+			}
 		}
 	}
 	for _, c := range s.Controllers {

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -13,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -116,7 +115,7 @@ func TestStatus(t *testing.T) {
 		snapshot observe.Snapshot
 		formats  []string
 	}{
-		{"working", busySnapshot(), []string{"", "wide", "json", "yaml"}},
+		{"working", busySnapshot(), []string{"", "wide"}},
 		{"idle", idleSnapshot(), []string{"", "wide"}},
 		{"interventions", intervenedSnapshot(), []string{"", "wide"}},
 		{"starting", starting, []string{""}},
@@ -125,11 +124,24 @@ func TestStatus(t *testing.T) {
 		for _, format := range tt.formats {
 			t.Run(tt.name+"/"+format, func(t *testing.T) {
 				var b bytes.Buffer
-				if err := WriteStatus(&b, tt.snapshot, format); err != nil {
+				if err := WriteStatus(&b, tt.snapshot, format == "wide"); err != nil {
 					t.Fatal(err)
 				}
 				testutil.Golden(t, "testdata/status/"+strings.TrimSuffix(tt.name+"-"+format, "-")+".golden", b.Bytes())
 			})
+		}
+	}
+}
+
+// TestStatusNamesTheLeader has a control plane on standby not look settled or busy.
+func TestStatusNamesTheLeader(t *testing.T) {
+	for want, p := range map[string]observe.Process{
+		"b is ready and on standby: the controllers run in host_a_1, which holds the lease\n": {Name: "b", State: observe.Ready, Leader: observe.LeaderOther, LeaseHolder: "host_a_1"},
+		"b is ready and on standby: no process holds the lease of the controllers\n":          {Name: "b", State: observe.Ready, Leader: observe.LeaderNone},
+		"b is ready and settled\n": {Name: "b", State: observe.Ready, Settled: true, Leader: observe.LeaderOwn, LeaseHolder: "host_b_1"},
+	} {
+		if got := formatHeadline(observe.Snapshot{Process: p}); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
@@ -169,7 +181,7 @@ func TestStatusFitsAHundredColumns(t *testing.T) {
 			{Queue: "certificate", Key: "default/web", Times: 3, Error: strings.Repeat("Operation cannot be fulfilled ", 9)}}})
 	}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, ""); err != nil {
+	if err := WriteStatus(&b, s, false); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\ngarbage-collector attempt_to_delete  ") {
@@ -192,7 +204,7 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 	s.Queues = []observe.Queue{{Controller: "certificatesigningrequest-approving-controller", Name: "certificate",
 		Depth: huge, InFlight: huge, Adds: huge, Done: huge, Retries: huge, ErrorRetries: huge}}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, ""); err != nil {
+	if err := WriteStatus(&b, s, false); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\ncsr-approving  ") || !strings.Contains(b.String(), strconv.Itoa(huge)) {
@@ -200,34 +212,11 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 	}
 }
 
-func TestStatusRoundTrips(t *testing.T) {
-	for format, read := range map[string]func([]byte, any) error{
-		"json": json.Unmarshal,
-		"yaml": func(data []byte, v any) error { return yaml.Unmarshal(data, v) },
-	} {
-		var b bytes.Buffer
-		if err := WriteStatus(&b, busySnapshot(), format); err != nil {
-			t.Fatal(err)
-		}
-		var got observe.Snapshot
-		if err := read(b.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(busySnapshot(), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", format, diff)
-		}
-	}
-}
-
 func TestStatusErrors(t *testing.T) {
-	err := WriteStatus(&bytes.Buffer{}, idleSnapshot(), "xml")
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) {
-		t.Errorf("error %v does not name the format", err)
-	}
 	full := errors.New("no space left")
-	for _, format := range []string{"", "wide", "json", "yaml"} {
-		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), format); !errors.Is(err, full) {
-			t.Errorf("format %q: %v, want the write error", format, err)
+	for _, wide := range []bool{false, true} {
+		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), wide); !errors.Is(err, full) {
+			t.Errorf("wide %v: %v, want the write error", wide, err)
 		}
 	}
 }
@@ -271,7 +260,7 @@ func TestRetriesAreErrors(t *testing.T) {
 		"wide": {"RETRIES  REQUEUES", " 2        5         0.0", " ≤5       ≤5        0.0"},
 	} {
 		var b bytes.Buffer
-		if err := WriteStatus(&b, s, format); err != nil {
+		if err := WriteStatus(&b, s, format == "wide"); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want {
@@ -287,10 +276,33 @@ func TestEndedOperator(t *testing.T) {
 	s := idleSnapshot()
 	s.Controllers = []observe.Controller{{Name: "shop/site", State: "off", Reason: "its process has ended", Since: s.Time.Add(-95 * time.Second)}}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, ""); err != nil {
+	if err := WriteStatus(&b, s, false); err != nil {
 		t.Fatal(err)
 	}
 	if want := "shop/site   off    its process has ended, 1 m 35 s ago"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, &b)
+	}
+}
+
+func TestUnhealthyObjects(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	if err := WriteUnhealthy(&b, nil, now); err != nil || b.Len() > 0 {
+		t.Errorf("%q, %v", &b, err)
+	}
+	err := WriteUnhealthy(&b, []control.UnhealthyObject{
+		{Object: observe.Object{Kind: "Namespace", Name: "gone"}, State: "Terminating", Since: now.Add(-95 * time.Second), Reason: "being deleted: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances"},
+		{Object: observe.Object{Kind: "Deployment", Namespace: "shop", Name: "late"}, State: "Failed", Reason: "ReplicaSet late-1: FailedCreate:\nexceeded quota: none"},
+	}, now)
+	const want = `
+OBJECT                STATE        WHY
+Namespace gone        terminating  for 1 m 35 s: being deleted: Some resources are remaining:
+                                   configmaps. has 1 resource instances; Some content in the
+                                   namespace has finalizers remaining: example.com/wait in 1
+                                   resource instances
+Deployment shop/late  failed       ReplicaSet late-1: FailedCreate: exceeded quota: none
+`
+	if diff := cmp.Diff(want, b.String()); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }

@@ -56,6 +56,17 @@ func (c *Client) Flags(ctx context.Context) ([]control.Flag, error) {
 	return list.Items, err
 }
 
+// Unhealthy returns the objects that wait for something that need not come by itself; none of a control
+// plane of an earlier version, which does not look for them.
+func (c *Client) Unhealthy(ctx context.Context) ([]control.UnhealthyObject, error) {
+	var list control.UnhealthyList
+	err := c.do(ctx, http.MethodGet, UnhealthyPath, nil, nil, &list)
+	if apierrors.IsNotFound(err) {
+		err = nil
+	}
+	return list.Items, err
+}
+
 // Snapshot implements observe.Source.
 func (c *Client) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
 	err = c.do(ctx, http.MethodGet, SnapshotPath, nil, nil, &s)

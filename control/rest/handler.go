@@ -19,11 +19,12 @@ type Services struct {
 	Controllers   func() []control.Controller // without their work
 	Source        observe.Source              // nil = nothing is observed
 	Nodes         control.Nodes
-	Interventions control.Interventions          // nil = not served
-	Clients       control.Interventions          // in clients; nil = not served
-	Speed         control.SpeedControl           // nil = not served
-	Snapshots     control.Snapshots              // nil = not served
-	Flags         func() ([]control.Flag, error) // nil = not served
+	Interventions control.Interventions                                    // nil = not served
+	Clients       control.Interventions                                    // in clients; nil = not served
+	Speed         control.SpeedControl                                     // nil = not served
+	Snapshots     control.Snapshots                                        // nil = not served
+	Flags         func() ([]control.Flag, error)                           // nil = not served
+	Unhealthy     func(context.Context) ([]control.UnhealthyObject, error) // nil = not served
 }
 
 // Handler serves the API below Path.
@@ -38,6 +39,12 @@ func Handler(s Services) http.Handler {
 		handle(mux, "GET "+FlagsPath, func(*http.Request) (any, error) {
 			list, err := s.Flags()
 			return control.FlagList{Items: list}, err
+		})
+	}
+	if s.Unhealthy != nil {
+		handle(mux, "GET "+UnhealthyPath, func(req *http.Request) (any, error) {
+			list, err := s.Unhealthy(req.Context())
+			return control.UnhealthyList{Items: list}, err
 		})
 	}
 	handle(mux, "GET "+ControllersPath, func(req *http.Request) (any, error) {

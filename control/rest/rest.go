@@ -21,6 +21,8 @@ const (
 	RecordsPath = Path + "/v1/records"
 	// NodesPath is the simulated nodes.
 	NodesPath = Path + "/v1/nodes"
+	// UnhealthyPath is the objects that wait for something that need not come by itself.
+	UnhealthyPath = Path + "/v1/unhealthy"
 	// FlagsPath is the flags of kube-controller-manager.
 	FlagsPath = Path + "/v1/flags"
 	// SpeedPath sets the speed with PUT. POST to SpeedPath/step releases one key.

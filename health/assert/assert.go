@@ -75,17 +75,17 @@ type Result struct {
 // Limits reports whether a count is limited.
 func (r *Rules) Limits() bool { return len(r.Conflicts)+len(r.FailedSyncs) > 0 }
 
-// Check checks all assertions, in the order of the rules. What was counted before does not
-// count; the zero value counts everything.
-func Check(r Rules, before, now observe.Snapshot, records []observe.Record) []Result {
+// Check checks all assertions, in the order of the rules. The start of the control plane itself
+// does not count, if the snapshot tells it apart.
+func Check(r Rules, now observe.Snapshot, records []observe.Record) []Result {
 	var all []Result
-	first, _ := slices.BinarySearchFunc(records, before.Journal.Last+1, func(r observe.Record, seq uint64) int { return cmp.Compare(r.Seq, seq) })
+	first, _ := slices.BinarySearchFunc(records, now.Journal.StartEnd+1, func(r observe.Record, seq uint64) int { return cmp.Compare(r.Seq, seq) })
 	later := records[first:]
 	for _, l := range r.Conflicts {
-		all = append(all, checkLimit(MaxConflicts, l, before, now, conflicts, later))
+		all = append(all, checkLimit(MaxConflicts, l, now, conflicts, later))
 	}
 	for _, l := range r.FailedSyncs {
-		all = append(all, checkLimit(MaxFailedSyncs, l, before, now, failedSyncs, later))
+		all = append(all, checkLimit(MaxFailedSyncs, l, now, failedSyncs, later))
 	}
 	if r.NoHotLoop {
 		all = append(all, checkLoops(records))
@@ -103,17 +103,14 @@ type counted struct {
 
 var (
 	conflicts = counted{
-		"conflict", func(c *observe.Controller) int64 { return c.Conflicts }, func(c *observe.Client) int64 { return c.Conflicts }, conflictLine,
+		"conflict", func(c *observe.Controller) int64 { return c.Conflicts - c.StartConflicts }, func(c *observe.Client) int64 { return c.Conflicts }, conflictLine,
 	}
-	failedSyncs = counted{"failed sync", func(c *observe.Controller) int64 { return c.Failures }, nil, failedSyncLine}
+	failedSyncs = counted{"failed sync", func(c *observe.Controller) int64 { return c.Failures - c.StartFailures }, nil, failedSyncLine}
 )
 
-func checkLimit(flag string, l Limit, before, now observe.Snapshot, what counted, records []observe.Record) Result {
+func checkLimit(flag string, l Limit, now observe.Snapshot, what counted, records []observe.Record) Result {
 	result := Result{Rule: flag + " " + l.String()}
 	names, n, err := what.count(l.Of, now)
-	if _, earlier, unknownErr := what.count(l.Of, before); unknownErr == nil { // it may not have existed
-		n -= earlier
-	}
 	switch {
 	case err != nil:
 		result.Failure = err.Error()

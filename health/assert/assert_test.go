@@ -89,12 +89,12 @@ func TestCheckLimits(t *testing.T) {
 		}},
 		{Rules{NoHotLoop: true}, Result{Rule: "--no-hot-loop"}},
 	} {
-		got := Check(test.rules, observe.Snapshot{}, testSnapshot(), testRecords())
+		got := Check(test.rules, testSnapshot(), testRecords())
 		if diff := cmp.Diff([]Result{test.want}, got); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test.rules, diff)
 		}
 	}
-	if none := Check(Rules{}, observe.Snapshot{}, testSnapshot(), testRecords()); none != nil {
+	if none := Check(Rules{}, testSnapshot(), testRecords()); none != nil {
 		t.Errorf("without rules: %+v", none)
 	}
 }
@@ -128,7 +128,7 @@ func loopRecords(rounds int, every time.Duration) []observe.Record {
 }
 
 func TestHotLoop(t *testing.T) {
-	got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, observe.Snapshot{}, loopRecords(20, 50*time.Millisecond))[0]
+	got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, loopRecords(20, 50*time.Millisecond))[0]
 	if want := "loop (me): patch of ConfigMap default/c repeats itself: 20 rounds, one every 50ms"; got.Failure != want {
 		t.Errorf("got %q, want %q", got.Failure, want)
 	}
@@ -138,7 +138,7 @@ func TestHotLoop(t *testing.T) {
 	for name, records := range map[string][]observe.Record{
 		"few rounds": loopRecords(hotRounds-1, time.Millisecond), "a poll": loopRecords(60, time.Second), "nothing": nil,
 	} {
-		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, observe.Snapshot{}, records)[0]; got.Failure != "" {
+		if got := Check(Rules{NoHotLoop: true}, observe.Snapshot{}, records)[0]; got.Failure != "" {
 			t.Errorf("%s: %s", name, got.Failure)
 		}
 	}
@@ -147,22 +147,29 @@ func TestHotLoop(t *testing.T) {
 func TestCurrentLoops(t *testing.T) {
 	records := loopRecords(20, 50*time.Millisecond)
 	last := start.Add(19 * 50 * time.Millisecond)
-	if got := CurrentLoops(records, last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0], "patch of ConfigMap default/c repeats itself") {
-		t.Errorf("a loop that goes on: %q", got)
+	if got := CurrentLoops(records, last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "patch of ConfigMap default/c repeats itself") {
+		t.Errorf("a loop that goes on: %v", got)
 	}
 	if got := CurrentLoops(records, last.Add(2*time.Second)); len(got) != 0 {
-		t.Errorf("a loop that has ended: %q", got)
+		t.Errorf("a loop that has ended: %v", got)
+	}
+
+	want := HotLoop{Controller: "loop (me)", Verb: "patch", Rounds: 20, Interval: 50 * time.Millisecond, PerSecond: 20}
+	if got := CurrentLoops(records, last)[0]; got.Object == nil || got.Object.String() != "ConfigMap default/c" {
+		t.Errorf("its object is %v", got.Object)
+	} else if got.Object = nil; got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 
 	// Of a loop that began before the first record that is kept, not all rounds are known.
-	if got := CurrentLoops(later(records, 0), last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0], "repeats itself: at least 20 rounds") {
-		t.Errorf("a loop that has gone on for longer: %q", got)
+	if got := CurrentLoops(later(records, 0), last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "repeats itself: at least 20 rounds") {
+		t.Errorf("a loop that has gone on for longer: %v", got)
 	}
 
 	// It went on for longer before it was interrupted, as by a deletion.
 	interrupted := slices.Concat(loopRecords(40, 50*time.Millisecond), later(records, time.Minute))
-	if got := CurrentLoops(interrupted, last.Add(time.Minute+time.Second)); len(got) != 1 || !strings.Contains(got[0], "20 rounds") {
-		t.Errorf("a loop that goes on again: %q", got)
+	if got := CurrentLoops(interrupted, last.Add(time.Minute+time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "20 rounds") {
+		t.Errorf("a loop that goes on again: %v", got)
 	}
 }
 
@@ -188,14 +195,13 @@ func later(records []observe.Record, by time.Duration) []observe.Record {
 	return list
 }
 
-// What was counted before the limits apply is neither in the numbers nor in the evidence.
-func TestLimitsCountFromABeginning(t *testing.T) {
-	before := testSnapshot()
-	before.Journal.Last = 1
-	before.Controllers = before.Controllers[:1]
-	before.Controllers[0].Conflicts, before.Controllers[0].Failures = 1, 1
+// What the start of the control plane itself has counted is neither in the numbers nor in the evidence.
+func TestLimitsExcludeTheStart(t *testing.T) {
+	now := testSnapshot()
+	now.Journal.StartEnd = 1
+	now.Controllers[0].StartConflicts, now.Controllers[0].StartFailures = 1, 1
 	limits := []Limit{{Most: 0}}
-	got := Check(Rules{Conflicts: limits, FailedSyncs: limits}, before, testSnapshot(), testRecords())
+	got := Check(Rules{Conflicts: limits, FailedSyncs: limits}, now, testRecords())
 	want := []Result{
 		{"--max-conflicts 0", "2 conflicts of all controllers, at most 0 allowed", []string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"}},
 		{Rule: "--max-failed-syncs 0"},

@@ -63,13 +63,27 @@ func hotLoops(records []observe.Record, until time.Time) []trace.Loop {
 	})
 }
 
-// CurrentLoops returns a line for each hot loop among the records that has not ended at a
-// time, most rounds first.
-func CurrentLoops(records []observe.Record, now time.Time) (lines []string) {
+// HotLoop is work that causes itself again and again: syncs of a key, or writes of a client to an object.
+type HotLoop struct {
+	Controller  string          `json:"controller"` // or the client's name
+	Queue       string          `json:"queue,omitempty"`
+	Key         string          `json:"key,omitempty"`
+	Verb        string          `json:"verb,omitempty"`
+	Object      *observe.Object `json:"object,omitempty"`
+	Subresource string          `json:"subresource,omitempty"`
+	Rounds      int             `json:"rounds"`
+	// AtLeast is set if it began before the first record: there were more rounds.
+	AtLeast   bool          `json:"atLeast,omitempty"`
+	Interval  time.Duration `json:"intervalNanos"` // from one round to the next, on average
+	PerSecond float64       `json:"perSecond"`
+}
+
+// CurrentLoops returns each hot loop among the records that has not ended at a time, most rounds first.
+func CurrentLoops(records []observe.Record, now time.Time) (loops []HotLoop) {
 	for _, l := range hotLoops(records, now.Add(-2*hotInterval)) {
-		lines = append(lines, describeLoop(l, records))
+		loops = append(loops, newHotLoop(l, records))
 	}
-	return lines
+	return loops
 }
 
 // maxLoops is how many hot loops are described.
@@ -81,13 +95,13 @@ func checkLoops(records []observe.Record) Result {
 	if len(loops) == 0 {
 		return result
 	}
-	result.Failure = describeLoop(loops[0], records)
+	result.Failure = newHotLoop(loops[0], records).String()
 	if len(loops) > 1 {
 		result.Failure += fmt.Sprintf(" (and %s)", words.Count(len(loops)-1, "more loop"))
 	}
 	for i, l := range loops[:min(len(loops), maxLoops)] {
 		if i > 0 {
-			result.Evidence = append(result.Evidence, describeLoop(l, records))
+			result.Evidence = append(result.Evidence, newHotLoop(l, records).String())
 		}
 		result.Evidence = append(result.Evidence, "one round, from cause to effect:")
 		result.Evidence = append(result.Evidence, l.Lines()...)
@@ -98,16 +112,31 @@ func checkLoops(records []observe.Record) Result {
 	return result
 }
 
-// describeLoop says what never rests, in one line. Of a loop that began before the first of the
-// records, there were more rounds.
-func describeLoop(l trace.Loop, records []observe.Record) string {
-	what := strings.TrimSpace(fmt.Sprintf("%s of %s %s", l.Verb, l.Object, l.Round[0].Subresource))
-	if l.Key != "" {
-		what = fmt.Sprintf("key %s in queue %s", l.Key, l.Queue)
+// newHotLoop describes a loop. Of one that began before the first of the records, there were more rounds.
+func newHotLoop(l trace.Loop, records []observe.Record) HotLoop {
+	first := records[0]
+	h := HotLoop{
+		Controller: l.Controller, Queue: l.Queue, Key: l.Key, Verb: l.Verb, Subresource: l.Round[0].Subresource,
+		Rounds: l.Rounds, AtLeast: first.Seq > 1 && l.First.Sub(first.Time) <= 2*hotInterval, Interval: l.Interval(),
+	}
+	if l.Key == "" {
+		h.Object = l.Object
+	}
+	if h.Interval > 0 {
+		h.PerSecond = float64(time.Second) / float64(h.Interval)
+	}
+	return h
+}
+
+// String says what never rests, in one line.
+func (h HotLoop) String() string {
+	what := fmt.Sprintf("key %s in queue %s", h.Key, h.Queue)
+	if h.Key == "" {
+		what = strings.TrimSpace(fmt.Sprintf("%s of %s %s", h.Verb, h.Object, h.Subresource))
 	}
 	atLeast := ""
-	if first := records[0]; first.Seq > 1 && l.First.Sub(first.Time) <= 2*hotInterval {
+	if h.AtLeast {
 		atLeast = "at least "
 	}
-	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %s%d rounds, one every %v", l.Controller, what, atLeast, l.Rounds, l.Interval().Round(time.Millisecond)))
+	return words.OneLine(fmt.Sprintf("%s: %s repeats itself: %s%d rounds, one every %v", h.Controller, what, atLeast, h.Rounds, h.Interval.Round(time.Millisecond)))
 }

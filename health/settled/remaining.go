@@ -30,6 +30,9 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	if s.Process.State != observe.Ready {
 		return []Work{{"control plane", []string{cmp.Or(string(s.Process.State), "state unknown")}}}
 	}
+	if reason := s.Process.StandbyReason(); reason != "" {
+		return []Work{{"control plane", []string{reason}}}
+	}
 	l := &workCollector{now: s.Time, horizon: horizon, controllers: s.Controllers}
 	if s.Process.Restoring {
 		l.add("control plane", "a snapshot is being restored")
@@ -46,13 +49,22 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	l.addLag()
 	for _, t := range s.Timers {
 		if l.isDue(t.Due) {
-			l.add(t.Controller, fmt.Sprintf("%s is due in %s", cmp.Or(t.What, "a timer"), l.timeUntil(t.Due)))
+			l.add(t.Controller, timerText(t)+" is due in "+l.timeUntil(t.Due).String())
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
 		l.add("control plane", "the last write, delivery or sync was only a moment ago")
 	}
 	return l.work
+}
+
+// timerText says what a timer is for, and why it waits if something has failed before.
+func timerText(t observe.Timer) string {
+	what := cmp.Or(t.What, "a timer")
+	if t.Reason != "" {
+		what += " (" + t.Reason + ")"
+	}
+	return what
 }
 
 // workCollector collects work.
@@ -123,9 +135,9 @@ func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey
 
 // stateTexts are the states of controllers that are about to work or that may be working.
 var stateTexts = map[string]string{
-	"building": "the controller is being started",
-	"stopping": "the controller is being stopped",
-	"unknown":  "it is unknown whether the controller is running",
+	observe.StateBuilding: "the controller is being started",
+	observe.StateStopping: "the controller is being stopped",
+	observe.StateUnknown:  "it is unknown whether the controller is running",
 }
 
 func (l *workCollector) addController(c observe.Controller) {
@@ -134,15 +146,28 @@ func (l *workCollector) addController(c observe.Controller) {
 	} else if is != "" {
 		l.add(c.Name, is)
 	}
-	held := ""
-	if c.State == "paused" && c.Writing > 0 {
-		held = ": the controller is paused and its writes are held"
-	}
-	for _, r := range c.Running {
-		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
-	}
+	l.addSyncs(c)
 	if c.Writing > 0 {
 		l.add(c.Name, words.Count(c.Writing, "write")+" in flight")
+	}
+}
+
+// maxSyncs is how many running syncs of a controller are described.
+const maxSyncs = 3
+
+// addSyncs adds the running syncs of a controller, those that run longest first.
+func (l *workCollector) addSyncs(c observe.Controller) {
+	held := ""
+	if c.State == observe.StatePaused && c.Writing > 0 {
+		held = ": the controller is paused and its writes are held"
+	}
+	running := slices.SortedStableFunc(slices.Values(c.Running), func(a, b observe.RunningSync) int { return a.Since.Compare(b.Since) })
+	for i, r := range running {
+		if i == maxSyncs {
+			l.add(c.Name, words.Count(len(running)-i, "other sync")+" running"+held)
+			return
+		}
+		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
 	}
 }
 

@@ -49,6 +49,13 @@ func TestRemainingWork(t *testing.T) {
 		{"starting", quietSnapshot(func(s *observe.Snapshot) { s.Process.State = observe.Starting }),
 			[]Work{{"control plane", []string{"starting"}}}},
 		{"unknown state", observe.Snapshot{}, []Work{{"control plane", []string{"state unknown"}}}},
+		{"on standby", quietSnapshot(func(s *observe.Snapshot) {
+			s.Process.Leader, s.Process.LeaseHolder = observe.LeaderOther, "host_a_1"
+			s.Queues[0].Depth = 1
+		}), []Work{{"control plane", []string{"on standby: the controllers run in host_a_1, which holds the lease"}}}},
+		{"no leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader = observe.LeaderNone }),
+			[]Work{{"control plane", []string{"on standby: no process holds the lease of the controllers"}}}},
+		{"the leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader, s.Process.LeaseHolder = observe.LeaderOwn, "host_b_1" }), nil},
 		{"queue of another process", quietSnapshot(func(s *observe.Snapshot) {
 			s.Queues = append(s.Queues, observe.Queue{Controller: "operator (admin)", Name: "widget", Outside: true, Depth: 3, InFlight: -1})
 		}), nil},
@@ -79,6 +86,18 @@ func TestRemainingWork(t *testing.T) {
 			}},
 			{"unowned", []string{"queue unowned has depth 1, 0 in flight"}},
 		}},
+		{"many syncs", of(func(_ *observe.Queue, c *observe.Controller) {
+			for _, ago := range []time.Duration{1, 7, 2, 9, 3} {
+				c.Running = append(c.Running, observe.RunningSync{Queue: "job", Since: now.Add(-ago * time.Second)})
+			}
+		}), job("sync of an unknown key running for 9s", "sync of an unknown key running for 7s", "sync of an unknown key running for 3s", "2 other syncs running")},
+		{"many syncs of a paused controller", of(func(_ *observe.Queue, c *observe.Controller) {
+			c.State, c.Writing = "paused", 4
+			for range 4 {
+				c.Running = append(c.Running, observe.RunningSync{Queue: "job", Since: now.Add(-time.Second)})
+			}
+		}), job("sync of an unknown key running for 1s: the controller is paused and its writes are held", "sync of an unknown key running for 1s: the controller is paused and its writes are held",
+			"sync of an unknown key running for 1s: the controller is paused and its writes are held", "1 other sync running: the controller is paused and its writes are held", "4 writes in flight")},
 		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
 		{"parked, with one in flight", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
 			job("queue job has depth 7, 1 in flight")},
@@ -127,9 +146,13 @@ func TestRemainingWork(t *testing.T) {
 		{"a timer", quietSnapshot(func(s *observe.Snapshot) {
 			s.Timers = []observe.Timer{
 				{Controller: "simulated-kubelet", What: "Pod shop/j-1", Due: now.Add(200 * time.Millisecond)},
+				{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(300 * time.Millisecond), Reason: "CrashLoopBackOff"},
 				{Controller: "simulated-kubelet", What: "Pod shop/j-2", Due: now.Add(2 * time.Second)},
 			}
-		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200ms"}}}},
+		}), []Work{{"simulated-kubelet", []string{"Pod shop/j-1 is due in 200ms", "Pod shop/c-1 (CrashLoopBackOff) is due in 300ms"}}}},
+		{"a restart beyond the horizon", quietSnapshot(func(s *observe.Snapshot) {
+			s.Timers = []observe.Timer{{Controller: "simulated-kubelet", What: "Pod shop/c-1", Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"}}
+		}), nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, RemainingWork(test.snapshot, time.Second)); diff != "" {

@@ -87,13 +87,13 @@ func isPaused(s observe.Snapshot, who, stepped string) bool {
 		switch reports := slices.Contains(c.Controllers, who); {
 		case reports && c.Name == stepped: // its steps perform the writes of its controllers, too
 			return false
-		case (reports || c.Name == who) && c.State == "paused":
+		case (reports || c.Name == who) && c.State == observe.StatePaused:
 			return true
 		case c.Name == who && c.Held > 0 && int64(c.Held) == c.Writing: // its controllers are paused
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == who && c.State == "paused" })
+	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == who && c.State == observe.StatePaused })
 }
 
 func waitError(ctx context.Context, left []settled.Work) error {

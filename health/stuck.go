@@ -1,0 +1,55 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Stuck is an object that waits for something that need not come by itself.
+type Stuck struct {
+	Unhealthy
+	Since time.Time // when its deletion was requested; zero without one
+}
+
+// stuckKinds are the kinds that FindStuck examines, and the status of those that it returns.
+var stuckKinds = []struct {
+	resource      schema.GroupVersionResource
+	fieldSelector string
+	status        Status
+}{
+	{coreResource("namespaces"), "status.phase=Terminating", Terminating},
+	{appsv1.SchemeGroupVersion.WithResource("deployments"), "", Failed},
+}
+
+// FindStuck returns the Namespaces that are being deleted, and the Deployments whose rollout has
+// exceeded its deadline, with the reasons.
+func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
+	explained := 0
+	for _, kind := range stuckKinds {
+		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
+		if err != nil {
+			return found, fmt.Errorf("list %s: %w", kind.resource.Resource, err)
+		}
+		for i := range list.Items {
+			u := &list.Items[i]
+			s := Stuck{Unhealthy: Unhealthy{State: StateOf(u)}}
+			if s.Status != kind.status {
+				continue
+			}
+			if at := u.GetDeletionTimestamp(); at != nil {
+				s.Since = at.Time
+			}
+			if s.Reason = s.Message; explained < maxExplained {
+				explained++
+				s.Reason = w.Why(ctx, u)
+			}
+			found = append(found, s)
+		}
+	}
+	return found, ctx.Err()
+}

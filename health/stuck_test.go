@@ -1,0 +1,58 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFindStuck has namespaces and rollouts that may wait for ever, among others.
+func TestFindStuck(t *testing.T) {
+	c := newCluster(t, append(documents(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: default}
+status: {phase: Active}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: gone, deletionTimestamp: "2026-01-02T03:04:05Z"}
+spec: {finalizers: [kubernetes]}
+status:
+  phase: Terminating
+  conditions:
+  - {type: NamespaceContentRemaining, status: "True", message: "Some resources are remaining: configmaps. has 1 resource instances"}
+  - {type: NamespaceDeletionDiscoveryFailure, status: "False", message: All resources successfully discovered}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {namespace: shop, name: late, generation: 1, uid: late}
+spec: {replicas: 1, progressDeadlineSeconds: 5}
+status:
+  observedGeneration: 1
+  unavailableReplicas: 1
+  conditions: [{type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: ReplicaSet "late-1" has timed out progressing.}]
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {namespace: shop, name: late-1, generation: 1, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: late, uid: late, controller: true}]}
+spec: {replicas: 1}
+status:
+  observedGeneration: 1
+  conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "exceeded quota: none"}]`), rolledOut)...)
+	found, err := c.FindStuck(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][]string
+	for _, s := range found {
+		got = append(got, []string{s.Ref.String(), string(s.Status), s.Reason, s.Since.UTC().Format(time.RFC3339)})
+	}
+	if diff := cmp.Diff([][]string{
+		{"Namespace gone", "Terminating", "being deleted: Some resources are remaining: configmaps. has 1 resource instances", "2026-01-02T03:04:05Z"},
+		{"Deployment shop/late", "Failed", "ReplicaSet late-1: FailedCreate: exceeded quota: none", "0001-01-01T00:00:00Z"},
+	}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,23 @@
+package ui
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+)
+
+// WriteUnhealthy writes a table of objects; nothing if there are none.
+func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time) error {
+	rows := [][]string{{"OBJECT", "STATE", "WHY"}}
+	for _, o := range list {
+		why := o.Reason
+		if !o.Since.IsZero() {
+			why = "for " + formatUptime(max(now.Sub(o.Since), 0)) + ": " + why
+		}
+		rows = append(rows, []string{o.Object.String(), strings.ToLower(o.State), why})
+	}
+	_, err := io.WriteString(w, formatWrapped(rows))
+	return err
+}

@@ -1,0 +1,29 @@
+package ctrlplane
+
+import (
+	"context"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// unhealthyObjects returns the objects that wait for something that need not come by itself. They are read
+// inside of the process, so that who asks for them is not a client that lists objects.
+func (p *controlPlane) unhealthyObjects(ctx context.Context) ([]control.UnhealthyObject, error) {
+	waiter, err := health.New(p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}))
+	if err != nil {
+		return nil, err
+	}
+	stuck, err := waiter.FindStuck(ctx)
+	var list []control.UnhealthyObject
+	for _, s := range stuck {
+		list = append(list, control.UnhealthyObject{
+			Object: observe.Object{Group: s.Ref.Group, Kind: s.Ref.Kind, Namespace: s.Ref.Namespace, Name: s.Ref.Name},
+			State:  string(s.Status), Since: s.Since, Reason: s.Reason,
+		})
+	}
+	return list, err
+}
