@@ -18,8 +18,7 @@ import (
 type Browser interface {
 	// Browse returns the objects of a kind, as kubectl names it.
 	Browse(ctx context.Context, kind string) (Listing, error)
-	// Describe returns the state of an object at present.
-	Describe(ctx context.Context, o observe.Object) ui.ObjectState
+	ui.Describer
 }
 
 // Listing are the objects of a kind, those first that are not healthy.

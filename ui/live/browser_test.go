@@ -159,6 +159,24 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// What is copied is pasted into a shell: names of roles and of clients may be its commands.
+func TestCopiedNamesAreQuoted(t *testing.T) {
+	src := newBrowsableSource()
+	src.snapshot.Clients = []observe.Client{{Name: "x;reboot (admin)", State: "running", Requests: 1}}
+	m := newTestModel(t, Options{Source: src, NoColor: true}, 100, 30)
+	m.shell = ui.POSIX
+	role := m.newScreen(objectScreen)
+	role.object = observe.Object{Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: "shop", Name: "$(reboot)"}
+	for want, m := range map[string]model{
+		`'roles.rbac.authorization.k8s.io/$(reboot)' -n shop`: m.pushScreen(role),
+		`'x;reboot (admin)'`: m.pushScreen(m.newScreen(clientsScreen)),
+	} {
+		if what, text := m.selectedText(); text != want || strings.HasPrefix(what, "'") {
+			t.Errorf("%s: copies %q, want %q", what, text, want)
+		}
+	}
+}
+
 // Every line of the feed can be read in full, at any width.
 func TestRecordsAreShownInFull(t *testing.T) {
 	for _, w := range []int{minWidth, 80, 100} {

@@ -12,13 +12,16 @@ const historySamples = 60
 
 // barScale returns a round number that is not less than the deepest queue.
 func barScale(deepest int64) int64 {
-	for scale := int64(10); ; scale *= 10 {
+	scale := int64(10)
+	for range 18 { // up to 5e18, the last that an int64 holds
 		for _, n := range []int64{scale, 2 * scale, 5 * scale} {
 			if n >= deepest {
 				return n
 			}
 		}
+		scale *= 10
 	}
+	return math.MaxInt64
 }
 
 // depthBar draws a depth in w columns of a linear scale, and behind it up to which the
@@ -27,7 +30,8 @@ func barScale(deepest int64) int64 {
 func (t *theme) depthBar(depth, peak, scale int64, w int) line {
 	steps := []rune(t.pickGlyph("▏▎▍▌▋▊▉█", "#"))
 	length := func(n int64, each int) int { // in parts of a column
-		return int(min((max(n, 0)*int64(w*each)+scale/2)/scale, int64(w*each)))
+		full := float64(w * each)
+		return int(min(math.Round(float64(max(n, 0))/float64(scale)*full), full))
 	}
 	each := len(steps)
 	parts := length(depth, each)

@@ -118,7 +118,10 @@ func (m model) clientWidths(w int) (name, last int) {
 func (m model) clientRow(c observe.Client, name, last int) line {
 	tail := m.theme.ellipsis()
 	nameStyle := plain
-	if c.State == statePaused || c.Reason != "" {
+	switch {
+	case c.Refused != "":
+		nameStyle = bad
+	case c.State == statePaused || c.Reason != "":
 		nameStyle = caution
 	}
 	number := func(n int64, w int, st style) span {
@@ -155,6 +158,9 @@ func (m model) addClientDetails(s *detailBuilder, c observe.Client) {
 		state = append(state, span{": " + words.OneLine(c.Reason), plain})
 	}
 	s.addEntry("state", 0, state)
+	if c.Refused != "" {
+		s.addEntry("refused", 0, styledLine(words.OneLine(c.Refused), bad))
+	}
 	if m.inProgress != "" {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}
@@ -170,7 +176,11 @@ func (m model) addClientDetails(s *detailBuilder, c observe.Client) {
 				what += " " + limit
 			}
 		}
-		s.addEntry("watches", i, line{{words.OneLine(what), plain}, {"  " + ui.CountNoun(w.Delivered, "event") + ", open for " + formatAge(m.snapshot.Time.Sub(w.Since)), faint}})
+		events := ui.CountNoun(w.Delivered, "event")
+		if w.Delivered < 0 {
+			events = "its events are not seen"
+		}
+		s.addEntry("watches", i, line{{words.OneLine(what), plain}, {"  " + events + ", open for " + formatAge(m.snapshot.Time.Sub(w.Since)), faint}})
 	}
 	if len(c.Watches) == 0 {
 		s.addField("watches", "none")

@@ -18,7 +18,7 @@ func clientsSnapshot() observe.Snapshot {
 		return observe.ClientWatch{Resource: resource, Namespace: "shop", Since: startTime, Delivered: 12}
 	}
 	s.Clients = []observe.Client{
-		{Name: "curl (not authenticated)", State: stateRunning, Requests: 1, Errors: 1, Last: &observe.Called{Verb: "get", Object: observe.Object{Resource: "/api"}, Status: 401}, LastTime: testNow},
+		{Name: "unauthenticated clients", State: stateRunning, Requests: 1, Errors: 1, Last: &observe.Called{Verb: "get", Object: observe.Object{Resource: "/api"}, Status: 401}, LastTime: testNow},
 		{Name: "kubectl (kubernetes-admin)", Caller: observe.Caller{User: "kubernetes-admin", UserAgent: "kubectl/v1.37.1 (linux/amd64)"}, State: stateRunning, Requests: 120, RequestRate: 1.2, Reads: 100, Changes: 20,
 			Last: &observe.Called{Verb: "patch", Object: site, Status: 200}, LastTime: testNow.Add(-3 * time.Second)},
 		{Name: "shop-operator (system:serviceaccount:shop:operator)", Caller: observe.Caller{User: "system:serviceaccount:shop:operator"}, State: statePaused, Reason: "its writes are held", Held: 2,

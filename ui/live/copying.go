@@ -21,7 +21,7 @@ func (m model) copySelection() (model, tea.Cmd) {
 	return m, tea.SetClipboard(text)
 }
 
-// selectedText returns what y copies, and how to call it.
+// selectedText returns what y copies, and how to call it. Names are quoted for the user's shell.
 func (m model) selectedText() (what, text string) {
 	s := m.currentScreen()
 	switch {
@@ -39,24 +39,27 @@ func (m model) selectedText() (what, text string) {
 		return "the YAML", s.inspection.YAML
 	}
 	if o := m.selectedObject(); o != nil {
-		ref := objectRef(*o)
-		return ref, ref
+		return objectRef(*o, func(word string) string { return word }), objectRef(*o, m.shell.Quote)
 	}
-	name := m.selectedController()
-	return name, name
+	if name := m.selectedController(); name != "" {
+		return name, m.shell.Quote(name)
+	}
+	return "", ""
 }
 
 // copiedWidth is the width of a line of the feed that is copied: nothing of it is cut.
 const copiedWidth = 100_000
 
-// objectRef returns an object as kubectl accepts it.
-func objectRef(o observe.Object) string {
+// objectRef returns an object as kubectl accepts it, with each word quoted: clients choose
+// names, which may be commands of a shell, as those of roles may be.
+func objectRef(o observe.Object, quote func(string) string) string {
 	ref := o.GroupResource() + "/" + o.Name
 	if o.Resource == "" {
 		ref = strings.ToLower(o.Kind) + "/" + o.Name
 	}
+	ref = quote(ref)
 	if o.Namespace != "" && o.Namespace != "default" {
-		ref += " -n " + o.Namespace
+		ref += " -n " + quote(o.Namespace)
 	}
 	return ref
 }

@@ -92,6 +92,9 @@ func (m model) stateLine(p observe.Process) line {
 	if p.Settled {
 		mark, state, st = "● ", "settled", good
 	}
+	if p.StandbyReason() != "" {
+		mark, state, st = "○ ", "standby", caution
+	}
 	if failing := ui.DescribeFailing(m.snapshot); failing != "" {
 		return append(l, span{markBad + " " + state + ", " + failing, bad})
 	}
@@ -109,6 +112,9 @@ func (m model) hasChangedClient() bool {
 // busyLine names the busy controllers with the keys that wait for each, as far as they
 // fit into w columns. Without work it names who was active a moment ago.
 func (m model) busyLine(p observe.Process, w int) line {
+	if p.Leader == observe.LeaderOther && p.LeaseHolder != "" {
+		return styledLine(truncate("leader: "+words.OneLine(p.LeaseHolder), w-1, m.theme.ellipsis())+" ", faint)
+	}
 	if p.Settled || p.State != "" && p.State != observe.Ready {
 		return nil
 	}

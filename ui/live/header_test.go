@@ -53,6 +53,20 @@ func TestHeaderSaysThatKeysFail(t *testing.T) {
 	}
 }
 
+// TestHeaderNamesTheLeader has a control plane on standby not look settled or busy.
+func TestHeaderNamesTheLeader(t *testing.T) {
+	source := &fixedSource{snapshot: idleSnapshot()}
+	p := &source.snapshot.Process
+	p.Settled, p.Leader, p.LeaseHolder = false, observe.LeaderOther, "host_grow_1"
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 24)
+	if got := m.drawScreen()[0]; !strings.HasSuffix(got, " ○ standby") {
+		t.Errorf("the header is %q", got)
+	}
+	if got := m.View().Content; !strings.Contains(got, "leader: host_grow_1") {
+		t.Errorf("no leader in\n%s", got)
+	}
+}
+
 // TestSettledIsNotBusy has the header and the table agree when work is over.
 func TestSettledIsNotBusy(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}

@@ -17,8 +17,6 @@ import (
 // interventionTimeout limits an intervention. Stopping a controller takes less.
 const interventionTimeout = 30 * time.Second
 
-const statePaused = "paused"
-
 // interventionResult is the message that reports the result of an intervention.
 type interventionResult struct {
 	action     action

@@ -106,7 +106,7 @@ func (i *feedItem) setCall(e *observe.Called) {
 	switch {
 	case e.Conflict:
 		i.mark = markConflict
-	case e.Failed() && !e.FoundGone():
+	case e.IsFailure():
 		i.mark = markBad
 	}
 }

@@ -6,9 +6,11 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -71,11 +73,13 @@ const (
 	KeepRunning
 )
 
-// Run shows the view until the user quits or ctx ends, which is not an error.
+// Run shows the view until the user quits or ctx ends, which is not an error. It returns a
+// *FaultError for a fault of the view itself.
 func Run(ctx context.Context, o Options) (Leave, error) {
 	view, end := context.WithCancelCause(ctx)
 	defer end(nil) // cancels a pull in progress
 	m := newModel(view, o)
+	m.failed = end
 	options := []tea.ProgramOption{
 		tea.WithContext(view), tea.WithInput(o.In), tea.WithOutput(guardOutput(o.Out, end)), tea.WithEnvironment(o.Environ),
 		tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
@@ -93,6 +97,8 @@ func Run(ctx context.Context, o Options) (Leave, error) {
 		return m.leaveUnasked(), nil
 	case err == nil:
 		return last.(model).leave, nil
+	case errors.As(context.Cause(view), new(*FaultError)):
+		return m.leaveUnasked(), context.Cause(view)
 	case view.Err() != nil:
 		return m.leaveUnasked(), fmt.Errorf("live view: cannot write to the terminal: %w", context.Cause(view))
 	}
@@ -160,7 +166,7 @@ func newModel(ctx context.Context, o Options) model {
 		speed: speedOf(o.Source), browser: browserOf(o.Source),
 		purpose: o.Purpose, warn: o.Warnings, page: o.Page, message: o.Message, output: outputPane{source: o.Output},
 		ephemeral: o.Ephemeral, attached: o.Attached,
-		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local,
+		palette: palette{wanted: o.Theme, color: !o.NoColor}, zone: time.Local, shell: ui.DetectShell(runtime.GOOS, o.Environ),
 		pulling: o.Source != nil, // Init starts the first pull
 	}
 	if o.Replay != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // model is the complete state of the view. It is a value: Update returns a modified
@@ -28,8 +29,10 @@ type model struct {
 	purpose             func(string) string
 	warn                func() []string
 	page                func() (string, error) // nil if there is none
+	failed              func(error)            // ends the view; nil = panic, as tests do
 	ephemeral, attached bool
 	zone                *time.Location
+	shell               ui.Shell // where copied names are pasted
 
 	// The terminal.
 	palette       palette
@@ -164,7 +167,7 @@ func (m model) Init() tea.Cmd {
 	if m.source != nil {
 		cmds = append(cmds, m.pullCmd(m.neededPull()))
 	}
-	return tea.Batch(cmds...)
+	return m.guard(tea.Batch(cmds...))
 }
 
 func (m model) newScreen(k screenKind) screen {

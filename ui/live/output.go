@@ -161,18 +161,15 @@ func (m model) outputRows(l OutputLine, w int) (rows []line) {
 }
 
 // cutColumns returns as much of the beginning of s as fits into w columns, and at least
-// one character.
+// one character. It reads no more of s than it returns.
 func cutColumns(s string, w int) string {
-	if isASCII(s) {
-		return s[:min(len(s), w)]
-	}
-	end := 0
-	for i, r := range s {
-		next := i + len(string(r))
-		if end > 0 && textWidth(s[:next]) > w {
+	end, column := 0, 0
+	for end < len(s) {
+		character, width := ansi.FirstGraphemeCluster(s[end:], ansi.GraphemeWidth)
+		if column += width; end > 0 && column > w {
 			break
 		}
-		end = next
+		end += len(character)
 	}
 	return s[:end]
 }

@@ -22,11 +22,12 @@ type row struct {
 	internal                bool                // not shown unless the user asks for it
 }
 
-// States of controllers; see also statePaused.
+// States of controllers.
 const (
-	stateOff     = "off"
-	stateFailed  = "failed"
-	stateRunning = "running"
+	stateOff     = observe.StateOff
+	stateFailed  = observe.StateFailed
+	stateRunning = observe.StateRunning
+	statePaused  = observe.StatePaused
 	stateFailing = "failing" // only shown
 )
 

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -103,7 +104,7 @@ func TestFormatNumbers(t *testing.T) {
 
 func TestBar(t *testing.T) {
 	th, ascii := newTheme(false, true, false), newTheme(false, true, true)
-	for _, depth := range []int64{-1, 0, 1, 10, 100, 4095, 1 << 40} {
+	for _, depth := range []int64{-1, 0, 1, 10, 100, 4095, 1 << 40, math.MaxInt64 / 2} {
 		for w := range 10 {
 			for _, theme := range []*theme{th, ascii} {
 				if got := theme.depthBar(depth, 2*depth, barScale(2*depth), w); got.width() != w {
@@ -124,7 +125,7 @@ func TestBar(t *testing.T) {
 			t.Errorf("depth %d, peak %d of %d: %q, want %q", c.depth, c.peak, c.scale, got, c.want)
 		}
 	}
-	for deepest, want := range map[int64]int64{0: 10, 10: 10, 11: 20, 21: 50, 51: 100, 312: 500, 1900: 2000} {
+	for deepest, want := range map[int64]int64{0: 10, 10: 10, 11: 20, 21: 50, 51: 100, 312: 500, 1900: 2000, 5e18: 5e18, 5e18 + 1: math.MaxInt64, math.MaxInt64: math.MaxInt64} {
 		if got := barScale(deepest); got != want {
 			t.Errorf("scale of %d: %d, want %d", deepest, got, want)
 		}

@@ -59,13 +59,13 @@ func wrapIndented(s string, w int) []string {
 	if indent > w/2 {
 		indent = 0
 	}
+	room := max(w-indent, 1)
 	var out []string
-	for _, part := range wrapWords(s, w-indent) {
-		for textWidth(part) > w-indent {
-			cut := []rune(part)[:max(w-indent, 1)]
-			out, part = append(out, spaces(indent)+string(cut)), string([]rune(part)[len(cut):])
+	for _, part := range wrapWords(s, room) {
+		for part != "" {
+			head := cutColumns(part, room)
+			out, part = append(out, spaces(indent)+head), part[len(head):]
 		}
-		out = append(out, spaces(indent)+part)
 	}
 	return out
 }

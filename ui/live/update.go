@@ -9,9 +9,10 @@ import (
 )
 
 // Update handles a message.
-func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	next, cmd := m.handle(msg)
-	return next.fillPast(m), cmd
+func (m model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
+	defer m.catchPanic(func() { next, cmd = m, nil })
+	handled, cmd := m.handle(msg)
+	return handled.fillPast(m), m.guard(cmd)
 }
 
 func (m model) handle(msg tea.Msg) (model, tea.Cmd) {

@@ -11,8 +11,9 @@ import (
 
 // View draws the screen. It is a function of the model: an unchanged model gives
 // the same content, of which bubbletea sends nothing to the terminal.
-func (m model) View() tea.View {
-	v := tea.NewView(strings.Join(m.drawScreen(), "\n"))
+func (m model) View() (v tea.View) {
+	defer m.catchPanic(func() { v = tea.NewView("") })
+	v = tea.NewView(strings.Join(m.drawScreen(), "\n"))
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "ctrlplane " + words.OneLine(m.snapshot.Process.Name)
