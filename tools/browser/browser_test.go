@@ -58,6 +58,7 @@ type browser struct {
 	requests []string
 	problems []string // messages on the console and uncaught exceptions
 	expected string   // a message that is no problem
+	ended    bool     // what is reported from now on is about a server that ends
 }
 
 // openPage opens one of the pages in a window of the given size. The test fails if
@@ -115,6 +116,9 @@ func runCommand[P, R any](command cdp.Command[P, R], params P) chromedp.Action[c
 func (b *browser) recordEvent(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		if !strings.HasPrefix(e.Request.URL, "data:") {

@@ -47,6 +47,20 @@ func TestWebPageEventFollowsItsWrite(t *testing.T) {
 	}
 }
 
+// TestWebPageFirstWriteOfAClient has a client that the status does not have yet.
+func TestWebPageFirstWriteOfAClient(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.do(runScript(watchDots))
+	about := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+	p.class.change(func() {
+		p.class.append(&observe.Called{Controller: "helm (kubernetes-admin)", Client: &observe.Caller{User: "kubernetes-admin"}, Verb: "create", Object: about, Status: 201, ResourceVersion: "7"})
+	})
+	p.beginAndEnd("write", 1)
+	p.await(`document.querySelector('[data-id="kind:deployments.apps"] small').innerText === "web"`)
+}
+
 // TestWebPageWriteFollowsItsEvent has a write of a sync that has not ended, as with a
 // control plane that is slowed down.
 func TestWebPageWriteFollowsItsEvent(t *testing.T) {

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/web"
 )
@@ -67,6 +70,32 @@ func TestWebPageFilters(t *testing.T) {
 	p.choose("kind", "")
 	expect(shownNodes, all)
 	p.await(`(` + shownLines + `).includes("default/other")`)
+}
+
+// TestWebPageMenuThatHasTheFocus has a namespace that is new since a menu was used.
+func TestWebPageMenuThatHasTheFocus(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.class.rollOutIn("default", "web")
+	const menu = `document.getElementById("filter-namespace")`
+	p.choose("namespace", "default")
+	p.do(runScript(menu + `.focus()`))
+	p.class.rollOutIn("shop", "cart")
+	p.awaitRead()
+	p.do(runScript(menu + `.dispatchEvent(new Event("pointerdown"))`))
+	p.choose("namespace", "shop")
+	p.do(chromedp.KeyEvent(kb.Escape)) // the menu still has the focus
+	p.await(menu + `.value === "" && !picture.diagram.filter.isOn`)
+}
+
+// TestWebPageForgetsTheOldest has a namespace that is used again, as in a map of what the page knows.
+func TestWebPageForgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	if kept := evaluate[string](p.browser, `[...new picture.model.namespaces.constructor(2).set("busy").set("old").set("busy").set("new").keys()].join()`); kept != "busy,new" {
+		t.Errorf("kept: %s", kept)
+	}
 }
 
 // TestWebPageLeavesOutOldActivity has a controller that wrote two minutes before the page was

@@ -59,17 +59,6 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	p.choose("controller", "")
 	p.await(shownNodes + `.includes("actor:replicaset-controller")`)
 
-	for record, want := range map[string]bool{
-		`{kind: "called", verb: "patch"}`:                                                                          true,
-		`{kind: "called", verb: "list", canceled: true}`:                                                           false,
-		`{kind: "called", verb: "delete", status: 404, error: "gone"}`:                                             false,
-		`{kind: "called", verb: "get", status: 404, error: "not found"}`:                                           true,
-		`{kind: "called", verb: "delete", status: 404, error: "the server could not find the requested resource"}`: true,
-		`{kind: "synced", error: "x"}`:                                                                             true,
-	} {
-		p.await(fmt.Sprintf(`(window.rules ?? import("./js/model.js").then((m) => { window.rules = m; }), window.rules?.failed(%s) === %t)`, record, want))
-	}
-
 	p.class.change(func() {
 		delete(p.class.broken, "replicaset-controller")
 		for range 3 {
@@ -101,6 +90,35 @@ func TestWebPageConflictsAreNoErrors(t *testing.T) {
 	if border("conflict") == border("bad") {
 		t.Error("a conflict has the colour of an error")
 	}
+}
+
+// TestWebPageDeletionsOfWhatIsGoneAreNoFailures checks the list and the causes of a write: as in the terminal, and in the
+// records, a deletion has not failed if another client was faster.
+func TestWebPageDeletionsOfWhatIsGoneAreNoFailures(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	site := func(group, name string) observe.Object {
+		return observe.Object{Group: group, Resource: "sites", Kind: "Site", Namespace: "default", Name: name}
+	}
+	p.class.change(func() {
+		p.class.append(&observe.Called{Controller: "kubectl (kubernetes-admin)", Client: &observe.Caller{}, Verb: "create", Object: site("a.example", "shop"), Status: 201, ResourceVersion: "7"})
+		event := p.class.append(&observe.Delivered{Controller: "operator", Change: observe.Added, Object: site("a.example", "shop"), ResourceVersion: "7"})
+		for _, c := range []observe.Called{
+			{Verb: "delete", Status: 404, Error: `sites.b.example "gone" not found`}, {Verb: "update", Status: 403, Error: "no permission"},
+		} {
+			c.Controller, c.Client, c.Object, c.Cause = "operator", &observe.Caller{}, site("b.example", "gone"), event
+			p.class.append(&c)
+		}
+	})
+	p.await(feedText + `.includes("no permission")`)
+	p.await(`[...document.querySelectorAll("#lines .client")].some((l) => l.innerText.includes("operator deletes Site")) && document.querySelectorAll("#lines .bad").length === 1`)
+	p.do(runScript(`[...document.querySelectorAll("#lines button")].find((b) => b.innerText.includes("creates Site")).click()`))
+	p.await(`document.querySelector("#panel .problem")?.innerText === "operator fails to update Site.b.example gone, once: 403: no permission."`)
+	p.press("Trace")
+	p.await(`document.querySelectorAll("#panel .tree .cause").length >= 4`)
+	p.await(`document.querySelectorAll("#panel .tree .bad").length === 1 && document.querySelector("#panel .tree .bad").innerText.includes("updates Site.b.example gone")`)
+	p.await(`document.getElementById("panel").innerText.includes("it no longer existed") && document.getElementById("panel").innerText.includes("creates Site.a.example shop")`)
 }
 
 // TestWebPageNamesAreReadable checks that no name in the diagram is covered or cut, also

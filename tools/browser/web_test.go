@@ -3,6 +3,9 @@ package browser_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +24,8 @@ type classPage struct {
 	class  *class
 	server *web.Server
 	link   string
+
+	streams []io.Closer // that fillStreams has opened
 }
 
 // openClass opens the page of a class.
@@ -36,8 +41,11 @@ func openClass(t *testing.T, width, height int, change func(*web.Options)) *clas
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &classPage{b, c, s, s.OnceLink()}
+	p := &classPage{browser: b, class: c, server: s, link: s.OnceLink()}
 	t.Cleanup(func() {
+		b.mu.Lock()
+		b.ended = true
+		b.mu.Unlock()
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -207,6 +215,65 @@ func TestWebPageReadOnly(t *testing.T) {
 	if n := evaluate[int](p.browser, `document.querySelectorAll("#panel .controls button").length`); n > 0 {
 		t.Errorf("%d buttons to intervene are shown", n)
 	}
+}
+
+// fillStreams opens as many streams as a server allows.
+func (p *classPage) fillStreams() {
+	p.t.Helper()
+	const all, ofSession = 128, 20
+	origin, token, _ := strings.Cut(p.server.ClassLink(), "#")
+	var client *http.Client
+	for open := 0; open < all; {
+		if open%ofSession == 0 {
+			jar, err := cookiejar.New(nil)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			client = &http.Client{Jar: jar}
+			response, err := client.Post(origin+"api/session", "application/json", strings.NewReader(`{"token":`+quote(token)+`}`))
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			response.Body.Close()
+		}
+		request, err := http.NewRequestWithContext(p, http.MethodGet, origin+"api/stream", nil)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if response.StatusCode != http.StatusOK { // the page has just closed its own
+			response.Body.Close()
+			continue
+		}
+		open++
+		p.t.Cleanup(func() { response.Body.Close() })
+		p.streams = append(p.streams, response.Body)
+	}
+}
+
+// TestWebPageThatIsOneTooMany opens a page of a viewer when no more can be open.
+func TestWebPageThatIsOneTooMany(t *testing.T) {
+	p := openClass(t, 1280, 720, func(o *web.Options) { o.ReadOnly = true })
+	p.mu.Lock()
+	p.expected = "503"
+	p.mu.Unlock()
+	p.do(runScript(`dispatchEvent(new Event("pagehide"))`))
+	p.fillStreams()
+	p.do(chromedp.Reload())
+	const curtain = `document.getElementById("curtain")`
+	p.await(curtain + `.innerText.includes("Too many pages are open: close some. This page continues")`)
+	p.await(`document.title.includes("·")`) // the state was shown
+	if header := evaluate[string](p.browser, `document.getElementById("state").innerText + document.getElementById("badges").innerText`); header != "read-only" {
+		t.Errorf("before the first status the page says %q", header)
+	}
+	p.picture("full")
+	for _, stream := range p.streams {
+		stream.Close()
+	}
+	p.await(curtain + `.hidden && document.querySelectorAll(".node.controller").length >= 4`)
 }
 
 // TestWebPageFindsTheControlPlaneAgain ends the control plane, and starts another one.

@@ -93,14 +93,20 @@ func visitOf(req *http.Request) visit {
 	return v
 }
 
+// credentialsOf returns what a request has of a session; they may be wrong.
+func (g *guard) credentialsOf(req *http.Request) credentials {
+	c := credentials{key: req.Header.Get(keyHeader)}
+	if cookie, err := req.Cookie(g.cookie); err == nil {
+		c.cookie = cookie.Value
+	}
+	return c
+}
+
 // requireSession rejects requests without a session, and those of viewers that would
 // change something.
 func (g *guard) requireSession(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		var v visit
-		if c, err := req.Cookie(g.cookie); err == nil {
-			v = g.sessions.check(c.Value, req.Header.Get(keyHeader))
-		}
+		v := g.sessions.check(g.credentialsOf(req))
 		if g.readOnly {
 			v.access = min(v.access, Viewer)
 		}

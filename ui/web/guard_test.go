@@ -80,6 +80,27 @@ func TestClassLink(t *testing.T) {
 	}
 }
 
+// The tabs of a browser have one session: an operator who looks at the link of the class stays one.
+func TestClassLinkInTheBrowserOfAnOperator(t *testing.T) {
+	s := startServer(t, Options{})
+	v := newVisitor(t, s)
+	v.open(s.OnceLink())
+	key := v.key
+	if got := v.open(s.ClassLink()); got != http.StatusOK {
+		t.Fatalf("status %d", got)
+	}
+	for tab, k := range map[string]string{"first": key, "second": v.key} {
+		v.key = k
+		if status, text := v.do("POST", "/ctrlplane/v1/controllers/pause", pauseBody, nil); status != http.StatusOK {
+			t.Errorf("%s tab: status %d: %s", tab, status, text)
+		}
+	}
+	thief := newVisitor(t, s) // has the cookie, but not the key
+	thief.client.Jar, thief.key = v.client.Jar, ""
+	thief.open(s.ClassLink())
+	thief.expect(http.StatusForbidden, "POST", "/ctrlplane/v1/controllers/pause", pauseBody, nil)
+}
+
 func TestReadOnlyRefusesOperators(t *testing.T) {
 	hands := &fakeInterventions{}
 	s := startServer(t, Options{Interventions: hands, ReadOnly: true})

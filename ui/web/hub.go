@@ -140,7 +140,7 @@ func (h *hub) Write(lines []byte) (int, error) {
 	var c chunk
 	for line := range bytes.Lines(lines) {
 		if bytes.HasPrefix(line, []byte(`{"kind":"snapshot"`)) {
-			h.snapshot = bytes.TrimSpace(line)
+			h.snapshot = bytes.Clone(bytes.TrimSpace(line)) // the writer reuses its buffer
 		}
 		if c.lines > 0 && len(c.data)+len(line) > chunkBytes {
 			h.keep(c)

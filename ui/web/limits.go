@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net"
 	"strings"
@@ -12,12 +13,14 @@ import (
 const (
 	maxSessionStreams, maxAddressStreams = 24, 48
 	maxSessionTraces, maxAddressTraces   = 1, 4
+	maxSessionRequests                   = 8 // for traces, with those that wait for their turn
 )
 
 // limits counts what is in use.
 type limits struct {
-	mu   sync.Mutex
-	used map[string]int
+	mu    sync.Mutex
+	used  map[string]int
+	freed chan struct{} // is closed and replaced when something is given back
 }
 
 // limit is a name under which uses are counted, and how many are allowed.
@@ -26,7 +29,7 @@ type limit struct {
 	most int
 }
 
-func newLimits() *limits { return &limits{used: map[string]int{}} }
+func newLimits() *limits { return &limits{used: map[string]int{}, freed: make(chan struct{})} }
 
 // viewerLimits returns the limits of a session, and of an address of another machine.
 func viewerLimits(session, address string, bySession, byAddress int) []limit {
@@ -44,11 +47,32 @@ func viewerLimits(session, address string, bySession, byAddress int) []limit {
 
 // take takes one of each if all limits allow it; release gives it back.
 func (l *limits) take(list ...limit) (release func(), ok bool) {
+	release, _ = l.try(list)
+	return release, release != nil
+}
+
+// await is take that waits until the limits allow it or ctx ends.
+func (l *limits) await(ctx context.Context, list ...limit) (release func(), err error) {
+	for {
+		release, freed := l.try(list)
+		if release != nil {
+			return release, nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// try is take, or returns a channel that is closed when it may be possible.
+func (l *limits) try(list []limit) (release func(), freed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, of := range list {
 		if l.used[of.name] >= of.most {
-			return nil, false
+			return nil, l.freed
 		}
 	}
 	for _, of := range list {
@@ -62,20 +86,22 @@ func (l *limits) take(list ...limit) (release func(), ok bool) {
 				delete(l.used, of.name)
 			}
 		}
-	}, true
+		close(l.freed)
+		l.freed = make(chan struct{})
+	}, nil
 }
 
-// takeTrace takes what a trace needs, or says what it has to wait for.
-func (l *limits) takeTrace(session, address string) (release func(), err error) {
-	list := viewerLimits("trace "+session, address, maxSessionTraces, maxAddressTraces)
-	own, ok := l.take(list[:1]...)
+// takeTrace takes what a trace needs, once it is its turn: a page that does not want its last one any more asks for
+// another one before that has ended.
+func (l *limits) takeTrace(ctx context.Context, session, address string) (release func(), err error) {
+	request, ok := l.take(limit{"requests of " + session, maxSessionRequests})
 	if !ok {
-		return nil, errors.New("a trace of this page is being made: wait for it")
+		return nil, errors.New("too many traces for this page are being made: try again")
 	}
-	shared, ok := l.take(list[1:]...)
-	if !ok {
-		own()
-		return nil, errors.New("a trace for another page at your address is being made: try again")
+	trace, err := l.await(ctx, viewerLimits("trace "+session, address, maxSessionTraces, maxAddressTraces)...)
+	if err != nil {
+		request()
+		return nil, err
 	}
-	return func() { shared(); own() }, nil
+	return func() { trace(); request() }, nil
 }

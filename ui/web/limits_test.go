@@ -1,10 +1,13 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -12,27 +15,27 @@ func TestSessionsAreBounded(t *testing.T) {
 	s := newSessions()
 	var clock time.Time
 	s.now = func() time.Time { clock = clock.Add(time.Second); return clock }
-	operator, err := s.exchange(s.newOnceToken())
+	operator, _, err := s.exchange(s.newOnceToken(), credentials{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	class := s.newClassToken()
-	first, err := s.exchange(class)
+	first, _, err := s.exchange(class, credentials{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 * maxSessions {
-		if _, err := s.exchange(class); err != nil {
+		if _, _, err := s.exchange(class, credentials{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if len(s.cookies) > maxSessions {
 		t.Errorf("%d sessions", len(s.cookies))
 	}
-	if s.check(first.cookie, first.key).access != 0 {
+	if s.check(first).access != 0 {
 		t.Error("the oldest session of a viewer still exists")
 	}
-	if s.check(operator.cookie, operator.key).access != Operator {
+	if s.check(operator).access != Operator {
 		t.Error("viewers have ended the session of an operator")
 	}
 	for range 2 * maxTokens {
@@ -99,29 +102,79 @@ func TestViewersAreBounded(t *testing.T) {
 	}
 }
 
-// A class behind one address can make several traces, each page one.
-func TestTracesBehindOneAddress(t *testing.T) {
+// A class behind one address can make several traces, each page one. Other requests wait for their turn, and one
+// that is canceled leaves nothing behind.
+func TestTracesWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimits()
+		type answer struct {
+			release func()
+			err     error
+		}
+		ask := func(ctx context.Context, session string) <-chan answer {
+			got := make(chan answer, 1)
+			go func() {
+				release, err := l.takeTrace(ctx, session, "192.0.2.1:1")
+				got <- answer{release, err}
+			}()
+			synctest.Wait()
+			return got
+		}
+		var releases []func()
+		for i := range maxAddressTraces {
+			select {
+			case a := <-ask(t.Context(), fmt.Sprint("s", i)):
+				releases = append(releases, a.release)
+			default:
+				t.Fatalf("page %d has to wait", i)
+			}
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		next, other, left := ask(t.Context(), "s0"), ask(t.Context(), "other"), ask(canceled, "s0")
+		if len(next)+len(other)+len(left) > 0 {
+			t.Error("more traces are made than the limits allow")
+		}
+		cancel()
+		if a := <-left; a.err == nil {
+			t.Error("a request that was canceled has got its turn")
+		}
+		for _, release := range releases {
+			release()
+		}
+		for _, got := range []<-chan answer{next, other} {
+			a := <-got
+			if a.err != nil {
+				t.Fatal(a.err)
+			}
+			a.release()
+		}
+		if len(l.used) != 0 {
+			t.Errorf("left: %v", l.used)
+		}
+	})
+}
+
+func TestRequestsForTracesAreBounded(t *testing.T) {
 	l := newLimits()
-	var releases []func()
-	for i := range 4 {
-		release, err := l.takeTrace(fmt.Sprint("s", i), fmt.Sprintf("192.0.2.1:%d", i))
-		if err != nil {
-			t.Fatalf("page %d: %v", i, err)
+	gone, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var waiting sync.WaitGroup
+	refused := make(chan error, 2*maxSessionRequests)
+	for range 2 * maxSessionRequests {
+		waiting.Go(func() {
+			if _, err := l.takeTrace(gone, "s", "127.0.0.1:1"); err != nil && gone.Err() == nil {
+				refused <- err
+			}
+		})
+	}
+	for range maxSessionRequests {
+		if err := <-refused; err.Error() != "too many traces for this page are being made: try again" {
+			t.Error(err)
 		}
-		releases = append(releases, release)
 	}
-	for session, want := range map[string]string{
-		"s0":    "a trace of this page is being made: wait for it",
-		"other": "a trace for another page at your address is being made: try again",
-	} {
-		if _, err := l.takeTrace(session, "192.0.2.1:9"); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %q", session, err, want)
-		}
-	}
-	for _, release := range releases {
-		release()
-	}
-	if len(l.used) != 0 {
-		t.Errorf("left: %v", l.used)
+	cancel()
+	waiting.Wait()
+	if len(refused) > 0 {
+		t.Errorf("%d more requests were refused", len(refused))
 	}
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -8,11 +9,14 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
@@ -34,12 +38,8 @@ func (s *Server) routes() http.Handler {
 	api.HandleFunc("POST /api/playback", s.changePlayback)
 	api.HandleFunc("GET /api/explain", s.serveExplain)
 	api.HandleFunc("GET /api/object", s.serveObject)
-	api.HandleFunc("GET /api/trace", s.serveCauses(func(records []observe.Record, about observe.Object, o trace.Options) (any, error) {
-		return trace.Build(records, about, o)
-	}))
-	api.HandleFunc("GET /api/why", s.serveCauses(func(records []observe.Record, about observe.Object, o trace.Options) (any, error) {
-		return trace.Why(records, about, o)
-	}))
+	api.HandleFunc("GET /api/trace", s.serveCauses(s.buildTrace))
+	api.HandleFunc("GET /api/why", s.serveCauses(s.explainWhy))
 	api.Handle(rest.Path+"/", s.refreshAfter(rest.InterventionsHandler(rest.Services{
 		Interventions: s.options.Interventions, Clients: s.options.ClientInterventions, Speed: s.options.Speed,
 	})))
@@ -57,7 +57,7 @@ func (s *Server) beginSession(w http.ResponseWriter, req *http.Request) {
 		writeError(w, http.StatusBadRequest, errors.New("request body: not valid JSON"))
 		return
 	}
-	given, err := s.sessions.exchange(body.Token)
+	given, access, err := s.sessions.exchange(body.Token, s.guard.credentialsOf(req))
 	if err != nil {
 		writeError(w, http.StatusUnauthorized, err)
 		return
@@ -65,7 +65,6 @@ func (s *Server) beginSession(w http.ResponseWriter, req *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: s.guard.cookie, Value: given.cookie, Path: "/", HttpOnly: true, Secure: req.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
-	access := given.access
 	if s.guard.readOnly {
 		access = Viewer
 	}
@@ -155,15 +154,29 @@ func (s *Server) serveObject(w http.ResponseWriter, req *http.Request) {
 	writeJSON(w, http.StatusOK, found)
 }
 
-// serveCauses sends what build makes of all records: as "trace -o json" or "why -o json".
-func (s *Server) serveCauses(build func([]observe.Record, observe.Object, trace.Options) (any, error)) http.HandlerFunc {
+// buildTrace traces an object as "trace -o json" does.
+func (s *Server) buildTrace(_ context.Context, about observe.Object, records []observe.Record, o trace.Options) (any, error) {
+	return trace.Build(records, about, o)
+}
+
+// explainWhy explains an object as "why -o json" does.
+func (s *Server) explainWhy(ctx context.Context, about observe.Object, records []observe.Record, o trace.Options) (any, error) {
+	q := ui.Why{About: about, Options: o}
+	if d, ok := s.options.Source.(ui.Describer); ok {
+		q.State = d.Describe(ctx, about)
+	}
+	return q.Chain(records, trace.Style{Zone: time.Local})
+}
+
+// serveCauses sends what build makes of all records.
+func (s *Server) serveCauses(build func(context.Context, observe.Object, []observe.Record, trace.Options) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		about, err := objectOf(req)
 		if err != nil {
 			writeError(w, http.StatusBadRequest, err)
 			return
 		}
-		release, err := s.limits.takeTrace(visitOf(req).id, req.RemoteAddr)
+		release, err := s.limits.takeTrace(req.Context(), visitOf(req).id, req.RemoteAddr)
 		if err != nil {
 			writeError(w, http.StatusTooManyRequests, err)
 			return
@@ -171,20 +184,22 @@ func (s *Server) serveCauses(build func([]observe.Record, observe.Object, trace.
 		defer release()
 		select { // a trace reads all records: two at a time leave the process to its work
 		case s.traces <- struct{}{}:
-			defer func() { <-s.traces }()
 		case <-req.Context().Done():
 			return
 		}
-		page, err := s.options.Source.Records(req.Context(), trace.Query())
+		made := sync.OnceFunc(func() { <-s.traces })
+		defer made()
+		var o trace.Options
+		if req.URL.Query().Get("deleted") != "" {
+			o.What = trace.Deleted
+		}
+		records, err := o.ReadRecords(req.Context(), s.options.Source)
 		if err != nil {
 			writeError(w, http.StatusBadGateway, err)
 			return
 		}
-		o := trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter}
-		if req.URL.Query().Get("deleted") != "" {
-			o.What = trace.Deleted
-		}
-		result, err := build(page.Records, about, o)
+		result, err := build(req.Context(), about, records, o)
+		made() // the answer may be read slowly
 		if err != nil {
 			writeError(w, http.StatusNotFound, err)
 			return

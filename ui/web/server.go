@@ -22,7 +22,8 @@ import (
 
 // Options configures Start.
 type Options struct {
-	// Source provides the data. If it implements observe.Inspector, the page shows objects.
+	// Source provides the data. If it implements observe.Inspector, the page shows objects, and if it implements
+	// ui.Describer, the answer to why has what is wrong with an object at present.
 	Source observe.Source
 	// Player is the source instead: the page plays a recording, which operators control.
 	Player *replay.Player
@@ -60,7 +61,7 @@ type Server struct {
 	certificate *x509.Certificate // that was created for this run
 
 	streams chan struct{} // has an element for each open page
-	traces  chan struct{} // has an element for each trace in progress
+	traces  chan struct{} // has an element for each trace that is being made
 	limits  *limits       // of each viewer
 
 	writeTimeout time.Duration // writeTimeout; longer in a test
@@ -125,12 +126,13 @@ func Start(o Options) (*Server, error) {
 
 func (s *Server) newHTTPServer() *http.Server {
 	return &http.Server{
-		Handler:           s.countRequests(limitBodyTime(s.guard.protect(s.routes()), bodyTimeout)),
+		Handler:           s.countRequests(s.limitWriteTime(limitBodyTime(s.guard.protect(s.routes()), bodyTimeout))),
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          log.New(io.Discard, "", 0), // of connections, such as those that reject the certificate
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: s.writeTimeout}, // the limit of an answer does not end a connection
+		ErrorLog:          log.New(io.Discard, "", 0),                          // of connections, such as those that reject the certificate
 	}
 }
 

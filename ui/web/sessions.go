@@ -55,10 +55,7 @@ type session struct {
 }
 
 // credentials are what a page keeps of its session.
-type credentials struct {
-	cookie, key string
-	access      Access
-}
+type credentials struct{ cookie, key string }
 
 // visit is what is known about the session of a request. id tells it from other sessions.
 type visit struct {
@@ -94,29 +91,32 @@ func (s *sessions) newClassToken() string {
 
 var errBadToken = errors.New("the link was used already, or is of another run: open the last link that ctrlplane has printed")
 
-// exchange returns what belongs to a new session for a token.
-func (s *sessions) exchange(token string) (c credentials, err error) {
+// exchange returns what belongs to a new session for a token, and what the token allows. A browser has
+// one session: a token for viewers does not replace that of an operator.
+func (s *sessions) exchange(token string, current credentials) (c credentials, access Access, err error) {
 	d := digest(token)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.once, d)
 	switch {
 	case token == "":
-		return c, errBadToken
+		return c, 0, errBadToken
 	case i >= 0:
 		s.once = slices.Delete(s.once, i, i+1)
-		c.access = Operator
+		access = Operator
+	case d == s.class && s.find(current).access == Operator:
+		return current, Viewer, nil
 	case d == s.class:
-		c.access = Viewer
+		access = Viewer
 	default:
-		return c, errBadToken
+		return c, 0, errBadToken
 	}
 	if len(s.cookies) >= maxSessions {
 		s.endOldest()
 	}
 	c.cookie, c.key = rand.Text(), rand.Text()
-	s.cookies[digest(c.cookie)] = &session{c.access, s.now(), digest(c.key)}
-	return c, nil
+	s.cookies[digest(c.cookie)] = &session{access, s.now(), digest(c.key)}
+	return c, access, nil
 }
 
 // endOldest ends the session that was used least recently: a viewer's, as long as there
@@ -134,17 +134,22 @@ func (s *sessions) endOldest() {
 
 // check returns what the session with a cookie may do; nothing if it does not exist. Without
 // its key it is that of a viewer.
-func (s *sessions) check(cookie, key string) visit {
-	d := digest(cookie)
+func (s *sessions) check(c credentials) visit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.find(c)
+}
+
+// find is check with s.mu held.
+func (s *sessions) find(of credentials) visit {
+	d := digest(of.cookie)
 	c := s.cookies[d]
 	if c == nil {
 		return visit{}
 	}
 	c.used = s.now()
 	v := visit{string(d[:]), c.access}
-	if digest(key) != c.key {
+	if digest(of.key) != c.key {
 		v.access = Viewer
 	}
 	return v

@@ -13,9 +13,6 @@ import (
 const (
 	// maxStreams bounds the pages that are open at the same time.
 	maxStreams = 128
-	// writeTimeout is how long a page may accept nothing before it is disconnected. A
-	// browser connects again.
-	writeTimeout = 20 * time.Second
 	// heartbeat is how often a connection is used, so that one whose other end is gone
 	// ends.
 	heartbeat = 15 * time.Second
@@ -38,7 +35,7 @@ func (s *Server) serveStream(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &eventStream{w: w, control: http.NewResponseController(w), timeout: s.writeTimeout}
+	out := &eventStream{w: w, control: http.NewResponseController(w)}
 	defer s.hub.open()()
 	var at position
 	beat := time.NewTicker(heartbeat)
@@ -64,7 +61,6 @@ func (s *Server) serveStream(w http.ResponseWriter, req *http.Request) {
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration // of a write
 	begun   bool
 	buffer  bytes.Buffer
 }
@@ -120,9 +116,6 @@ func (e *eventStream) comment() error {
 func (e *eventStream) flush() error {
 	if e.buffer.Len() == 0 {
 		return nil
-	}
-	if err := e.control.SetWriteDeadline(time.Now().Add(e.timeout)); err != nil {
-		return err
 	}
 	if _, err := e.buffer.WriteTo(e.w); err != nil {
 		return err

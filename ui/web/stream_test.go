@@ -152,3 +152,20 @@ func TestPageThatReadsNothing(t *testing.T) {
 	}
 	stuck.body.Close()
 }
+
+// TestNewPageAfterTheNextPoll has a writer that reuses its buffer, as ui.Follow does: a new page receives the
+// snapshot as it was written.
+func TestNewPageAfterTheNextPoll(t *testing.T) {
+	h := newHub(&fakeSource{}, nil)
+	buffer := []byte(`{"kind":"snapshot","process":{}}` + "\n")
+	if _, err := h.Write(buffer); err != nil {
+		t.Fatal(err)
+	}
+	copy(buffer, `{"kind":"logged","message":"later`)
+	u, _ := h.read(&position{})
+	for _, line := range u.lines {
+		if string(line) != `{"kind":"snapshot","process":{}}` {
+			t.Errorf("line %s", line)
+		}
+	}
+}

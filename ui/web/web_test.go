@@ -2,14 +2,17 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 func TestObjectsAndCauses(t *testing.T) {
@@ -35,6 +38,48 @@ func TestObjectsAndCauses(t *testing.T) {
 	src.err = errors.New("connection refused")
 	src.mu.Unlock()
 	v.expect(http.StatusBadGateway, "GET", "/api/why"+about, "", nil)
+}
+
+// describedSource is a source that examines objects, and of which a controller works.
+type describedSource struct {
+	*fakeSource
+	snapshot observe.Snapshot
+}
+
+func (s describedSource) Snapshot(context.Context) (observe.Snapshot, error) { return s.snapshot, nil }
+
+func (describedSource) Describe(context.Context, observe.Object) ui.ObjectState {
+	return ui.ObjectState{Problem: "It is not ready: no node.", Exists: true}
+}
+
+// The page answers what "ctrlplane why" and "ctrlplane trace" answer: also what is wrong with an object now, which
+// controllers fail for it, and which syncs have not ended.
+func TestCausesHaveThePresent(t *testing.T) {
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-1"}
+	src := describedSource{fakeSource: &fakeSource{}}
+	src.add(
+		&observe.Called{Controller: "kubectl (admin)", Verb: "create", Object: pod, Status: 201, ResourceVersion: "5", Client: &observe.Caller{User: "admin"}},
+		&observe.Delivered{Controller: "operator/pod", Change: observe.Added, Object: pod, ResourceVersion: "5", Queues: []string{"pod"}, Adds: []uint64{1}},
+		&observe.Called{Controller: "operator/pod", Verb: "patch", Object: pod, Status: 200, ResourceVersion: "6", Sync: 3, Took: time.Microsecond})
+	now := src.records[2].Time.Add(time.Minute)
+	src.snapshot = observe.Snapshot{Time: now, Process: observe.Process{State: observe.Ready, Settled: true}, Controllers: []observe.Controller{{
+		Name: "operator/pod", State: "running",
+		Failing: []observe.FailingKey{{Queue: "pod", Key: pod.Key(), KeyBasis: observe.BasisQueue, Error: "no space left", Times: 4}},
+		Running: []observe.RunningSync{{ID: 3, Queue: "pod", Key: pod.Key(), KeyBasis: observe.BasisQueue, Since: now.Add(-59 * time.Second)}},
+	}}}
+	s := startServer(t, Options{Source: src})
+	v := newVisitor(t, s)
+	v.open(s.ClassLink())
+	const about = "?resource=pods&kind=Pod&namespace=default&name=web-1"
+	why := v.expect(http.StatusOK, "GET", "/api/why"+about, "", nil)
+	for _, want := range []string{`"now":"It is not ready: no node."`, "operator/pod fails for default/web-1, 4 times in a row: no space left.", "operator/pod has been syncing default/web-1 since "} {
+		if !strings.Contains(why, want) {
+			t.Errorf("no %q in why: %s", want, why)
+		}
+	}
+	if trace := v.expect(http.StatusOK, "GET", "/api/trace"+about, "", nil); !strings.Contains(trace, `"key":"default/web-1"`) {
+		t.Errorf("the sync that has not ended has no key: %s", trace)
+	}
 }
 
 func TestVendoredFileIsThatOfItsRelease(t *testing.T) {

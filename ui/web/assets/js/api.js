@@ -24,6 +24,10 @@ async function send(path, options = {}) {
   } catch {
     throw new Error("the page's server does not answer");
   }
+  return read(response);
+}
+
+async function read(response) {
   const text = await response.text();
   let body = null;
   try {
@@ -35,7 +39,7 @@ async function send(path, options = {}) {
   return body;
 }
 
-export const get = (path, params = {}) => send(path + "?" + new URLSearchParams(params));
+export const get = (path, params = {}, signal) => send(path + "?" + new URLSearchParams(params), { signal });
 
 const put = (path, body) => send(path, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 const post = (path, body) => send(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
@@ -56,15 +60,30 @@ export async function openSession() {
   return get("/api/session");
 }
 
+// streamRefusal returns why the server refuses the stream of the page, which an EventSource does not tell; "" if it does
+// not.
+export async function streamRefusal() {
+  const end = new AbortController();
+  try {
+    const response = await fetch("/api/stream", { signal: end.signal });
+    if (!response.ok) await read(response);
+    return "";
+  } catch (err) {
+    return err.message;
+  } finally {
+    end.abort();
+  }
+}
+
 // intervene calls a verb of the interventions in controllers or clients.
 export const intervene = (who, verb, body) => post(base + who + "/" + verb, body);
 export const heldWrites = (who, name) => get(base + who + "/held", { name, limit: 20 });
 export const setSpeed = (speed) => put(base + "speed", { speed });
 export const changePlayback = (what) => post("/api/playback", what);
 export const stepKey = () => post(base + "speed/step", {});
-export const explain = (name) => get("/api/explain", { name });
+export const explain = (name, signal) => get("/api/explain", { name }, signal);
 
 const objectParams = (o) => Object.fromEntries(["group", "resource", "kind", "namespace", "name", "uid"].filter((f) => o[f]).map((f) => [f, o[f]]));
-export const trace = (o) => get("/api/trace", objectParams(o));
-export const why = (o, deleted) => get("/api/why", { ...objectParams(o), ...(deleted ? { deleted: "1" } : {}) });
-export const inspect = (o) => get("/api/object", objectParams(o));
+export const trace = (o, signal) => get("/api/trace", objectParams(o), signal);
+export const why = (o, deleted, signal) => get("/api/why", { ...objectParams(o), ...(deleted ? { deleted: "1" } : {}) }, signal);
+export const inspect = (o, signal) => get("/api/object", objectParams(o), signal);

@@ -5,10 +5,17 @@ import { count, duration, kindKey, kindName, shortName, verbs } from "./names.js
 
 const changes = { listed: "existed", added: "was added", updated: "was updated", resynced: "was delivered again", deleted: "was deleted" };
 
+// kindNames returns a function that names the kind of an object: with its group if kinds of several groups have the name.
+function kindNames(nodes) {
+  const groups = new Map();
+  const name = (o) => kindName(kindKey(o));
+  for (const { object } of nodes) if (object) groups.set(name(object), (groups.get(name(object)) || new Set()).add(object.group || ""));
+  return (o) => (o.group && groups.get(name(o)).size > 1 ? `${name(o)}.${o.group}` : name(o));
+}
+
 // sentence says what a node is: [who, what].
-function sentence(n) {
-  const kind = n.object ? kindName(kindKey(n.object)) : "";
-  const what = n.object ? `${kind} ${n.object.name || ""}` : "";
+function sentence(n, kind) {
+  const what = n.object ? `${kind(n.object)} ${n.object.name || ""}` : "";
   switch (n.kind) {
   case "sync":
     return [shortName(n.controller || "?"), `worked on ${n.key || "a key"}${n.open ? ", still in work" : ""}`];
@@ -20,14 +27,21 @@ function sentence(n) {
   return [shortName(n.controller || "?"), `${verbs[n.verb] || n.verb} ${what}${n.subresource ? " (" + n.subresource + ")" : ""}`];
 }
 
-function nodeLine(n, open) {
-  const [who, what] = sentence(n);
+// problem says why a node has failed; a deletion of what is gone has not.
+function problem(n) {
+  if (n.conflict) return el("span", { class: "problem" }, "conflict: " + (n.error || ""));
+  if (n.failed) return el("span", { class: "problem" }, n.error || "no response");
+  return n.error ? el("span", { class: "faint" }, "it no longer existed") : null;
+}
+
+function nodeLine(n, kind, open) {
+  const [who, what] = sentence(n, kind);
   const times = ["+" + duration(Math.max(0, n.afterNanos)), n.waitedNanos ? "waited " + duration(n.waitedNanos) : "", n.tookNanos ? "took " + duration(n.tookNanos) : ""].filter(Boolean).join(", ");
   const text = [el("b", {}, who), " " + what];
-  return el("div", { class: "cause " + n.kind + (n.conflict ? " conflict" : n.error ? " bad" : "") + (n.cause?.certainty === "likely" ? " likely" : "") },
+  return el("div", { class: "cause " + n.kind + (n.conflict ? " conflict" : n.failed ? " bad" : "") + (n.cause?.certainty === "likely" ? " likely" : "") },
     n.object?.name && n.object.resource && n.kind !== "sync" ? el("button", { type: "button", class: "link", on: { click: () => open(n.object) } }, text) : el("span", {}, text),
     el("span", { class: "faint when" }, times, n.cause?.certainty === "likely" ? " · likely cause" : ""),
-    n.conflict || n.error ? el("span", { class: "problem" }, (n.conflict ? "conflict: " : "") + (n.error || "")) : null);
+    problem(n));
 }
 
 const shownNodes = 400;
@@ -35,9 +49,11 @@ const shownNodes = 400;
 // causesView shows a trace.
 export function causesView(tree, open) {
   let left = shownNodes;
+  const all = (nodes) => (nodes || []).flatMap((n) => [n, ...all(n.children)]);
+  const kind = kindNames(all(tree.roots));
   const branch = (nodes) => el("ul", { class: "tree" }, nodes.map((n) => {
     if (left-- <= 0) return null;
-    return el("li", {}, nodeLine(n, open), n.children?.length ? branch(n.children) : null);
+    return el("li", {}, nodeLine(n, kind, open), n.children?.length ? branch(n.children) : null);
   }));
   const whole = branch(tree.roots || []);
   return el("div", {}, el("p", { class: "faint" }, `What it set off, in ${duration(tree.tookNanos)}. `, dropped(tree.missed)), whole,
@@ -48,8 +64,13 @@ export function causesView(tree, open) {
 export function chainView(chain, open) {
   const titles = { created: "Why was it created?", changed: "Why was it changed?", deleted: "Why was it deleted?",
     refused: "Why was a write refused?", failed: "Why did a write fail?" };
-  return el("div", {}, el("h3", {}, titles[chain.what] || chain.what), el("p", { class: "faint" }, "The last link is the first cause. ", dropped(chain.missed)),
-    el("ol", { class: "chain" }, (chain.links || []).map((n) => el("li", {}, nodeLine(n, open)))),
+  const links = chain.links || [], since = chain.since || [];
+  const kind = kindNames([...links, ...since]);
+  const line = (n) => el("li", {}, nodeLine(n, kind, open));
+  return el("div", {}, el("h3", {}, titles[chain.what] || chain.what),
+    [chain.now, ...(chain.failing || [])].filter(Boolean).map((text) => el("p", { class: "problem" }, text)), (chain.working || []).map((text) => el("p", {}, text)),
+    since.length ? [el("h3", {}, "Other changes"), el("ul", { class: "tree" }, since.map(line)), el("h3", {}, "Causes")] : null,
+    el("p", { class: "faint" }, "The last link is the first cause. ", dropped(chain.missed)), el("ol", { class: "chain" }, links.map(line)),
     chain.complete ? null : el("p", { class: "faint" }, "What led to the last link is not recorded."));
 }
 

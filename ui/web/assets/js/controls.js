@@ -1,7 +1,7 @@
 // The interventions in one controller or client: the same as in the terminal.
 
 import * as api from "./api.js";
-import { button, el } from "./dom.js";
+import { button, el, update } from "./dom.js";
 import { diffView } from "./diff.js";
 import { duration, kindKey, kindName } from "./names.js";
 
@@ -30,17 +30,18 @@ export function controlsView({ name, who, readOnly, why, state, time }) {
   const stop = button("Stop", () => act("stop")), start = button("Start", () => act("start"), { class: "primary" }), clear = button("Clear", () => act("clear"));
   const delay = select("Delay…", delays.map((d) => ["each call by " + d, d]), (d) => act("delay", { delay: d }));
   const fault = select("Fail…", rates.flatMap(([often, rate]) => faults.map(([what, code]) => [`${often}: ${what}`, { rate, code }])), (f) => act("fail", { fault: f }));
-  async function showHeld() {
-    const s = state();
-    if (s?.state !== "paused") return held.replaceChildren();
-    try {
-      const list = await api.heldWrites(who, name);
-      held.replaceChildren(...heldView(list, time()));
-    } catch (err) {
-      held.replaceChildren(el("p", { class: "problem" }, err.message));
-    }
-  }
+  let reading = null;
+  const readHeld = () => (state()?.state !== "paused" ? Promise.resolve([])
+    : api.heldWrites(who, name).then((list) => heldView(list, time())).catch((err) => [el("p", { class: "problem" }, err.message)]));
+  // showHeld reads the held writes, one request at a time.
+  const showHeld = () => {
+    reading ||= readHeld().then((views) => {
+      reading = null;
+      update(held, state()?.state === "paused" ? views : []);
+    });
+  };
   const refresh = () => {
+    const focused = document.activeElement;
     const s = state()?.state || "running", reason = state()?.reason;
     pause.hidden = s !== "running";
     resume.hidden = step.hidden = s !== "paused";
@@ -48,9 +49,11 @@ export function controlsView({ name, who, readOnly, why, state, time }) {
     start.hidden = who === "clients" || !["off", "failed"].includes(s);
     delay.hidden = fault.hidden = !["running", "paused"].includes(s);
     clear.hidden = !reason || s === "off";
+    if (buttons.contains(focused) && focused.hidden) buttons.querySelector(":scope > :not([hidden])")?.focus();
     showHeld();
   };
-  return { element: el("div", { class: "controls" }, el("div", { class: "buttons" }, pause, step, resume, delay, fault, clear, stop, start), result, held), refresh };
+  const buttons = el("div", { class: "buttons" }, pause, step, resume, delay, fault, clear, stop, start);
+  return { element: el("div", { class: "controls" }, buttons, result, held), refresh };
 }
 
 // select returns a menu that acts on a choice and then shows its title again.

@@ -78,7 +78,7 @@ export class Diagram {
     const name = id.slice(id.indexOf(":") + 1);
     const node = el("button", { type: "button", class: "node " + type, "data-id": id, on: {
       click: () => this.select(type, name),
-      mouseenter: () => this.highlight(id), mouseleave: () => this.highlight(null), focus: () => this.highlight(id), blur: () => this.highlight(null),
+      mouseenter: () => this.highlight(id), mouseleave: () => this.highlight(null), keyup: (e) => e.key === "Tab" && this.highlight(id), blur: () => this.highlight(null),
     } }, el("b", {}, type === "kind" ? kindName(name) : shortName(name)));
     if (type === "kind") {
       node.classList.toggle("long", kindName(name).length > 10);

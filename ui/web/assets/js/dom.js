@@ -24,6 +24,24 @@ export function button(text, click, props = {}) {
   return el("button", { type: "button", ...props, on: { click } }, text);
 }
 
+// update gives new children to an element that has no text of its own. Those that say the same as before stay,
+// and with them the focus and a click that has begun; of those with a data-key, the children are updated.
+export function update(parent, children) {
+  const focused = document.activeElement;
+  const before = new Set(parent.childNodes);
+  const wanted = children.map((child) => {
+    const { key } = child.dataset;
+    const old = [...before].find((e) => (key ? e.dataset.key === key : e.isEqualNode(child)));
+    if (!old) return child;
+    before.delete(old);
+    if (key) update(old, [...child.children]);
+    return old;
+  });
+  for (const e of before) e.remove();
+  wanted.forEach((e, i) => parent.childNodes[i] === e || parent.insertBefore(e, parent.childNodes[i] ?? null));
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true }); // it was moved
+}
+
 // show sets the text of an element only if it differs: that costs no layout.
 export function show(element, text) {
   if (element.textContent !== text) element.textContent = text;

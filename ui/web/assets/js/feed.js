@@ -1,7 +1,7 @@
 // The list of what happened, newest last.
 
 import { byId, el, show } from "./dom.js";
-import { failed, isRoutine, isWrite } from "./model.js";
+import { isRoutine, isWrite } from "./model.js";
 import { count, kindKey, kindName, objectKey, shortName, verbs } from "./names.js";
 
 const kept = 150; // lines
@@ -139,7 +139,7 @@ export function lineOf(r, internals) {
 const isConflict = (r) => r.retried && /the object has been modified/.test(r.error || "");
 
 function lineOfCall(r, internals) {
-  const bad = failed(r);
+  const bad = r.failed;
   if (!isWrite(r) || (isRoutine(r) && !internals && !bad)) return null;
   const what = (bad ? "cannot " + r.verb : verbs[r.verb] || r.verb);
   return {

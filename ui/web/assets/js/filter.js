@@ -12,6 +12,7 @@ export class Filter {
     this.menus = Object.keys(titles).map((field) => {
       const menu = byId("filter-" + field);
       menu.addEventListener("change", () => this.set(field, menu.value));
+      for (const opens of ["pointerdown", "keydown"]) menu.addEventListener(opens, () => this.refresh(undefined, menu));
       return [field, menu];
     });
   }
@@ -32,21 +33,24 @@ export class Filter {
     this.changed();
   }
 
-  // refresh offers what there is to choose from.
-  refresh(internals) {
+  // refresh offers what there is to choose from. A menu that has the focus may be open, and is left as it is
+  // unless it is opening.
+  refresh(internals, opening) {
     this.internals = internals ?? this.internals;
     const { model } = this;
     const controllers = [...model.controllers.values()].filter((c) => this.internals || !isInternal(c.name) && c.state !== "off").map((c) => c.name);
     const kinds = new Set(model.touched.keys());
     for (const c of [...model.controllers.values(), ...model.clients.values()]) for (const w of c.writes || []) kinds.add(w.resource.split("/")[0]);
     const choices = { controller: [controllers, shortName], kind: [[...kinds], kindName], namespace: [[...model.namespaces.keys()], (name) => name] };
-    for (const [field, menu] of this.menus) this.fill(menu, field, ...choices[field]);
+    for (const [field, menu] of this.menus) {
+      const mayBeOpen = document.activeElement === menu && menu.value === this[field] && menu !== opening;
+      menu.classList.toggle("on", !!this[field]);
+      if (!mayBeOpen) this.fill(menu, field, ...choices[field]);
+    }
   }
 
   fill(menu, field, values, nameOf) {
     const chosen = this[field];
-    menu.classList.toggle("on", !!chosen);
-    if (document.activeElement === menu && menu.value === chosen) return; // it may be open
     const list = [...new Set(chosen ? [chosen, ...values] : values)].map((v) => [v, nameOf(v)]).sort((a, b) => a[1].localeCompare(b[1]));
     const key = JSON.stringify(list);
     if (menu.dataset.key !== key) {

@@ -1,6 +1,5 @@
 // The sentence at the top: what is wrong, or which controller is busiest and why.
 
-import { failed } from "./model.js";
 import { count, kindKey, kindName, shortName } from "./names.js";
 import { noisy } from "./plan.js";
 
@@ -53,7 +52,7 @@ export class Headline {
 
   // add notes a record.
   add(r, now) {
-    if (r.client && failed(r) && !r.conflict && !(r.verb === "get" && r.status === 404)) this.rejected = [...this.rejected.slice(-most / 100), { at: now, actor: r.controller, error: r.error }];
+    if (r.client && r.failed && !r.conflict && !(r.verb === "get" && r.status === 404)) this.rejected = [...this.rejected.slice(-most / 100), { at: now, actor: r.controller, error: r.error }];
     if (r.kind === "synced" && !noisy.has(r.queue)) this.burst.set(r.controller, (this.burst.get(r.controller) || 0) + 1);
     if (r.kind !== "delivered" || !r.queues?.some((q) => !noisy.has(q))) return;
     this.events.push({ at: now, actor: r.controller, kind: kindKey(r.object) });

@@ -47,7 +47,10 @@ function receiveLines(lines) {
     default:
       if (!model.add(line)) break;
       const isPast = session.frozen || session.fresh;
-      if (!isPast) headline.add(line, now);
+      if (!isPast) {
+        headline.add(line, now);
+        model.addClient(line);
+      }
       plan.index(line, isPast);
       (isPast ? history : records).push(line);
     }
@@ -159,12 +162,13 @@ function showState() {
   const behind = plan.end - clock.now();
   const [kind, text] = headline.text(diagram.chosen.controllers, clock.now());
   const state = byId("state"), sentence = byId("headline");
+  const standby = p.leader === "other" || p.leader === "none";
   const failing = p.state === "ready" ? describeFailing(model) : "";
   state.dataset.state = p.state !== "ready" || failing ? "bad" : p.settled && behind < 1000 ? "settled" : "busy";
-  show(state, p.state && p.state !== "ready" ? p.state : [p.settled ? "settled" : "working", failing].filter(Boolean).join(", "));
+  show(state, p.state !== "ready" ? p.state || "" : [p.settled ? "settled" : standby ? "standby" : "working", failing].filter(Boolean).join(", "));
   const calm = !kind || p.settled && kind === "busy";
   sentence.dataset.kind = calm ? "" : kind;
-  show(sentence, !calm ? text : p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : p.state === "ready" ? "Working." : "");
+  show(sentence, !calm ? text : p.settled ? headline.settled(diagram.chosen.controllers, behind < 1000) : standby ? "The controllers run in another process." : p.state === "ready" ? "Working." : "");
   sentence.title = sentence.textContent;
   showBadges();
   filter.refresh(diagram.showInternals);
@@ -178,7 +182,7 @@ function showState() {
 function showBadges() {
   const changed = (who, list) => [...list.values()].filter((c) => c.state === "paused" || (c.state === "running" && c.reason)).map((c) => ({ who, c }));
   const all = [...changed("controllers", model.controllers), ...changed("clients", model.clients)];
-  const slow = page.readOnly && model.speed !== "1" ? [el("span", { class: "badge changed" }, "speed " + model.speed)] : [];
+  const slow = page.readOnly && model.speed && model.speed !== "1" ? [el("span", { class: "badge changed" }, "speed " + model.speed)] : [];
   const key = JSON.stringify([page.readOnly, model.speed, all.map(({ c }) => [c.name, c.state, c.reason])]);
   if (key === session.badges) return;
   session.badges = key;
@@ -213,6 +217,7 @@ function showNotes() {
   if (crowded > 0) notes.push(`${count(crowded, "active controller")} do not fit`.replace("controller do", "controller does"));
   else if (hidden > 0 && !filter.isOn) notes.push(`${count(hidden, "quiet controller")} hidden`);
   show(byId("notes"), notes.join(" · "));
+  byId("notes").title = byId("notes").textContent; // it may be cut
 }
 
 function restart() {
@@ -235,10 +240,12 @@ function curtain(text) {
   show(byId("curtain"), text);
 }
 
-// lost says why the stream has ended.
-async function lost() {
+// lost says why the stream has ended, or was refused.
+async function lost(refused) {
   try {
     await api.get("/api/session");
+    const reason = refused && await api.streamRefusal();
+    if (reason) curtain(reason[0].toUpperCase() + reason.slice(1) + ". This page continues as soon as it can.");
   } catch (err) {
     curtain(err.status === 401 ? "The session of this page has ended. Open the last link that ctrlplane has printed."
       : "The control plane, or the command that serves this page, has ended. The page continues when it answers again.");
@@ -281,8 +288,9 @@ function prepareButtons() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => diagram.recolor());
   const keys = { i: "internals", t: "theme", " ": "freeze" };
   document.addEventListener("keydown", (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || e.target.tagName === "INPUT") return;
     if (e.key === "Escape") return panel.isOpen ? panel.close() : filter.clear();
+    if (e.target.tagName === "SELECT") return;
     if (page.replay && !(e.key === " " && e.target.tagName === "BUTTON") && playback.key(e)) return e.preventDefault();
     if (e.key === "[") return speed.move(1);
     if (e.key === "]") return speed.move(-1);

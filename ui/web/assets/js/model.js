@@ -7,11 +7,6 @@ export const isWrite = (r) => r.kind === "called" && !["get", "list", "watch"].i
 // simulated kubelet is a Lease and the status of its Node.
 export const isRoutine = (r) => ["leases.coordination.k8s.io", "events.", "events.events.k8s.io"].includes(`${r.object?.resource}.${r.object?.group ?? ""}`) ||
   (r.object?.resource === "nodes" && r.subresource === "status" && r.controller === "simulated-kubelet");
-// foundGone reports whether a deletion has found that the object is gone already, which is what it wants.
-const foundGone = (r) => r.verb === "delete" && r.status === 404 && !r.error?.includes("could not find the requested resource");
-// failed includes calls without an answer, but not those that the caller itself has ended.
-export const failed = (r) => r.kind === "called" ? (r.status ? r.status >= 400 && !foundGone(r) : !r.canceled) : !!r.error;
-
 // writeVersions are the versions that a write has produced: those of the storage or, where
 // it does not report them, that of the answer.
 export function writeVersions(r) {
@@ -22,13 +17,14 @@ export function writeVersions(r) {
 
 export const versionKey = (resource, namespace, name, version) => [resource, namespace || "", name, version].join("|");
 
-// Bounded is a map that forgets its oldest entries.
+// Bounded is a map that forgets the entries that were set least recently.
 export class Bounded extends Map {
   constructor(limit) {
     super();
     this.limit = limit;
   }
   set(key, value) {
+    this.delete(key); // a map keeps the place of a key that it has
     super.set(key, value);
     if (this.size > this.limit) this.delete(this.keys().next().value);
     return this;
@@ -43,6 +39,7 @@ export class Model {
     this.clients = new Map();
     this.queues = new Map(); // by controller
     this.process = {};
+    this.speed = ""; // not known yet
     this.playback = null; // of a recording
     this.reset();
   }
@@ -100,6 +97,12 @@ export class Model {
     if (!r.object.name) return;
     const list = (this.recent.get(kind) || []).filter((o) => o.name !== r.object.name || o.namespace !== r.object.namespace);
     this.recent.set(kind, [r.object, ...list].slice(0, 30));
+  }
+
+  // addClient notes the client of a write that the status does not have yet: its first write is shown, too.
+  addClient(r) {
+    const name = r.controller;
+    if (r.client && isWrite(r) && !this.actor(name)) this.clients.set(name, { ...r.client, name, state: "running", requests: 0, reads: 0, changes: 0, errors: 0, conflicts: 0 });
   }
 
   lastWrite(actor) {

@@ -1,7 +1,7 @@
 // The panel beside the diagram: a controller, a client, a kind or an object.
 
 import * as api from "./api.js";
-import { button, byId, el } from "./dom.js";
+import { button, byId, el, update } from "./dom.js";
 import { causesView, chainView } from "./causes.js";
 import { explainView } from "./explain.js";
 import { controlsView, interventionNote } from "./controls.js";
@@ -13,14 +13,20 @@ export class Panel {
     this.page = page; // {readOnly, objects, pin}
     this.box = byId("panel");
     this.live = null; // redraws what changes
+    this.request = new AbortController(); // of the tab that is shown
   }
 
   close() {
+    if (!this.isOpen) return;
+    const focused = document.activeElement;
+    const hadFocus = focused === document.body || this.box.contains(focused);
+    this.request.abort();
     this.box.hidden = true;
     byId("feed").hidden = false;
     document.body.classList.remove("details");
     this.subject = this.live = null;
     this.page.pin(null);
+    if (hadFocus) this.opener?.focus({ preventScroll: true });
   }
 
   get isOpen() {
@@ -32,32 +38,62 @@ export class Panel {
     this.live?.();
   }
 
-  // open shows tabs: [[title, make]]; make returns an element or a promise of one.
-  open(subject, title, subtitle, tabs, chosen = 0) {
+  // open shows tabs: [[title, make]]; make returns an element or a promise of one, which the next tab aborts.
+  open(subject, title, subtitle, tabs) {
+    if (!this.box.contains(document.activeElement)) this.opener = document.activeElement;
     this.subject = subject;
     this.page.pin(subject);
     const body = el("div", { class: "body" });
-    const heads = tabs.map(([text], i) => button(text, () => choose(i), { role: "tab" }));
-    const choose = async (i) => {
-      this.live = null;
-      heads.forEach((h, j) => h.setAttribute("aria-selected", i === j));
-      body.replaceChildren(el("p", { class: "faint" }, "…"));
-      let content;
-      try {
-        content = await tabs[i][1](this);
-      } catch (err) {
-        content = el("p", { class: "problem" }, err.message);
-      }
-      if (this.subject === subject && heads[i].getAttribute("aria-selected") === "true") body.replaceChildren(content);
-    };
+    const tabList = tabs.length > 1 ? this.tabList(tabs.map(([text]) => text), body, (i) => this.fill(body, tabs[i][1])) : null;
     this.box.replaceChildren(
       el("div", { class: "head" }, el("div", {}, el("h2", {}, title), el("p", { class: "faint" }, subtitle)),
         button("✕", () => this.close(), { class: "close", "aria-label": "Close the details", title: "Close (Esc)" })),
-      el("div", { class: "tabs", role: "tablist", hidden: tabs.length < 2 }, heads), body);
+      ...(tabList ? [tabList] : []), body);
     this.box.hidden = false;
     byId("feed").hidden = true;
     document.body.classList.add("details");
-    choose(chosen);
+    this.box.focus({ preventScroll: true });
+    if (tabList) tabList.firstChild.click();
+    else this.fill(body, tabs[0][1]);
+  }
+
+  // fill shows what make returns.
+  async fill(body, make) {
+    this.live = null;
+    this.request.abort();
+    const request = this.request = new AbortController();
+    body.replaceChildren(el("p", { class: "faint" }, "…"));
+    let content;
+    try {
+      content = await make(request.signal);
+    } catch (err) {
+      content = el("p", { class: "problem" }, err.message);
+    }
+    if (!request.signal.aborted) body.replaceChildren(content);
+  }
+
+  // tabList returns tabs for what is in body. As is usual, the tab key goes to the one that is chosen, and the arrow
+  // keys to the others.
+  tabList(titles, body, choose) {
+    const keys = { ArrowLeft: (i) => i - 1, ArrowRight: (i) => i + 1, Home: () => 0, End: () => -1 };
+    const select = (i) => {
+      heads.forEach((h, j) => {
+        h.setAttribute("aria-selected", i === j);
+        h.tabIndex = i === j ? 0 : -1;
+      });
+      body.setAttribute("aria-labelledby", heads[i].id);
+      choose(i);
+    };
+    const heads = titles.map((text, i) => button(text, () => select(i), { role: "tab", id: "tab-" + i, "aria-controls": "tab-panel" }));
+    Object.assign(body, { id: "tab-panel", role: "tabpanel", tabIndex: 0 });
+    return el("div", { class: "tabs", role: "tablist", on: { keydown: (e) => {
+      if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+      e.preventDefault();
+      e.stopPropagation(); // some are keys of a recording
+      const next = heads.at(keys[e.key](heads.indexOf(e.target)) % heads.length);
+      next.focus();
+      next.click();
+    } } }, heads);
   }
 
   show(type, name) {
@@ -65,7 +101,7 @@ export class Panel {
     const isClient = !this.model.controllers.has(name);
     this.open(name, shortName(name), name, [
       ["Now", () => this.now(name, isClient)],
-      ...(isClient ? [] : [["Explain", async () => explainView(await api.explain(name))]]),
+      ...(isClient ? [] : [["Explain", async (signal) => explainView(await api.explain(name, signal))]]),
     ]);
   }
 
@@ -79,9 +115,9 @@ export class Panel {
     const kind = kindName(kindKey(o));
     const open = (object) => this.showObject(object);
     this.open(kindKey(o) + "|" + objectKey(o), o.name, kind + (o.namespace ? " in " + o.namespace : ""), [
-      ["Why", async () => chainView(await api.why(o, deleted), open)],
-      ["Trace", async () => causesView(await api.trace(o), open)],
-      ...(this.page.objects ? [["Object", async () => objectView(await api.inspect(o), open)]] : []),
+      ["Why", async (signal) => chainView(await api.why(o, deleted, signal), open)],
+      ["Trace", async (signal) => causesView(await api.trace(o, signal), open)],
+      ...(this.page.objects ? [["Object", async (signal) => objectView(await api.inspect(o, signal), open)]] : []),
     ]);
   }
 
@@ -108,7 +144,7 @@ export class Panel {
     const draw = () => {
       const actor = this.model.actor(name);
       controls.refresh();
-      facts.replaceChildren(...(actor ? (isClient ? clientFacts(actor) : this.controllerFacts(actor)) : [el("p", { class: "faint" }, "It is not known any more.")]));
+      update(facts, actor ? (isClient ? clientFacts(actor) : this.controllerFacts(actor)) : [el("p", { class: "faint" }, "It is not known any more.")]);
     };
     this.live = draw;
     draw();
@@ -123,7 +159,7 @@ export class Panel {
       el("h3", {}, "Queues"),
       queues.length ? el("table", {}, el("thead", {}, el("tr", {}, ["", "waiting", "in work", "delayed", "retries"].map((t) => el("th", {}, t)))),
         el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.errorRetries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
-      ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link" }))),
+      ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link", "data-uid": o.uid }))),
       ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration(Math.max(0, this.model.time() - Date.parse(r.since)) * 1e6))))),
       ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times})`))),
       el("h3", {}, "So far"),
@@ -138,7 +174,7 @@ const known = (n) => (n < 0 ? "?" : String(n));
 
 function section(title, items, more) {
   if (!items.length) return [];
-  const list = [el("h3", {}, title), el("ul", {}, items.map((i) => el("li", {}, i)))];
+  const list = [el("h3", {}, title), el("ul", { "data-key": title }, items.map((i) => el("li", {}, i)))];
   return more ? [...list, el("p", { class: "faint" }, more)] : list;
 }
 

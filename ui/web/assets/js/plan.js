@@ -4,7 +4,7 @@
 // by the length of a chain of causes. The more it is behind, the faster it moves, so that it
 // is never behind by more than maxBehind.
 
-import { Bounded, failed, isRoutine, isWrite, versionKey, writeVersions } from "./model.js";
+import { Bounded, isRoutine, isWrite, versionKey, writeVersions } from "./model.js";
 import { kindKey } from "./names.js";
 
 const travelTime = 650; // ms from one node to another
@@ -53,7 +53,7 @@ export class Plan {
   index(r, isPast) {
     if (isPast) this.times.set(r, past);
     if (isWrite(r)) for (const version of writeVersions(r)) this.writes.set(version, r);
-    if (r.kind === "called" && failed(r) && isWrite(r)) this.failedCalls.set(r.sync, r);
+    if (r.kind === "called" && r.failed && isWrite(r)) this.failedCalls.set(r.sync, r);
     if (r.kind === "delivered") this.deliveries.set(r.seq, r);
     if (r.kind === "synced") this.syncs.set(r.id, r);
   }
@@ -107,7 +107,7 @@ export class Plan {
       return noisy.has(r.queue) ? null : { type: "work", record: r, actor: r.controller, ...this.sync(r) };
     case "called":
       if (!isWrite(r) || isRoutine(r) || !r.object?.resource) return null;
-      return { type: failed(r) ? "failed" : "write", record: r, actor: r.controller, kind: kindKey(r.object), ...this.write(r) };
+      return { type: r.failed ? "failed" : "write", record: r, actor: r.controller, kind: kindKey(r.object), ...this.write(r) };
     }
     return null;
   }

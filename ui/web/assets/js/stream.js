@@ -20,8 +20,9 @@ export class Stream {
     source.addEventListener("jumped", () => this.jumped());
     source.addEventListener("live", () => this.live());
     source.onerror = () => {
-      this.lost();
-      if (source.readyState === EventSource.CLOSED) { // the server answers, but not with a stream
+      const refused = source.readyState === EventSource.CLOSED; // the server answers, but not with a stream
+      this.lost(refused);
+      if (refused) {
         this.close();
         this.retry = setTimeout(() => this.connect(), 2000);
       }

@@ -1,0 +1,108 @@
+package browser_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/web"
+)
+
+// awaitRefresh waits until the panel was drawn again with what has changed.
+func (p *classPage) awaitRefresh() {
+	p.t.Helper()
+	p.class.change(func() { p.class.states["job-controller"] = "paused" })
+	p.await(`picture.model.controllers.get("job-controller").state === "paused"`)
+	p.class.change(func() { p.class.states["job-controller"] = "running" })
+	p.await(`picture.model.controllers.get("job-controller").state === "running"`)
+}
+
+// TestWebPagePanelKeepsTheFocus has the focus on a link of the panel, and on a button that disappears.
+func TestWebPagePanelKeepsTheFocus(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.click("actor:replicaset-controller")
+	p.await(`document.querySelector("#panel .link")`)
+	p.do(runScript(`globalThis.link = document.querySelector("#panel .link"); link.focus()`))
+	p.awaitRefresh()
+	if !evaluate[bool](p.browser, `link.isConnected && document.activeElement === link`) {
+		t.Error("the link has lost the focus when the panel was drawn again")
+	}
+	p.do(runScript(`[...document.querySelectorAll("#panel button")].find((b) => b.textContent === "Pause").focus()`), chromedp.KeyEvent(kb.Enter))
+	p.await(`["Step", "Resume"].includes(document.activeElement.textContent)`)
+}
+
+// TestWebPagePanelByKeyboard goes to the panel, through its tabs and back by keys.
+func TestWebPagePanelByKeyboard(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.do(runScript(`document.querySelector('[data-id="actor:replicaset-controller"]').focus()`), chromedp.KeyEvent(kb.Enter))
+	p.await(`document.activeElement.id === "panel"`)
+	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
+	p.await(`document.activeElement.textContent === "Now" && document.activeElement.getAttribute("aria-selected") === "true"`)
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	p.await(`document.activeElement.textContent === "Explain" && document.querySelector("#panel .explain")`)
+	if wrong := evaluate[string](p.browser, `[...document.querySelectorAll("[role=tab]")].filter((tab) => {
+		const chosen = tab === document.activeElement, panel = document.getElementById(tab.getAttribute("aria-controls"));
+		return tab.getAttribute("aria-selected") !== String(chosen) || tab.tabIndex !== (chosen ? 0 : -1) || panel?.role !== "tabpanel" || chosen && panel.getAttribute("aria-labelledby") !== tab.id;
+	}).map((tab) => tab.outerHTML).join()`); wrong != "" {
+		t.Errorf("tabs: %s", wrong)
+	}
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	p.await(`document.activeElement.textContent === "Now"`)
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.await(`document.activeElement.dataset.id === "actor:replicaset-controller" && document.getElementById("panel").hidden`)
+}
+
+// slowRecords answers requests for all records when they are canceled.
+type slowRecords struct {
+	*class
+	asked, canceled atomic.Int32
+	slow            atomic.Bool
+}
+
+func (s *slowRecords) Records(ctx context.Context, q observe.Query) (observe.Page, error) {
+	if !s.slow.Load() || q.After != 0 {
+		return s.class.Records(ctx, q)
+	}
+	s.asked.Add(1)
+	<-ctx.Done()
+	s.canceled.Add(1)
+	return observe.Page{}, ctx.Err()
+}
+
+// TestWebPageAbortsRequests chooses another tab, and closes the panel, before the answer.
+func TestWebPageAbortsRequests(t *testing.T) {
+	t.Parallel()
+	src := &slowRecords{}
+	p := openClass(t, 1280, 720, func(o *web.Options) {
+		src.class = o.Source.(*class)
+		o.Source = src
+	})
+	p.await(`!picture.session.fresh`)
+	p.class.rollOut("web")
+	p.await(feedText + `.includes("creates Pod")`)
+	src.slow.Store(true)
+	p.do(runScript(`[...document.querySelectorAll("#lines button")].find((b) => b.innerText.includes("replicaset creates Pod")).click()`))
+	await := func(what string, n *atomic.Int32, want int32) {
+		t.Helper()
+		for n.Load() < want {
+			if p.Err() != nil {
+				t.Fatalf("%s: %d, want %d", what, n.Load(), want)
+			}
+			p.do(runScript(framesDrawn))
+		}
+	}
+	await("requests", &src.asked, 1)
+	p.press("Trace")
+	await("canceled", &src.canceled, 1)
+	await("requests", &src.asked, 2)
+	p.press("✕")
+	await("canceled", &src.canceled, 2)
+}
