@@ -2,6 +2,7 @@ package learn
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -157,3 +158,15 @@ type ParseError struct {
 }
 
 func (m *ParseError) Error() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.Why) }
+
+// ParseErrors are all errors in a lesson's file, at least one.
+type ParseErrors []*ParseError
+
+// Error returns a line for each error.
+func (m ParseErrors) Error() string {
+	lines := make([]string, len(m))
+	for i, e := range m {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -15,18 +15,18 @@ import (
 // maxLessonBytes bounds the file of a lesson.
 const maxLessonBytes = 4 << 20
 
-// Parse parses a lesson. Its error has a *ParseError for each error in the file.
+// Parse parses a lesson. Its error is a ParseErrors.
 func Parse(file string, data []byte) (*Lesson, error) {
 	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
 	p.parse()
 	if len(p.errs) > 0 {
-		return nil, errors.Join(p.errs...)
+		return nil, p.errs
 	}
 	return p.lesson, nil
 }
 
-// ReadFile parses a lesson in a file.
+// ReadFile parses a lesson in a file. Its error is a ParseErrors if the file can be read.
 func ReadFile(path string) (*Lesson, error) {
 	data, err := limitread.File(path, maxLessonBytes)
 	if err != nil {
@@ -44,7 +44,7 @@ type parser struct {
 	step       *Step
 	prose      []string
 	proseLine  int
-	errs       []error
+	errs       ParseErrors
 }
 
 // addError adds an error, or each of several joined ones. One without a line is about the last

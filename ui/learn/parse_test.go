@@ -87,11 +87,11 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("x.md", []byte(tc.text))
-			var m *ParseError
-			if !errors.As(err, &m) {
-				t.Fatalf("got %v, want a ParseError", err)
+			list, ok := errors.AsType[ParseErrors](err)
+			if !ok {
+				t.Fatalf("got %v, want ParseErrors", err)
 			}
-			if m.Line != tc.line || !strings.Contains(m.Why, tc.says) || strings.Contains(m.Error(), "\n") {
+			if m := list[0]; m.Line != tc.line || !strings.Contains(m.Why, tc.says) || strings.Contains(m.Error(), "\n") {
 				t.Errorf("got %q, want line %d and %q", m, tc.line, tc.says)
 			}
 		})
@@ -209,8 +209,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c, why: d}\n```\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := Parse("x.md", []byte(text))
-		var m *ParseError
-		if err != nil && (!errors.As(err, &m) || m.Line < 1) || err == nil && len(l.Steps) == 0 {
+		list, ok := errors.AsType[ParseErrors](err)
+		if err != nil && (!ok || list[0].Line < 1) || err == nil && len(l.Steps) == 0 {
 			t.Errorf("got %+v, %v", l, err)
 		}
 	})

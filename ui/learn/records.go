@@ -68,7 +68,7 @@ func (r *Records) matches(e observe.Event) bool {
 	switch e := e.(type) {
 	case *observe.Called:
 		return matchesString(r.Verb, e.Verb) && r.matchesResource(e.Object.Resource, e.Subresource) && (r.Status == 0 || r.Status == e.Status) &&
-			r.matchesText(e.Error) && matchesBool(r.Failed, e.Failed()) && matchesBool(r.Conflict, e.Conflict)
+			r.matchesText(e.Error) && matchesBool(r.Failed, e.IsFailure()) && matchesBool(r.Conflict, e.Conflict)
 	case *observe.Synced:
 		return matchesString(r.Queue, e.Queue) && r.matchesText(e.Error) && matchesBool(r.Failed, e.Failed()) && matchesBool(r.Retried, e.Retried)
 	case *observe.Delivered:

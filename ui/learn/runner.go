@@ -32,6 +32,7 @@ type Options struct {
 	Terminal bool      // In and Out are the same terminal, so use a line editor
 
 	Config  *rest.Config // client configuration for the control plane
+	Objects ui.Describer // examines its objects; nil = what is wrong with them is not shown
 	Program string       // the path of ctrlplane
 	Target  []string     // its flags that select the control plane
 	Resume  string       // the command line that continues the lesson

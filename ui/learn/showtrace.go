@@ -14,13 +14,14 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// readRecords returns the records since the lesson began.
-func (r *runner) readRecords(ctx context.Context) (observe.Page, error) {
-	q := trace.Query()
-	q.After = r.probe.lessonStart
-	return r.plane.control.Records(ctx, q)
+// traceOptions returns the options of traces, and the records since the lesson began.
+func (r *runner) traceOptions(ctx context.Context) (o trace.Options, records []observe.Record, err error) {
+	o.After = r.probe.lessonStart
+	records, err = o.ReadRecords(ctx, r.plane.control)
+	return o, records, err
 }
 
 // showTrace renders what an object set off; command is the command line that shows all
@@ -31,11 +32,11 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 	if err != nil {
 		return "", "", err
 	}
-	page, err := r.readRecords(ctx)
+	o, records, err := r.traceOptions(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	o := trace.Options{Depth: s.Depth, Missed: page.Missed, CompleteAfter: page.CompleteAfter}
+	o.Depth = s.Depth
 	command = "ctrlplane trace " + ref
 	if s.Controller != "" {
 		if o.Controller, err = r.plane.resolveController(s.Controller); err != nil {
@@ -50,7 +51,7 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 		o.Since = r.probe.before.Time
 		command += " --since " + time.Since(o.Since).Round(time.Second).String()
 	}
-	tree, err := trace.Build(page.Records, about, o)
+	tree, err := trace.Build(records, about, o)
 	if err != nil {
 		return "", "", err
 	}
@@ -65,7 +66,7 @@ func (r *runner) saveTraces(ctx context.Context) error {
 		return nil
 	}
 	r.waitSettled(ctx)
-	page, err := r.readRecords(ctx)
+	o, records, err := r.traceOptions(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (r *runner) saveTraces(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		tree, err := trace.Build(page.Records, about, trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter})
+		tree, err := trace.Build(records, about, o)
 		if err != nil {
 			return err
 		}
@@ -91,13 +92,13 @@ func (r *runner) saveTraces(ctx context.Context) error {
 
 // showWhy renders what led to an object.
 func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, err error) {
-	page, err := r.readRecords(ctx)
+	o, records, err := r.traceOptions(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	ref := r.probe.expandVariables(s.Why)
 	if !isObjectRef(ref) {
-		if ref, err = r.pickObject(ctx, page, s); err != nil {
+		if ref, err = r.pickObject(ctx, records, s); err != nil {
 			return "", "", err
 		}
 	}
@@ -105,8 +106,8 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	if err != nil {
 		return "", "", err
 	}
-	o := trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter}
 	command = "ctrlplane why " + ref
+	o.WhyDeleted, o.WhyChanged = command+" --deleted", command+" --changed"
 	switch {
 	case s.Deleted:
 		o.What = trace.Deleted
@@ -115,23 +116,23 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 		o.What = trace.Changed
 		command += " --changed"
 	}
-	chain, err := trace.Why(page.Records, about, o)
-	if err != nil {
-		return "", "", err
+	q := ui.Why{About: about, Options: o, Trace: `"ctrlplane trace ` + ref + `"`}
+	if r.Objects != nil {
+		q.State = r.Objects.Describe(ctx, about)
 	}
 	var b bytes.Buffer
-	err = chain.Write(&b, trace.Text, r.traceStyle())
+	err = q.Write(&b, records, trace.Text, r.traceStyle())
 	return b.String(), command, err
 }
 
 // pickObject chooses an object of a kind: the newest, or the last deleted one.
-func (r *runner) pickObject(ctx context.Context, page observe.Page, s *Show) (string, error) {
+func (r *runner) pickObject(ctx context.Context, records []observe.Record, s *Show) (string, error) {
 	m, err := r.plane.resolveKind(s.Why)
 	if err != nil {
 		return "", err
 	}
 	if s.Deleted {
-		for _, rec := range slices.Backward(page.Records) {
+		for _, rec := range slices.Backward(records) {
 			d, ok := rec.Event.(*observe.Delivered)
 			if ok && d.Change == observe.Deleted && d.Object.Resource == m.Resource.Resource && d.Object.Namespace == r.shell.namespace {
 				return s.Why + "/" + d.Object.Name, nil

@@ -213,12 +213,11 @@ func (c *Check) validateSyntax() error {
 	return nil
 }
 
-// controllerStates are the states of a controller; see control.Controller.
-var controllerStates = []string{"running", "paused", "off", "building", "stopping", "failed", "unknown"}
+var controllerStates = observe.ControllerStates()
 
 // recordVerbs are the verbs of records, by their kind.
 var recordVerbs = map[string][]string{
-	"called":    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"},
+	"called":    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", observe.VerbRestore},
 	"delivered": {string(observe.Added), string(observe.Updated), string(observe.Deleted), string(observe.Listed), string(observe.Resynced)},
 	"synced":    nil,
 	"logged":    nil,

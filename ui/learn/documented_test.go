@@ -1,0 +1,45 @@
+package learn
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// docs/lessons.md names all values that a check accepts.
+func TestDocumentedValues(t *testing.T) {
+	page, err := os.ReadFile("../../docs/lessons.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for begin, values := range map[string][]string{
+		"| `controller: NAME` |": observe.ControllerStates(),
+		"| `queue: NAME` |":      queueNumbers,
+		"`records` selects by":   slices.Concat([]string{"called", "synced", "logged"}, recordVerbs["delivered"], []string{observe.VerbRestore}),
+	} {
+		_, text, _ := strings.Cut(string(page), "\n"+begin)
+		text, _, _ = strings.Cut(text, map[bool]string{true: "\n", false: "\n\n"}[begin[0] == '|'])
+		for _, v := range values {
+			if !strings.Contains(text, "`"+v+"`") {
+				t.Errorf("docs/lessons.md, %s …: no `%s`", begin, v)
+			}
+		}
+	}
+}
+
+// A record's verb is any that the records have.
+func TestVerbsOfRecords(t *testing.T) {
+	for kind, verbs := range map[string][]string{
+		"called":    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", observe.VerbRestore},
+		"delivered": {string(observe.Added), string(observe.Updated), string(observe.Deleted), string(observe.Listed), string(observe.Resynced)},
+	} {
+		for _, v := range verbs {
+			if err := (&Records{Kind: kind, Verb: v}).validate(1); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
