@@ -70,6 +70,7 @@ func (p *controlPlane) closeNodes() error { return p.nodes.close() }
 type nodeSimulation struct {
 	config   nodes.Config
 	recorder *observe.Recorder // nil = not recorded
+	mayStart func() error      // says why the nodes are simulated in another process
 
 	mu      sync.Mutex
 	running *nodes.Fleet // nil until it has started, and while a restore suspends it
@@ -88,6 +89,9 @@ func (s *nodeSimulation) ensureStarted(ctx context.Context) (*nodes.Fleet, error
 		return nil, errStopping
 	}
 	if s.running == nil {
+		if err := s.mayStart(); err != nil {
+			return nil, err
+		}
 		if err := s.start(ctx, s.config); err != nil {
 			return nil, err
 		}
@@ -162,7 +166,7 @@ func (s *nodeSimulation) close() error {
 }
 
 // kubeletTimers returns what the simulated kubelets will do next; nothing while they start.
-func (s *nodeSimulation) kubeletTimers() []observe.Timer {
+func (s *nodeSimulation) kubeletTimers() (timers []observe.Timer) {
 	if !s.mu.TryLock() {
 		return nil
 	}
@@ -170,11 +174,10 @@ func (s *nodeSimulation) kubeletTimers() []observe.Timer {
 	if s.running == nil {
 		return nil
 	}
-	what, at := s.running.NextDue()
-	if at.IsZero() {
-		return nil
+	for _, due := range s.running.NextDue() {
+		timers = append(timers, observe.Timer{Controller: kubeletName, What: due.What, Due: due.At, Reason: due.Reason})
 	}
-	return []observe.Timer{{Controller: kubeletName, What: what, Due: at}}
+	return timers
 }
 
 // List implements control.Nodes.

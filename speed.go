@@ -24,6 +24,9 @@ func (r recordedPace) SetSpeed(ctx context.Context, s observe.Speed) error {
 	if r.plane.config.Observe.Records < 0 {
 		return usage.Errorf("speed %q: the control plane observes nothing: start it without --observe-records=-1", string(s))
 	}
+	if err := r.plane.checkLeader(); err != nil {
+		return err
+	}
 	before := r.Speed()
 	if err := r.Pace.SetSpeed(ctx, s); err != nil {
 		return err
@@ -35,6 +38,14 @@ func (r recordedPace) SetSpeed(ctx context.Context, s observe.Speed) error {
 		})
 	}
 	return nil
+}
+
+// StepKey implements control.SpeedControl.
+func (r recordedPace) StepKey(ctx context.Context) (*control.ReleasedKey, error) {
+	if err := r.plane.checkLeader(); err != nil {
+		return nil, err
+	}
+	return r.Pace.StepKey(ctx)
 }
 
 // speedControl returns what sets the speed.

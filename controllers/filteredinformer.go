@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -50,12 +52,30 @@ type filteredInformer struct {
 }
 
 func (i filteredInformer) filterEvents(h cache.ResourceEventHandler) cache.ResourceEventHandler {
-	return cache.FilteringResourceEventHandler{Handler: h, FilterFunc: func(obj any) bool {
+	return selectingHandler{cache.FilteringResourceEventHandler{Handler: h, FilterFunc: func(obj any) bool {
 		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 			obj = gone.Obj
 		}
 		return i.keep(obj)
-	}}
+	}}}
+}
+
+// selectingHandler receives what a watch with a field selector sends: an object that ceases to be selected is deleted
+// as it was before, with the resource version of the change.
+type selectingHandler struct {
+	cache.FilteringResourceEventHandler
+}
+
+func (h selectingHandler) OnUpdate(before, obj any) {
+	old, isObject := before.(runtime.Object)
+	now, hasVersion := obj.(metav1.Object)
+	if !isObject || !hasVersion || !h.FilterFunc(before) || h.FilterFunc(obj) {
+		h.FilteringResourceEventHandler.OnUpdate(before, obj)
+		return
+	}
+	gone := old.DeepCopyObject()
+	gone.(metav1.Object).SetResourceVersion(now.GetResourceVersion())
+	h.Handler.OnDelete(gone)
 }
 
 func (i filteredInformer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {

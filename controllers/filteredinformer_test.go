@@ -2,7 +2,9 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,7 +48,10 @@ func TestFilteredView(t *testing.T) {
 	reg, err := pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { events <- "add " + obj.(*corev1.Pod).Name },
 		UpdateFunc: func(_, obj any) { events <- "update " + obj.(*corev1.Pod).Name },
-		DeleteFunc: func(obj any) { events <- "delete " + obj.(*corev1.Pod).Name },
+		DeleteFunc: func(obj any) {
+			gone := obj.(*corev1.Pod)
+			events <- fmt.Sprintf("delete %s, %s, of version %s", gone.Name, gone.Status.Phase, gone.ResourceVersion)
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +60,7 @@ func TestFilteredView(t *testing.T) {
 	if !cache.WaitForCacheSync(ctx.Done(), reg.HasSynced) {
 		t.Fatal("not synced")
 	}
+	version := 1
 	for _, step := range []struct {
 		pod   *corev1.Pod
 		event string
@@ -63,9 +69,11 @@ func TestFilteredView(t *testing.T) {
 		{nil, "add runs", []string{"runs"}},
 		{namedPod("runs", corev1.PodPending), "update runs", []string{"runs"}},
 		{namedPod("done", corev1.PodRunning), "add done", []string{"done", "runs"}},
-		{namedPod("runs", corev1.PodSucceeded), "delete runs", []string{"done"}},
+		{namedPod("runs", corev1.PodSucceeded), "delete runs, Pending, of version 4", []string{"done"}},
 	} {
 		if step.pod != nil {
+			version++
+			step.pod.ResourceVersion = strconv.Itoa(version)
 			if _, err := client.CoreV1().Pods("default").UpdateStatus(ctx, step.pod, metav1.UpdateOptions{}); err != nil {
 				t.Fatal(err)
 			}

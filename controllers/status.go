@@ -1,16 +1,18 @@
 package controllers
 
+import "github.com/ctrlplane/ctrlplane/observe"
+
 // State is the state of a controller.
 type State string
 
 // A controller goes from off to building, running and stopping, and back to off.
 // It has failed if it could not be built or has ended without being stopped.
 const (
-	Off      State = "off"
-	Building State = "building"
-	Running  State = "running"
-	Stopping State = "stopping"
-	Failed   State = "failed"
+	Off      State = observe.StateOff
+	Building State = observe.StateBuilding
+	Running  State = observe.StateRunning
+	Stopping State = observe.StateStopping
+	Failed   State = observe.StateFailed
 )
 
 // isRunning reports whether the controller runs, paused or not.

@@ -10,7 +10,7 @@ import (
 )
 
 // Paused is the state of a running controller whose writes are held.
-const Paused State = "paused"
+const Paused State = observe.StatePaused
 
 // stoppedReason is the reason of a controller that is off because it was stopped.
 const stoppedReason = observe.ReasonStopped

@@ -75,6 +75,9 @@ func (h *heldWrite) result() *control.SteppedWrite {
 	if h.status > 0 && h.status < http.StatusBadRequest {
 		s.Before, s.After, s.UnknownReason = h.change.redactedJSON(s.Object)
 	}
+	if s.Object.Kind == "" { // of a custom resource
+		s.Object.Kind = cmp.Or(h.change.after.stringField("kind"), h.change.before.stringField("kind"))
+	}
 	return s
 }
 
@@ -85,6 +88,9 @@ func (h *heldWrite) describe() control.HeldWrite {
 	c := h.decodeBody()
 	if d.Object.Name == "" && d.Verb == "create" {
 		d.Object.Name = cmp.Or(c.stringField("metadata", "name"), c.stringField("metadata", "generateName"))
+	}
+	if d.Object.Kind == "" && d.Verb != "delete" && d.Verb != "deletecollection" && (d.Subresource == "" || d.Subresource == "status") {
+		d.Object.Kind = c.stringField("kind") // of a custom resource, except in a merge patch and a JSON patch
 	}
 	if c.value != nil {
 		d.Body, _ = c.redactedJSON(d.Object) // it was decoded from JSON

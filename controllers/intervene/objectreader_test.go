@@ -165,6 +165,46 @@ func TestStepReportsBeforeAndAfter(t *testing.T) {
 	}
 }
 
+// TestWritesOfCustomResourcesNameTheKind: it is in the body, or in the object before or after the write.
+func TestWritesOfCustomResourcesNameTheKind(t *testing.T) {
+	const sites = "/apis/example.com/v1/namespaces/default/sites"
+	const site = `{"kind":"Site","apiVersion":"example.com/v1","metadata":{"name":"a","namespace":"default"}}`
+	remove := func(s *fakeAPIServer, req *http.Request) (int, string) {
+		delete(s.objects, req.URL.Path)
+		return http.StatusOK, `{"kind":"Status","status":"Success"}`
+	}
+	for name, test := range map[string]struct {
+		method, path, body string
+		do                 func(*fakeAPIServer, *http.Request) (int, string)
+		held, stepped      string
+	}{
+		"create":      {"POST", sites, site, storeAndReply(site), "Site default/a", "Site default/a"},
+		"update":      {"PUT", sites + "/a", site, storeAndReply(site), "Site default/a", "Site default/a"},
+		"merge patch": {"PATCH", sites + "/a", `{"metadata":{"labels":{"a":"b"}}}`, storeAndReply(site), "sites.example.com default/a", "Site default/a"},
+		"delete":      {"DELETE", sites + "/a", `{"kind":"DeleteOptions","apiVersion":"v1"}`, remove, "sites.example.com default/a", "Site default/a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := &fakeAPIServer{objects: map[string]string{sites + "/a": site}, do: test.do}
+			g := NewGate(ObjectReader{api})
+			mustPause(t, g)
+			sent := make(chan error, 1)
+			go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, test.method, test.path, test.body) }()
+			awaitHeld(t, g, 1)
+			held, _ := g.HeldWrites(1)
+			if got := held[0].Object.String(); got != test.held {
+				t.Errorf("held: %s, want %s", got, test.held)
+			}
+			s, err := g.Step(t.Context(), t.Context())
+			if err := errors.Join(err, <-sent); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Object.String(); got != test.stepped {
+				t.Errorf("stepped: %s, want %s", got, test.stepped)
+			}
+		})
+	}
+}
+
 func compareJSON(t *testing.T, what, want string, got json.RawMessage) {
 	t.Helper()
 	parse := func(s string) (v any) {

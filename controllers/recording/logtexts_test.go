@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
@@ -40,12 +42,68 @@ func parseUpstreamLogTexts(t *testing.T) map[string][]string {
 // reads, as FILE "TEXT" ATTRIBUTES, sorted.
 func upstreamLogTexts(t *testing.T) []string {
 	t.Helper()
+	var lines []string
+	parseControllers(t, func(name string, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if text, attrs, ok := logLine(call); ok && (isAboutSync(text) || isAboutFailure(text) || slices.Contains(attrs, "key")) {
+					lines = append(lines, strings.Join(append([]string{name, strconv.Quote(text)}, attrs...), " "))
+				}
+			}
+			return true
+		})
+	})
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// TestDroppedKeysAreLogged finds the functions of upstream's controllers that limit the number of
+// retries: those that do not log the error with the text that the sink knows drop keys unseen.
+func TestDroppedKeysAreLogged(t *testing.T) {
+	var found int
+	var unseen []string
+	parseControllers(t, func(name string, file *ast.File) {
+		for _, d := range file.Decls {
+			function, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			limits, logs := false, false
+			ast.Inspect(function, func(n ast.Node) bool {
+				if call, ok := n.(*ast.CallExpr); ok {
+					method, isMethod := call.Fun.(*ast.SelectorExpr)
+					limits = limits || isMethod && method.Sel.Name == "NumRequeues"
+					text, attrs, _ := logLine(call)
+					logs = logs || strings.Contains(text, droppedKey) && (slices.Contains(attrs, "err") || method.Sel.Name == "Error")
+				}
+				return true
+			})
+			switch {
+			case limits && logs:
+				found++
+			case limits:
+				unseen = append(unseen, name+" "+function.Name.Name)
+			}
+		}
+	})
+	want := []string{
+		"endpoint/endpoints_controller.go handlePodErr",          // its line has no error
+		"endpointslice/endpointslice_controller.go handlePodErr", // likewise
+		"serviceaccount/tokens_controller.go retryOrForget",      // "retried several times", without the error
+	}
+	if diff := cmp.Diff(want, unseen); diff != "" || found != 6 {
+		t.Errorf("%d functions log what they drop, want 6; of the others (-want +got):\n%s", found, diff)
+	}
+}
+
+// parseControllers calls do with each file of upstream's controllers, in the order of their names.
+func parseControllers(t *testing.T, do func(name string, file *ast.File)) {
+	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
 	root := filepath.Join(strings.TrimSpace(string(out)), "pkg", "controller")
-	var lines []string
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -58,21 +116,12 @@ func upstreamLogTexts(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok {
-				if text, attrs, ok := logLine(call); ok && (isAboutSync(text) || isAboutFailure(text) || slices.Contains(attrs, "key")) {
-					lines = append(lines, strings.Join(append([]string{filepath.ToSlash(name), strconv.Quote(text)}, attrs...), " "))
-				}
-			}
-			return true
-		})
+		do(filepath.ToSlash(name), file)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.Sort(lines)
-	return slices.Compact(lines)
 }
 
 // logLine returns the text and the names of the attributes if a call logs a line.

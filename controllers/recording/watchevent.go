@@ -36,6 +36,32 @@ func WatchEventParser(contentType string) func(frame []byte) WatchEvent {
 	return nil
 }
 
+// WatchEventDetector returns the function that reports whether a part of a watch of that content
+// type is an event, or the length before one, as the API server writes it; nil for other formats.
+func WatchEventDetector(contentType string) func(part []byte) bool {
+	switch mediaType, _, _ := mime.ParseMediaType(contentType); mediaType {
+	case runtime.ContentTypeJSON:
+		return isJSONEvent
+	case runtime.ContentTypeProtobuf:
+		return isProtoEvent
+	}
+	return nil
+}
+
+// isJSONEvent relies on JSON without line breaks in an event.
+func isJSONEvent(part []byte) bool {
+	if len(bytes.TrimSpace(part[:min(len(part), 4)])) == 0 {
+		return true // the end of a line
+	}
+	end := bytes.IndexByte(part, '\n')
+	return part[0] == '{' && (end < 0 || end == len(part)-1)
+}
+
+// isProtoEvent relies on the type being the first field of an event.
+func isProtoEvent(part []byte) bool {
+	return len(part) <= 4 || part[0] == 1<<3|byte(protowire.BytesType)
+}
+
 // parseJSONEvent reads no further than the object's metadata.
 func parseJSONEvent(frame []byte) (e WatchEvent) {
 	members(frame, func(name, value []byte) bool {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,19 +33,22 @@ type cycles struct {
 	waits  map[string]bool               // keys in one of upstream's queues
 	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
 	failed map[string]*observe.KeyedSync // the last attempt for a Pod that waits for another one
-	active map[types.UID]*observe.KeyedSync
+	// active are the attempts for each Pod, oldest first. There may be two: upstream queues a
+	// Pod before it writes why an attempt has failed, and skips a Pod that is being bound.
+	active map[types.UID][]*observe.KeyedSync
 	group  *observe.KeyedSync // of a group of Pods, which are not bound one by one
 
 	// Only the goroutine that schedules uses these.
-	leave     func() // leaves the current sync
-	current   types.UID
-	attempted bool
+	leave      func() // leaves the current sync
+	current    *observe.KeyedSync
+	currentPod types.UID
+	attempted  bool
 }
 
 func newCycles(recorder *observe.Recorder) *cycles {
 	return &cycles{
 		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{},
-		waits: map[string]bool{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID]*observe.KeyedSync{},
+		waits: map[string]bool{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID][]*observe.KeyedSync{},
 	}
 }
 
@@ -70,8 +74,9 @@ func (c *cycles) observe(s *upstream.Scheduler) {
 	}
 	s.FailureHandler = func(ctx context.Context, fw framework.Framework, pod *framework.QueuedPodInfo, status *fwk.Status, nominating *fwk.NominatingInfo, start time.Time) {
 		failure := c.recordFailure(status)
+		attempt := c.takeOldest(pod.Pod.UID)
 		fail(ctx, fw, pod, status, nominating, start)
-		c.end(pod.Pod, failure)
+		c.endFailed(attempt, pod.Pod, failure)
 	}
 }
 
@@ -83,10 +88,10 @@ func (c *cycles) begin(entity framework.QueuedEntityInfo) {
 	s := c.queue.Begin(key, c.queued[key])
 	c.forgetKey(key)
 	if pod, ok := entity.(*framework.QueuedPodInfo); ok {
-		c.current, c.attempted = pod.Pod.UID, false
-		c.active[c.current] = s
+		c.current, c.currentPod, c.attempted = s, pod.Pod.UID, false
+		c.active[c.currentPod] = append(c.active[c.currentPod], s)
 	} else {
-		c.current, c.group = "", s
+		c.current, c.group = nil, s
 	}
 	c.leave = s.Enter()
 }
@@ -100,23 +105,43 @@ func (c *cycles) endUnattempted() {
 	defer c.mu.Unlock()
 	c.group.End("")
 	c.group = nil
-	if s := c.active[c.current]; s != nil && !c.attempted {
-		s.End("")
-		delete(c.active, c.current)
+	if c.current != nil && !c.attempted {
+		c.current.End("")
+		c.setActive(c.currentPod, slices.DeleteFunc(c.active[c.currentPod], func(s *observe.KeyedSync) bool { return s == c.current }))
 	}
 }
 
-// end ends the sync of a Pod.
-func (c *cycles) end(pod *corev1.Pod, failure string) {
-	key := klog.KObj(pod).String()
+// takeOldest returns the attempt for a Pod that ends first, and no longer counts it as
+// active: any later one waits for its end. nil for a Pod of a group.
+func (c *cycles) takeOldest(uid types.UID) *observe.KeyedSync {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.active[pod.UID]
+	list := c.active[uid]
+	if len(list) == 0 {
+		return nil
+	}
+	c.setActive(uid, list[1:])
+	return list[0]
+}
+
+// setActive needs the lock.
+func (c *cycles) setActive(uid types.UID, list []*observe.KeyedSync) {
+	if len(list) == 0 {
+		delete(c.active, uid)
+		return
+	}
+	c.active[uid] = list
+}
+
+// endFailed ends an attempt after upstream has queued its Pod again, if it has.
+func (c *cycles) endFailed(s *observe.KeyedSync, pod *corev1.Pod, failure string) {
 	if s == nil {
 		return
 	}
-	delete(c.active, pod.UID)
-	if c.queued[key] != nil {
+	key := klog.KObj(pod).String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queued[key] != nil || len(c.active[pod.UID]) > 0 {
 		s.Requeued(time.Now())
 	}
 	s.End(failure)
@@ -127,12 +152,7 @@ func (c *cycles) end(pod *corev1.Pod, failure string) {
 
 // bound ends the sync of a Pod that was bound.
 func (c *cycles) bound(uid types.UID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s := c.active[uid]; s != nil {
-		s.End("")
-		delete(c.active, uid)
-	}
+	c.takeOldest(uid).End("")
 }
 
 // moved is called by the goroutine that moves a Pod to another queue. A Pod that is to

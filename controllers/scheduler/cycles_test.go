@@ -215,7 +215,7 @@ func TestPodIsDeletedDuringAnAttempt(t *testing.T) {
 				s.FailureHandler(t.Context(), nil, info, fwk.AsStatus(errors.New("no answer")), nil, time.Now())
 			} else {
 				remove()
-				s.cycles.end(web, "no answer") // upstream does not queue it
+				s.cycles.endFailed(s.cycles.takeOldest(web.UID), web, "no answer") // upstream does not queue it
 			}
 			if n := len(s.cycles.waits) + len(s.cycles.queued) + len(s.cycles.failed) + len(s.cycles.active); n != 0 {
 				t.Errorf("left: %v, %v, %v, %v", s.cycles.waits, s.cycles.queued, s.cycles.failed, s.cycles.active)
@@ -260,5 +260,83 @@ func TestCyclesWithoutRecorder(t *testing.T) {
 	}
 	if l := newCycles(observe.New(observe.Options{}).Recorder("r")).newLogger(slog.DiscardHandler); !l.V(5).Enabled() || l.V(4).Enabled() || l.V(6).Enabled() {
 		t.Error("what is enabled is not what is needed")
+	}
+}
+
+// The next attempt for a Pod may begin before upstream has written why the last one failed,
+// and while a binding is on its way: upstream skips it then. Each attempt ends by itself.
+func TestOverlappingAttempts(t *testing.T) {
+	t.Run("failing", func(t *testing.T) {
+		s := newSteppedScheduler(t)
+		web := testPod("web")
+		s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
+		info := s.take(t, web)
+		mustSchedule(t, s, info)
+		s.write = func() {
+			s.write = nil
+			mustSchedule(t, s, s.take(t, web))
+		}
+		s.FailureHandler(t.Context(), nil, info, fwk.AsStatus(errors.New("no answer")), nil, time.Now())
+		if got := s.syncs(); len(got) != 1 || got[0].Error != "no answer" || !got[0].Retried {
+			t.Fatalf("after the first attempt: %+v", got)
+		}
+		s.cycles.bound(web.UID)
+		if got := s.syncs(); len(got) != 2 || got[1].Failed() || got[1].CauseSync != got[0].ID {
+			t.Errorf("after the second attempt: %+v", got)
+		}
+		requireNoneLeft(t, s)
+	})
+	for name, end := range map[string]func(*steppedScheduler, *framework.QueuedPodInfo){
+		"bound": func(s *steppedScheduler, info *framework.QueuedPodInfo) { s.cycles.bound(info.Pod.UID) },
+		"not bound": func(s *steppedScheduler, info *framework.QueuedPodInfo) {
+			s.FailureHandler(context.Background(), nil, info, fwk.AsStatus(errors.New("no answer")), nil, time.Now())
+		},
+	} {
+		for when, during := range map[string]bool{"during": true, "after": false} {
+			t.Run(name+" "+when+" an attempt that is skipped", func(t *testing.T) {
+				s := newSteppedScheduler(t)
+				web := testPod("web")
+				info := s.take(t, web)
+				mustSchedule(t, s, info)
+				s.take(t, web) // an update during the attempt has added it again
+				if during {
+					end(s, info)
+				}
+				s.take(t, testPod("other"))
+				if !during {
+					end(s, info)
+				}
+				s.take(t, testPod("third"))
+				got := s.syncs()
+				if len(got) != 3 {
+					t.Fatalf("%d syncs, want 3: %+v", len(got), got)
+				}
+				first := got[0]
+				if !during {
+					first = got[1]
+				}
+				if first.Failed() != (name == "not bound") {
+					t.Errorf("the attempt that was %s: %+v", name, first)
+				}
+				s.take(t, testPod("fourth"))
+				if left := s.cycles.active; len(left) != 1 {
+					t.Errorf("left: %v", left)
+				}
+			})
+		}
+	}
+}
+
+func mustSchedule(t *testing.T, s *steppedScheduler, info *framework.QueuedPodInfo) {
+	t.Helper()
+	if _, err := s.SchedulePod(t.Context(), nil, nil, info); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func requireNoneLeft(t *testing.T, s *steppedScheduler) {
+	t.Helper()
+	if n := len(s.cycles.active); n != 0 {
+		t.Errorf("left: %v", s.cycles.active)
 	}
 }

@@ -1,22 +1,63 @@
 package nodes
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
 
-// NextDue returns the next change that the simulated kubelets will make to a Pod
-// without being triggered, and when; the time is zero if there is none. It does not
-// know the Stage objects of users.
-func (f *Fleet) NextDue() (what string, at time.Time) {
-	r := f.registry
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Due is a change that the simulated kubelets will make to a Pod without being triggered.
+type Due struct {
+	What   string // the Pod
+	At     time.Time
+	Reason string // why the Pod waits, if a container has failed: CrashLoopBackOff
+}
+
+// maxDue is how many Pods that wait for a restart NextDue returns.
+const maxDue = 10
+
+// NextDue returns the next change, and the next ones of Pods that wait for a restart, soonest first.
+// It does not know the Stage objects of users.
+func (f *Fleet) NextDue() []Due { return f.registry.nextDue() }
+
+func (r *podRegistry) nextDue() []Due {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var first Due
+	var restarts []Due
 	for _, e := range r.pods {
 		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || node == nil || !node.live {
 			continue
 		}
-		d := nextPodStage(e.duePod, placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}, r.now()) // the time does not depend on addresses
-		if d.name != "" && (at.IsZero() || d.at.Before(at)) {
-			what, at = "Pod "+e.duePod.Namespace+"/"+e.duePod.Name, d.at
+		stage := nextPodStage(e.duePod, placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}, r.now()) // the time does not depend on addresses
+		if stage.name == "" {
+			continue
+		}
+		due := Due{What: "Pod " + e.key, At: stage.at}
+		if stage.name == podStatusLater && waitsForRestart(e.duePod) {
+			due.Reason = reasonCrashLoopBackOff
+			restarts = append(restarts, due)
+		}
+		if first.At.IsZero() || due.At.Before(first.At) {
+			first = due
 		}
 	}
-	return what, at
+	slices.SortFunc(restarts, func(a, b Due) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.What, b.What)) })
+	restarts = restarts[:min(len(restarts), maxDue)]
+	if first.At.IsZero() || first.Reason != "" { // then it is the first of those
+		return restarts
+	}
+	return slices.Insert(restarts, 0, first)
+}
+
+// waitsForRestart reports whether a container of a Pod waits for its restart.
+func waitsForRestart(pod *corev1.Pod) bool {
+	for _, s := range containersWithStatus(pod) {
+		if s.State.Waiting != nil && s.State.Waiting.Reason == reasonCrashLoopBackOff {
+			return true
+		}
+	}
+	return false
 }

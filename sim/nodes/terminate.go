@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -39,6 +40,10 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 // terminateUnstarted sets what a kubelet reports of containers that were to start, but did not
 // until their Pod ended. Which these are follows from the status of the Pod before.
 func terminateUnstarted(pod *corev1.Pod, st *corev1.PodStatus) {
+	isUnfinished := func(s corev1.ContainerStatus) bool { return s.State.Terminated == nil }
+	if !slices.ContainsFunc(st.InitContainerStatuses, isUnfinished) && !slices.ContainsFunc(st.ContainerStatuses, isUnfinished) {
+		return // as of nearly every Pod that ends: the status manager is not cheap
+	}
 	kubelet := status.NewManager(nil, kubepod.NewBasicPodManager(), nil, nil)
 	kubelet.SetPodStatus(logr.Discard(), pod, *st)
 	if _, known := kubelet.GetPodStatus(pod.UID); !known {
