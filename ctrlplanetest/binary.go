@@ -74,7 +74,7 @@ func (b Binary) findProgram() (string, error) {
 	return "", fmt.Errorf("%s is not an executable program: %w: install it with %q", from, err, installCommand)
 }
 
-// upFlags returns the flags of "ctrlplane up" for the options.
+// upFlags returns the flags of "ctrlplane child" for the options.
 func upFlags(o Options) []string {
 	var list []string
 	add := func(name, value string) {
@@ -90,6 +90,9 @@ func upFlags(o Options) []string {
 	}
 	if o.NoScheduler {
 		add("no-scheduler", "true")
+	}
+	if o.ExcludeStart {
+		add("exclude-start", "true")
 	}
 	if o.Records != 0 {
 		add("observe-records", strconv.Itoa(o.Records))

@@ -139,9 +139,9 @@ func describeEvent(e observe.Event, namespace string) (who, what string) {
 			name += " (" + e.Subresource + ")"
 		}
 		switch {
-		case e.Failed():
+		case e.IsFailure():
 			return e.Controller, fmt.Sprintf("could not %s %s: %d %s", e.Verb, name, e.Status, collapseSpaces(e.Error))
-		case e.IsWrite() && !e.IsRoutine():
+		case e.IsWrite() && !e.IsRoutine() && !e.FoundGone():
 			return e.Controller, pastTense[e.Verb] + " " + name
 		}
 	case *observe.Synced:

@@ -32,6 +32,10 @@ type Options struct {
 	// APIServerArgs, ControllerManagerArgs and SchedulerArgs are more upstream flags,
 	// as name=value.
 	APIServerArgs, ControllerManagerArgs, SchedulerArgs []string
+	// ExcludeStart is for tests that limit conflicts or failed syncs with Assert: the start of
+	// the control plane itself, which may have some, does not count. It lets the start take most of
+	// a second longer, until that work has settled, before Manifests are applied.
+	ExcludeStart bool
 	// Records is how many records are kept; 0 = 16384.
 	Records int
 	// LogFile is the log file of all components; empty = a file that is removed with

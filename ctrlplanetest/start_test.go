@@ -64,6 +64,7 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 			RuntimeConfig:         "api/beta=true",
 			APIServerArgs:         []string{"max-requests-inflight=401"},
 			ControllerManagerArgs: []string{"node-monitor-period=4s"},
+			ExcludeStart:          true,
 			Records:               100,
 			LogFile:               logFile,
 			Backend:               ctrlplanetest.Binary{Flags: []string{"--node-zones=2"}},
@@ -74,8 +75,8 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 			t.Errorf("nodes: %v, %v", nodes, err)
 		}
 		s, err := cp.Source().Snapshot(t.Context())
-		if err != nil || s.Journal.Size != 100 {
-			t.Errorf("the journal holds %d records, %v, want 100", s.Journal.Size, err)
+		if err != nil || s.Journal.Size != 100 || s.Journal.StartEnd == 0 {
+			t.Errorf("the journal holds %d records, %v, want 100; the start ended at %d", s.Journal.Size, err, s.Journal.StartEnd)
 		}
 		for _, c := range s.Controllers {
 			if (c.Name == "job-controller" || c.Name == "kube-scheduler") && c.State == "running" {

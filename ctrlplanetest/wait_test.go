@@ -20,7 +20,7 @@ import (
 
 // startWithShortTimeout starts a control plane for waits that time out.
 func startWithShortTimeout(t *testing.T) *ctrlplanetest.ControlPlane {
-	return ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
+	return ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, ExcludeStart: true, Timeout: 4 * time.Second})
 }
 
 // TestFailureMessages runs failing tests on one control plane.
@@ -81,6 +81,16 @@ func TestFailureMessages(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAssertLimitsNeedTheStartExcluded has a control plane that counts its start, too.
+func TestAssertLimitsNeedTheStartExcluded(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	r := newRecorder("limits")
+	r.runTest(func(tb testing.TB) { cp.Assert(tb, assert.Rules{Conflicts: []assert.Limit{{Most: 1000}}}) })
+	if !r.failed || !strings.Contains(r.logged(), "set Options.ExcludeStart") {
+		t.Errorf("failed: %v, %s", r.failed, r.logged())
 	}
 }
 

@@ -36,7 +36,7 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 		Controllers: ctrlplane.ControllersConfig{Select: o.Controllers, Args: o.ControllerManagerArgs},
 		Scheduler:   ctrlplane.SchedulerConfig{Disabled: o.NoScheduler, Args: o.SchedulerArgs},
 		Nodes:       ctrlplane.NodesConfig{Count: max(o.Nodes, 0)},
-		Observe:     ctrlplane.ObserveConfig{Records: o.Records},
+		Observe:     ctrlplane.ObserveConfig{Records: o.Records, ExcludeStart: o.ExcludeStart},
 	}
 	if o.Nodes == 0 {
 		s.Nodes.Count = 1

@@ -15,12 +15,13 @@ func testCauses(t *siteTest) {
 
 // isExplained reports whether a Deployment was created because its Site was.
 func (t *siteTest) isExplained(name string) bool {
-	page, err := t.cp.Source().Records(t.Context(), observe.Query{Causes: true})
+	options := trace.Options{What: trace.Created}
+	records, err := options.ReadRecords(t.Context(), t.cp.Source())
 	if err != nil {
 		t.Fatal(err)
 	}
 	deployment := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: t.namespace, Name: name}
-	chain, err := trace.Why(page.Records, deployment, trace.Options{What: trace.Created, Missed: page.Missed})
+	chain, err := trace.Why(records, deployment, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,12 +233,13 @@ func TestDevEndsAlone(t *testing.T) {
 		name string
 		end  func(*devProcess) error
 		code int
+		says string
 	}{
-		{"terminal closed", func(d *devProcess) error { return d.cmd.Process.Signal(syscall.SIGHUP) }, 129},
+		{"terminal closed", func(d *devProcess) error { return d.cmd.Process.Signal(syscall.SIGHUP) }, 129, ""},
 		{"output closed", func(d *devProcess) error {
 			err := d.out.Close()
 			return errors.Join(err, os.WriteFile(filepath.Join(d.cmd.Dir, "source/reply.yaml"), []byte("two\n"), 0o600))
-		}, 125},
+		}, 125, "ctrlplane: stopped: nothing reads stdout any more: redirect it to a file\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -249,6 +250,9 @@ func TestDevEndsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.requireEnd(t, tt.code, child)
+			if got := d.stderr.String(); got != tt.says {
+				t.Errorf("stderr %q, want %q", got, tt.says)
+			}
 		})
 	}
 }

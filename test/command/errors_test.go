@@ -100,6 +100,7 @@ func TestUsageErrors(t *testing.T) {
 		{"up --node-label x", "key=value"},
 		{"up --node-taint x", `node taint "x"`},
 		{"up --node-zones 99", "99 zones"},
+		{"up --node-zones 99999999999999999999", `--node-zones "99999999999999999999": choose 1 to 26`},
 		{"up --nodes -1", "-1 nodes"},
 		{"up --nodes abc", `--nodes "abc": not a whole number: see "ctrlplane up --help"`},
 		{"up --nodes 99999999999999999999", `--nodes "99999999999999999999": out of range: see "ctrlplane up --help"`},

@@ -31,7 +31,9 @@ func TestEndsSoonWhenItCannotWrite(t *testing.T) {
 	select {
 	case <-p.Done:
 	case <-time.After(program.Timeout): // what waits for the store waits for ever
-		t.Fatalf("it still runs after %v", program.Timeout)
+		_ = p.Cmd.Process.Signal(unix.SIGQUIT) // for the stacks of what waits
+		<-p.Done
+		t.Fatalf("it still runs after %v: %s", program.Timeout, p.Stderr)
 	}
 	if code := p.Cmd.ProcessState.ExitCode(); code != 1 || strings.Count(p.Stderr.String(), "etcd ended: ") != 1 || strings.Count(p.Stderr.String(), "ulimit -f") != 1 {
 		t.Errorf("exit code %d: %s", code, p.Stderr)

@@ -33,6 +33,15 @@ func TestLearnSaysHowToContinue(t *testing.T) {
 		}
 		return stdout
 	}
+	files, class := filepath.Join(home, "my files"), filepath.Join(home, "class.jsonl")
+	flags := []string{"--dir", files, "--join", class, "--as", "Ann"}
+	repeated := " --dir '" + files + "' --join " + class + " --as Ann"
+	if out := leave("quit\n", append(flags, "2")...); !strings.Contains(out, " learn 2"+repeated+"\n") {
+		t.Errorf("%s is missing:\n%s", repeated, out)
+	}
+	if out := leave("\nquit\n", append(flags, lesson)...); strings.Count(out, " --resume"+repeated+"\n") != 1 {
+		t.Errorf("%s is missing:\n%s", repeated, out)
+	}
 	for _, tc := range []struct{ typed, lesson, want, not string }{
 		{"quit\n", lesson, "To begin again: ", "To continue"},
 		{"\nquit\n", lesson, "To continue at step 2: ", "To begin again"},

@@ -3,18 +3,25 @@
 package command_test
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestRunWithClosedOutput closes stdout, or stdout and stderr, while the command prints: the command
-// receives SIGPIPE, and the report is complete.
+// TestRunWithClosedOutput closes stdout while the command prints: the command receives SIGPIPE when it
+// prints more, the run has the command's exit code, and the report is complete.
 func TestRunWithClosedOutput(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -42,22 +49,67 @@ func TestRunWithClosedOutput(t *testing.T) {
 	}
 }
 
-// TestUpWithClosedOutput closes the stdout of an ephemeral control plane.
+// TestUpWithClosedOutput closes the stdout of an ephemeral control plane, before it is ready or
+// while it shows records: it stops, says why, and removes what it has added to the user's kubeconfig.
 func TestUpWithClosedOutput(t *testing.T) {
 	t.Parallel()
-	cmd := program.Command(t, "up", "--ephemeral", "--ui=plain")
-	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+	for name, tt := range map[string]struct {
+		ready  bool                          // whether it is closed after that
+		before func(kubeconfig string) error // before it is closed
+		says   []string
+	}{
+		"while it starts": {},
+		"while it serves": {ready: true},
+		"and another error": {ready: true, before: func(kubeconfig string) error {
+			return errors.Join(os.Remove(kubeconfig), os.Mkdir(kubeconfig, 0o700))
+		}, says: []string{"user.kubeconfig", "is a directory"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := program.Command(t, "up", "--ephemeral", "--ui=plain", "--merge-kubeconfig")
+			out, in, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = in, &stderr
+			if !tt.ready {
+				out.Close()
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			in.Close()
+			kubeconfig := filepath.Join(cmd.Dir, "user.kubeconfig")
+			if tt.ready {
+				lines := bufio.NewScanner(out)
+				for lines.Scan() && !strings.Contains(lines.Text(), "ready in") {
+				}
+				config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+				if err != nil {
+					t.Fatal(err)
+				}
+				client := kubernetes.NewForConfigOrDie(config)
+				if tt.before != nil {
+					err = tt.before(kubeconfig)
+				}
+				out.Close()
+				_, createErr := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "seen"}}, metav1.CreateOptions{})
+				if err := errors.Join(err, createErr); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = cmd.Wait() // the exit code is checked
+			if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Contains(stderr.String(), "broken pipe") {
+				t.Errorf("exit code %d: %s", code, &stderr)
+			}
+			requireText(t, stderr.String(), append(tt.says, "stopped: nothing reads stdout any more: use --ui none or --detach")...)
+			if config, err := clientcmd.LoadFromFile(kubeconfig); tt.before == nil && err == nil && len(config.Contexts) > 0 {
+				t.Errorf("the user's kubeconfig has %v", config.Contexts)
+			}
+			requireNothingLeft(t, cmd)
+		})
 	}
-	out.Close()
-	defer in.Close()
-	var stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = in, &stderr
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "nothing reads stdout any more") {
-		t.Errorf("%v: %s", err, &stderr)
-	}
-	requireNothingLeft(t, cmd)
 }
 
 // TestReportRemovesUnfinished has what a killed run leaves.

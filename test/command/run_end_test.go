@@ -25,6 +25,19 @@ func TestSecondSignalKillsTheCommand(t *testing.T) {
 	readReport(t, filepath.Join(r.cmd.Dir, "out"))
 }
 
+// TestSecondSignalAfterTheTimeout sends two signals to a command that ignores the end of its time,
+// too: the exit code is that of the time.
+func TestSecondSignalAfterTheTimeout(t *testing.T) {
+	t.Parallel()
+	r := startRun(t, "--timeout=3s", "--nodes=0", "--", "sh", "-c", "trap 'echo 2' TERM; trap '' INT HUP; echo 1; while :; do sleep 0.1; done")
+	r.readLine(t)
+	r.readLine(t) // upon SIGTERM
+	r.sendSignal(t, syscall.SIGINT)
+	r.sendSignal(t, syscall.SIGHUP)
+	r.requireExit(t, 124)
+	requireLastLine(t, r.stderr.String(), "the command was terminated after 3s")
+}
+
 // TestCommandCannotStopItsRun has a command that stops and deletes its control plane.
 func TestCommandCannotStopItsRun(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// vanishingManifest has a Pod whose owner does not exist, which the garbage collector deletes. It is
-// not scheduled: else a kubelet might be the one that ends its deletion.
+// vanishingManifest has a Pod whose owner does not exist, which the garbage collector deletes, and one that runs until it
+// gets such an owner: a kubelet ends its deletion.
 const vanishingManifest = `
 apiVersion: v1
 kind: Pod
@@ -21,18 +21,28 @@ metadata:
 spec: {schedulerName: none, containers: [{name: c, image: c}]}
 ---
 apiVersion: v1
+kind: Pod
+metadata: {name: running}
+spec: {containers: [{name: c, image: c}]}
+---
+apiVersion: v1
 kind: ConfigMap
 metadata: {name: deleted}
 `
+
+const absentOwner = `metadata: {ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: gone, uid: 11111111-1111-1111-1111-111111111111}]}`
 
 // TestRunHealthyVanished has objects of -f that do not exist any more: one that the command has
 // deleted does not count, one that a controller has deleted is not healthy.
 func TestRunHealthyVanished(t *testing.T) {
 	t.Parallel()
 	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "gc.yaml", "--",
-		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete`, program.Path())
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "gc.yaml"), []byte(vanishingManifest), 0o600); err != nil {
-		t.Fatal(err)
+		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete &&
+			"$0" kubectl wait pod/running --for=condition=Ready && "$0" kubectl patch pod running --patch-file owner.yaml && "$0" kubectl wait pod/running --for=delete`, program.Path())
+	for name, text := range map[string]string{"gc.yaml": vanishingManifest, "owner.yaml": absentOwner} {
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd.Env = withoutCIEnv(cmd.Env)
 	_, stderr, code := program.Run(t, cmd)
@@ -40,7 +50,7 @@ func TestRunHealthyVanished(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	const why = "no longer exists: garbage-collector-controller deleted it"
-	requireText(t, stderr, "not healthy: Pod default/orphan: "+why, "--healthy: 1 of 1 object is not healthy")
+	requireText(t, stderr, "not healthy: Pod default/orphan: "+why, "not healthy: Pod default/running: "+why, "--healthy: 2 of 2 objects are not healthy")
 	junit := readReport(t, filepath.Join(cmd.Dir, "out"))["junit.xml"]
 	requireText(t, junit, `<testcase name="Pod default/orphan"`, why, "Why Pod default/orphan was deleted",
 		`<testcase name="ConfigMap default/deleted"`, `<skipped message="deleted by kubectl`)

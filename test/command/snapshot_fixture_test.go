@@ -58,11 +58,18 @@ func (k snapshotFixture) newClient() *kubernetes.Clientset {
 func (k snapshotFixture) startUp(args ...string) *program.ControlPlane {
 	k.t.Helper()
 	p := program.Start(k.t, k.command(append([]string{"up", "--ui", "none"}, args...)...), k.dir)
-	p.Await(k.t, "ready", func() bool { // its kubeconfig works earlier
-		out, err := k.command("status").Output()
-		return err == nil && strings.Contains(string(out), " is ready")
-	})
+	p.Await(k.t, "ready", func() bool { return strings.Contains(k.status(), " is ready") }) // its kubeconfig works earlier
 	return p
+}
+
+// status returns what "status" prints, empty while no control plane answers.
+func (k snapshotFixture) status() string {
+	k.t.Helper()
+	out, err := k.command("status").Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
 }
 
 func (k snapshotFixture) createConfigMap(name string) {

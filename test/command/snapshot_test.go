@@ -64,6 +64,44 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	}
 }
 
+// TestSnapshotFiles hands a snapshot from one user to another as a file.
+func TestSnapshotFiles(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	p := k.startUp("--nodes", "0")
+	k.createConfigMap("one")
+	file := filepath.Join(t.TempDir(), "Handed on.snapshot")
+	requireContains(t, k.mustRun("snapshot", "save", file), file+" saved: ")
+	program.RequireFailure(t, k.command("snapshot", "save", file), 1, "exists already")
+	k.mustRun("snapshot", "save", "--overwrite", file)
+	p.Stop(t, syscall.SIGTERM)
+
+	other := newSnapshotFixture(t)
+	relative := other.command("up", "--ui", "none", "--nodes", "0", "--from", "."+string(filepath.Separator)+filepath.Base(file))
+	relative.Dir = filepath.Dir(file)
+	q := program.Start(t, relative, other.dir)
+	q.Await(t, "ready", func() bool { return strings.Contains(other.status(), " is ready") })
+	requireContains(t, other.mustRun("kubectl", "get", "configmap", "one", "-o", "name"), "configmap/one")
+	other.mustRun("kubectl", "delete", "configmap", "one")
+	requireContains(t, other.mustRun("snapshot", "diff", file, "-o", "name"), "ConfigMap default/one removed\n")
+	requireContains(t, other.mustRun("snapshot", "restore", file), file+" restored: ")
+	requireContains(t, other.mustRun("kubectl", "get", "configmap", "one", "-o", "name"), "configmap/one")
+	if got := other.mustRun("snapshot", "list"); strings.Count(got, "\n") != 1 {
+		t.Errorf("a file of the user's own is listed: %s", got)
+	}
+
+	damaged, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged[len(damaged)-1] ^= 1
+	if err := os.WriteFile(file, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.RequireFailure(t, newSnapshotFixture(t).command("up", "--ui", "none", "--from", file), 2, "the snapshot is refused: it is damaged")
+	program.RequireFailure(t, newSnapshotFixture(t).command("up", "--ui", "none", "--from", filepath.Dir(file)), 1, "is a directory")
+}
+
 // commandWithoutDataDir returns a command without --data-dir.
 func (k snapshotFixture) commandWithoutDataDir(args ...string) *exec.Cmd {
 	cmd := program.Command(k.t, args...)
@@ -176,7 +214,9 @@ func TestSnapshotErrors(t *testing.T) {
 		{[]string{"snapshot", "restore"}, 2, "takes one name"},
 		{[]string{"snapshot", "restore", "a", "b"}, 2, "takes one name"},
 		{[]string{"snapshot", "restore", "bse"}, 2, `did you mean "base"?`},
-		{[]string{"snapshot", "restore", "../../base"}, 2, "cannot name a snapshot"},
+		{[]string{"snapshot", "restore", "../../base"}, 2, "no such file"},
+		{[]string{"snapshot", "restore", k.snapshotFile("flipped")}, 1, "it is damaged"},
+		{[]string{"snapshot", "restore", "Base"}, 2, "cannot name a snapshot"},
 		{[]string{"snapshot", "restore", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "restore", "cut"}, 1, "it is damaged"},
 		{[]string{"snapshot", "restore", "empty"}, 1, "it is not a snapshot"},
@@ -187,13 +227,15 @@ func TestSnapshotErrors(t *testing.T) {
 		{[]string{"snapshot", "diff", "base", "--update"}, 2, "--golden"},
 		{[]string{"snapshot", "diff", "base", "--golden", "x", "--exit-code"}, 2, "exit code of its own"},
 		{[]string{"snapshot", "save", "base"}, 1, "exists already"},
-		{[]string{"snapshot", "save", "../x"}, 2, "cannot name a snapshot"},
+		{[]string{"snapshot", "save", "../no/such/folder/x"}, 1, "a folder that exists"},
 		{[]string{"snapshot", "save", "a", "b"}, 2, "takes one name"},
 		{[]string{"snapshot", "delete"}, 2, "missing snapshot name"},
 		{[]string{"snapshot", "delete", "nothing-like-it"}, 2, "unknown snapshot"},
+		{[]string{"snapshot", "delete", k.snapshotFile("base")}, 2, "only you can remove"},
 		{[]string{"snapshot", "list", "-o", "xml"}, 2, "--output"},
 		{[]string{"reset", "x"}, 2, "takes no arguments"},
 		{[]string{"up", "--from", "bse"}, 2, `--from: unknown snapshot "bse": did you mean "base"?`},
+		{[]string{"up", "--from", "./bse"}, 2, `--from: snapshot "./bse": no such file`},
 	} {
 		program.RequireFailure(t, k.command(test.args...), test.code, test.says)
 	}

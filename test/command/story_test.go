@@ -143,6 +143,23 @@ func TestStory(t *testing.T) {
 		}
 	})
 
+	t.Run("a Pod that has finished", func(t *testing.T) {
+		done := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "done"}, Spec: *template.Spec.DeepCopy()}
+		done.Annotations = map[string]string{"ctrlplane.local/run-for": "0s"}
+		done.Spec.RestartPolicy = corev1.RestartPolicyNever
+		if _, err := pods.Create(t.Context(), done, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.Await(t, "finishing the Pod", func() bool {
+			pod, err := pods.Get(t.Context(), "done", metav1.GetOptions{})
+			return err == nil && pod.Status.Phase == corev1.PodSucceeded
+		})
+		output("wait", "settled")
+		if got := output("why", "pod/done"); !strings.Contains(got, "Why Pod default/done was created") || strings.Contains(got, "deleted") {
+			t.Errorf("got:\n%s", got)
+		}
+	})
+
 	t.Run("who deleted it", func(t *testing.T) {
 		if err := client.AppsV1().Deployments("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)

@@ -43,10 +43,33 @@ func TestStopWhileOutputIsStuck(t *testing.T) {
 	}
 }
 
-// isFull reports whether a pipe that is not read has no room left.
+// isFull reports whether a pipe that is not read has no room left: it may keep less than a
+// page unused.
 func isFull(pipe *os.File) bool {
 	unread, err := unix.IoctlGetInt(int(pipe.Fd()), unix.TIOCINQ)
-	return err == nil && unread > 60<<10 // of 64 KiB
+	size, sizeErr := pipeSize(pipe)
+	return err == nil && sizeErr == nil && unread > size-os.Getpagesize()
+}
+
+func pipeSize(pipe *os.File) (bytes int, err error) {
+	return unix.FcntlInt(pipe.Fd(), unix.F_GETPIPE_SZ, 0)
+}
+
+// bytesForPipes returns how many bytes fill a number of pipes of the size that the system
+// gives to new ones: 64 KiB, or less to a user who has many.
+func bytesForPipes(t *testing.T, pipes float64) int {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	size, err := pipeSize(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(pipes * float64(size))
 }
 
 // TestRunEndsWhileItsOutputIsStuck interrupts runs whose output is passed on and not read, once.
@@ -54,18 +77,18 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		flags []string
-		bytes int // that the command prints: a pipe holds 64 KiB
+		pipes float64 // that the output of the command would fill: there are two
 	}{
-		"the command has exited":  {[]string{"--report", "out"}, 100_000},
-		"the command still runs":  {[]string{"--report", "out"}, 1_000_000},
-		"two versions, which run": {[]string{"--kubernetes", "1.36,1.37"}, 1_000_000},
+		"the command has exited":  {[]string{"--report", "out"}, 1.5},
+		"the command still runs":  {[]string{"--report", "out"}, 15},
+		"two versions, which run": {[]string{"--kubernetes", "1.36,1.37"}, 15},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := fmt.Sprintf("echo $$ >pid; yes | head -c %d", tt.bytes)
+			script := fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytesForPipes(t, tt.pipes))
 			r := startRun(t, append(tt.flags, "--", "sh", "-c", script)...)
 			awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
-			if tt.bytes < 2*64<<10 {
+			if tt.pipes < 2 {
 				r.awaitCommandEnd(t)
 			}
 			r.sendSignal(t, syscall.SIGINT)
@@ -81,7 +104,7 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 // is read that outlive the command: the clock is not to be too short, and may be too long.
 func TestRunPassesOnAllToASlowReader(t *testing.T) {
 	t.Parallel()
-	const bytes = 100_000 // the pipes before and after ctrlplane hold 64 KiB each, and ctrlplane what its last read was
+	bytes := bytesForPipes(t, 1.5) // they fit into those before and after ctrlplane
 	r := startRun(t, "--report", "out", "--", "sh", "-c", fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytes))
 	awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
 	r.awaitCommandEnd(t)

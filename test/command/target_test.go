@@ -33,6 +33,8 @@ func TestVerbsWithoutAName(t *testing.T) {
 	u.mustRun(t, "kubectl", "create", "configmap", "c", "--dry-run=client")
 	u.mustRun(t, "kubectl", "create", "configmap", "c", "--dry-run=server")
 	u.mustRun(t, "kubectl", "label", "namespace", "default", "--list")
+	u.mustRun(t, "kubectl", "annotate", "namespace", "default", "--list")
+	u.mustRun(t, "kubectl", "set", "env", "-n", "kube-system", "deployments", "--all", "--list")
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	writeFile(t, file, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
 	for _, args := range []string{

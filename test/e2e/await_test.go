@@ -14,7 +14,7 @@ import (
 
 const (
 	// waitTimeout bounds each wait; on an idle machine most take milliseconds.
-	waitTimeout = 90 * time.Second
+	waitTimeout = slowdown * 90 * time.Second
 	// pollInterval is the time between two requests for a state.
 	pollInterval = 50 * time.Millisecond
 )

@@ -1,0 +1,99 @@
+package command_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// stuckManifest has a namespace whose content is not released, a rollout that makes no progress, and a
+// Pod that fails again and again.
+const stuckManifest = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: gone}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: kept, namespace: gone, finalizers: [example.com/wait]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: late, namespace: default}
+spec:
+  progressDeadlineSeconds: 1
+  selector: {matchLabels: {app: late}}
+  template:
+    metadata: {labels: {app: late}}
+    spec: {nodeSelector: {disk: ssd}, containers: [{name: c, image: c}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: crash, namespace: default, annotations: {ctrlplane.local/exit-code: "1"}}
+spec: {containers: [{name: c, image: c}]}
+`
+
+// loopManifest has a rollout that was complete before its Pod failed: upstream's controller checks
+// its progress without an end.
+const loopManifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: looping, namespace: default}
+spec:
+  progressDeadlineSeconds: 1
+  selector: {matchLabels: {app: looping}}
+  template:
+    metadata: {labels: {app: looping}, annotations: {ctrlplane.local/exit-code: "1", ctrlplane.local/run-for: 2s}}
+    spec: {containers: [{name: c, image: c}]}
+`
+
+// TestStatusNamesWhatIsStuck checks that what does not work is named although the control plane is
+// settled, and work without an end where it is not.
+func TestStatusNamesWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	p := k.startUp()
+	manifest := filepath.Join(t.TempDir(), "stuck.yaml")
+	writeFile(t, manifest, stuckManifest)
+	k.mustRun("kubectl", "apply", "-f", manifest)
+	k.mustRun("kubectl", "delete", "namespace", "gone", "--wait=false")
+	for range 3 {
+		if _, stderr, code := program.Run(t, k.command("kubectl", "get", "configmaps", "--as", "nobody")); code != 1 || !strings.Contains(stderr, "forbidden") {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+	}
+	p.Await(t, "what is stuck", func() bool {
+		status := strings.Join(strings.Fields(k.status()), " ")
+		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
+			strings.Contains(status, "Deployment default/late failed Pod late-")
+	})
+	p.Await(t, "warnings", func() bool {
+		_, stderr, code := program.Run(t, k.command("wait", "settled"))
+		return code == 0 && strings.Contains(stderr, "settled, but Pod default/crash waits for a restart: CrashLoopBackOff, next attempt in ") &&
+			strings.Contains(stderr, ": list of configmaps is refused: ")
+	})
+	requireContains(t, k.mustRun("clients"), ": list of configmaps is refused: ")
+
+	writeFile(t, manifest, loopManifest)
+	k.mustRun("kubectl", "apply", "-f", manifest)
+	p.Await(t, "the hot loop", func() bool {
+		var s struct {
+			HotLoops []struct {
+				Controller, Key string
+				PerSecond       float64
+			}
+			Unhealthy []struct{ Object struct{ Kind, Name string } }
+		}
+		if err := json.Unmarshal([]byte(k.mustRun("status", "-o", "json")), &s); err != nil {
+			t.Fatal(err)
+		}
+		return len(s.HotLoops) == 1 && s.HotLoops[0].Controller == "deployment-controller" && s.HotLoops[0].Key == "default/looping" &&
+			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) == 2
+	})
+	p.Await(t, "the line of the hot loop", func() bool { // it goes on in bursts
+		return strings.Contains(k.status(), "hot loop: deployment-controller: key default/looping in queue deployment repeats itself: ")
+	})
+}
