@@ -18,11 +18,21 @@ import (
 // maxWatched is the number of watched resources that a table names.
 const maxWatched = 3
 
-// WriteClients writes a table of clients, with all columns if wide is set.
+// WriteClients writes a table of clients, with all columns if wide is set. Without, lines below it say which
+// reads are refused.
 func WriteClients(w io.Writer, list []observe.Client, wide bool) error {
-	_, err := io.WriteString(w, strings.TrimPrefix(formatClients(list, wide, time.Now()), "\n"))
+	text := strings.TrimPrefix(formatClients(list, wide, time.Now()), "\n")
+	for _, c := range list {
+		if c.Refused != "" && !wide {
+			text += strings.Join(words.Wrap(words.OneLine(describeRefused(c)), statusWidth-len("  ")), "\n  ") + "\n"
+		}
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
+
+// describeRefused says which reads are refused to a client.
+func describeRefused(c observe.Client) string { return c.Name + ": " + c.Refused }
 
 // formatClients is the table of clients: all columns if wide is set, otherwise those that
 // are worth most, in statusWidth columns.
@@ -134,7 +144,7 @@ func wideClientRows(list []observe.Client, now time.Time) [][]string {
 			ago = formatDuration(max(now.Sub(c.LastTime), 0))
 		}
 		rows = append(rows, []string{c.Name, c.State, formatRate(c.RequestRate), formatInt(c.Requests), formatInt(c.Reads), formatInt(c.Changes), formatInt(c.Errors), formatInt(c.Conflicts),
-			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, describeDropped(c)}, isEmpty), "; ")})
+			formatInt(c.InFlight), strconv.Itoa(c.Held), DescribeWatches(c.Watches, len(c.Watches)), DescribeLastRequest(c), ago, strings.Join(slices.DeleteFunc([]string{c.Reason, c.Refused, describeDropped(c)}, isEmpty), "; ")})
 	}
 	return rows
 }
@@ -142,10 +152,14 @@ func wideClientRows(list []observe.Client, now time.Time) [][]string {
 // describeDropped says how much of what a client reports about its controllers was
 // dropped; empty if nothing was.
 func describeDropped(c observe.Client) string {
-	if c.ReportsDropped == 0 {
-		return ""
+	var parts []string
+	if c.ReportsDropped > 0 {
+		parts = append(parts, "dropped "+CountNoun(c.ReportsDropped, "record")+" of its controllers: causes may be missing")
 	}
-	return "dropped " + CountNoun(int(c.ReportsDropped), "record") + " of its controllers: causes may be missing"
+	if c.ControllersLeftOut > 0 {
+		parts = append(parts, CountNoun(c.ControllersLeftOut, "more controller")+" left out: there is no room for so many")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func isEmpty(s string) bool { return s == "" }

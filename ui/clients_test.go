@@ -23,11 +23,34 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 	s := observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", State: "running", ReportsDropped: 2048}}}
 	for _, format := range []string{"", "wide"} {
 		var out strings.Builder
-		if err := WriteStatus(&out, s, format); err != nil {
+		if err := WriteStatus(&out, s, format == "wide"); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, "dropped 2,048 records of its controllers: causes may be missing") {
 			t.Errorf("%q: got\n%s", format, got)
+		}
+	}
+}
+
+// An operator that may not list what it watches neither looks healthy nor idle.
+func TestRefusedReadsAreSaid(t *testing.T) {
+	const refused = "list of configmaps is refused: configmaps is forbidden"
+	list := []observe.Client{{Name: "kubectl (admin)", State: "running"}, {Name: "operator (admin)", State: "running", Refused: refused}}
+	for _, format := range []string{"", "wide"} {
+		var status, clients strings.Builder
+		if err := WriteStatus(&status, observe.Snapshot{Clients: list, Process: observe.Process{Settled: true}}, format == "wide"); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteClients(&clients, list, format == "wide"); err != nil {
+			t.Fatal(err)
+		}
+		for what, got := range map[string]string{"status": status.String(), "clients": clients.String()} {
+			if !strings.Contains(got, refused) {
+				t.Errorf("%s %q: got\n%s", what, format, got)
+			}
+		}
+		if want := "settled, but reads of operator are refused"; !strings.Contains(status.String(), want) {
+			t.Errorf("%q: no %q in\n%s", format, want, &status)
 		}
 	}
 }

@@ -18,7 +18,7 @@ const maxNamed = 3 // queues or controllers named in a sentence
 func summarizeActivity(s observe.Snapshot) string {
 	text, but := "settled", ", but "
 	if !s.Process.Settled {
-		text, but = "busy: "+describeWork(s), "; "
+		text, but = cmp.Or(s.Process.StandbyReason(), "busy: "+describeWork(s)), "; "
 	}
 	if failing := DescribeFailing(s); failing != "" {
 		text += but + failing

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -17,6 +18,12 @@ type ObjectState struct {
 	Exists, Deleting bool
 }
 
+// Describer examines objects.
+type Describer interface {
+	// Describe returns the state of an object at present.
+	Describe(ctx context.Context, o observe.Object) ObjectState
+}
+
 // Why asks what led to a change of an object.
 type Why struct {
 	About   observe.Object
@@ -28,23 +35,29 @@ type Why struct {
 	ExplainMissing func(error) error
 }
 
-// Write writes the chain of causes and what is known of the object at present. If the change is not
-// recorded it writes the latter, and returns why unless that answers the question.
-func (q Why) Write(out io.Writer, records []observe.Record, f trace.Format, s trace.Style) error {
+// Chain returns the chain of causes with what is known of the object at present.
+func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
 	chain, err := trace.Why(records, q.About, *o)
-	if err == nil {
-		return chain.Write(out, f, s)
-	}
-	unknown := new(trace.UnknownChangeError)
 	if errors.Is(err, trace.ErrNoRecords) && q.ExplainMissing != nil {
 		err = q.ExplainMissing(err)
+	}
+	return chain, err
+}
+
+// Write writes the chain of causes and what is known of the object at present. If the change is not
+// recorded it writes the latter, and returns why unless that answers the question.
+func (q *Why) Write(out io.Writer, records []observe.Record, f trace.Format, s trace.Style) error {
+	chain, err := q.Chain(records, s)
+	if err == nil {
+		return chain.Write(out, f, s)
 	}
 	if f != trace.Text {
 		return err
 	}
-	said := slices.Concat([]string{o.Now}, o.Failing, o.Working)
+	unknown := new(trace.UnknownChangeError)
+	said := slices.Concat([]string{q.Options.Now}, q.Options.Failing, q.Options.Working)
 	switch {
 	case !q.isAnswered():
 	case errors.As(err, &unknown):
@@ -56,7 +69,7 @@ func (q Why) Write(out io.Writer, records []observe.Record, f trace.Format, s tr
 }
 
 // isAnswered reports whether the state of the object answers the question, though no record does.
-func (q Why) isAnswered() bool {
+func (q *Why) isAnswered() bool {
 	if q.Options.What == trace.Deleted {
 		return q.State.Deleting
 	}

@@ -19,7 +19,8 @@ func (s *State) traceUnhealthy(ctx context.Context, src observe.Source) {
 	if len(s.unhealthy) == 0 {
 		return
 	}
-	page, err := src.Records(ctx, observe.Query{Causes: true})
+	var o trace.Options
+	records, err := o.ReadRecords(ctx, src)
 	if err != nil {
 		s.incomplete = errors.Join(s.incomplete, err)
 		return
@@ -29,13 +30,15 @@ func (s *State) traceUnhealthy(ctx context.Context, src observe.Source) {
 			return
 		}
 		u := &s.unhealthy[i]
-		about, ok := trace.Find(page.Records, u.Ref.Kind+"."+u.Ref.Group, u.Ref.Namespace, u.Ref.Name) // another group may have the kind, too
+		about, ok := trace.Find(records, u.Ref.Kind+"."+u.Ref.Group, u.Ref.Namespace, u.Ref.Name) // another group may have the kind, too
 		if !ok {
 			continue
 		}
-		chain, err := trace.Why(page.Records, about, trace.Options{What: trace.Changed, Missed: page.Missed, CompleteAfter: page.CompleteAfter})
+		last := o
+		last.What = trace.Changed
+		chain, err := trace.Why(records, about, last)
 		if err != nil {
-			chain, err = trace.Why(page.Records, about, trace.Options{Missed: page.Missed, CompleteAfter: page.CompleteAfter})
+			chain, err = trace.Why(records, about, o)
 		}
 		var text strings.Builder
 		if err != nil || chain.Write(&text, trace.Text, trace.Style{}) != nil {

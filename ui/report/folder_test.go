@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -174,7 +175,7 @@ func TestFolderPublishesOnlyCompleteFiles(t *testing.T) {
 	if err := f.writeFile("x", func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return failed }); !errors.Is(err, failed) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(f.path, "x")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(f.path, "x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an incomplete file was published: %v", err)
 	}
 	if err := f.close(); err != nil {

@@ -45,7 +45,7 @@ func (r *retries) addSync(seq uint64, s *observe.Synced) {
 
 func (r *retries) addCall(seq uint64, c *observe.Called) {
 	switch {
-	case !c.Failed():
+	case !c.IsFailure():
 		if c.IsWrite() {
 			r.succeeded[callWork(c)] = seq
 		}

@@ -16,7 +16,7 @@ import (
 // vanished finds out what has deleted the objects of manifests that no longer exist.
 type vanished struct {
 	records []observe.Record
-	missed  uint64
+	options trace.Options
 	deletes map[string]bool // the IDs of the deletes that clients have asked for
 }
 
@@ -24,16 +24,16 @@ const unknownDeletion = ": no record says what deleted it: raise --observe-recor
 
 // readVanished reads the records; src is nil without an observer.
 func readVanished(ctx context.Context, src observe.Source) (*vanished, error) {
-	v := &vanished{deletes: map[string]bool{}}
+	v := &vanished{options: trace.Options{What: trace.Deleted}, deletes: map[string]bool{}}
 	if src == nil {
 		return v, nil
 	}
-	page, err := src.Records(ctx, observe.Query{Causes: true})
+	records, err := v.options.ReadRecords(ctx, src)
 	if err != nil {
 		return v, err
 	}
-	v.records, v.missed = page.Records, page.Missed
-	for _, r := range page.Records {
+	v.records = records
+	for _, r := range records {
 		if c, ok := r.Event.(*observe.Called); ok && deletesForClient(c) {
 			v.deletes[fmt.Sprintf("r%d", r.Seq)] = true
 		}
@@ -57,12 +57,11 @@ func (v *vanished) testCase(r health.Ref) testCase {
 		return c
 	}
 	c.name = r.String()
-	chain, err := trace.Why(v.records, about, trace.Options{What: trace.Deleted, Missed: v.missed})
+	chain, err := trace.Why(v.records, about, v.options)
 	if err != nil {
 		c.failure += unknownDeletion
 		return c
 	}
-	by := ""
 	for _, n := range chain.Links { // the last one is the first cause
 		switch {
 		case v.deletes[n.ID]:
@@ -72,12 +71,9 @@ func (v *vanished) testCase(r health.Ref) testCase {
 			c.failure, c.skipped = "", "deleted by the API server or an unrecorded client"
 			return c
 		}
-		if n.Kind == trace.Call && n.Verb == "delete" {
-			by = n.Controller
-		}
 	}
-	if by != "" {
-		c.failure += ": " + by + " deleted it"
+	if by := chain.Request(); by != nil && by.Controller != "" {
+		c.failure += ": " + by.Controller + " deleted it"
 	}
 	var text strings.Builder
 	if chain.Write(&text, trace.Text, trace.Style{}) == nil { // a Builder does not fail
