@@ -19,7 +19,7 @@ func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
 	return objectBrowser{w}, err
 }
 
-// Describe implements live.Browser.
+// Describe implements ui.Describer.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
 	return describeNow(ctx, b.waiter, o)
 }

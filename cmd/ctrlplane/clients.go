@@ -23,9 +23,10 @@ program, as in the user agent, and its user; the program alone is enough where i
 one client, or one that is connected.
 
 The other verbs intervene in clients, in the API server: nothing needs to change in
-the client. A write of a paused client waits until it is released or the client gives
-up: held lists those that wait, step releases the next one, resume all of them. Requests
-of ctrlplane's own verbs are never held, delayed or failed.`,
+the client. A write of a paused client waits until it is released or the client
+cancels it: held lists those that wait, step releases the next one, resume all of them.
+Requests for ctrlplane's own API are never held, delayed or failed. Its other requests,
+such as those of wait, are those of the client ctrlplane, which --all leaves out.`,
 		Example: `  ctrlplane clients
   ctrlplane clients -o wide
   ctrlplane clients pause shop-operator

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -51,7 +52,8 @@ func addCompletions(root *cobra.Command, t *target) {
 
 		"nodes remove": c.many(c.nodes), "nodes fail": c.many(c.nodes), "nodes recover": c.many(c.nodes), "nodes terminate": c.many(c.nodes),
 
-		"snapshot restore": c.first(listSnapshots), "snapshot delete": c.many(listSnapshots), "snapshot diff": c.many(listSnapshots),
+		"snapshot restore": orFile(c.first(listSnapshots)), "snapshot delete": c.many(listSnapshots), "snapshot diff": orFile(c.many(listSnapshots)),
+		"snapshot save": orFile(cobra.NoFileCompletions),
 
 		"trace": c.object(1), "why": c.object(1), "wait": c.object(-1),
 
@@ -80,7 +82,6 @@ func (c completer) addToFlags(cmd *cobra.Command) {
 	}
 	for name, values := range map[string]lister{
 		"name":       c.planes(nil),
-		"from":       listSnapshots,
 		"namespace":  c.namespaces,
 		"controller": c.actors,
 		"resource":   c.resources,
@@ -93,23 +94,28 @@ func (c completer) addToFlags(cmd *cobra.Command) {
 		"until":      fixed("settled"),
 		"kubernetes": fixed(ctrlplane.KubernetesVersions()...),
 	} {
-		c.addToFlag(cmd, name, values)
+		addToFlag(cmd, name, c.value(values))
 	}
+	addToFlag(cmd, "from", orFile(c.value(listSnapshots)))
 	if f := cmd.Flags().Lookup(outputFlagName); f != nil {
 		if own, ok := f.Value.(*outputFlag); ok {
-			c.addToFlag(cmd, outputFlagName, fixed(own.formats...))
+			addToFlag(cmd, outputFlagName, c.value(fixed(own.formats...)))
 		}
 	}
 }
 
-func (c completer) addToFlag(cmd *cobra.Command, name string, values lister) {
+func addToFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
 	if f := cmd.LocalFlags().Lookup(name); f == nil || cmd.HasParent() && cmd.InheritedFlags().Lookup(name) != nil {
 		return
 	}
-	// It fails if the command completes the flag itself.
-	_ = cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc(name, complete) // it fails if the command completes the flag itself
+}
+
+// value completes the value of a flag.
+func (c completer) value(values lister) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		return c.suggest(cmd, values, nil, prefix)
-	})
+	}
 }
 
 func fixed(values ...string) lister { return func(context.Context) []string { return values } }
@@ -127,6 +133,16 @@ func (c completer) first(values lister) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return c.suggest(cmd, values, nil, prefix)
+	}
+}
+
+// orFile completes the path of a file where one is begun.
+func orFile(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if snapshot.IsPath(prefix) {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return complete(cmd, args, prefix)
 	}
 }
 

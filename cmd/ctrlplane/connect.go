@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -57,8 +58,15 @@ func (t *target) restConfig() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	cfg.QPS = -1
-	cfg.UserAgent = rest.DefaultKubernetesUserAgent() // some clients would send Go's own
+	cfg.UserAgent = userAgent("ctrlplane")
 	return cfg, nil
+}
+
+// userAgent returns the user agent of a program, whatever the name of this file is: the API
+// server and the users of "ctrlplane clients" know the program by it.
+func userAgent(program string) string {
+	_, version, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
+	return program + "/" + version
 }
 
 // controlClient is a client of the running control plane's own API.

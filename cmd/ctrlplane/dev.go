@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,8 +53,8 @@ applied again to the state from before they were first applied. With --keep the
 objects stay, and changed files are applied on top of them.
 
 A build error, or an operator that exits, is reported in one line; dev then waits for
-the next change. While the last run is stopped and the state restored, a command "go
-run" is already compiled. An operator gets SIGTERM, with all processes of its group,
+the next change. A "go run" command is compiled while the previous run is stopped and
+the state is restored. An operator gets SIGTERM, with all processes of its group,
 and SIGKILL 10s later. A second Ctrl-C kills it at once.
 
 Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended dev;
@@ -139,12 +139,10 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	}
 	signals := listenForDevSignals()
 	ctx, cancel := context.WithCancelCause(ctx)
-	d.output = newDevOutput(endableStdout(ctx), view, func(err error) { cancel(fmt.Errorf("cannot write the output: %w", err)) })
+	stdout := &watchedStdout{cancel, "redirect it to a file"}
+	d.output = newDevOutput(endable(ctx, stdout), view)
 	d.program = devProgram{args: args, server: &d.up.server, output: d.output, killNow: signals.killNow}
-	err = d.serve(ctx, view)
-	if lost := context.Cause(ctx); err == nil && lost != nil && !errors.Is(lost, context.Canceled) {
-		err = lost
-	}
+	err = joinLoss(ctx, d.serve(ctx, stdout, view))
 	cancel(nil)
 	err = errors.Join(err, d.watcher.Close())
 	sig := signals.stop()
@@ -166,8 +164,8 @@ func withoutCancel(err error) error {
 }
 
 // serve shows the control plane, with the loop beside it.
-func (d *devCommand) serve(ctx context.Context, view viewMode) error {
-	v, closeDisplay := d.up.newSession(os.Stdout, view)
+func (d *devCommand) serve(ctx context.Context, stdout io.Writer, view viewMode) error {
+	v, closeDisplay := d.up.newSession(stdout, view)
 	defer closeDisplay()
 	v.operator = d.output
 	v.kubernetesExited = func() {

@@ -28,7 +28,6 @@ type devOutput struct {
 	operator *linePrefixer
 	stdout   io.Writer
 	plain    *linePrefixer // messages of dev; nil if the live view shows them
-	failed   func(error)   // called when stdout cannot be written
 
 	mu      sync.Mutex
 	lines   []live.OutputLine
@@ -39,12 +38,12 @@ type devOutput struct {
 	bad     bool
 }
 
-func newDevOutput(stdout io.Writer, view viewMode, failed func(error)) *devOutput {
-	o := &devOutput{stdout: stdout, failed: failed}
+func newDevOutput(stdout io.Writer, view viewMode) *devOutput {
+	o := &devOutput{stdout: stdout}
 	o.operator = &linePrefixer{out: o}
 	if view != viewLive {
 		o.operator.prefix = "[operator] "
-		o.plain = newLinePrefixer(devStdout{o}, "dev")
+		o.plain = newLinePrefixer(stdout, "dev")
 	}
 	return o
 }
@@ -62,18 +61,7 @@ func (o *devOutput) Write(lines []byte) (int, error) {
 	if o.plain == nil {
 		return len(lines), nil
 	}
-	return devStdout{o}.Write(lines)
-}
-
-// devStdout is stdout. Its loss ends dev: the operator would run unseen.
-type devStdout struct{ o *devOutput }
-
-func (s devStdout) Write(data []byte) (int, error) {
-	n, err := s.o.stdout.Write(data)
-	if err != nil {
-		s.o.failed(err)
-	}
-	return n, err
+	return o.stdout.Write(lines)
 }
 
 // add keeps a line for the live view.
@@ -113,7 +101,7 @@ func (o *devOutput) say(text string, bad bool) {
 	o.add(live.OutputLine{Time: time.Now(), Text: text, Own: true, Bad: bad})
 	o.mu.Unlock()
 	if o.plain != nil {
-		_, _ = io.WriteString(o.plain, text+"\n") // devStdout reports the error
+		_, _ = io.WriteString(o.plain, text+"\n") // the loss of stdout ends dev
 	}
 }
 
@@ -230,5 +218,5 @@ func (o *devOutput) events() io.Writer {
 	if o.plain == nil {
 		return nil
 	}
-	return newLinePrefixer(devStdout{o}, "plane")
+	return newLinePrefixer(o.stdout, "plane")
 }

@@ -1,6 +1,9 @@
 package main
 
-import "strconv"
+import (
+	"errors"
+	"strconv"
+)
 
 // flagHint is the error of a flag's value that says what to do.
 type flagHint string
@@ -18,9 +21,9 @@ type nonZeroInt struct {
 func (n *nonZeroInt) Set(text string) error {
 	i, err := strconv.Atoi(text)
 	switch {
-	case err != nil:
+	case errors.Is(err, strconv.ErrSyntax):
 		return flagHint("not a whole number: " + n.hint)
-	case i == 0:
+	case err != nil || i == 0: // out of range
 		return flagHint(n.hint)
 	}
 	*n.value = i

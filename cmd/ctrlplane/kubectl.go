@@ -81,13 +81,6 @@ func runKubectl(t *target, args []string) error {
 	return nil
 }
 
-// kubectlUserAgent returns the user agent that a kubectl of its own has: by its program
-// the API server and the users of "ctrlplane clients" know it.
-func kubectlUserAgent() string {
-	_, rest, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
-	return "kubectl/" + rest
-}
-
 // useKubeconfig makes kubectl use the kubeconfig of the running control plane, whose
 // path it returns. If none is running it returns why: verbs that need no server then
 // work without one, and with an empty kubeconfig.
@@ -97,7 +90,7 @@ func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path strin
 		path = filepath.Join(dir, ctrlplane.KubeconfigFile)
 		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
 		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
-			cfg.QPS, cfg.UserAgent = -1, kubectlUserAgent()
+			cfg.QPS, cfg.UserAgent = -1, userAgent("kubectl")
 			joinSync(cfg)
 			return cfg
 		})

@@ -69,7 +69,7 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 				return usage.Errorf("--list takes no lesson, got %q: leave out one or the other", args[0])
 			case l.resume && l.auto:
 				return usage.Errorf("--resume and --auto exclude each other: use one of them")
-			case l.check && (l.list || l.resume || l.auto || l.web || l.dir != "" || l.traces != "" || l.class != "" || l.join != ""):
+			case l.check && (l.list || l.resume || l.auto || l.yes || l.web || l.dir != "" || l.traces != "" || l.class != "" || l.join != ""):
 				return usage.Errorf("--check runs nothing: leave out the other flags")
 			case l.check && len(args) == 0:
 				return usage.Errorf("--check needs a lesson: name a file")
@@ -87,7 +87,7 @@ address, and sees the progress of each student who runs a lesson with --join.`,
 	f := cmd.Flags()
 	f.BoolVar(&l.list, "list", false, "list the lessons and your progress")
 	l.output.add(cmd)
-	f.BoolVar(&l.resume, "resume", false, "continue where you left; earlier steps are repeated automatically")
+	f.BoolVar(&l.resume, "resume", false, "continue where you left off; earlier steps are repeated automatically")
 	f.BoolVar(&l.auto, "auto", false, "perform all tasks automatically, and fail if a check does not hold; without a lesson: all lessons")
 	f.BoolVar(&l.yes, "yes", false, "do not ask before running the shell commands of a lesson file")
 	f.BoolVar(&l.check, "check", false, "report the errors in a lesson file, all of them, without running it")
@@ -200,6 +200,15 @@ func (c chosenLesson) command() string {
 	return "learn " + strings.TrimLeft(number, "0")
 }
 
+// again is the command line that runs the lesson with the flags that a reader wants to repeat.
+func (l *learnCommand) again(c chosenLesson, flags string) string {
+	line := c.command() + flags
+	if l.dir != "" {
+		line += " --dir " + quoteWord(l.dir)
+	}
+	return l.target.commandLine(line + l.classFlags())
+}
+
 func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *learn.Progress) ([]chosenLesson, error) {
 	word := ""
 	switch {
@@ -224,12 +233,12 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 		return []chosenLesson{{lesson, lesson.Name}}, nil
 	}
 	lesson, err := learn.ReadFile(word)
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // of Parse: one for each error in the file
-		list := joined.Unwrap()
-		for _, e := range list[:len(list)-1] {
+	if list, ok := errors.AsType[learn.ParseErrors](err); ok {
+		last := len(list) - 1 // printed when the command ends
+		for _, e := range list[:last] {
 			printError(e)
 		}
-		return nil, usage.Errorf("%w", list[len(list)-1])
+		return nil, usage.Errorf("%w", list[last])
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, usage.Errorf("%w", err)

@@ -36,6 +36,18 @@ func (l *learnCommand) checkClassFlags(args []string) error {
 	return nil
 }
 
+// classFlags are the flags of a student, for the next command line.
+func (l *learnCommand) classFlags() string {
+	text := ""
+	if l.join != "" {
+		text += " --join " + quoteWord(l.join)
+	}
+	if l.as != "" {
+		text += " --as " + quoteWord(l.as)
+	}
+	return text
+}
+
 // showClass shows the progress of students until interrupted.
 func (l *learnCommand) showClass(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)

@@ -33,6 +33,9 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
+	if o.Objects, err = newObjectBrowser(o.Config); err != nil {
+		return err
+	}
 	if l.web {
 		page, pageErr := serveLessonPage(out, o.Config, list)
 		if pageErr != nil {
@@ -60,7 +63,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			}
 			return learn.SaveStep(path, c.key, step, len(c.Steps))
 		}
-		o.Resume = l.target.commandLine(c.command() + " --resume")
+		o.Resume = l.again(c, " --resume")
 		o.SaveTrace = l.traceWriter(c.Name)
 		if left, err := l.runLesson(ctx, c, o, out, joined); left || err != nil {
 			return err
@@ -80,7 +83,7 @@ func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Op
 		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
 			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
 		} else {
-			fmt.Fprintf(out, "To begin again: %s\n", l.target.commandLine(c.command()))
+			fmt.Fprintf(out, "To begin again: %s\n", l.again(c, ""))
 		}
 		return true, withoutLeftError(err)
 	}
@@ -113,7 +116,7 @@ func (l *learnCommand) printNextLesson(out io.Writer, name string) {
 	}
 	for i, lesson := range all {
 		if lesson.Name == name && i+1 < len(all) {
-			fmt.Fprintf(out, "Next lesson: %s: %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)))
+			fmt.Fprintf(out, "Next lesson: %s: %s\n", all[i+1].Title, l.target.commandLine(fmt.Sprintf("learn %d", i+2)+l.classFlags()))
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane"
@@ -90,7 +89,7 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	if r.dataDir, err = r.target.runningDataDir(); err != nil {
 		return err
 	}
-	cfg.UserAgent = reconcileUserAgent()
+	cfg.UserAgent = userAgent(reconcileProgram)
 	c := &reconciler.Controller{Config: cfg, Namespace: r.namespace, Sync: r.sync}
 	mapper, err := newKindMapper(cfg)
 	if err != nil {
@@ -110,12 +109,6 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	return c.Run(ctx, func() {
 		fmt.Fprintf(r.out, "%s/%s is running: %s for each key\n", reconcileProgram, c.Name, words.OneLine(strings.Join(r.command, " ")))
 	})
-}
-
-// reconcileUserAgent is the user agent of the controller and of kubectl in its commands.
-func reconcileUserAgent() string {
-	_, version, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
-	return reconcileProgram + "/" + version
 }
 
 func (r *reconcileCommand) resolveKind(mapper meta.RESTMapper, name string) (reconciler.Kind, error) {

@@ -17,7 +17,7 @@ func joinSync(cfg *rest.Config) {
 	if header == "" {
 		return
 	}
-	cfg.UserAgent = reconcileUserAgent()
+	cfg.UserAgent = userAgent(reconcileProgram)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &syncTransport{next, header} })
 }
 

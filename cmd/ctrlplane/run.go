@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,12 +73,15 @@ USE_EXISTING_CLUSTER=true (for envtest). Only the command writes to stdout.
 On a terminal the command is in the terminal's foreground process group, which
 receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
 SIGINT and SIGQUIT. It forwards all other signals. Without a terminal the command
-has a process group of its own, and ctrlplane forwards all signals to that group. If
-the command still runs 1s after a second signal, ctrlplane kills it.
-Processes of the group that outlive the command are reported on stderr, but not
-stopped. Processes in other groups or sessions are not detected. If ctrlplane itself
-is killed (SIGKILL), Linux kills the command, too, but not what the command has
-started; on other systems the command continues.
+has a process group of its own, and ctrlplane forwards all signals to that group.
+
+ctrlplane kills a command that still runs 1s after a second signal (without a
+terminal: its process group), and exits with 128 plus the signal's number, or with
+124 if --timeout had expired before. A second Ctrl-C on the terminal does not have
+that effect: the command decides what Ctrl-C does. Processes of the group that outlive
+the command are reported on stderr, but not stopped. Processes in other groups or
+sessions are not detected. If ctrlplane itself is killed (SIGKILL), Linux kills the
+command, too, but not what the command has started; on other systems it continues.
 
 Exit codes: the command's own; 128 plus the signal's number if a signal ended the
 command, or ctrlplane before the command ran or before the run had ended; and
@@ -231,61 +233,6 @@ func (r *runCommand) settleOrLoop(ctx context.Context) error {
 		return nil
 	}
 	return settled.Wait(ctx, src, settleHorizon, nil)
-}
-
-// waitForExit returns when the command has exited. It terminates the command when
-// the time is over or the control plane has exited.
-func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
-	var over, kill, ignored <-chan time.Time
-	if r.timeout > 0 {
-		over = time.After(r.timeout)
-	}
-	died := r.up.server.Done()
-	var why error
-	var lastSignal os.Signal
-	code := 0
-	for {
-		select {
-		case <-c.exited:
-			if why != nil {
-				return code, why
-			}
-			code, err := c.exitCode()
-			if errors.Is(err, errOutputLost) {
-				r.interrupted = lastSignal
-				code = cmp.Or(code, signalExitCode(lastSignal))
-			}
-			return code, err
-		case sig := <-r.signals.ch:
-			if lastSignal != nil && ignored == nil && !c.hasFromTerminal(sig) {
-				ignored = time.After(secondSignalGrace)
-			}
-			lastSignal = sig
-			c.interrupt(sig)
-			continue
-		case sig := <-r.signals.forCommand:
-			c.forwardSignal(sig)
-			continue
-		case <-ignored:
-			if why == nil {
-				code, why = signalExitCode(lastSignal), errors.New("the command was killed: it has ignored two signals")
-			}
-			r.interrupted, over, died = lastSignal, nil, nil
-			c.kill()
-			continue
-		case <-kill:
-			c.kill()
-			continue
-		case <-over:
-			code, why = exitTimeout, fmt.Errorf("the command was terminated after %v: raise --timeout if it needs more time", r.timeout)
-		case <-died:
-			code, why = exitFailure, fmt.Errorf("the command was terminated: the control plane has exited: %w", r.up.server.Err())
-		}
-		over, died = nil, nil
-		c.ending.Store(true)
-		c.terminate()
-		kill = time.After(killGrace)
-	}
 }
 
 // waitSettled waits for what --settle and --no-hot-loop ask for.

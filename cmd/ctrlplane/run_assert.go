@@ -23,7 +23,6 @@ type runAssertions struct {
 	healthy                bool
 	conflicts, failedSyncs []string // as given
 	rules                  assert.Rules
-	before                 observe.Snapshot // what does not count: the start of the control plane itself
 }
 
 func (a *runAssertions) addFlags(f *pflag.FlagSet) {
@@ -55,34 +54,6 @@ func (a *runAssertions) validate(records int) error {
 	return nil
 }
 
-// startSettleLimit is how long the start of the control plane may take to settle.
-const startSettleLimit = 10 * time.Second
-
-// excludeStart waits until what the control plane does for its own start has settled, before
-// the first manifest is applied: the limits are for what comes later. If it does not settle in
-// time, the limits count from then on.
-func (a *runAssertions) excludeStart(src observe.Source) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), startSettleLimit)
-	defer cancel()
-	err = settled.Wait(ctx, startingPlane{src}, settleHorizon, nil)
-	if _, busy := errors.AsType[*settled.BusyError](err); err != nil && !busy {
-		return err
-	}
-	a.before, err = src.Snapshot(context.WithoutCancel(ctx))
-	return err
-}
-
-// startingPlane lets a control plane settle that is not ready because its start has not ended.
-type startingPlane struct{ settled.Source }
-
-func (p startingPlane) Snapshot(ctx context.Context) (observe.Snapshot, error) {
-	s, err := p.Source.Snapshot(ctx)
-	if s.Process.State == observe.Starting {
-		s.Process.State = observe.Ready
-	}
-	return s, err
-}
-
 // hotLoopWatch is how long --no-hot-loop watches a control plane that does not settle.
 const hotLoopWatch = 3 * time.Second
 
@@ -103,7 +74,7 @@ func checkLoops(ctx context.Context, src observe.Source) (assert.Result, error) 
 	if err != nil {
 		return assert.Result{}, err
 	}
-	return assert.Check(assert.Rules{NoHotLoop: true}, observe.Snapshot{}, observe.Snapshot{}, page.Records)[0], nil
+	return assert.Check(assert.Rules{NoHotLoop: true}, observe.Snapshot{}, page.Records)[0], nil
 }
 
 // check checks the assertions about controllers.
@@ -116,7 +87,7 @@ func (a *runAssertions) check(ctx context.Context, src observe.Source) ([]assert
 	if err != nil {
 		return nil, err
 	}
-	return assert.Check(a.rules, a.before, now, page.Records), nil
+	return assert.Check(a.rules, now, page.Records), nil
 }
 
 // healthFailure returns why --healthy does not hold; empty if it does.

@@ -14,14 +14,8 @@ import (
 // startPlane starts the control plane.
 func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s := &r.up.server
-	s.OnStage = func(stage ctrlplane.Stage) {
-		r.report.startRecording(s)
-		if r.assertions.rules.Limits() && stage.Name == "readiness" && stage.Ended && stage.Err == nil {
-			if err := r.assertions.excludeStart(s.Observer()); err != nil {
-				printWarning("the limits of conflicts and failed syncs include the start: " + err.Error())
-			}
-		}
-	}
+	s.OnStage = func(ctrlplane.Stage) { r.report.startRecording(s) }
+	s.Observe.ExcludeStart = r.assertions.rules.Limits()
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
 	var started atomic.Bool

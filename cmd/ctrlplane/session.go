@@ -20,6 +20,7 @@ import (
 type session struct {
 	up       *upCommand
 	view     viewMode
+	stdout   io.Writer    // watched; nil if nothing is shown there
 	progress startDisplay // until the live view opens
 	warner   warner       // shows warnings; may be progress
 	mode     ui.Mode
@@ -111,7 +112,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if v.view == viewLive { // the progress is closed
-		fmt.Fprintln(endableStdout(ctx), "stopping")
+		fmt.Fprintln(endable(ctx, v.stdout), "stopping")
 	}
 	v.progress.Print("stopping")
 	return nil
@@ -137,7 +138,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	o := live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar}
+	o := live.Options{Ephemeral: v.up.ephemeral, Theme: v.up.theme, Warnings: v.warningsSoFar, Out: endable(ctx, v.stdout)}
 	if v.operator != nil {
 		o.Ephemeral, o.Output = true, v.operator // it serves only the operator, which ends with it
 		o.Out = v.operator.events()
@@ -148,21 +149,26 @@ func (v *session) runView(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, endPage()) }()
 	leave, err := v.view.showSource(ctx, src, after, o)
+	if fault := new(live.FaultError); errors.As(err, &fault) && ctx.Err() == nil {
+		writeWarning(endableStderr(ctx), fault.Error()) // it must not end the control plane
+		leave, err = live.KeepRunning, nil
+	}
 	if err != nil || leave == live.Stop || ctx.Err() != nil {
 		return err
 	}
 	// Short lines: terminals break long ones in the middle of a word.
-	fmt.Fprintf(endableStdout(ctx), "The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
+	out := endable(ctx, v.stdout)
+	fmt.Fprintf(out, "The control plane keeps running.\n  To open the view again: %s\n  To stop the control plane: Ctrl-C here\n", v.up.servedTarget().commandLine("top"))
 	if now, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
-	_, err = viewPlain.showSource(ctx, src, now.Journal.Last, live.Options{})
+	_, err = viewPlain.showSource(ctx, src, now.Journal.Last, live.Options{Out: out})
 	return err
 }
 
 // addPage adds the page for a projector to a view.
 func (v *session) addPage(ctx context.Context, o *live.Options, src viewSource) (end func() error, err error) {
-	out := endableStdout(ctx)
+	out := endable(ctx, v.stdout)
 	if v.view == viewJSON || v.view == viewNone {
 		out = stderr
 	}
@@ -185,7 +191,7 @@ func (u *upCommand) newSession(stdout io.Writer, l viewMode) (v *session, closeD
 	if screen == io.Discard {
 		warnings = ui.NewProgress(stderr, ui.Mode{})
 	}
-	return &session{up: u, view: l, progress: progress, warner: warnings, mode: mode}, func() {
+	return &session{up: u, view: l, stdout: stdout, progress: progress, warner: warnings, mode: mode}, func() {
 		// Their errors, that stdout or stderr is closed, could not be shown.
 		_ = warnings.Close()
 		_ = progress.Close()

@@ -21,7 +21,9 @@ func newSnapshotCommand(t *target) *cobra.Command {
 		Short: "Save, list, restore, delete and compare snapshots of the state",
 		Long: `Save all objects of a running or stopped control plane under a name, and restore them
 later. Snapshots are files in your state folder: you can restore each of them to any of
-your control planes, and "up --from NAME" starts a new control plane from one.
+your control planes, and "up --from NAME" starts a new control plane from one. Where a
+snapshot is named, a path such as ./base.snapshot means a file elsewhere, for example one
+to hand to another person: it contains Secrets in plain text.
 
 A restore happens in place: watches continue and receive the changes, and revisions
 never decrease. Controllers, the scheduler and simulated nodes stop before a restore
@@ -35,6 +37,7 @@ at once.`,
   ctrlplane snapshot diff base
   ctrlplane snapshot restore base
   ctrlplane up --name other --from base
+  ctrlplane snapshot save ./base.snapshot      "up --from ./base.snapshot" starts from it
   ctrlplane snapshot delete base`,
 		Args: rejectUnknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -66,7 +69,7 @@ func (t *target) snapshotService() (control.Snapshots, error) {
 func newSnapshotSave(t *target) *cobra.Command {
 	var overwrite bool
 	cmd := &cobra.Command{
-		Use:   "save [NAME]",
+		Use:   "save [NAME|FILE]",
 		Short: "Save all objects consistently; the default name is the current time",
 		Args:  maxArgs("snapshot save", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,7 +110,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 
 func newSnapshotRestore(t *target) *cobra.Command {
 	return &cobra.Command{
-		Use:   "restore NAME",
+		Use:   "restore NAME|FILE",
 		Short: "Restore a snapshot in place",
 		Args:  exactArgs("snapshot restore", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

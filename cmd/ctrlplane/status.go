@@ -8,14 +8,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
+// statusCommand has the flags of "ctrlplane status".
+type statusCommand struct {
+	target *target
+	output *outputFlag
+	past   recordingFlags
+}
+
+// status is what "ctrlplane status" prints, as JSON.
+type status struct {
+	observe.Snapshot
+	HotLoops  []assert.HotLoop          `json:"hotLoops,omitempty"`
+	Unhealthy []control.UnhealthyObject `json:"unhealthy,omitempty"`
+}
+
 func newStatusCommand(t *target) *cobra.Command {
-	output := newOutput(outputWide, outputJSON, outputYAML)
-	var past recordingFlags
+	c := &statusCommand{target: t, output: newOutput(outputWide, outputJSON, outputYAML)}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
@@ -24,46 +38,95 @@ work, and the controllers that are not running, as the live view does. Settled
 means that no key of a controller is queued, in progress or due within a second,
 no write is in flight, every informer has caught up with the last write, and
 nothing has been written, delivered or synced for a moment: 10 ms while the process
-is idle, half a second otherwise. Work that repeats itself without an end, such as that
-of a controller whose update causes its next sync, is named below the tables.
+is idle, half a second otherwise. With --leader-elect, a control plane that waits for
+the lease is on standby, not settled.
 
-With --from it shows what a recording has: of "run --report" or of "up --record".`,
+Below the tables are the namespaces that are being deleted and the Deployments whose
+rollout has exceeded its deadline, each with the reason, and work that repeats itself
+without an end, such as that of a controller whose update causes its next sync.
+
+With --from it shows what a recording has: of "run --report" or of "up --record".
+A recording has no objects.`,
 		Example: `  ctrlplane status
   ctrlplane status -o wide
   ctrlplane status -o json | jq .process.settled
   ctrlplane status --from out/ --at 30s`,
 		Args: rejectArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			src, err := past.openOr(func() (observe.Source, error) { return t.controlClient() })
-			if err != nil {
-				return err
-			}
-			s, err := src.Snapshot(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if err := ui.WriteStatus(cmd.OutOrStdout(), s, output.format); err != nil || output.format == outputJSON || output.format == outputYAML {
-				return err
-			}
-			return printHotLoops(cmd.Context(), cmd.OutOrStdout(), src, s.Time)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
-	output.add(cmd)
-	past.add(cmd.Flags())
+	c.output.add(cmd)
+	c.past.add(cmd.Flags())
 	return cmd
 }
+
+func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
+	src, err := c.past.openOr(func() (observe.Source, error) { return c.target.controlClient() })
+	if err != nil {
+		return err
+	}
+	var s status
+	if s.Snapshot, err = src.Snapshot(ctx); err != nil {
+		return err
+	}
+	if s.HotLoops, err = findHotLoops(ctx, src, s.Time); err != nil {
+		return err
+	}
+	var unknown error // does not keep the rest from being shown
+	if !c.past.given() && s.Process.State == observe.Ready {
+		s.Unhealthy, unknown = c.findUnhealthy(ctx)
+	}
+	if err := c.write(out, s); err != nil {
+		return err
+	}
+	return unknown
+}
+
+func (c *statusCommand) write(out io.Writer, s status) error {
+	if done, err := c.output.writeObject(out, s); done {
+		return err
+	}
+	if err := ui.WriteStatus(out, s.Snapshot, c.output.format == outputWide); err != nil {
+		return err
+	}
+	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time); err != nil {
+		return err
+	}
+	return printHotLoops(out, s.HotLoops)
+}
+
+// findUnhealthy returns the objects that wait for something that need not come by itself.
+func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyObject, error) {
+	ctx, cancel := context.WithTimeout(ctx, unhealthyTimeout)
+	defer cancel()
+	client, err := c.target.controlClient()
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.Unhealthy(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", err)
+	}
+	return list, nil
+}
+
+// unhealthyTimeout bounds the search for unhealthy objects.
+const unhealthyTimeout = 5 * time.Second
 
 // loopRecords is how many of the newest records are searched for hot loops.
 const loopRecords = 4000
 
-// printHotLoops prints a line for each hot loop that goes on at a time.
-func printHotLoops(ctx context.Context, out io.Writer, src observe.Source, now time.Time) error {
+// findHotLoops returns the hot loops that go on at a time.
+func findHotLoops(ctx context.Context, src observe.Source, now time.Time) ([]assert.HotLoop, error) {
 	page, err := src.Records(ctx, observe.Query{Limit: loopRecords})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, line := range assert.CurrentLoops(page.Records, now) {
-		if _, err := fmt.Fprintln(out, "hot loop: "+line); err != nil {
+	return assert.CurrentLoops(page.Records, now), nil
+}
+
+func printHotLoops(out io.Writer, loops []assert.HotLoop) error {
+	for _, l := range loops {
+		if _, err := fmt.Fprintln(out, "hot loop:", l); err != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (o *topCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	view := live.Options{Attached: true, Theme: o.theme}
+	view := live.Options{Attached: true, Theme: o.theme, Out: endableStdout(ctx)}
 	end := func() error { return nil }
 	if plane, ok := src.(viewSource); ok {
 		page, err := o.pageSource(plane)
@@ -131,6 +131,9 @@ func (o *topCommand) openSource(ctx context.Context) (observe.Source, uint64, er
 	}
 	if o.target.named() {
 		return nil, 0, usage.Errorf("--metrics excludes --name and --data-dir: use one of them")
+	}
+	if err := scrape.CheckAddress(o.metrics.URL); err != nil {
+		return nil, 0, usage.Errorf("--metrics: %w", err)
 	}
 	o.metrics.Timeout = 5 * time.Second
 	src, err := scrape.New(o.metrics)

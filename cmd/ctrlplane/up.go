@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -99,7 +98,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringVar(&u.address, "bind-address", "127.0.0.1", "address for clients; other than loopback addresses can be reached from the network")
 	f.IntVar(&u.port, "port", 0, "port for clients (default: that of the last start, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "additional name or address in the serving certificate (repeatable)")
-	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from")
+	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from: its name, or the path of its file")
 	u.manifests.addFlags(f, "manifests", "to apply once ready")
 	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
 	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
@@ -121,9 +120,9 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.Network.ServiceCIDR, "service-cidr", "", "CIDR of Service addresses (default 10.96.0.0/12)")
 	f.StringVar(&s.Network.PodCIDR, "pod-cidr", "", "CIDR that the nodes' Pod CIDRs are taken from (default 10.128.0.0/9)")
 	f.StringSliceVar(&s.Etcd.Endpoints, "etcd-endpoints", nil, "URLs of an etcd cluster to use instead of the embedded member")
-	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA file of that etcd cluster")
-	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate file for that etcd cluster")
-	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key file for that etcd cluster")
+	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA file of the etcd cluster of --etcd-endpoints")
+	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate file for the etcd cluster of --etcd-endpoints")
+	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "client key file for the etcd cluster of --etcd-endpoints")
 	f.BoolVar(&s.Controllers.LeaderElect, "leader-elect", false, "run the controllers in only one of the processes that share an etcd cluster")
 	f.StringArrayVar(&s.Observe.With, "with", nil, "show the work queues of another process, too: the URL of its metrics, or PROGRAM=URL to join them with the client of that program (repeatable)")
 	s.Observe.Records = observe.DefaultRecords
@@ -235,13 +234,9 @@ func (u *upCommand) run(ctx context.Context) error {
 	surviveClosedOutput() // until the process ends: main may print an error
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	v, closeDisplay := u.newSession(&watchedStdout{cancel}, l)
+	v, closeDisplay := u.newSession(&watchedStdout{cancel, "use --ui none or --detach"}, l)
 	defer closeDisplay()
-	err = u.serveShown(ctx, v)
-	if errors.Is(context.Cause(ctx), errStdoutClosed) {
-		return errStdoutClosed
-	}
-	return err
+	return joinLoss(ctx, u.serveShown(ctx, v))
 }
 
 // serveShown serves, with the timings if they are due.

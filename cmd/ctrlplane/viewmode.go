@@ -51,18 +51,14 @@ func parseViewMode(flag string) (viewMode, error) {
 
 // showSource shows a source until ctx ends or the user leaves the live view, and returns
 // what to do with the control plane then. It begins after the record with the number
-// after.
+// after. Without the live view it writes to o.Out.
 func (l viewMode) showSource(ctx context.Context, src observe.Source, after uint64, o live.Options) (live.Leave, error) {
 	switch l {
 	case viewLive:
 		o.In, o.Out, o.Environ, o.Source, o.Purpose = os.Stdin, os.Stdout, os.Environ(), src, explain.Purpose
 		return live.Run(ctx, o)
 	case viewPlain, viewJSON:
-		out := o.Out
-		if out == nil {
-			out = endableStdout(ctx)
-		}
-		return live.Stop, ui.Follow(ctx, out, src, ui.FollowOptions{JSON: l == viewJSON, After: after})
+		return live.Stop, ui.Follow(ctx, o.Out, src, ui.FollowOptions{JSON: l == viewJSON, After: after})
 	}
 	<-ctx.Done()
 	return live.Stop, nil

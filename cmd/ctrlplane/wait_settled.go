@@ -36,10 +36,15 @@ If the control plane does not settle in time, the exit code is 1, and stderr say
 what each busy controller still has to do, one line per controller, and which hot loops
 go on.
 
+A control plane that waits for the lease of another process (--leader-elect) is not
+settled: wait in that of the leader, which stderr names.
+
 A controller of an operator counts as busy while it is being started, waits to be the
 leader or is being stopped, and for 10 s after its process has closed its connection
-without a last report. Then, and after a last report, it is off and does not count. Keys
-that fail and are due later do not count either. Both are said on stderr.`,
+without a last report. After that, or after a last report, it is off and does not
+count. Keys that fail and are due later do not count either, nor do Pods whose restart
+is due later (CrashLoopBackOff), nor clients whose lists and watches are refused. All of
+these are said on stderr.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,
@@ -74,7 +79,11 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		printRemainingWork(out, busy.Work)
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), loopTimeout)
 		defer cancel()
-		if loopErr := printHotLoops(after, out, src, time.Now()); loopErr != nil {
+		loops, loopErr := findHotLoops(after, src, time.Now())
+		if loopErr == nil {
+			loopErr = printHotLoops(out, loops)
+		}
+		if loopErr != nil {
 			err = errors.Join(err, fmt.Errorf("cannot look for hot loops: %w", loopErr))
 		}
 	}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// commandWait waits for the end of a command. Of several causes that end it before it exits by
+// itself, the first one gives the exit code.
+type commandWait struct {
+	run *runCommand
+	c   *commandProcess
+
+	code int   // for why
+	why  error // why the command was made to exit; nil = it was not
+
+	lastSignal os.Signal // forwarded
+	timeout    <-chan time.Time
+	planeEnded <-chan struct{}
+	grace      <-chan time.Time // after it the command is killed
+	ignored    <-chan time.Time // likewise, after a second signal
+}
+
+// waitForExit returns when the command has exited. It terminates the command when
+// the time is over or the control plane has exited.
+func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
+	w := &commandWait{run: r, c: c, planeEnded: r.up.server.Done()}
+	if r.timeout > 0 {
+		w.timeout = time.After(r.timeout)
+	}
+	for {
+		select {
+		case <-c.exited:
+			return w.result()
+		case sig := <-r.signals.ch:
+			w.forward(sig)
+		case sig := <-r.signals.forCommand:
+			c.forwardSignal(sig)
+		case <-w.timeout:
+			w.terminate(exitTimeout, fmt.Errorf("the command was terminated after %v: raise --timeout if it needs more time", r.timeout))
+		case <-w.planeEnded:
+			w.terminate(exitFailure, fmt.Errorf("the command was terminated: the control plane has exited: %w", r.up.server.Err()))
+		case <-w.grace:
+			c.kill()
+		case <-w.ignored:
+			w.killIgnoring()
+		}
+	}
+}
+
+// forward forwards a signal that otherwise ends this process. A second one limits the time until
+// the command is killed, unless the terminal has sent it to the command: many programs do other
+// things than exit upon Ctrl-C.
+func (w *commandWait) forward(sig os.Signal) {
+	if w.lastSignal != nil && w.ignored == nil && !w.c.hasFromTerminal(sig) {
+		w.ignored = time.After(secondSignalGrace)
+	}
+	w.lastSignal = sig
+	w.c.interrupt(sig)
+}
+
+// terminate asks the command to exit, and limits the time for that.
+func (w *commandWait) terminate(code int, why error) {
+	w.end(code, why)
+	w.c.ending.Store(true)
+	w.c.terminate()
+	w.grace = time.After(killGrace)
+}
+
+// killIgnoring kills a command that has ignored two signals.
+func (w *commandWait) killIgnoring() {
+	if w.why == nil {
+		w.end(signalExitCode(w.lastSignal), errors.New("the command was killed: it has ignored two signals"))
+	}
+	w.run.interrupted = w.lastSignal
+	w.c.kill()
+}
+
+// end records why the command is made to exit. Later causes do not count.
+func (w *commandWait) end(code int, why error) {
+	w.code, w.why = code, why
+	w.timeout, w.planeEnded = nil, nil
+}
+
+// result is the exit code of the run, once the command has exited.
+func (w *commandWait) result() (int, error) {
+	if w.why != nil {
+		return w.code, w.why
+	}
+	code, err := w.c.exitCode()
+	if errors.Is(err, errOutputLost) {
+		w.run.interrupted = w.lastSignal
+		code = cmp.Or(code, signalExitCode(w.lastSignal))
+	}
+	return code, err
+}
