@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -152,6 +153,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Speed:         p.speedControl(),
 		Snapshots:     p.snapshots,
 		Flags:         p.supervisor.Flags,
+		Unhealthy:     p.unhealthyObjects,
 	}))
 	return nil
 }
@@ -159,7 +161,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 // interventions intervenes in the controllers of this process and in those that clients
 // report.
 func (p *controlPlane) interventions() control.Interventions {
-	return p.clients.ControllerInterventions(p.supervisor.Interventions(), func(name string) bool {
+	return p.clients.ControllerInterventions(leaderInterventions{p.supervisor.Interventions(), p.checkLeader}, func(name string) bool {
 		return slices.ContainsFunc(p.supervisor.Statuses(), func(s controllers.Status) bool {
 			return s.Name == name || slices.Contains(s.Aliases, name)
 		})
@@ -171,7 +173,7 @@ func (p *controlPlane) listControllers() []control.Controller {
 	var list []control.Controller
 	for _, status := range p.supervisor.Statuses() {
 		if status.State == controllers.Off && status.Reason == "" {
-			status.Reason = "not started: another process holds the lease, or this one is starting"
+			status.Reason = cmp.Or(p.standbyReason(), "not started: the control plane is starting")
 		}
 		list = append(list, control.Controller{Name: status.Name, Aliases: status.Aliases, State: string(status.State), Reason: status.Reason})
 	}

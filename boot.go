@@ -161,6 +161,8 @@ func (p *controlPlane) startSteps() []startStep {
 		// Readiness means that the nodes exist, or that the API server refuses them.
 		{wait: true},
 		{stage: "readiness", run: p.waitReady, waitsFor: p.describeReadiness},
+		// Before anything that is not the control plane's own work.
+		{stage: "settling", run: p.excludeStart, skip: !p.config.Observe.ExcludeStart},
 		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
 		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests)+len(p.config.ManifestTexts) == 0},

@@ -174,7 +174,7 @@ func TestStartStepsNameEachStageOnce(t *testing.T) {
 		}
 	}
 	// Other processes can connect last: a reset undoes what they write.
-	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, manifests, kubeconfig"
+	want := "data folder, etcd, certificates, options, API server, nodes, controllers, readiness, settling, manifests, kubeconfig"
 	if steps := newControlPlane(&Server{}).startSteps(); steps[len(steps)-1].stage != "kubeconfig" {
 		t.Errorf("a step follows the kubeconfig: %+v", steps[len(steps)-1])
 	}

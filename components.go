@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	storagev1 "k8s.io/api/storage/v1"
@@ -40,7 +41,7 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if p.scraped, err = newScrapedProcesses(p.config.Observe.With); err != nil {
 		return err
 	}
-	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName)}
+	p.nodes = &nodeSimulation{config: p.nodesConfig(), recorder: p.recorderFor(kubeletName), mayStart: p.checkLeader}
 	extra, err := p.extraControllers()
 	if err != nil {
 		return err
@@ -101,6 +102,7 @@ func (p *controlPlane) startControllers(ctx context.Context) (err error) {
 	p.lease, err = startCampaign(leaseConfig{
 		Election:   p.supervisor.LeaderElection(),
 		Client:     p.supervisor.ManagerConfig("leader-election"),
+		Name:       filepath.Base(p.dir.Path()),
 		Leadership: p.leadership,
 		Lead:       p.startLeading,
 	})

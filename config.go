@@ -92,6 +92,10 @@ type ObserveConfig struct {
 	// With is where other processes serve workqueue_* metrics, as URL or PROGRAM=URL; nil
 	// = none. Their queues are observed, too: as those of the client of that program.
 	With []string
+	// ExcludeStart tells conflicts and failed syncs of the start of the control plane itself apart
+	// from later ones: see observe.JournalStats.StartEnd. Before it applies manifests, Start waits
+	// until that work has settled, most of a second, at most ten; if it has not, OnWarning says so.
+	ExcludeStart bool
 }
 
 // LogConfig configures the log of all components: where it goes, how much of it, and

@@ -142,6 +142,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 	if s := p.startState.Load(); s != nil {
 		v.Restoring = s.IsRestoring()
 	}
+	v.Leader, v.LeaseHolder = p.leader()
 	v.URL, v.DataDir, v.Requests = p.url, p.dir.Path(), p.api.RequestCount()
 	if !closing {
 		v.State = observe.Ready

@@ -32,9 +32,9 @@ func newScrapedProcesses(addresses []string) ([]*scrapedProcess, error) {
 		if !ok || strings.ContainsAny(program, ":/") { // part of the URL
 			program, url = "", address
 		}
-		src, err := scrape.New(scrape.Options{URL: url, Timeout: 5 * time.Second, Flag: "--with"})
+		src, err := scrape.New(scrape.Options{URL: url, Timeout: 5 * time.Second})
 		if err != nil {
-			return nil, usage.Errorf("%w", err)
+			return nil, usage.Errorf("--with: %w", err)
 		}
 		list = append(list, &scrapedProcess{program: program, host: src.Host(), source: src})
 	}
