@@ -16,7 +16,9 @@ import (
 
 // TestNextDue has a Pod that ends by itself, and Pods whose containers have failed twice.
 func TestNextDue(t *testing.T) {
-	ends := func(p *corev1.Pod) { p.Annotations[annotations.ExitCode], p.Annotations[annotations.RunFor] = "0", "5s" }
+	ends := func(p *corev1.Pod) {
+		p.Annotations[annotations.ExitCode], p.Annotations[annotations.RunFor] = "0", "5s"
+	}
 	failed := func(ago time.Duration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			end := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{

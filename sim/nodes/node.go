@@ -79,6 +79,9 @@ func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time)
 	for _, c := range healthyConditions {
 		changed = setNodeCondition(&st, c, now) || changed
 	}
+	if !slices.ContainsFunc(st.Conditions, func(c corev1.NodeCondition) bool { return c.Type == networkCondition.Type }) {
+		changed = setNodeCondition(&st, networkCondition, now) || changed
+	}
 	last := lastHeartbeat(&st)
 	if next := last.Add(statusIntervalOf(node.Name)); !changed && now.Before(next) {
 		return st, next
@@ -110,6 +113,12 @@ var healthyConditions = [...]corev1.NodeCondition{
 	{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
 	{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
 	{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"},
+}
+
+// networkCondition is what node-route-controller sets when it next looks, up to 10 s later. kwok
+// gives it to its nodes as well. What the controller or a user has set is kept.
+var networkCondition = corev1.NodeCondition{
+	Type: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, Reason: "RouteCreated", Message: "RouteController created a route",
 }
 
 func isKubeletCondition(kind corev1.NodeConditionType) bool {

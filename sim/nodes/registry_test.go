@@ -134,7 +134,9 @@ func TestNextNodeStage(t *testing.T) {
 		t.Errorf("a node that has failed: %v, %v, %+v", was, is, what)
 	}
 	for i := range gone.Status.Conditions {
-		gone.Status.Conditions[i].Status = corev1.ConditionUnknown
+		if c := &gone.Status.Conditions[i]; isKubeletCondition(c.Type) {
+			c.Status = corev1.ConditionUnknown
+		}
 	}
 	delete(gone.Annotations, annotations.Failed)
 	if was, is, what := l.updateNode(gone); was || !is || what.name != nodeStatusNow {

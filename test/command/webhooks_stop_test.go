@@ -21,13 +21,13 @@ func TestStopWhileWebhookHangs(t *testing.T) {
 	p := program.Up(t, t.TempDir(), "--nodes", "0")
 	client := p.Client(t)
 	hook := startHangingWebhook(t)
-	createWebhook(t, client, "hang", hook.WebhookClientConfig, 30, "", "configmaps")
+	createWebhook(t, client, "hang", hook.WebhookClientConfig, 30, "", "limitranges") // which no controller writes
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil && len(hook.arrived) == 0 { // until the webhook is in force
-			_, _ = client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-"}}, metav1.CreateOptions{})
+			_, _ = client.CoreV1().LimitRanges("default").Create(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-"}}, metav1.CreateOptions{})
 		}
 	}()
 	defer func() { cancel(); <-ended }()

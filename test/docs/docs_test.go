@@ -190,8 +190,7 @@ func TestCommandsOfThePages(t *testing.T) {
 			stop := time.AfterFunc(pageTimeout, func() { _ = cmd.Process.Kill() })
 			defer stop.Stop()
 			if err := cmd.Run(); err != nil {
-				lines := strings.Split(out.String(), "\n")
-				t.Errorf("%v:\n%s", err, strings.Join(lines[max(len(lines)-40, 0):], "\n"))
+				t.Errorf("%v:\n%s", err, out.String())
 			}
 			program.MustRun(t, data, "reset")
 		})

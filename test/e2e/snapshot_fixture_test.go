@@ -127,11 +127,6 @@ func createSampleObjects(t *testing.T) *sampleObjects {
 	awaitRunning(t, w.ns, "app=web", 3)
 	await(t, "Job", getByName(controlPlane.client.BatchV1().Jobs(w.ns), "done"), func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	await(t, "address", getByName(controlPlane.client.CoreV1().Services(w.ns), "web"), func(s *corev1.Service) bool { return len(s.Status.LoadBalancer.Ingress) > 0 })
-	await(t, "routes", listBySelector(controlPlane.client.CoreV1().Nodes(), ""), func(l *corev1.NodeList) bool {
-		return !slices.ContainsFunc(l.Items, func(n corev1.Node) bool {
-			return !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeNetworkUnavailable })
-		})
-	})
 	await(t, "Pod with a volume", getByName(pods(w.ns), "user"), func(p *corev1.Pod) bool { return isRunning(*p) })
 	return w
 }
