@@ -47,8 +47,8 @@ func TestCallersOfOtherClients(t *testing.T) {
 	f := newFixture(t)
 	var end []func()
 	open := func(agent string) {
-		_, close := f.watch(sites+"?watch=1", agent, admin)
-		end = append(end, close)
+		_, stop := f.watch(sites+"?watch=1", agent, admin)
+		end = append(end, stop)
 	}
 	for i := range maxClients {
 		open(fmt.Sprintf("p%d/1", i))

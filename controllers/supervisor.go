@@ -306,13 +306,14 @@ func (s *Supervisor) Close() error {
 		return nil
 	}
 	configz.Delete(app.ConfigzName)
-	errs := make([]error, len(s.units))
+	errs := make([]error, len(s.units)+1)
 	var wg sync.WaitGroup
 	for i, u := range slices.Collect(maps.Values(s.units)) {
 		wg.Go(func() { errs[i] = u.stop() })
 	}
 	wg.Wait()
-	return errors.Join(append(errs, s.informers.close())...)
+	errs[len(s.units)] = s.informers.close()
+	return errors.Join(errs...)
 }
 
 // publishConfig serves the configuration at /configz, as upstream does.

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -78,7 +79,7 @@ func TestOldRevisionsDoNotStay(t *testing.T) {
 		now = now.Add(keptRevisions / 30)
 		must(t, w.removeOldRevisions(t.Context(), now))
 	}
-	if _, err := c.Get(testContext(t), "k", clientv3.WithRev(first+writes/2)); rpctypes.Error(err) != rpctypes.ErrCompacted {
+	if _, err := c.Get(testContext(t), "k", clientv3.WithRev(first+writes/2)); !errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
 		t.Errorf("an old revision: got %v, want that it was removed", err)
 	}
 	if _, err := c.Get(testContext(t), "k", clientv3.WithRev(first+writes-20)); err != nil {

@@ -123,22 +123,22 @@ func (s slowStore) LastStoreSyncResourceVersion() string {
 // The wait takes as long as something arrives, and ends soon after that.
 func TestWaitEndsWhenNothingArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wait := func(last int64, stall time.Duration) (error, time.Duration) {
+		wait := func(last int64, stall time.Duration) (took time.Duration, err error) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			began := time.Now()
 			slow := slowInformer{store: slowStore{began: began, last: last}}
-			err := waitAll(ctx, []informerTarget{{schema.GroupResource{Resource: "pods"}, slow, 30}}, stall)
-			return err, time.Since(began)
+			err = waitAll(ctx, []informerTarget{{schema.GroupResource{Resource: "pods"}, slow, 30}}, stall)
+			return time.Since(began), err
 		}
-		if err, took := wait(30, StallTimeout); err != nil || took != 30*time.Second {
+		if took, err := wait(30, StallTimeout); err != nil || took != 30*time.Second {
 			t.Errorf("got %v after %v", err, took)
 		}
-		err, took := wait(20, StallTimeout)
+		took, err := wait(20, StallTimeout)
 		if want := "the informer of pods has received revision 20 of 30, and nothing for 2s"; err == nil || err.Error() != want || took.Round(time.Second) != 22*time.Second {
 			t.Errorf("got %v after %v, want %s", err, took, want)
 		}
-		if err, took := wait(20, 0); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
+		if took, err := wait(20, 0); !errors.Is(err, context.DeadlineExceeded) || took != time.Minute {
 			t.Errorf("without a limit: got %v after %v", err, took)
 		}
 	})

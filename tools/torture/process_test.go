@@ -19,7 +19,7 @@ func TestSuspendStopsAllThreads(t *testing.T) {
 		os.Stdout.WriteString("busy\n")
 		for range 8 {
 			go func() {
-				for {
+				for { //nolint:staticcheck // it computes
 				}
 			}()
 		}

@@ -140,7 +140,7 @@ func (r *round) request(client *http.Client, method, url, body string) error {
 	if err != nil {
 		return err
 	}
-	response, err := client.Do(req)
+	response, err := client.Do(req) //nolint:bodyclose // a stuck reader: closed by cleanup
 	if err != nil {
 		return err
 	}
