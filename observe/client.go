@@ -50,7 +50,7 @@ type ClientWatch struct {
 	// for all objects.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Delivered counts the events that were delivered, bookmarks excluded; -1 if they cannot be
-	// read, as over a WebSocket or through the proxy of an aggregated API.
+	// read, as over a WebSocket, in CBOR or through the proxy of an aggregated API.
 	Delivered int64     `json:"delivered"`
 	LastTime  time.Time `json:"lastTime,omitzero"` // of the last event
 }
