@@ -27,8 +27,8 @@ type Client struct {
 	// ReportsDropped is the number of records that found no room in its buffer.
 	Controllers    []string `json:"controllers,omitempty"`
 	ReportsDropped int64    `json:"reportsDropped,omitempty"`
-	// ReportsRefused is the number of reports that were answered 429: more in a second, or of
-	// more processes, than are taken. A program may send them again.
+	// ReportsRefused is the number of reports that were answered 429 or 503: more in a second, of
+	// more processes, or at the same time, than are taken. A program may send them again.
 	ReportsRefused int64 `json:"reportsRefused,omitempty"`
 	// ControllersLeftOut is the number of controllers that a process of the client reports and
 	// for which there is no room.
