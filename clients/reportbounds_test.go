@@ -16,6 +16,10 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // A report that names very many elements in few bytes is refused before they take memory.
@@ -250,6 +254,93 @@ func TestEndedControllersOfOthersMakeRoom(t *testing.T) {
 	f.expectState(0, "running", "")
 	if n := len(f.clients.sortedControllers()); n != maxAllControllers {
 		t.Errorf("%d controllers", n)
+	}
+}
+
+// endedControllers reports controllers of processes that end, a second apart.
+func (f *fixture) endedControllers(names ...string) {
+	f.Helper()
+	for _, name := range names {
+		f.report(Report{Session: name, Number: 1, Controllers: []QueueReport{{Name: name, Workers: 1, Adds: 7}}, Ended: true})
+		time.Sleep(time.Second)
+	}
+}
+
+func numberedNames(prefix string, n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("%s-%02d", prefix, i))
+	}
+	return list
+}
+
+// A controller of a report makes no room for another one of it.
+func TestReportKeepsItsOwnControllers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newReportFixture(t)
+		defer f.observer.Close()
+		f.endedControllers(append([]string{"oldest"}, numberedNames("ended", maxControllers-1)...)...)
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{{Name: "new", Workers: 1}, {Name: "oldest", Workers: 1, Adds: 1}}})
+		c := f.clientNamed("shop-operator (" + operator.Name + ")")
+		for name, want := range map[string]bool{"new": true, "oldest": true, "ended-00": false, "ended-01": true} {
+			if slices.Contains(c.Controllers, "shop-operator/"+name) != want {
+				t.Errorf("%s is known: %v", name, !want)
+			}
+		}
+		if len(c.Controllers) != maxControllers || c.ControllersLeftOut != 0 {
+			t.Errorf("%d controllers, %d left out", len(c.Controllers), c.ControllersLeftOut)
+		}
+		queues := f.clients.Queues()
+		i := slices.IndexFunc(queues, func(q observe.Queue) bool { return q.Name == "oldest" })
+		if i < 0 || queues[i].Adds != 8 {
+			t.Errorf("the counters of the oldest are lost: %+v", queues)
+		}
+	})
+}
+
+// A process that sends a report again, because the answer was lost, is connected.
+func TestRepeatedReportConnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newReportFixture(t)
+		defer f.observer.Close()
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+		f.silence()
+		f.expectState(0, "off", "its process does not report any more")
+		time.Sleep(time.Second)
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+		f.expectState(0, "running", "")
+		f.endedControllers(numberedNames("ended", maxControllers)...)
+		f.expectState(0, "running", "")
+	})
+}
+
+// A controller that takes over the name of one that has ended needs no room.
+func TestTakenNameNeedsNoRoom(t *testing.T) {
+	f := newReportFixture(t)
+	send := func(who user.Info, agent string, controllers ...string) {
+		r := Report{Version: WireVersion, Session: agent, Number: 1, Sent: time.Now(), Ended: who == operator}
+		for _, name := range controllers {
+			r.Controllers = append(r.Controllers, QueueReport{Name: name, Workers: 1})
+		}
+		if status, text := f.post(who, agent, encodeReport(t, r)); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	names := func() (list []string) {
+		for _, c := range f.clients.sortedControllers() {
+			list = append(list, c.name)
+		}
+		return list
+	}
+	for n := range maxAllControllers / maxControllers {
+		send(operator, fmt.Sprintf("p%d/1", n), numberedNames("c", maxControllers)...)
+	}
+	before := names()
+	send(admin, "p3/1", "c-63")
+	if after := names(); len(before) != maxAllControllers || !slices.Equal(before, after) {
+		t.Errorf("%d controllers before, %d after", len(before), len(after))
+	}
+	if c := f.clientNamed("p3 (admin)"); !slices.Equal(c.Controllers, []string{"p3/c-63"}) {
+		t.Errorf("%q", c.Controllers)
 	}
 }
 
