@@ -1,11 +1,9 @@
 package clients
 
 import (
-	"bufio"
 	"compress/gzip"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,39 +74,6 @@ func TestHandlerWithoutAnswer(t *testing.T) {
 		}
 	}
 	if c := f.clients.Snapshot()[0]; c.InFlight != 0 || c.Writing != 0 {
-		t.Errorf("%+v", c)
-	}
-}
-
-// hijackableRecorder is a response on a connection that can be taken over.
-type hijackableRecorder struct {
-	*httptest.ResponseRecorder
-	conn net.Conn
-}
-
-func (r hijackableRecorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return r.conn, bufio.NewReadWriter(bufio.NewReader(r.conn), bufio.NewWriter(r.conn)), nil
-}
-
-func (r hijackableRecorder) CloseNotify() <-chan bool { return nil }
-
-// A watch over WebSocket is open until its handler returns, and what it delivers is unknown.
-func TestWatchOverWebSocket(t *testing.T) {
-	f := newFixture(t)
-	conn, other := net.Pipe()
-	defer conn.Close()
-	defer other.Close()
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, sites+"?watch=1", nil)
-	f.clients.Handle(hijackableRecorder{httptest.NewRecorder(), conn}, req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if _, _, err := http.NewResponseController(w).Hijack(); err != nil {
-			t.Fatal(err)
-		}
-		c := f.clients.Snapshot()[0]
-		if len(c.Watches) != 1 || c.Watches[0].Delivered != -1 || c.InFlight != 0 || !f.clients.sorted()[0].isInUse() {
-			t.Errorf("%+v", c)
-		}
-	}))
-	if c := f.clients.Snapshot()[0]; len(c.Watches) != 0 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -29,8 +29,9 @@ type client struct {
 	writing                                               atomic.Int64 // as Client.Writing
 	last                                                  atomic.Pointer[answered]
 
-	reports reportedState
-	refused refusedReads
+	reports   reportedState
+	receiving chan struct{} // has an element while a report is received
+	refused   refusedReads
 
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
@@ -49,7 +50,7 @@ type answered struct {
 }
 
 func newClient(name string, objects intervene.ObjectReader) *client {
-	cl := &client{name: name, gate: intervene.NewGate(objects)}
+	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1)}
 	cl.caller.Store(&observe.Caller{})
 	cl.last.Store(&answered{at: time.Now()})
 	return cl

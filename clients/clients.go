@@ -51,7 +51,7 @@ type Clients struct {
 	config Config
 	frames *frames
 
-	reading chan struct{} // has an element for each report that is read
+	receiving, decoding chan struct{} // have an element for each report that is received, or decoded
 
 	mu          sync.RWMutex
 	byID        map[identity]knownCaller
@@ -64,7 +64,7 @@ type Clients struct {
 // New returns an empty set.
 func New(cfg Config) *Clients {
 	return &Clients{
-		config: cfg, frames: newFrames(), reading: make(chan struct{}, maxReportsAtOnce),
+		config: cfg, frames: newFrames(), receiving: make(chan struct{}, maxBodiesAtOnce), decoding: make(chan struct{}, maxDecodedAtOnce),
 		byID: map[identity]knownCaller{}, byName: map[string]*client{}, controllers: map[string]*reportedController{},
 	}
 }

@@ -13,8 +13,6 @@ const (
 	// keptFrames is the number of frames whose events are kept for other watches, and maxKeptFrame the
 	// size of the largest one.
 	keptFrames, maxKeptFrame = 256, 16 << 10
-	// lengthPrefix is the size of the length before an event in protobuf, which is written on its own.
-	lengthPrefix = 4
 	// maxEventMentions is the number of names in an object that an event remembers.
 	maxEventMentions = 128
 )
@@ -62,7 +60,7 @@ func newFrames() *frames { return &frames{seed: maphash.MakeSeed(), byHash: map[
 
 // read returns the event in a frame.
 func (f *frames) read(parse frameParser, frame []byte) *sentEvent {
-	if len(frame) <= lengthPrefix || len(frame) > maxKeptFrame {
+	if len(frame) > maxKeptFrame {
 		return newSentEvent(parse(frame), frame)
 	}
 	return f.kept(parse, frame)()

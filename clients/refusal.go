@@ -25,7 +25,7 @@ const maxBodyDelay = 100 * time.Millisecond
 // an injected fault: only the body names what was to be created. Usually it has arrived with the rest of the request.
 func (r *request) readUnreadBody() {
 	length := r.req.ContentLength
-	isRead := r.sent == nil || r.status == http.StatusGatewayTimeout // its handler may still read
+	isRead := r.sent == nil || r.hijacked != nil || r.status == http.StatusGatewayTimeout // its handler may still read
 	r.sent.read(func(sent []byte) { isRead = isRead || len(sent) > 0 })
 	if isRead || length <= 0 || length > maxSentBody || r.req.Header.Get("Expect") != "" {
 		return

@@ -1,18 +1,25 @@
 package clients
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // A report that names very many elements in few bytes is refused before they take memory.
@@ -43,47 +50,134 @@ func TestMemoryOfLongLists(t *testing.T) {
 	}
 }
 
-// countedBody is a body that waits for a channel.
-type countedBody struct {
+// slowBody is a body that arrives when goOn is closed.
+type slowBody struct {
 	io.Reader
 	reading *atomic.Int32
 	goOn    chan struct{}
 }
 
-func (b countedBody) Read(p []byte) (int, error) {
+func (b slowBody) Read(p []byte) (int, error) {
 	b.reading.Add(1)
+	defer b.reading.Add(-1)
 	<-b.goOn
 	return b.Reader.Read(p)
 }
 
-// Only some reports at once take memory, however many are sent.
-func TestReportsAreReadInTurn(t *testing.T) {
+// slowReports sends reports that arrive when arrive is called.
+type slowReports struct {
+	*fixture
+	goOn    chan struct{}
+	reading atomic.Int32
+	answers [600]atomic.Int32 // by status
+}
+
+func newSlowReports(t *testing.T) *slowReports {
+	return &slowReports{fixture: newReportFixture(t), goOn: make(chan struct{})}
+}
+
+func (s *slowReports) arrive() { close(s.goOn) }
+
+func (s *slowReports) send(program string) {
+	body := encodeReport(s.T, Report{Version: WireVersion, Session: "s"})
+	go func() {
+		req := httptest.NewRequestWithContext(s.Context(), http.MethodPost, reportsPath, slowBody{bytes.NewReader(body), &s.reading, s.goOn})
+		req.Header.Set("User-Agent", program)
+		w := httptest.NewRecorder()
+		s.clients.Handle(w, req, operator, nil)
+		s.answers[w.Code].Add(1)
+		if isRefused := w.Code != http.StatusOK; isRefused != (w.Header().Get("Retry-After") == "1") {
+			s.Errorf("%d with Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+		}
+	}()
+}
+
+// A report that arrives slowly delays no other client, and the next ones of its own client for a
+// moment only.
+func TestSlowReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newReportFixture(t)
-		defer f.observer.Close()
-		body := encodeReport(t, Report{Version: WireVersion, Session: "s"})
-		var reading, taken atomic.Int32
-		goOn := make(chan struct{})
-		const all = 5 * maxReportsAtOnce
+		s := newSlowReports(t)
+		defer s.observer.Close()
+		const all = 3 * maxBodiesAtOnce
 		for range all {
-			go func() {
-				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, reportsPath, countedBody{strings.NewReader(string(body)), &reading, goOn})
-				req.Header.Set("User-Agent", operatorAgent)
-				w := httptest.NewRecorder()
-				f.clients.Handle(w, req, operator, nil)
-				if w.Code == http.StatusOK {
-					taken.Add(1)
-				}
-			}()
+			s.send("slow")
 		}
 		synctest.Wait()
-		if n := reading.Load(); n != maxReportsAtOnce {
+		if n := s.reading.Load(); n != 1 {
+			t.Errorf("%d reports of a client are read at once", n)
+		}
+		began := time.Now()
+		s.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+		if took := time.Since(began); took != 0 {
+			t.Errorf("another client waits for %v", took)
+		}
+		time.Sleep(maxReportWait)
+		synctest.Wait()
+		if n := s.answers[http.StatusTooManyRequests].Load(); n != all-1 {
+			t.Errorf("%d of %d reports were refused", n, all)
+		}
+		s.arrive()
+		synctest.Wait()
+		if n := s.answers[http.StatusOK].Load(); n != 1 {
+			t.Errorf("%d reports were taken", n)
+		}
+		if c := s.clientNamed("slow (" + operator.Name + ")"); c.ReportsRefused != all-1 {
+			t.Errorf("%d refused reports are counted", c.ReportsRefused)
+		}
+	})
+}
+
+// A report that does not arrive in time is to be sent again.
+func TestReportThatDoesNotArrive(t *testing.T) {
+	f := newReportFixture(t)
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, reportsPath, iotest.ErrReader(os.ErrDeadlineExceeded))
+	w := httptest.NewRecorder()
+	f.clients.Handle(w, req, operator, nil)
+	if w.Code != http.StatusRequestTimeout {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Reports of one client that arrive in time are taken one after the other.
+func TestReportsOfAClientAreTakenInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowReports(t)
+		defer s.observer.Close()
+		const all = 20
+		for range all {
+			s.send("one")
+		}
+		synctest.Wait()
+		s.arrive()
+		synctest.Wait()
+		if n := s.answers[http.StatusOK].Load(); n != all {
+			t.Errorf("%d of %d reports were taken", n, all)
+		}
+	})
+}
+
+// Only some reports at once take memory, however many clients send one.
+func TestReportsOfManyClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowReports(t)
+		defer s.observer.Close()
+		const all = maxBodiesAtOnce + 9
+		for n := range all {
+			s.send(fmt.Sprint("p", n))
+		}
+		synctest.Wait()
+		if n := s.reading.Load(); n != maxBodiesAtOnce {
 			t.Errorf("%d reports are read at once", n)
 		}
-		close(goOn)
+		time.Sleep(maxReportWait)
 		synctest.Wait()
-		if n := taken.Load(); n != all {
-			t.Errorf("%d of %d reports were taken", n, all)
+		if n := s.answers[http.StatusServiceUnavailable].Load(); n != all-maxBodiesAtOnce {
+			t.Errorf("%d reports were refused", n)
+		}
+		s.arrive()
+		synctest.Wait()
+		if n := s.answers[http.StatusOK].Load(); n != maxBodiesAtOnce {
+			t.Errorf("%d reports were taken", n)
 		}
 	})
 }
@@ -160,6 +254,93 @@ func TestEndedControllersOfOthersMakeRoom(t *testing.T) {
 	f.expectState(0, "running", "")
 	if n := len(f.clients.sortedControllers()); n != maxAllControllers {
 		t.Errorf("%d controllers", n)
+	}
+}
+
+// endedControllers reports controllers of processes that end, a second apart.
+func (f *fixture) endedControllers(names ...string) {
+	f.Helper()
+	for _, name := range names {
+		f.report(Report{Session: name, Number: 1, Controllers: []QueueReport{{Name: name, Workers: 1, Adds: 7}}, Ended: true})
+		time.Sleep(time.Second)
+	}
+}
+
+func numberedNames(prefix string, n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("%s-%02d", prefix, i))
+	}
+	return list
+}
+
+// A controller of a report makes no room for another one of it.
+func TestReportKeepsItsOwnControllers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newReportFixture(t)
+		defer f.observer.Close()
+		f.endedControllers(append([]string{"oldest"}, numberedNames("ended", maxControllers-1)...)...)
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{{Name: "new", Workers: 1}, {Name: "oldest", Workers: 1, Adds: 1}}})
+		c := f.clientNamed("shop-operator (" + operator.Name + ")")
+		for name, want := range map[string]bool{"new": true, "oldest": true, "ended-00": false, "ended-01": true} {
+			if slices.Contains(c.Controllers, "shop-operator/"+name) != want {
+				t.Errorf("%s is known: %v", name, !want)
+			}
+		}
+		if len(c.Controllers) != maxControllers || c.ControllersLeftOut != 0 {
+			t.Errorf("%d controllers, %d left out", len(c.Controllers), c.ControllersLeftOut)
+		}
+		queues := f.clients.Queues()
+		i := slices.IndexFunc(queues, func(q observe.Queue) bool { return q.Name == "oldest" })
+		if i < 0 || queues[i].Adds != 8 {
+			t.Errorf("the counters of the oldest are lost: %+v", queues)
+		}
+	})
+}
+
+// A process that sends a report again, because the answer was lost, is connected.
+func TestRepeatedReportConnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newReportFixture(t)
+		defer f.observer.Close()
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+		f.silence()
+		f.expectState(0, "off", "its process does not report any more")
+		time.Sleep(time.Second)
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+		f.expectState(0, "running", "")
+		f.endedControllers(numberedNames("ended", maxControllers)...)
+		f.expectState(0, "running", "")
+	})
+}
+
+// A controller that takes over the name of one that has ended needs no room.
+func TestTakenNameNeedsNoRoom(t *testing.T) {
+	f := newReportFixture(t)
+	send := func(who user.Info, agent string, controllers ...string) {
+		r := Report{Version: WireVersion, Session: agent, Number: 1, Sent: time.Now(), Ended: who == operator}
+		for _, name := range controllers {
+			r.Controllers = append(r.Controllers, QueueReport{Name: name, Workers: 1})
+		}
+		if status, text := f.post(who, agent, encodeReport(t, r)); status != http.StatusOK {
+			t.Fatal(status, text)
+		}
+	}
+	names := func() (list []string) {
+		for _, c := range f.clients.sortedControllers() {
+			list = append(list, c.name)
+		}
+		return list
+	}
+	for n := range maxAllControllers / maxControllers {
+		send(operator, fmt.Sprintf("p%d/1", n), numberedNames("c", maxControllers)...)
+	}
+	before := names()
+	send(admin, "p3/1", "c-63")
+	if after := names(); len(before) != maxAllControllers || !slices.Equal(before, after) {
+		t.Errorf("%d controllers before, %d after", len(before), len(after))
+	}
+	if c := f.clientNamed("p3 (admin)"); !slices.Equal(c.Controllers, []string{"p3/c-63"}) {
+		t.Errorf("%q", c.Controllers)
 	}
 }
 

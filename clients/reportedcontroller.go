@@ -28,36 +28,59 @@ type reportedController struct {
 	past         totals    // of sessions that were forgotten
 }
 
-// reportedController returns the controller of a client with that name in its reports; nil
-// if there is no room for it.
-func (c *Clients) reportedController(cl *client, program, shortName string) *reportedController {
-	cl.reports.mu.Lock()
-	rc := cl.reports.controllers[shortName]
-	cl.reports.mu.Unlock()
-	if rc != nil {
-		return rc
+// connectNew notes that the process of a session reports a controller that may be new. It reports whether
+// there is room.
+func (c *Clients) connectNew(cl *client, s *session, program string, q *QueueReport, now time.Time) bool {
+	r := &cl.reports
+	r.mu.Lock()
+	isKnown := r.controllers[q.Name] != nil
+	r.mu.Unlock()
+	if isKnown { // and connected
+		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cl.reports.mu.Lock()
-	rc = cl.reports.controllers[shortName]
-	cl.reports.mu.Unlock()
-	if rc != nil || c.byName[cl.name] != cl || !c.makeRoom(cl) {
-		return rc
+	if c.byName[cl.name] != cl { // it has made room for another client
+		return false
 	}
+	rc := c.newController(cl, program, q.Name)
+	if rc == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s.connect(rc, q, now)
+	return true
+}
+
+// newController returns a new controller of a client with that name in its reports; nil if there is no
+// room for it. It takes the name PROGRAM/CONTROLLER, and what was counted under it, of a controller that
+// has ended: the user has started the program as another user, and means that one. The caller holds the
+// lock of c.
+func (c *Clients) newController(cl *client, program, shortName string) *reportedController {
 	name := program + "/" + shortName
-	past, free := c.takeName(name)
-	if !free {
-		name = cl.name + "/" + shortName
+	holder := c.controllers[name]
+	if holder != nil && !holder.isUnused() {
+		name, holder = cl.name+"/"+shortName, nil
 	}
-	cl.reports.mu.Lock()
-	defer cl.reports.mu.Unlock()
-	rc = &reportedController{
+	if !c.makeRoom(cl, holder != nil) {
+		return nil
+	}
+	var past totals
+	if holder != nil {
+		var ok bool
+		if past, ok = c.removeController(holder); !ok {
+			return nil
+		}
+	}
+	rc := &reportedController{
 		past: past,
 		name: name, shortName: shortName, client: cl,
 		gate: cl.gate.NewInnerGate(), queue: c.config.Observer.Recorder(name).ReportedQueue(shortName),
 		queues: slices.Repeat([]string{shortName}, maxEventAdds),
 	}
+	cl.reports.mu.Lock()
+	defer cl.reports.mu.Unlock()
 	if cl.reports.controllers == nil {
 		cl.reports.controllers = map[string]*reportedController{}
 	}
@@ -65,48 +88,40 @@ func (c *Clients) reportedController(cl *client, program, shortName string) *rep
 	return rc
 }
 
-// takeName makes the name of a controller free, if no process that runs has it and no intervention
-// applies to it: the user has started the program as another user, and means that one. It returns
-// what has been counted under the name. The caller holds the lock of c.
-func (c *Clients) takeName(name string) (past totals, free bool) {
-	holder := c.controllers[name]
-	if holder == nil {
-		return totals{}, true
-	}
-	r := &holder.client.reports
+// removeController forgets a controller, unless it is used again, and returns what it has counted. The
+// caller holds the lock of c.
+func (c *Clients) removeController(rc *reportedController) (past totals, ok bool) {
+	r := &rc.client.reports
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if holder.isLiveLocked() || holder.gate.IsActive() {
+	if !rc.isUnusedLocked() {
 		return totals{}, false
 	}
-	return c.removeController(holder), true
-}
-
-// removeController forgets a controller whose process does not run, and returns what it has
-// counted. The caller holds the locks of c and of the client's reportedState.
-func (c *Clients) removeController(rc *reportedController) (past totals) {
-	r := &rc.client.reports
 	past = rc.past
 	for _, s := range r.sessions {
 		if q := s.queues[rc.shortName]; q != nil {
 			past.add(q)
 			delete(s.queues, rc.shortName)
 		}
-		maps.DeleteFunc(s.syncs, func(_ syncRef, sync *reportedSync) bool { return sync.controller == rc })
+		for ref, sync := range s.syncs {
+			if sync.controller == rc {
+				s.forgetSync(ref)
+			}
+		}
 	}
 	delete(r.controllers, rc.shortName)
 	delete(c.controllers, rc.name)
-	return past
+	return past, true
 }
 
-// makeRoom reports whether there is room for another controller of a client. If there are too
-// many, the one that has been off for the longest time makes room, unless an intervention applies
-// to it. The caller holds the lock of c.
-func (c *Clients) makeRoom(cl *client) bool {
+// makeRoom reports whether there is room for another controller of a client, which may replace one of another
+// client. If there are too many, the one that has been off for the longest time makes room, unless an
+// intervention applies to it. The caller holds the lock of c.
+func (c *Clients) makeRoom(cl *client, replaces bool) bool {
 	cl.reports.mu.Lock()
 	isFull := len(cl.reports.controllers) >= maxControllers
 	cl.reports.mu.Unlock()
-	if !isFull && len(c.controllers) < maxAllControllers {
+	if !isFull && (replaces || len(c.controllers) < maxAllControllers) {
 		return true
 	}
 	var oldest *reportedController
@@ -122,22 +137,29 @@ func (c *Clients) makeRoom(cl *client) bool {
 	if oldest == nil {
 		return false
 	}
-	r := &oldest.client.reports
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.removeController(oldest)
-	c.config.Observer.RemoveRecorder(oldest.name)
-	return true
+	_, ok := c.removeController(oldest)
+	if ok {
+		c.config.Observer.RemoveRecorder(oldest.name)
+	}
+	return ok
 }
 
-// canMakeRoom reports whether the controller is off without an intervention, and since when. One that
-// was just made for a report is not.
+// canMakeRoom reports whether the controller is off without an intervention, and since when.
 func (rc *reportedController) canMakeRoom() (since time.Time, can bool) {
 	r := &rc.client.reports
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return rc.offSince, rc.disconnected != "" && !rc.gate.IsActive()
+	return rc.offSince, rc.disconnected != "" && rc.isUnusedLocked()
 }
+
+// isUnused reports whether no process runs the controller, and no intervention applies to it.
+func (rc *reportedController) isUnused() bool {
+	rc.client.reports.mu.Lock()
+	defer rc.client.reports.mu.Unlock()
+	return rc.isUnusedLocked()
+}
+
+func (rc *reportedController) isUnusedLocked() bool { return !rc.isLiveLocked() && !rc.gate.IsActive() }
 
 // forgetReports forgets the controllers of a client. The caller holds the lock of c.
 func (c *Clients) forgetReports(cl *client) {

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -251,5 +252,47 @@ func TestNameOfEndedControllerIsFree(t *testing.T) {
 	}
 	if got := names(); got[1] != "shop-operator/site paused" {
 		t.Errorf("after the pause: %q", got)
+	}
+}
+
+// The name of a controller is its own from the moment that its first report is taken.
+func TestNewControllerKeepsItsName(t *testing.T) {
+	f := newReportFixture(t)
+	req := httptest.NewRequestWithContext(f.Context(), http.MethodPost, reportsPath, nil)
+	req.Header.Set("User-Agent", operatorAgent)
+	cl, _ := f.clients.clientOf(req, operator)
+	q := siteQueue()
+	r := &Report{Session: "a", Number: 1, Controllers: []QueueReport{q}}
+	s, isNew := cl.reports.accept(r, "c", time.Now(), &f.clients.sessions)
+	if !isNew || !f.clients.connectNew(cl, s, "shop-operator", &q, time.Now()) {
+		t.Fatal("the report was not taken")
+	}
+	other := Report{Version: WireVersion, Session: "b", Number: 1, Sent: time.Now(), Controllers: []QueueReport{q}}
+	if status, text := f.post(admin, operatorAgent, encodeReport(t, other)); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
+	for i, want := range []string{"shop-operator (admin)/site", "shop-operator/site"} {
+		if list := f.clients.Controllers(); len(list) != 2 || list[i].Name != want || list[i].State != "running" {
+			t.Errorf("%+v", list)
+		}
+	}
+}
+
+// The sync of a killed process is not that of the process that takes the name of its controller.
+func TestSyncOfKilledProcessIsForgottenWithItsName(t *testing.T) {
+	f := newReportFixture(t)
+	begin := ReportedBegin{ID: 1, Controller: "site", Key: "ns/pp", Time: time.Now()}
+	f.report(Report{Session: "killed", Number: 1, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{{Began: &begin}}})
+	reports := &f.clients.sorted()[0].reports
+	reports.mu.Lock()
+	reports.sessions["killed"].lost = time.Now().Add(-time.Second)
+	reports.mu.Unlock()
+	f.expectState(0, "unknown", "its process has closed its connection without a last report; last heard of during the sync of ns/pp")
+	other := Report{Version: WireVersion, Session: "new", Number: 1, Sent: time.Now(), Controllers: []QueueReport{{Name: "site", Workers: 1}}}
+	if status, text := f.post(admin, operatorAgent, encodeReport(t, other)); status != http.StatusOK {
+		t.Fatal(status, text)
+	}
+	if c := controllerNamed(f.snapshot(), "shop-operator/site"); c.State != "running" || len(c.Running) != 0 {
+		t.Errorf("%+v", c)
 	}
 }

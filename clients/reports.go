@@ -3,8 +3,11 @@ package clients
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -27,10 +30,13 @@ const (
 	// maxReportsPerSecond and maxItemsPerSecond are how much a client may report.
 	maxReportsPerSecond = 200
 	maxItemsPerSecond   = 20000
-	// maxReportsAtOnce is the number of reports that are read at the same time, and maxReportTime
-	// how long one may take to arrive: others wait.
-	maxReportsAtOnce = 4
-	maxReportTime    = 5 * time.Second
+	// maxBodiesAtOnce is the number of reports, each of another client, whose bodies are in memory, and
+	// maxDecodedAtOnce that of those that are decoded.
+	maxBodiesAtOnce, maxDecodedAtOnce = 16, 4
+	// maxReportTime is how long a report may take to arrive, and maxReportWait how long it waits for
+	// others: less than its sender waits for the answer.
+	maxReportTime = 5 * time.Second
+	maxReportWait = time.Second
 )
 
 // handleReport takes a report of a client about its own controllers. Any client that is
@@ -39,6 +45,9 @@ func (c *Clients) handleReport(w http.ResponseWriter, req *http.Request, who use
 	w.Header().Set(AnswerHeader, "1")
 	status, err := c.takeReport(w, req, who)
 	if err != nil {
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "1")
+		}
 		http.Error(w, err.Error(), status)
 		return
 	}
@@ -58,38 +67,68 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 	}
 	cl, _ := c.clientOf(req, who)
 	if !cl.reports.allow(1, 0, time.Now()) { // before it takes memory
-		return refuseRate(w)
+		return refuseRate()
 	}
-	select {
-	case c.reading <- struct{}{}:
-		defer func() { <-c.reading }()
-	case <-req.Context().Done():
-		return http.StatusServiceUnavailable, fmt.Errorf("report: %w", context.Cause(req.Context()))
+	if !acquire(req.Context(), cl.receiving) {
+		cl.reports.countRefused()
+		return http.StatusTooManyRequests, fmt.Errorf("another report of this client is still being received")
 	}
-	r, err := readReport(w, req)
+	defer release(cl.receiving)
+	if !acquire(req.Context(), c.receiving) {
+		cl.reports.countRefused()
+		return http.StatusServiceUnavailable, fmt.Errorf("%d reports of other clients are still being received", maxBodiesAtOnce)
+	}
+	defer release(c.receiving)
+	body, err := readBody(w, req)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout, fmt.Errorf("report: it has not arrived within %v", maxReportTime)
+	case err != nil:
+		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
+	}
+	c.decoding <- struct{}{} // no client can hold these for long
+	defer release(c.decoding)
+	r, err := decodeReport(body)
 	switch {
 	case err != nil:
 		return http.StatusBadRequest, fmt.Errorf("report: %w", err)
 	case !cl.reports.allow(0, r.items(), time.Now()):
-		return refuseRate(w)
+		return refuseRate()
 	}
 	if !c.apply(cl, programName(req.UserAgent()), req.RemoteAddr, r) {
-		w.Header().Set("Retry-After", "1")
 		return http.StatusTooManyRequests, fmt.Errorf("too many processes report: at most %d of a client and %d in all can", maxSessions, maxAllSessions)
 	}
 	return http.StatusOK, nil
 }
 
-func refuseRate(w http.ResponseWriter) (status int, err error) {
-	w.Header().Set("Retry-After", "1")
+func refuseRate() (status int, err error) {
 	return http.StatusTooManyRequests, fmt.Errorf("more than %d reports, or %d records, adds and later ones, in a second", maxReportsPerSecond, maxItemsPerSecond)
 }
 
-// readReport reads and checks the report of a request.
-func readReport(w http.ResponseWriter, req *http.Request) (r *Report, err error) {
+// acquire takes one of some slots, and reports whether one became free in time.
+func acquire(ctx context.Context, slots chan struct{}) bool {
+	ctx, cancel := context.WithTimeout(ctx, maxReportWait)
+	defer cancel()
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func release(slots chan struct{}) { <-slots }
+
+// readBody reads the body of a request before a deadline.
+func readBody(w http.ResponseWriter, req *http.Request) ([]byte, error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxReportTime)) // in tests there is none
+	return io.ReadAll(http.MaxBytesReader(w, req.Body, maxReport))
+}
+
+// decodeReport decodes and checks a report.
+func decodeReport(body []byte) (r *Report, err error) {
 	r = &Report{}
-	if err := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxReport)).Decode(r); err != nil {
+	if err := json.Unmarshal(body, r); err != nil {
 		return nil, err
 	}
 	return r, r.validate()
@@ -130,6 +169,13 @@ func checkControllerName(name string) error {
 		return fmt.Errorf("name %q of a controller: use 1 to %d printable characters", cutText(name, maxControllerName), maxControllerName)
 	}
 	return nil
+}
+
+// countRefused counts a report for which there was no room.
+func (r *reportedState) countRefused() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused++
 }
 
 // allow reports whether so many more reports and items may be taken now.

@@ -1,10 +1,8 @@
 package clients
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"net"
 	"net/http"
 	"path"
 	"strings"
@@ -39,11 +37,13 @@ type request struct {
 	lasts    bool          // it is a stream: it is recorded when it begins
 	sent     *sentBody     // the object of a write; nil if it has none
 
-	isOpen   bool // the client has the watch
-	returned bool // the handler has, without a panic
-	status   int
-	body     *bytes.Buffer // the beginning of the response to a write, or of an error
-	recorded atomic.Bool
+	isOpen      bool // the client has the watch
+	isSwitching bool // to another protocol: the handler has answered so
+	hijacked    *hijackedConn
+	returned    bool // the handler has, without a panic
+	status      int
+	body        *bytes.Buffer // the beginning of the response to a write, or of an error
+	recorded    atomic.Bool
 }
 
 func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {
@@ -134,27 +134,6 @@ type flushable interface {
 	responsewriter.CloseNotifierFlusher
 }
 
-// hijackable is a response on a connection that can be taken over.
-type hijackable struct {
-	flushable
-	http.Hijacker
-	request *request
-}
-
-// Hijack records the request: the rest of it is not HTTP.
-func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, rw, err := h.Hijacker.Hijack()
-	if err == nil {
-		h.request.status = http.StatusSwitchingProtocols
-		if w := h.request.watch; w != nil {
-			w.setUnreadable()
-			h.request.openWatch()
-		}
-		h.request.record(nil)
-	}
-	return conn, rw, err
-}
-
 // Unwrap implements responsewriter.UserProvidedDecorator.
 func (r *request) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
@@ -163,6 +142,7 @@ func (r *request) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
 		r.begin(status)
 	}
+	r.isSwitching = status == http.StatusSwitchingProtocols
 	r.ResponseWriter.WriteHeader(status)
 }
 
@@ -200,7 +180,7 @@ func (r *request) Write(p []byte) (int, error) {
 		}
 	}
 	n, err := r.ResponseWriter.Write(p)
-	if r.watch != nil && err == nil {
+	if r.isOpen && err == nil {
 		r.watch.sent(p)
 	}
 	return n, err
@@ -209,10 +189,11 @@ func (r *request) Write(p []byte) (int, error) {
 // finish records the request when its handler has returned. wrote is what the storage has
 // written for it.
 func (r *request) finish(wrote []observe.Written) {
+	r.hijacked.end()
 	if r.isOpen {
 		r.client.removeWatch(r.watch)
 	}
-	if r.status == 0 && r.returned && r.req.Context().Err() == nil {
+	if r.status == 0 && r.hijacked == nil && r.returned && r.req.Context().Err() == nil {
 		r.status = http.StatusOK // that is what net/http answers
 	}
 	r.record(wrote)

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,61 +138,84 @@ func (s *session) due(t, now time.Time) time.Time {
 	return t
 }
 
-// apply applies a report of a client, which came over a connection. It reports whether it could:
-// there may be too many sessions.
+// apply applies a report of a client, one at a time, which came over a connection. It reports whether
+// it could: there may be too many sessions.
 func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 	now := time.Now()
-	found := map[string]*reportedController{}
-	taken := min(len(r.Controllers), maxControllers)
-	leftOut := len(r.Controllers) - taken
-	for _, q := range r.Controllers[:taken] {
-		if rc := c.reportedController(cl, program, q.Name); rc != nil {
-			found[q.Name] = rc
-		} else {
-			leftOut++
-		}
-	}
+	leftOut := max(len(r.Controllers)-maxControllers, 0)
+	r.Controllers = r.Controllers[:len(r.Controllers)-leftOut]
 	if c.sessions.Load() >= maxAllSessions {
 		c.forgetSilent()
 	}
 	state := &cl.reports
-	state.mu.Lock()
-	defer state.mu.Unlock()
-	defer state.noteUnreported(found)
-	state.endLost(r.Session)
-	s := state.session(r.Session, &c.sessions)
+	s, isNew := state.accept(r, conn, now, &c.sessions)
 	if s == nil {
-		state.refused++
 		return false
 	}
-	// One of them may have made room for another one of the report: the next report adds it again.
-	maps.DeleteFunc(found, func(name string, rc *reportedController) bool { return state.controllers[name] != rc })
-	s.conn, s.lost, s.seen = conn, time.Time{}, now
-	if s.silent {
-		state.resume(s)
-	}
-	if r.Number <= s.number { // it was sent again: the answer was lost
-		return true
-	}
-	s.number, s.dropped, s.skew = r.Number, addCount(0, r.Dropped), 0
-	s.leftOut = leftOut
-	if skew := now.Sub(r.Sent); skew.Abs() > maxClockSkew {
-		s.skew = skew
-	}
 	for _, q := range r.Controllers {
-		if found[q.Name] != nil {
-			s.queues[q.Name] = &q
-			found[q.Name].setConnected(now)
+		if !c.connectNew(cl, s, program, &q, now) {
+			leftOut++
+		}
+	}
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	if s.leftOut = leftOut; !isNew || state.forgotten {
+		return !state.forgotten
+	}
+	controllers := map[string]*reportedController{}
+	for _, q := range r.Controllers {
+		if s.queues[q.Name] != nil {
+			controllers[q.Name] = state.controllers[q.Name]
 		}
 	}
 	for i := range r.Records {
-		s.applyRecord(&r.Records[i], found, now)
+		s.applyRecord(&r.Records[i], controllers, now)
 	}
 	if r.Ended {
 		state.leave(s, "its process has ended")
 		state.forget(r.Session, &c.sessions)
 	}
 	return true
+}
+
+// accept finds the session of a report, and connects the controllers that are known: they make no room for
+// others of the report. s is nil if there are too many sessions. isNew is false if the report was sent again:
+// the answer was lost.
+func (r *reportedState) accept(report *Report, conn string, now time.Time, all *atomic.Int64) (s *session, isNew bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endLost(report.Session)
+	if s = r.session(report.Session, all); s == nil {
+		r.refused++
+		return nil, false
+	}
+	s.conn, s.lost, s.seen = conn, time.Time{}, now
+	if s.silent {
+		r.resume(s)
+	}
+	if isNew = report.Number > s.number; isNew {
+		s.number, s.dropped, s.skew = report.Number, addCount(0, report.Dropped), 0
+		if skew := now.Sub(report.Sent); skew.Abs() > maxClockSkew {
+			s.skew = skew
+		}
+	}
+	for _, q := range report.Controllers {
+		if isNew {
+			delete(s.queues, q.Name)
+		}
+		if rc := r.controllers[q.Name]; rc != nil {
+			s.connect(rc, &q, now)
+		}
+	}
+	return s, isNew
+}
+
+// connect notes that the process of the session reports a controller.
+func (s *session) connect(rc *reportedController, q *QueueReport, now time.Time) {
+	if s.queues[q.Name] == nil {
+		s.queues[q.Name] = q
+	}
+	rc.setConnected(now)
 }
 
 // forgetSilent forgets the session that has been silent for the longest time.
@@ -278,15 +300,6 @@ func (r *reportedState) leave(s *session, reason string) {
 	for _, sync := range s.syncs {
 		if sync.began && !sync.ended {
 			sync.controller.queue.Abandon(sync.id)
-		}
-	}
-}
-
-// noteUnreported notes which of some controllers no process reports: its report was not taken.
-func (r *reportedState) noteUnreported(list map[string]*reportedController) {
-	for name, rc := range list {
-		if rc.disconnected == "" && !r.isReported(name) {
-			rc.setDisconnected("its process does not report")
 		}
 	}
 }

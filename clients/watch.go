@@ -22,10 +22,10 @@ type watch struct {
 	object observe.Object
 
 	frames *frames
-	parse  frameParser // nil if the format is unknown
-	// isEvent reports whether a part of the stream is one event; nil if the format is unknown.
-	isEvent    func(part []byte) bool
-	unreadable bool // parts were not
+	parse  frameParser // nil if only the number of events is known
+	// detect finds the events among the parts of the stream.
+	detect     func(part []byte) (isEvent, ok bool)
+	unreadable bool // the parts are not events, or the format is unknown
 
 	mu      sync.Mutex
 	initial bool   // the initial events have not all been sent
@@ -93,7 +93,9 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 // begin is called when the response begins.
 func (w *watch) begin(contentType string) {
 	w.parse = recording.WatchEventParser(contentType)
-	w.isEvent = recording.WatchEventDetector(contentType)
+	if w.detect = recording.WatchEventDetector(contentType); w.detect == nil {
+		w.setUnreadable()
+	}
 }
 
 // setUnreadable notes that what is sent cannot be taken apart into events.
@@ -106,11 +108,14 @@ func (w *watch) setUnreadable() {
 // sent is called with what was sent: an event, or a part of the stream that a proxy has copied, as
 // that of an aggregated API.
 func (w *watch) sent(frame []byte) {
-	switch {
-	case w.unreadable:
+	if w.unreadable || len(frame) == 0 {
 		return
-	case w.isEvent != nil && !w.isEvent(frame):
+	}
+	switch isEvent, ok := w.detect(frame); {
+	case !ok:
 		w.setUnreadable()
+		return
+	case !isEvent:
 		return
 	case w.parse == nil:
 		w.count(frame)
@@ -145,9 +150,10 @@ func (w *watch) sent(frame []byte) {
 	w.next = (w.next + 1) % keptEvents
 }
 
-// count counts an event that cannot be read, unless it begins as a bookmark does.
+// count counts an event that cannot be read, unless it begins as a bookmark or an error does.
 func (w *watch) count(frame []byte) {
-	if bytes.Contains(frame[:min(len(frame), 32)], []byte("BOOKMARK")) {
+	start := frame[:min(len(frame), 32)]
+	if bytes.Contains(start, []byte("BOOKMARK")) || bytes.Contains(start, []byte("ERROR")) {
 		return
 	}
 	w.mu.Lock()

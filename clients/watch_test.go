@@ -25,23 +25,34 @@ func delivered(t *testing.T, contentType string, chunks ...string) (n int64) {
 
 // A proxy, as of an aggregated API, copies what has arrived: that need not be one event.
 func TestChunksOfWatches(t *testing.T) {
-	one, two := frame("ADDED", object("Site", "a", "u1", "1"))+"\n", frame("ADDED", object("Site", "b", "u2", "2"))+"\n"
+	one, two := frame("ADDED", object("Site", "a", "u1", "1")), frame("ADDED", object("Site", "b", "u2", "2"))
 	bookmark := `{"type":"BOOKMARK","object":{"kind":"Site","metadata":{"resourceVersion":"3"}}}` + "\n"
 	const protoEvent = "\x0a\x05ADDED\x12\x0d\x0a\x0bk8s\x00\x0a\x02v1\x12\x01S"
 	length := string([]byte{0, 0, 0, byte(len(protoEvent))})
 	const proto = "application/vnd.kubernetes.protobuf;stream=watch"
+	const table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+	gone := frame("ERROR", `{"kind":"Status","code":410}`)
 	for name, test := range map[string]struct {
 		contentType string
 		chunks      []string
 		want        int64
 	}{
-		"events":                {"application/json", []string{one, bookmark, two}, 2},
-		"two in a chunk":        {"application/json", []string{one + two}, -1},
-		"a part":                {"application/json", []string{one, two[:20], two[20:]}, -1},
-		"proto":                 {proto, []string{length, protoEvent, length, protoEvent}, 2},
-		"proto with its length": {proto, []string{length + protoEvent}, -1},
-		"table":                 {"application/json;as=Table;g=meta.k8s.io;v=v1", []string{one, bookmark, two}, 2},
-		"two in a table chunk":  {"application/json;as=Table;g=meta.k8s.io;v=v1", []string{one + two}, -1},
+		"events":                   {"application/json", []string{one, bookmark, two, gone}, 2},
+		"two in a chunk":           {"application/json", []string{one + two}, -1},
+		"a part":                   {"application/json", []string{one, two[:20], two[20:]}, -1},
+		"the beginning":            {"application/json", []string{one, two[:len(two)-2]}, -1},
+		"the end of a line":        {"application/json", []string{one[:len(one)-1], "\n", two}, -1},
+		"proto":                    {proto, []string{length, protoEvent, length, protoEvent}, 2},
+		"proto with its length":    {proto, []string{length + protoEvent}, -1},
+		"proto in parts":           {proto, []string{length, protoEvent[:9], protoEvent[9:]}, -1},
+		"the beginning of proto":   {proto, []string{length, protoEvent, length, protoEvent[:9]}, -1},
+		"proto without its length": {proto, []string{length, protoEvent, protoEvent}, -1},
+		"table":                    {table, []string{one, bookmark, two, gone}, 2},
+		"two in a table chunk":     {table, []string{one + two}, -1},
+		"a part of a table":        {table, []string{one[:20]}, -1},
+		"a line of a table":        {table, []string{one[:len(one)-1], "\n"}, -1},
+		"CBOR":                     {"application/cbor-seq", []string{"\xd9\xd9\xf7", "\xa2dtypeeADDED"}, -1},
+		"another format":           {"text/plain", []string{"hello"}, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n := delivered(t, test.contentType, test.chunks...); n != test.want {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
 // flushTimeout is how long a panic waits until the sync that it ends was reported.
@@ -35,18 +37,33 @@ func (r *reporter) start(ctx context.Context) (end func()) {
 func (r *reporter) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable: a manager calls it when its caches are filled, and ends ctx
-// when it stops. It sends the reports of a program that starts the manager which it gave to
-// Manager. It never fails: the operator does not depend on it.
+// when it stops.
 func (r *reporter) Start(ctx context.Context) error {
 	r.setPhase(running)
-	if r.started.Swap(true) {
-		<-ctx.Done()
-		r.setPhase(stopping)
-		return nil
-	}
-	r.runUntil(ctx)
+	<-ctx.Done()
+	r.setPhase(stopping)
 	return nil
 }
+
+// sender sends the reports of a program that starts the manager which it gave to Manager. That starts
+// what has a cache, as another cluster, before all but its servers, and ends it after its controllers.
+type sender struct{ reporter *reporter }
+
+// Start implements manager.Runnable. It never fails: the operator does not depend on it.
+func (s *sender) Start(ctx context.Context) error {
+	if !s.reporter.started.Swap(true) {
+		s.reporter.runUntil(ctx)
+	}
+	return nil
+}
+
+// GetCache returns what the manager waits for.
+func (s *sender) GetCache() cache.Cache { return filledCache{} }
+
+// filledCache is a cache without informers.
+type filledCache struct{ cache.Cache }
+
+func (filledCache) WaitForCacheSync(context.Context) bool { return true }
 
 func (r *reporter) setPhase(phase int32) {
 	r.phase.Store(phase)

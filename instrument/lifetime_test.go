@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // lastState returns the state of the only controller in the last report. The caller holds the
@@ -21,14 +22,25 @@ func (p *plane) lastState() string {
 	return "not reported"
 }
 
+// ofEitherManager runs a test with what Manager returns and with what it was given: a program may
+// start either.
+func ofEitherManager(t *testing.T, test func(t *testing.T, started func(*operator) manager.Manager)) {
+	t.Run("observed", func(t *testing.T) { test(t, func(o *operator) manager.Manager { return o.Manager }) })
+	t.Run("inner", func(t *testing.T) {
+		test(t, func(o *operator) manager.Manager { return o.Manager.(*observedManager).Manager })
+	})
+}
+
 // Reports begin before the manager waits for caches that were asked for before its start, as those
 // of an index; workers start once their own caches are filled.
-func TestStateBeforeTheFirstKey(t *testing.T) {
+func TestStateBeforeTheFirstKey(t *testing.T) { ofEitherManager(t, testStateBeforeTheFirstKey) }
+
+func testStateBeforeTheFirstKey(t *testing.T, started func(*operator) manager.Manager) {
 	p := startPlane(t, http.StatusOK)
 	o := newOperator(t, p.url)
 	o.informer.FakeInformer = controllertest.NewFakeInformer()
 	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
-	o.run(o.Manager)
+	o.run(started(o))
 	p.await("the manager waits for a cache", func() bool { return p.lastState() == stateStarting })
 	close(o.filled)
 	<-o.informer.handlers
@@ -64,32 +76,16 @@ func TestStandby(t *testing.T) {
 	p.await("the process waits for the lease", func() bool { return p.lastState() == stateStandby })
 }
 
-// A program may start the manager that it gave to Manager, instead of the one that it got.
-func TestStartOfInnerManager(t *testing.T) {
-	p := startPlane(t, http.StatusOK)
-	o := newOperator(t, p.url)
-	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
-	close(o.filled)
-	stop := o.run(o.Manager.(*observedManager).Manager)
-	<-o.informer.handlers
-	o.informer.Add(configMap("shop", "1"))
-	p.await("a sync", func() bool { return len(p.ended("configmap")) == 1 })
-	stop()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.reports[len(p.reports)-1].Ended {
-		t.Error("the last report does not say that it is the last")
-	}
-}
-
 // A sync that goes on while the manager stops is reported until it has ended, and the end after it.
-func TestSyncDuringStop(t *testing.T) {
+func TestSyncDuringStop(t *testing.T) { ofEitherManager(t, testSyncDuringStop) }
+
+func testSyncDuringStop(t *testing.T, started func(*operator) manager.Manager) {
 	p := startPlane(t, http.StatusOK)
 	o := newOperator(t, p.url)
 	release := make(chan struct{})
 	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { <-release; return ctrl.Result{}, nil })
 	close(o.filled)
-	stop := o.run(o.Manager)
+	stop := o.run(started(o))
 	<-o.informer.handlers
 	o.informer.Add(configMap("shop", "1"))
 	p.await("the sync has begun", func() bool {
@@ -125,7 +121,7 @@ func TestPanicIsPrecededByReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := o.reporter().controllers[0]
-	go func() { _ = o.reporter().Start(t.Context()) }()
+	defer o.reporter().start(t.Context())()
 	s := c.keys.take(c, requestFor("pp"))
 	o.reporter().append(record{Began: s.beganRecord()})
 	func() {

@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"k8s.io/client-go/rest"
@@ -20,7 +21,7 @@ func Manager(mgr manager.Manager) manager.Manager {
 	}
 	r, err := newReporter(mgr.GetConfig(), client, mgr.GetLogger().WithName("ctrlplane"))
 	if err == nil {
-		err = mgr.Add(r)
+		err = errors.Join(mgr.Add(r), mgr.Add(&sender{r}))
 	}
 	if err != nil {
 		mgr.GetLogger().Error(err, "this operator is not reported to ctrlplane")

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,6 +140,23 @@ func (r *reporter) wakeUp() {
 	}
 }
 
+// busyError is the answer to a report that is to be sent again, after some time or later.
+type busyError struct {
+	status int
+	after  time.Duration
+}
+
+func (e *busyError) Error() string { return fmt.Sprintf("the server answers %d", e.status) }
+
+// retryAfter returns the time that an answer names.
+func retryAfter(resp *http.Response) time.Duration {
+	seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxBackoff)
+}
+
 // run sends a report, again and again until it is answered. It reports whether the server
 // is ctrlplane and ctx has not ended.
 func (r *reporter) run(ctx context.Context) bool {
@@ -151,7 +170,11 @@ func (r *reporter) run(ctx context.Context) bool {
 			return true
 		}
 		r.log.V(1).Info("reports wait", "err", err)
-		sleep(ctx, backoff)
+		wait := backoff
+		if busy := new(busyError); errors.As(err, &busy) {
+			wait = max(wait, busy.after)
+		}
+		sleep(ctx, wait)
 	}
 	return false
 }
@@ -190,7 +213,7 @@ func (r *reporter) turnOff() {
 func (r *reporter) send(ctx context.Context, ended bool) error {
 	for {
 		more := r.nextReport(ended)
-		status, err := r.post(ctx)
+		status, after, err := r.post(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -205,7 +228,7 @@ func (r *reporter) send(ctx context.Context, ended bool) error {
 				r.noteFlushed()
 			}
 		case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-			return fmt.Errorf("the server answers %d", status)
+			return &busyError{status, after}
 		case r.known: // such as 401 while a token rotates: the next one may be taken
 			if !r.refused {
 				r.log.Info("the server refuses a report: its records are dropped", "status", status)
@@ -311,24 +334,24 @@ func (c *controller) report(phase int32) controllerReport {
 }
 
 // post sends the report that is unsent and returns the status of the answer; 404 if that
-// is not ctrlplane's though it is OK.
-func (r *reporter) post(ctx context.Context) (status int, err error) {
+// is not ctrlplane's though it is OK. after is when to send the report again.
+func (r *reporter) post(ctx context.Context) (status int, after time.Duration, err error) {
 	r.unsent.Sent = time.Now()        // of this attempt: the clocks are compared by it
 	body, _ := json.Marshal(r.unsent) // has only values that can be encoded
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url, bytes.NewReader(body))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
 	if status = resp.StatusCode; status == http.StatusOK && resp.Header.Get(answerHeader) != "1" {
 		status = http.StatusNotFound
 	}
-	return status, resp.Body.Close()
+	return status, retryAfter(resp), resp.Body.Close()
 }

@@ -4,7 +4,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
 )
 
 // Another server that answers 200 or redirects gets one empty report.
@@ -75,4 +79,46 @@ func TestLargeReportIsSplit(t *testing.T) {
 	if total != events {
 		t.Errorf("%d of %d records were sent", total, events)
 	}
+}
+
+type roundTripper func(*http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req), nil }
+
+// A report that is refused for the moment is sent again after the time that the answer names.
+func TestReportIsSentAgainAfterRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []struct {
+			status     int
+			retryAfter string
+			waits      time.Duration
+		}{
+			{http.StatusServiceUnavailable, "3", 3 * time.Second},
+			{http.StatusTooManyRequests, "1", time.Second},
+			{http.StatusTooManyRequests, "3600", maxBackoff},
+			{http.StatusServiceUnavailable, "", 800 * time.Millisecond},
+			{http.StatusServiceUnavailable, "soon", 1600 * time.Millisecond},
+			{http.StatusOK, "", 0}, // the next report follows
+			{http.StatusOK, "", 0},
+		}
+		last, asked := time.Now(), 0
+		server := roundTripper(func(*http.Request) *http.Response {
+			if asked > 0 {
+				if waited := time.Since(last); waited != answers[asked-1].waits {
+					t.Errorf("after %+v the reporter waits for %v", answers[asked-1], waited)
+				}
+			}
+			a := answers[asked]
+			asked, last = asked+1, time.Now()
+			return &http.Response{StatusCode: a.status, Header: http.Header{"Retry-After": {a.retryAfter}, answerHeader: {"1"}}, Body: http.NoBody}
+		})
+		r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.known = true
+		if !r.run(t.Context()) || asked != len(answers) {
+			t.Errorf("%d of %d answers were asked for", asked, len(answers))
+		}
+	})
 }

@@ -27,8 +27,8 @@ type Client struct {
 	// ReportsDropped is the number of records that found no room in its buffer.
 	Controllers    []string `json:"controllers,omitempty"`
 	ReportsDropped int64    `json:"reportsDropped,omitempty"`
-	// ReportsRefused is the number of reports that were answered 429: more in a second, or of
-	// more processes, than are taken. A program may send them again.
+	// ReportsRefused is the number of reports that were answered 429 or 503: more in a second, of
+	// more processes, or at the same time, than are taken. A program may send them again.
 	ReportsRefused int64 `json:"reportsRefused,omitempty"`
 	// ControllersLeftOut is the number of controllers that a process of the client reports and
 	// for which there is no room.
@@ -50,7 +50,7 @@ type ClientWatch struct {
 	// for all objects.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Delivered counts the events that were delivered, bookmarks excluded; -1 if they cannot be
-	// read, as over a WebSocket or through the proxy of an aggregated API.
+	// read, as over a WebSocket, in CBOR or through the proxy of an aggregated API.
 	Delivered int64     `json:"delivered"`
 	LastTime  time.Time `json:"lastTime,omitzero"` // of the last event
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -21,7 +22,8 @@ const (
 	gatherTime  = 25 * time.Millisecond  // how long records are gathered
 	heartbeat   = 2 * time.Second        // between reports without records
 	sendTimeout = 5 * time.Second        // of a report
-	retryDelay  = 250 * time.Millisecond // after a report that was not taken
+	retryDelay  = 250 * time.Millisecond // after a report that was not taken, unless the answer names another
+	maxDelay    = 5 * time.Second        // that an answer may name
 	lastTimeout = time.Second            // of the report of the end
 	maxRefusal  = 512                    // bytes of an answer that are shown
 )
@@ -36,6 +38,7 @@ type reporter struct {
 	wake         chan struct{}
 	number       uint64
 	unsent       *clients.Report // that was not answered
+	delay        time.Duration   // until it is sent again
 }
 
 func newReporter(cfg *rest.Config, name string, k *keys, depth func() int) (*reporter, error) {
@@ -84,7 +87,7 @@ func (r *reporter) run(ctx context.Context) {
 		}
 		taken, _ := r.send(ctx, false) // the controller works without reports, too
 		if !taken {
-			sleep(ctx, retryDelay)
+			sleep(ctx, r.delay)
 			r.wakeUp()
 		} else if r.keys.hasRecords() {
 			r.wakeUp()
@@ -143,7 +146,7 @@ func (r *reporter) send(ctx context.Context, ended bool) (taken bool, err error)
 // post sends the report that is unsent and returns the status and the beginning of the
 // answer.
 func (r *reporter) post(ctx context.Context) (status int, text string, err error) {
-	r.unsent.Sent = time.Now()
+	r.unsent.Sent, r.delay = time.Now(), retryDelay
 	body, err := json.Marshal(r.unsent)
 	if err != nil {
 		return 0, "", err
@@ -160,6 +163,9 @@ func (r *reporter) post(ctx context.Context) (status int, text string, err error
 		return 0, "", err
 	}
 	defer resp.Body.Close()
+	if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 32); err == nil {
+		r.delay = min(max(time.Duration(seconds)*time.Second, retryDelay), maxDelay)
+	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	return resp.StatusCode, string(bytes.TrimSpace(answer)), err
 }

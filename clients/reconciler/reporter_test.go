@@ -1,10 +1,13 @@
 package reconciler
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -60,4 +63,38 @@ func TestRefusedReportIsDropped(t *testing.T) {
 	if last := (*got)[len(*got)-1]; len(*got) != 2 || last.Number != 2 || len(last.Records) != 0 || !last.Ended {
 		t.Errorf("got %d reports, the last is %+v", len(*got), last)
 	}
+}
+
+type roundTripper func(*http.Request) *http.Response
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req), nil }
+
+// A report that is refused for the moment is sent again after the time that the answer names.
+func TestReportIsSentAgainAfterRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Time
+		header := http.Header{"Retry-After": {"3"}}
+		server := roundTripper(func(*http.Request) *http.Response {
+			asked = append(asked, time.Now())
+			status := http.StatusOK
+			if len(asked) == 1 {
+				status = http.StatusServiceUnavailable
+			}
+			return &http.Response{StatusCode: status, Header: header, Body: http.NoBody}
+		})
+		r, err := newReporter(&rest.Config{Host: "x", Transport: server}, "site", newKeys(), func() int { return 3 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		r.wakeUp()
+		r.run(ctx)
+		if len(asked) < 2 {
+			t.Fatal("the report is not sent again")
+		}
+		if waited := asked[1].Sub(asked[0]); waited < 3*time.Second {
+			t.Errorf("the report is sent again after %v", waited)
+		}
+	})
 }

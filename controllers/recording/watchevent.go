@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"mime"
 
@@ -36,30 +37,44 @@ func WatchEventParser(contentType string) func(frame []byte) WatchEvent {
 	return nil
 }
 
-// WatchEventDetector returns the function that reports whether a part of a watch of that content
-// type is an event, or the length before one, as the API server writes it; nil for other formats.
-func WatchEventDetector(contentType string) func(part []byte) bool {
+// WatchEventDetector returns the function that is called with each part of a watch of that content
+// type, in order. It reports whether the part is an event, and is ok as long as each part is what the
+// API server writes at once: an event, or the length before one. nil for other formats.
+func WatchEventDetector(contentType string) func(part []byte) (isEvent, ok bool) {
 	switch mediaType, _, _ := mime.ParseMediaType(contentType); mediaType {
 	case runtime.ContentTypeJSON:
-		return isJSONEvent
+		return detectJSONEvent
 	case runtime.ContentTypeProtobuf:
-		return isProtoEvent
+		return new(protoDetector).detect
 	}
 	return nil
 }
 
-// isJSONEvent relies on JSON without line breaks in an event.
-func isJSONEvent(part []byte) bool {
-	if len(bytes.TrimSpace(part[:min(len(part), 4)])) == 0 {
-		return true // the end of a line
-	}
-	end := bytes.IndexByte(part, '\n')
-	return part[0] == '{' && (end < 0 || end == len(part)-1)
+// detectJSONEvent relies on each event being a line.
+func detectJSONEvent(part []byte) (isEvent, ok bool) {
+	isLine := bytes.HasPrefix(part, []byte("{")) && bytes.IndexByte(part, '\n') == len(part)-1
+	return isLine, isLine
 }
 
-// isProtoEvent relies on the type being the first field of an event.
-func isProtoEvent(part []byte) bool {
-	return len(part) <= 4 || part[0] == 1<<3|byte(protowire.BytesType)
+// protoDetector follows the lengths before events.
+type protoDetector struct {
+	length uint32 // of the next event; 0 = the length is next
+}
+
+// lengthPrefix is the size of the length before an event, which is written on its own.
+const lengthPrefix = 4
+
+func (d *protoDetector) detect(part []byte) (isEvent, ok bool) {
+	length := d.length
+	d.length = 0
+	if length != 0 {
+		isEvent = uint64(len(part)) == uint64(length)
+		return isEvent, isEvent
+	}
+	if len(part) == lengthPrefix {
+		d.length = binary.BigEndian.Uint32(part)
+	}
+	return false, d.length != 0
 }
 
 // parseJSONEvent reads no further than the object's metadata.
@@ -79,11 +94,8 @@ func parseJSONEvent(frame []byte) (e WatchEvent) {
 }
 
 // parseProtoEvent reads a WatchEvent: 1 type, 2 object, of which 1 is the raw object. The
-// length that precedes it in the stream is written before, and is not an event.
+// length that precedes it in the stream is not part of it.
 func parseProtoEvent(frame []byte) (e WatchEvent) {
-	if len(frame) <= 4 {
-		return e
-	}
 	eachField(frame, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
