@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,7 +61,9 @@ func testStartWithWebhook(t *testing.T, how admissionregistrationv1.WebhookClien
 	program.MustRun(t, dir, "kubectl", "delete", "validatingwebhookconfiguration", "refuse")
 	second.Await(t, "simulating the second node", func() bool {
 		node, err := client.CoreV1().Nodes().Get(t.Context(), "node-2", metav1.GetOptions{})
-		return err == nil && node.Status.Conditions[len(node.Status.Conditions)-1].Status == corev1.ConditionTrue
+		return err == nil && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		})
 	})
 	second.Stop(t, syscall.SIGTERM)
 	if code := second.Cmd.ProcessState.ExitCode(); code != 0 {
