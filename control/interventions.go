@@ -66,10 +66,23 @@ type HeldWrite struct {
 	Verb        string         `json:"verb"`
 	Object      observe.Object `json:"object"` // of a create, the name may be a prefix
 	Subresource string         `json:"subresource,omitempty"`
+	DryRun      bool           `json:"dryRun,omitempty"` // nothing will be stored
 	Since       time.Time      `json:"since"`
 	// Body is the object or the patch, unless it is too long. The values of Secrets
 	// are masked.
 	Body json.RawMessage `json:"body,omitempty"`
+}
+
+// String returns the write as text, such as "update Pod default/web (status)".
+func (h HeldWrite) String() string {
+	text := h.Verb + " " + h.Object.String()
+	if h.Subresource != "" {
+		text += " (" + h.Subresource + ")"
+	}
+	if h.DryRun {
+		text += " (dry run)"
+	}
+	return text
 }
 
 // HeldWriteList are the held writes of one controller, the oldest first.

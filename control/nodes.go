@@ -13,11 +13,12 @@ type Node struct {
 	Terminated    bool      `json:"terminated"`    // its machine is gone; the Node will be deleted
 	Own           bool      `json:"own"`           // created by ctrlplane, not by a user
 	Unschedulable bool      `json:"unschedulable"` // cordoned
+	Deleting      bool      `json:"deleting"`      // it waits for its finalizers
 	Zone          string    `json:"zone,omitempty"`
 	CPU           string    `json:"cpu"`
 	Memory        string    `json:"memory"`
 	PodCIDR       string    `json:"podCIDR,omitempty"`
-	Pods          int       `json:"pods"` // that are bound to it
+	Pods          int       `json:"pods"` // that are bound to it and have not finished
 	MaxPods       int64     `json:"maxPods"`
 	Created       time.Time `json:"created"`
 }

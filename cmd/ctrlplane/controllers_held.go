@@ -15,15 +15,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// describeWrite is a write in words: its verb and its object.
-func describeWrite(h control.HeldWrite) string {
-	text := h.Verb + " " + h.Object.String()
-	if h.Subresource != "" {
-		text += " (" + h.Subresource + ")"
-	}
-	return words.OneLine(text)
-}
-
 func newHeldCommand(t *target, a actors) *cobra.Command {
 	output := newListOutput()
 	var limit int
@@ -69,7 +60,7 @@ func printHeldWrites(out io.Writer, list control.HeldWriteList) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "VERB\tOBJECT\tHELD FOR")
 	for _, h := range list.Items {
-		verb, object, _ := strings.Cut(describeWrite(h), " ")
+		verb, object, _ := strings.Cut(words.OneLine(h.String()), " ")
 		fmt.Fprintf(w, "%s\t%s\t%s\n", verb, object, duration.HumanDuration(time.Since(h.Since)))
 	}
 	if more := list.Total - len(list.Items); more > 0 {

@@ -178,7 +178,7 @@ func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.Stepp
 	} else {
 		diff = mode.ColorDiff(cleanDiff(diff))
 	}
-	_, err = fmt.Fprintf(out, "%s: %s\n%s", describeWrite(done.HeldWrite), describeOutcome(done), diff)
+	_, err = fmt.Fprintf(out, "%s: %s\n%s", words.OneLine(done.String()), describeOutcome(done), diff)
 	return err
 }
 

@@ -137,7 +137,7 @@ func printNodes(out io.Writer, list []control.Node) error {
 		for _, s := range []struct {
 			name string
 			is   bool
-		}{{"terminated", n.Terminated}, {"failed", n.Failed}, {"cordoned", n.Unschedulable}, {"created manually", !n.Own}} {
+		}{{"terminated", n.Terminated}, {"failed", n.Failed}, {"cordoned", n.Unschedulable}, {"being deleted", n.Deleting}, {"created manually", !n.Own}} {
 			if s.is {
 				state = append(state, s.name)
 			}

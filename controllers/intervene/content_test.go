@@ -1,6 +1,8 @@
 package intervene
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -25,6 +27,29 @@ func TestValuesOfSecretsAreMasked(t *testing.T) {
 		}
 		if got, err := c.redactedJSON(observe.Object{Resource: "secrets"}); err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", body, got, err)
+		}
+	}
+}
+
+func TestHeldDryRuns(t *testing.T) {
+	for _, test := range []struct {
+		method, url, body string
+		want              bool
+	}{
+		{http.MethodPost, "/api/v1/namespaces/default/configmaps?dryRun=All", `{}`, true},
+		{http.MethodPost, "/api/v1/namespaces/default/configmaps", `{"dryRun":["All"]}`, false},
+		{http.MethodDelete, "/api/v1/namespaces/default/configmaps/a", `{"kind":"DeleteOptions","dryRun":["All"]}`, true},
+		{http.MethodDelete, "/api/v1/namespaces/default/configmaps", `{"dryRun":["All"]}`, true},
+		{http.MethodDelete, "/api/v1/namespaces/default/configmaps/a", `{}`, false},
+	} {
+		req, err := http.NewRequest(test.method, "http://x"+test.url, strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		got := newHeldWrite(req, NewGate(ObjectReader{})).describe()
+		if got.DryRun != test.want || strings.HasSuffix(got.String(), " (dry run)") != test.want {
+			t.Errorf("%s %s: %q is a dry run: %v, want %v", test.method, test.url, got, got.DryRun, test.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -21,6 +22,7 @@ type heldWrite struct {
 	call        *observe.Called // the description of the request
 	since       time.Time
 	contentType string
+	dryRun      bool
 	getBody     func() (io.ReadCloser, error) // returns a copy; nil if there is no body
 
 	// The gate's lock guards these.
@@ -44,6 +46,7 @@ func newHeldWrite(req *http.Request, g *Gate) *heldWrite {
 		call:        call,
 		since:       time.Now(),
 		contentType: req.Header.Get("Content-Type"),
+		dryRun:      req.URL.Query().Has("dryRun"),
 		getBody:     req.GetBody,
 		object:      call.Object,
 		released:    make(chan struct{}),
@@ -84,8 +87,11 @@ func (h *heldWrite) result() *control.SteppedWrite {
 // describe returns the write as it is shown: without a body that is too long or
 // of an unknown format.
 func (h *heldWrite) describe() control.HeldWrite {
-	d := control.HeldWrite{Verb: h.call.Verb, Object: h.call.Object, Subresource: h.call.Subresource, Since: h.since}
+	d := control.HeldWrite{Verb: h.call.Verb, Object: h.call.Object, Subresource: h.call.Subresource, Since: h.since, DryRun: h.dryRun}
 	c := h.decodeBody()
+	if strings.HasPrefix(d.Verb, "delete") { // its options may be in the body
+		d.DryRun = d.DryRun || c.hasField("dryRun")
+	}
 	if d.Object.Name == "" && d.Verb == "create" {
 		d.Object.Name = cmp.Or(c.stringField("metadata", "name"), c.stringField("metadata", "generateName"))
 	}

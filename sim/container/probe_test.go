@@ -54,6 +54,7 @@ func TestLivenessOfAPodThatStops(t *testing.T) {
 		f.setTable(pod.UID, "10.1.0.1", "/up 200\n")
 		f.start(pod)
 		time.Sleep(5 * time.Second)
+		synctest.Wait() // for the probes of this second
 		f.StopPod(pod, time.Now().Add(time.Minute))
 		f.setTable(pod.UID, "10.1.0.1", "/up 503\n")
 		time.Sleep(10 * time.Second)

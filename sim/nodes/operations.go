@@ -25,11 +25,12 @@ type Status struct {
 	Terminated    bool      `json:"terminated"`    // by Terminate: its heartbeat has stopped forever
 	Own           bool      `json:"own"`           // created by the fleet, not by a user
 	Unschedulable bool      `json:"unschedulable"` // cordoned
+	Deleting      bool      `json:"deleting"`      // it waits for its finalizers
 	Zone          string    `json:"zone,omitempty"`
 	CPU           string    `json:"cpu"`
 	Memory        string    `json:"memory"`
 	PodCIDR       string    `json:"podCIDR,omitempty"`
-	Pods          int       `json:"pods"` // bound to it
+	Pods          int       `json:"pods"` // bound to it, and not finished
 	MaxPods       int64     `json:"maxPods"`
 	Created       time.Time `json:"created"`
 }
@@ -58,6 +59,7 @@ func newStatus(node *corev1.Node, pods int) Status {
 		Terminated:    annotations.IsTerminated(node),
 		Own:           isFleetNode(node),
 		Unschedulable: node.Spec.Unschedulable,
+		Deleting:      node.DeletionTimestamp != nil,
 		Zone:          node.Labels[corev1.LabelTopologyZone],
 		CPU:           node.Status.Capacity.Cpu().String(),
 		Memory:        node.Status.Capacity.Memory().String(),
@@ -74,11 +76,15 @@ func newStatus(node *corev1.Node, pods int) Status {
 	return s
 }
 
-// Remove deletes simulated nodes. If a name is wrong, it deletes none.
+// Remove deletes simulated nodes. If a name is wrong, it deletes none. A node with finalizers is an error:
+// it stays until their owners have removed them.
 func (f *Fleet) Remove(ctx context.Context, names ...string) error {
 	return f.forEach(ctx, names, nil, func(ctx context.Context, node *corev1.Node) error {
 		if err := f.client.CoreV1().Nodes().Delete(ctx, node.Name, metav1.DeleteOptions{}); err != nil {
 			return fmt.Errorf("delete node %s: %w", node.Name, err)
+		}
+		if len(node.Finalizers) > 0 {
+			return fmt.Errorf("node %s is being deleted, but stays until its finalizers are removed: %s", node.Name, strings.Join(node.Finalizers, ", "))
 		}
 		return nil
 	})

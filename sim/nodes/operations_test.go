@@ -44,6 +44,29 @@ func TestFleetRefusesUnknownNames(t *testing.T) {
 	}
 }
 
+// The API server keeps a Node until its finalizers are removed.
+func TestFleetRemovesNodesWithFinalizers(t *testing.T) {
+	client := fake.NewClientset()
+	f := startTestFleet(t, client, Config{Count: 1})
+	node, err := client.CoreV1().Nodes().Get(t.Context(), "node-1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Finalizers = []string{"example.com/a", "example.com/b"}
+	if _, err := client.CoreV1().Nodes().Update(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "node node-1 is being deleted, but stays until its finalizers are removed: example.com/a, example.com/b"
+	if err := f.Remove(t.Context(), "node-1"); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	now := metav1.Now()
+	node.DeletionTimestamp = &now
+	if s := newStatus(node, 0); !s.Deleting {
+		t.Errorf("%+v does not say that the node is being deleted", s)
+	}
+}
+
 // A failed node does nothing for its Pods; it catches up when it recovers.
 func TestFleetFailsAndRecovers(t *testing.T) {
 	client := fake.NewClientset()

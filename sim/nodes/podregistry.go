@@ -20,6 +20,7 @@ type podEntry struct {
 	play            dueStage    // what the player is to do; zero if nothing
 	byKwok          bool        // kwok has been given a stage of a user for it
 	deleting        bool        // it is being deleted
+	finished        bool        // it has succeeded or failed
 	pending         bool        // a write of its status is due now or on its way
 	reportedError   string      // what was last reported to be wrong with its annotations
 	backoffs        restartBackoffs
@@ -56,6 +57,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		r.podsByNode[e.node][pod.UID] = e
 	}
 	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
+	e.finished = isFinished(pod)
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		e.play, e.deleting = dueStage{}, false // once the node is live, what is due is found again
 		return podUpdate{}
@@ -301,9 +303,15 @@ func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 	return at
 }
 
-// podCount returns the number of Pods that are bound to a node.
-func (r *podRegistry) podCount(node string) int {
+// podCount returns the number of Pods that are bound to a node and have not finished: a finished one takes
+// none of its room.
+func (r *podRegistry) podCount(node string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.podsByNode[node])
+	for _, e := range r.podsByNode[node] {
+		if !e.finished {
+			n++
+		}
+	}
+	return n
 }

@@ -114,6 +114,18 @@ func TestHostPortConflicts(t *testing.T) {
 	}
 }
 
+func TestFinishedPodsAreNotCounted(t *testing.T) {
+	l := newTestRegistry(t, testNode(nil))
+	pod := testPod(func(p *corev1.Pod) { p.Spec.NodeName = "node-1" })
+	l.updatePod(pod, false, nil)
+	running := l.podCount("node-1")
+	pod.Status.Phase = corev1.PodSucceeded
+	l.updatePod(pod, false, nil)
+	if finished := l.podCount("node-1"); running != 1 || finished != 0 {
+		t.Errorf("counted: %d, and %d when it has finished; want 1 and 0", running, finished)
+	}
+}
+
 func TestNextNodeStage(t *testing.T) {
 	l := newTestRegistry(t, testNode(nil))
 	settle := func(node *corev1.Node) {

@@ -47,12 +47,11 @@ func Start(cmd *exec.Cmd, cols, rows int) (*Screen, error) {
 	s.emulator.SetDefaultBackgroundColor(ansi.XParseColor(darkBackground))
 	s.trackModes()
 	var err error
+	if s.initialState, err = newTerminalState(); err != nil {
+		return nil, fmt.Errorf("a terminal: %w", err)
+	}
 	if s.tty, err = pty.StartWithSize(cmd, newWinsize(cols, rows)); err != nil {
 		return nil, fmt.Errorf("%s in a terminal: %w", cmd.Path, err)
-	}
-	if s.initialState, err = s.terminalState(); err != nil {
-		_ = cmd.Process.Kill() // Wait returns the result
-		return nil, errors.Join(err, s.tty.Close(), cmd.Wait())
 	}
 	go s.sendReplies()
 	go s.readOutput()

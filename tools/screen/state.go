@@ -2,12 +2,15 @@ package screen
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
 	"golang.org/x/term"
 )
 
@@ -62,7 +65,7 @@ func (s *Screen) StateChanges() ([]string, error) {
 	if s.keyboardLevels != 0 {
 		changes = append(changes, fmt.Sprintf("%d levels of the keyboard protocol", s.keyboardLevels))
 	}
-	now, err := s.terminalState()
+	now, err := terminalState(s.tty)
 	if err == nil && *now != *s.initialState {
 		changes = append(changes, "keys are read in a different mode")
 	}
@@ -76,9 +79,20 @@ func onOff(on bool) string {
 	return "off"
 }
 
+// newTerminalState returns the state of a new terminal: a program may have changed that of its own as
+// soon as it runs.
+func newTerminalState() (*term.State, error) {
+	terminal, program, err := pty.Open()
+	if err != nil {
+		return nil, err
+	}
+	state, err := terminalState(terminal)
+	return state, errors.Join(err, program.Close(), terminal.Close())
+}
+
 // terminalState returns the line settings, such as raw mode or echo.
-func (s *Screen) terminalState() (*term.State, error) {
-	conn, err := s.tty.SyscallConn()
+func terminalState(tty *os.File) (*term.State, error) {
+	conn, err := tty.SyscallConn()
 	if err != nil {
 		return nil, err
 	}

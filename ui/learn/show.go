@@ -12,7 +12,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -194,18 +193,10 @@ func (r *runner) showHeldWrites(ctx context.Context, s *Show) (string, error) {
 	}
 	var b strings.Builder
 	for _, h := range list.Items {
-		b.WriteString(describeHeldWrite(h) + "\n")
+		b.WriteString(h.String() + "\n")
 	}
 	if more := list.Total - len(list.Items); more > 0 {
 		fmt.Fprintf(&b, "and %d more\n", more)
 	}
 	return b.String(), nil
-}
-
-func describeHeldWrite(h control.HeldWrite) string {
-	line := h.Verb + " " + h.Object.String()
-	if h.Subresource != "" {
-		line += " (" + h.Subresource + ")"
-	}
-	return line
 }

@@ -49,7 +49,7 @@ func (m model) addHeldDetails(s *detailBuilder, controller string) {
 			s.addEntry("held", 0, line{{ui.CountNoun(h.list.Total, "write"), strong}, {", oldest first; ", plain}, {"s", strong}, {" releases the next", faint}})
 		}
 		for i, w := range h.list.Items[:min(len(h.list.Items), maxHeldShown)] {
-			verb, object, _ := strings.Cut(words.OneLine(describeWrite(w)), " ")
+			verb, object, _ := strings.Cut(words.OneLine(w.String()), " ")
 			mark := "  "
 			if i == 0 {
 				mark = m.theme.pickGlyph("→ ", "> ")

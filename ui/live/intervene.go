@@ -191,7 +191,7 @@ func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 	if s.Error != "" {
 		outcome = s.Error
 	}
-	seen.title = words.OneLine(describeWrite(s.HeldWrite) + ": " + outcome)
+	seen.title = words.OneLine(s.String() + ": " + outcome)
 	diff, err := objectdiff.Unified(s)
 	switch {
 	case err != nil:
@@ -206,15 +206,6 @@ func newSteppedView(controller string, s *control.SteppedWrite) *steppedView {
 		}
 	}
 	return seen
-}
-
-// describeWrite returns a write as text, such as "update Pod default/web (status)".
-func describeWrite(h control.HeldWrite) string {
-	text := h.Verb + " " + h.Object.String()
-	if h.Subresource != "" {
-		text += " (" + h.Subresource + ")"
-	}
-	return text
 }
 
 // diffHeaderLines is the number of file headers in a unified diff.
