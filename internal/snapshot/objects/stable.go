@@ -57,7 +57,7 @@ func canonicalText(v any) string {
 }
 
 // cleaner replaces what differs from run to run.
-type cleaner struct{ generated *strings.Replacer }
+type cleaner struct{ generated, hashes *strings.Replacer }
 
 // generatedNames finds the names that the API server has generated.
 func generatedNames(list []Difference) cleaner {
@@ -79,25 +79,59 @@ func generatedNames(list []Difference) cleaner {
 	for _, name := range names {
 		pairs = append(pairs, name, prefixes[name]+hidden)
 	}
-	return cleaner{strings.NewReplacer(pairs...)}
+	return cleaner{strings.NewReplacer(pairs...), variableHashes(list)}
+}
+
+// templateHashes are the labels with the hash of a template, which names are made of, and where the
+// template is, by kind.
+var templateHashes = map[string]struct{ label, template string }{
+	"ReplicaSet.apps":         {"pod-template-hash", "spec"},
+	"ControllerRevision.apps": {"controller.kubernetes.io/hash", "data"},
+}
+
+// variableHashes replaces the hashes of templates that differ from run to run, such as that with the
+// time of a "kubectl rollout restart".
+func variableHashes(list []Difference) *strings.Replacer {
+	var pairs []string
+	for _, d := range list {
+		at, ok := templateHashes[d.Kind]
+		if !ok {
+			continue
+		}
+		for _, object := range []map[string]any{d.Before, d.After} {
+			metadata, _ := object["metadata"].(map[string]any)
+			labels, _ := metadata["labels"].(map[string]any)
+			hash, _ := labels[at.label].(string)
+			if hash != "" && isVariable(canonicalText(object[at.template])) {
+				pairs = append(pairs, hash, hidden)
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+func isVariable(text string) bool {
+	return slices.ContainsFunc(variableText, func(v variablePattern) bool { return v.pattern.MatchString(text) })
 }
 
 // variableText matches parts of values that differ from run to run.
-var variableText = []struct {
-	pattern *regexp.Regexp
-	by      string
-}{
+var variableText = []variablePattern{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "<uid>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "<time>"},
 	{regexp.MustCompile(`(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----\n?`), "<certificate>"},
 	{regexp.MustCompile(`kube-api-access-[a-z0-9]{5}`), "kube-api-access-" + hidden},
 }
 
+type variablePattern struct {
+	pattern *regexp.Regexp
+	by      string
+}
+
 func (c cleaner) clean(text string) string {
 	for _, v := range variableText {
 		text = v.pattern.ReplaceAllString(text, v.by)
 	}
-	return c.generated.Replace(text)
+	return c.hashes.Replace(c.generated.Replace(text))
 }
 
 var (

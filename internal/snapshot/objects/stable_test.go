@@ -113,3 +113,36 @@ func TestStableKeepsWhatDiffers(t *testing.T) {
 		t.Errorf("no difference became %v", got)
 	}
 }
+
+// A rollout restart puts its time into the template, whose hash is part of names.
+func TestHashesOfTemplatesWithTimes(t *testing.T) {
+	rollout := func(at, hash string) []Difference {
+		revision := "db-" + hash
+		template := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kubectl.kubernetes.io/restartedAt": at}}}
+		return []Difference{
+			{Change: Added, Kind: "ReplicaSet.apps", Namespace: "shop", Name: "web-" + hash, After: map[string]any{
+				"metadata": map[string]any{"name": "web-" + hash, "labels": map[string]any{"pod-template-hash": hash}},
+				"spec":     map[string]any{"template": template},
+			}},
+			{Change: Added, Kind: "Pod", Namespace: "shop", Name: "web-" + hash + "-" + hash[:5], After: map[string]any{
+				"metadata": map[string]any{"name": "web-" + hash + "-" + hash[:5], "generateName": "web-" + hash + "-", "labels": map[string]any{"pod-template-hash": hash}},
+			}},
+			{Change: Added, Kind: "ControllerRevision.apps", Namespace: "shop", Name: revision, After: map[string]any{
+				"metadata": map[string]any{"name": revision, "labels": map[string]any{"controller.kubernetes.io/hash": hash}},
+				"data":     map[string]any{"spec": map[string]any{"template": template}},
+			}},
+			{Change: Added, Kind: "StatefulSet.apps", Namespace: "shop", Name: "db", After: map[string]any{
+				"status": map[string]any{"updateRevision": revision},
+			}},
+		}
+	}
+	first := Stable(rollout("2026-01-02T03:04:05+01:00", "5fc9f4bf66"))
+	second := Stable(rollout("2026-01-03T03:04:05+01:00", "79c8d5d5b8"))
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("two runs (-first +second):\n%s", diff)
+	}
+	kept := Stable(rollout("", "5fc9f4bf66"))
+	if kept[2].Name != "web-5fc9f4bf66" {
+		t.Errorf("the hash of a template without a time: got %s, want it kept", kept[2].Name)
+	}
+}
