@@ -3,11 +3,16 @@ package health
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -103,24 +108,60 @@ func (s *reasonSearch) explainKind(u *unstructured.Unstructured) string {
 
 // explainDeletion explains why an object that is being deleted still exists.
 func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
-	const text = "being deleted"
+	text := "being deleted"
 	finalizers := u.GetFinalizers()
 	switch {
 	case len(finalizers) == 1:
-		return text + "; waiting for finalizer " + finalizers[0]
+		text += "; waiting for finalizer " + finalizers[0]
 	case len(finalizers) > 1:
-		return text + "; waiting for finalizers " + strings.Join(finalizers, ", ")
+		text += "; waiting for finalizers " + strings.Join(finalizers, ", ")
 	}
-	switch u.GroupVersionKind().GroupKind() {
-	case podKind:
-		return text + "; the kubelet of its node has not stopped it"
-	case namespaceKind:
-		if left := remainingContent(u); left != "" {
+	if slices.Contains(finalizers, metav1.FinalizerDeleteDependents) {
+		text += s.explainDependents(u)
+	}
+	switch of := u.GroupVersionKind().GroupKind(); {
+	case of == namespaceKind:
+		switch left := remainingContent(u); {
+		case len(finalizers) > 0 && left != "":
+			return text + "; " + left
+		case left != "":
 			return text + ": " + left
+		case len(finalizers) == 0:
+			return text + "; the namespace controller has not reported the remaining content yet"
 		}
-		return text + "; the namespace controller has not reported the remaining content yet"
+	case of == podKind && len(finalizers) == 0:
+		return text + "; the kubelet of its node has not stopped it"
 	}
 	return text
+}
+
+// dependents are the resources that the controller of a kind creates.
+var dependents = map[string]schema.GroupVersionResource{
+	"Deployment.apps":       appsv1.SchemeGroupVersion.WithResource("replicasets"),
+	"ReplicaSet.apps":       coreResource("pods"),
+	"StatefulSet.apps":      coreResource("pods"),
+	"DaemonSet.apps":        coreResource("pods"),
+	"ReplicationController": coreResource("pods"),
+	"Job.batch":             coreResource("pods"),
+	"CronJob.batch":         batchv1.SchemeGroupVersion.WithResource("jobs"),
+}
+
+// explainDependents names one of the dependents that keep an object whose deletion is in the foreground;
+// "" if none is known.
+func (s *reasonSearch) explainDependents(u *unstructured.Unstructured) string {
+	resource, ok := dependents[u.GroupVersionKind().GroupKind().String()]
+	if !ok {
+		return ""
+	}
+	for _, d := range s.listOwned(resource, u) {
+		if ref := metav1.GetControllerOf(&d); !ptr.Deref(ref.BlockOwnerDeletion, false) {
+			continue
+		} else if d.GetDeletionTimestamp() == nil {
+			return fmt.Sprintf(": %s still exists", RefOf(&d))
+		}
+		return fmt.Sprintf(": %s is %s", RefOf(&d), s.explainDeletion(&d))
+	}
+	return ""
 }
 
 // namespaceConditions is the prefix of the conditions that the namespace controller sets.

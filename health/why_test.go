@@ -151,6 +151,28 @@ status:
 		"being deleted"},
 	{"finalizers", `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b, c/d]}}`,
 		"being deleted; waiting for finalizers a/b, c/d"},
+	{"foreground deletion", `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {namespace: shop, name: d, uid: d, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [foregroundDeletion]}
+---
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata:
+  namespace: shop
+  name: r
+  deletionTimestamp: "2026-01-01T00:00:00Z"
+  finalizers: [example.com/hold]
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: d, uid: d, controller: true, blockOwnerDeletion: true}]`,
+		"being deleted; waiting for finalizer foregroundDeletion: ReplicaSet shop/r is being deleted; waiting for finalizer example.com/hold"},
+	{"namespace with a finalizer and remaining content", `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/own]}
+status:
+  conditions:
+  - {type: NamespaceFinalizersRemaining, status: "True", message: "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"}`,
+		"being deleted; waiting for finalizer example.com/own; Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances"},
 	{"Pod that is not stopped", `{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p, deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {nodeName: n1}}`,
 		"being deleted; the kubelet of its node has not stopped it"},
 	{"CustomResourceDefinition", crd(`{type: NamesAccepted, status: "False", reason: ListKindConflict, message: '"WidgetList" is already in use'}`),
