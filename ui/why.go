@@ -39,6 +39,9 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
+	if q.State.Problem != "" {
+		o.Working = append(o.Working, interventionSentences(o.State)...)
+	}
 	chain, err := trace.Why(records, q.About, *o)
 	if errors.Is(err, trace.ErrNoRecords) && q.ExplainMissing != nil {
 		err = q.ExplainMissing(err)
@@ -66,6 +69,15 @@ func (q *Why) Write(out io.Writer, records []observe.Record, f trace.Format, s t
 		said, err = append(said, err.Error()+"."), nil
 	}
 	return errors.Join(writeSentences(out, said, s.Width), err)
+}
+
+// interventionSentences says which controllers and clients were changed manually: that may be why an object is
+// not healthy.
+func interventionSentences(now observe.Snapshot) (list []string) {
+	for _, i := range Interventions(now) {
+		list = append(list, i.String()+".")
+	}
+	return list
 }
 
 // isAnswered reports whether the state of the object answers the question, though no record does.
