@@ -38,6 +38,9 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if err := p.apiServerConfig().CheckFlags(); err != nil {
 		return err
 	}
+	if p.etcdPrefix() == "/" {
+		return usage.Errorf("--kube-apiserver-arg etcd-prefix=/: snapshots and restores need a prefix with a name, such as /registry")
+	}
 	if p.scraped, err = newScrapedProcesses(p.config.Observe.With); err != nil {
 		return err
 	}

@@ -19,8 +19,15 @@ type Change struct {
 	Before []byte // nil = it did not exist, or that is not known
 }
 
-// ErrCompacted says that changes are no longer known.
-var ErrCompacted = errors.New("etcd has compacted the revisions since then")
+var (
+	// ErrCompacted says that changes are no longer known.
+	ErrCompacted = errors.New("etcd has compacted the revisions since then")
+	// ErrOlder says that etcd is at an earlier revision, as after its files were replaced by a backup.
+	ErrOlder = errors.New("etcd is at an earlier revision than then")
+)
+
+// IsPermissionDenied reports whether an error means that the user of etcd may not do that.
+func IsPermissionDenied(err error) bool { return errors.Is(err, rpctypes.ErrPermissionDenied) }
 
 // EachChange calls f with each change below prefix that was made after a revision, in
 // order, until f returns false. It writes the key marker, which must be PREFIX.NAME and be of
@@ -35,6 +42,9 @@ func (s *Server) EachChange(ctx context.Context, prefix, marker string, since in
 			return fmt.Errorf("etcd: delete %s: %w", marker, err)
 		}
 		now := r.Header.Revision
+		if now <= since {
+			return ErrOlder // a watch would wait for the revision
+		}
 		watch := c.Watch(ctx, prefix, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix+"/")), clientv3.WithRev(since+1), clientv3.WithPrevKV())
 		for r := range watch {
 			if err := r.Err(); err != nil {

@@ -50,6 +50,9 @@ func TestEachChange(t *testing.T) {
 		}
 		now, err := s.Revision(testContext(t))
 		must(t, err)
+		if err := s.EachChange(testContext(t), prefix, marker, now+100, func(Change) bool { return true }); !errors.Is(err, ErrOlder) {
+			t.Errorf("after a revision that does not exist yet: got %v, want %v", err, ErrOlder)
+		}
 		_, err = c.Compact(testContext(t), now)
 		must(t, err)
 		if got, err := read(0); !errors.Is(err, ErrCompacted) {

@@ -60,7 +60,7 @@ func (s *Server) ReadState(ctx context.Context, prefix string, revision int64) (
 
 func readState(ctx context.Context, c *clientv3.Client, prefix string, revision int64) (state snapshot.State, err error) {
 	state.Revision = revision
-	leases := map[clientv3.LeaseID]int{} // → index of its TTL, from 1; -1 = expired
+	leases := map[clientv3.LeaseID]int{} // → index of its TTL, from 1
 	end := clientv3.GetPrefixRangeEnd(prefix + "/")
 	for from := prefix + "/"; ; {
 		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSize), clientv3.WithRev(state.Revision))
@@ -74,9 +74,6 @@ func readState(ctx context.Context, c *clientv3.Client, prefix string, revision 
 			ttl, err := leaseTTL(ctx, c, clientv3.LeaseID(kv.Lease), leases, &state)
 			if err != nil {
 				return state, err
-			}
-			if ttl < 0 {
-				continue
 			}
 			state.Entries = append(state.Entries, snapshot.Entry{
 				Key: strings.TrimPrefix(string(kv.Key), prefix), Value: kv.Value, TTL: ttl, Revision: kv.ModRevision,
@@ -99,11 +96,8 @@ func leaseTTL(ctx context.Context, c *clientv3.Client, id clientv3.LeaseID, know
 	if err != nil {
 		return 0, fmt.Errorf("etcd: read: lease: %w", err)
 	}
-	if r.TTL <= 0 {
-		known[id] = -1
-	} else {
-		state.TTLs = append(state.TTLs, time.Duration(r.TTL)*time.Second)
-		known[id] = len(state.TTLs)
-	}
+	// In its last second, and until etcd removes its keys, a lease has no whole second left.
+	state.TTLs = append(state.TTLs, time.Duration(max(r.TTL, 1))*time.Second)
+	known[id] = len(state.TTLs)
 	return known[id], nil
 }

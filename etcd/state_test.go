@@ -191,6 +191,27 @@ func TestReplaceStateKeepsTTL(t *testing.T) {
 	})
 }
 
+// remainingLease is a lease with that many whole seconds left.
+type remainingLease struct {
+	clientv3.Lease
+	seconds int64
+}
+
+func (l remainingLease) TimeToLive(context.Context, clientv3.LeaseID, ...clientv3.LeaseOption) (*clientv3.LeaseTimeToLiveResponse, error) {
+	return &clientv3.LeaseTimeToLiveResponse{TTL: l.seconds}, nil
+}
+
+// A key is there until etcd removes it: without it, the state differs from what is stored.
+func TestStateHasKeysWhoseLeaseEnds(t *testing.T) {
+	for _, seconds := range []int64{0, -1} {
+		var state snapshot.State
+		index, err := leaseTTL(t.Context(), &clientv3.Client{Lease: remainingLease{seconds: seconds}}, 7, map[clientv3.LeaseID]int{}, &state)
+		if err != nil || index != 1 || len(state.TTLs) != 1 || state.TTLs[0] != time.Second {
+			t.Errorf("%d s left: got index %d of %v, %v; want 1 of 1 s", seconds, index, state.TTLs, err)
+		}
+	}
+}
+
 // ReplaceState retries after a concurrent write, and never overwrites it unseen.
 func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})

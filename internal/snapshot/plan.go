@@ -90,7 +90,8 @@ func (s State) Wants(key string, from, to []byte) bool {
 	case to != nil:
 		return ok && bytes.Equal(to, e.Value)
 	}
-	return !ok || e.TTL > 0 || from != nil && !sameObject(from, e.Value) // e may have expired since
+	// e may have expired since. Values that are encrypted have no UID to compare.
+	return !ok || e.TTL > 0 || from != nil && !bytes.Equal(from, e.Value) && !sameObject(from, e.Value)
 }
 
 // deletionRanks has the resources whose objects contain others; all others have 0.

@@ -148,6 +148,7 @@ func TestWants(t *testing.T) {
 	want := stateOf(
 		Entry{Key: "/pods/a/p", Value: objectValue("1", "x")},
 		Entry{Key: "/events/a/e", Value: objectValue("2", "x"), TTL: 1},
+		Entry{Key: "/secrets/a/s", Value: []byte("k8s:enc:1")},
 	)
 	for _, test := range []struct {
 		change, key string
@@ -161,6 +162,8 @@ func TestWants(t *testing.T) {
 		{"deleted to be replaced", "/pods/a/p", objectValue("9", "x"), nil, true},
 		{"deleted by another", "/pods/a/p", objectValue("1", "y"), nil, false},
 		{"deleted, unknown before", "/pods/a/p", nil, nil, false},
+		{"encrypted, deleted by another", "/secrets/a/s", []byte("k8s:enc:1"), nil, false},
+		{"encrypted, deleted to be replaced", "/secrets/a/s", []byte("k8s:enc:2"), nil, true},
 		{"expired", "/events/a/e", objectValue("2", "x"), nil, true},
 		{"a Lease", "/leases/a/l", nil, objectValue("4", "x"), true},
 	} {

@@ -93,6 +93,9 @@ func (t Target) FinishPending(ctx context.Context, store Store) error {
 // and not ended it; empty = there is none. This one must have no pending restore.
 func (t Target) FindOther(ctx context.Context, store Store) (warning string, err error) {
 	id, err := t.identify(ctx, store)
+	if etcd.IsPermissionDenied(err) { // a user who may only use what is below the prefix
+		return "", nil
+	}
 	if err != nil || id.Token == "" {
 		return "", err
 	}

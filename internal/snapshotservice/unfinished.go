@@ -46,7 +46,7 @@ func (t Target) findOtherChange(ctx context.Context, store Store, began pendingH
 		reason = describeOtherChange(c)
 		return false
 	})
-	if errors.Is(err, etcd.ErrCompacted) {
+	if errors.Is(err, etcd.ErrCompacted) || errors.Is(err, etcd.ErrOlder) {
 		return "others may have written since: " + err.Error(), nil
 	}
 	return reason, err

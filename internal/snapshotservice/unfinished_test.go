@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
@@ -128,5 +129,14 @@ func TestFindOther(t *testing.T) {
 	}
 	if got, err := second.FindOther(t.Context(), store); err != nil || got != "" {
 		t.Errorf("finished: got %q, %v", got, err)
+	}
+}
+
+// A user of etcd may have no permission but for the keys of the API server.
+func TestFindOtherWithoutPermission(t *testing.T) {
+	store := newFakeStore(configMapB)
+	store.cluster, store.recordError = "cdf818194e3a8c32", rpctypes.ErrPermissionDenied
+	if got, err := newTarget(t).FindOther(t.Context(), store); err != nil || got != "" {
+		t.Errorf("got %q, %v; want nothing", got, err)
 	}
 }

@@ -64,6 +64,7 @@ func TestUsageErrors(t *testing.T) {
 		{"up --ephemeral --runtime-config=no.such.group/v1=true", "no.such.group/v1"},
 		{"up --ephemeral --kube-apiserver-arg etcd-prefx=/x", `did you mean "etcd-prefix"?`},
 		{"up --ephemeral --kube-apiserver-arg secure-port=1", "use --port"},
+		{"up --ephemeral --kube-apiserver-arg etcd-prefix=//", "a prefix with a name"},
 		{"up --ephemeral --kube-controller-manager-arg concurrent-deployment-syncs=x", "concurrent-deployment-syncs"},
 		{"up --ephemeral --kube-controller-manager-arg leader-elect=true", "use --leader-elect"},
 		{"up --ephemeral --data-dir x", "use one of them"},
