@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 const (
@@ -36,8 +38,7 @@ type Listing struct {
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
 func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
-	ctx, mapper := w.newNameMapper(ctx)
-	m, err := mapper.mappingFor(ctx, kind)
+	m, err := kinds.NewMapper(w.kinds).Find(ctx, kind)
 	if err != nil {
 		return Listing{}, fmt.Errorf("unknown kind %q: use a name that kubectl accepts, such as pods or deploy", kind)
 	}
