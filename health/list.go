@@ -47,13 +47,13 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 		return Listing{}, fmt.Errorf("list %s: %w", m.Resource.Resource, err)
 	}
 	l := Listing{Resource: m.Resource, Kind: m.GroupVersionKind.Kind, More: list.GetContinue() != ""}
-	explained := 0
+	explained, lists := 0, sharedLists{}
 	for i := range list.Items {
 		u := &list.Items[i]
 		s := StateOf(u)
 		if s.Status != Current && explained < maxExplained {
 			explained++
-			s.Message = w.Why(ctx, u)
+			s.Message = w.why(ctx, u, lists)
 		}
 		l.Items = append(l.Items, Listed{s, u.GetCreationTimestamp().Time, string(u.GetUID())})
 	}

@@ -2,7 +2,9 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -11,6 +13,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
+
+// ErrNoAnswer is wrapped by the error of Refs if the API server accepts requests, if at all, but
+// does not answer them.
+var ErrNoAnswer = errors.New("no answer from the API server")
 
 // newKindGrace is how long it may take until a new kind is served.
 const newKindGrace = 2 * time.Second
@@ -55,6 +61,13 @@ func waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*met
 	defer cancel()
 	for unknown, pause := false, newBackoff(); ; sleep(bounded, pause.Step()) {
 		m, err := mapper.Find(ctx, kind)
+		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() && !unknown {
+			if ctx.Err() != nil {
+				return nil, fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx))
+			}
+			mapper.Reset(ctx)
+			continue
+		}
 		if !meta.IsNoMatchError(err) && (ctx.Err() == nil || !unknown) {
 			return m, err
 		}
