@@ -49,7 +49,7 @@ const StepTimeout = 20 * time.Second
 
 // Fault is an error that is injected into calls of a controller.
 type Fault struct {
-	Rate     float64 `json:"rate"`               // the share of calls that fail, from 0 to 1
+	Rate     float64 `json:"rate"`               // the share of calls that fail, more than 0 and at most 1
 	Code     string  `json:"code"`               // one of FaultCodes
 	Verb     string  `json:"verb,omitempty"`     // of the calls, as in RBAC; empty = all
 	Resource string  `json:"resource,omitempty"` // RESOURCE or RESOURCE.GROUP; empty = all

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // lastWarning returns the latest warning about an object.
@@ -25,13 +26,13 @@ func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*co
 	}
 	o := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("involvedObject.uid", string(u.GetUID())).String()}
 	var newest *corev1.Event
-	for _, item := range s.list(coreResource("events"), namespace, o) {
+	for _, item := range s.listRelated(coreResource("events"), u, namespace, involvedUID, o) {
 		var e corev1.Event
 		if err := convertObject(&item, &e); err != nil {
 			s.recordError(err)
 			continue
 		}
-		if e.InvolvedObject.UID != u.GetUID() || !wanted(&e) {
+		if !wanted(&e) {
 			continue
 		}
 		if newest == nil || eventTime(&e).After(eventTime(newest)) {
@@ -39,6 +40,12 @@ func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*co
 		}
 	}
 	return newest
+}
+
+// involvedUID returns the UID of the object that an event is about.
+func involvedUID(event *unstructured.Unstructured) types.UID {
+	uid, _, _ := unstructured.NestedString(event.Object, "involvedObject", "uid")
+	return types.UID(uid)
 }
 
 // eventTime returns when an event last occurred. Old and new recorders use different

@@ -221,3 +221,23 @@ func TestNewRefusesInvalidConfig(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A server that is suspended accepts connections and does not answer.
+func TestRefsOfSuspendedServer(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	transport := &http.Transport{TLSHandshakeTimeout: 10 * time.Millisecond}
+	w, err := New(&rest.Config{Host: "https://" + listener.Addr().String(), Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("timed out"))
+	defer cancel()
+	_, err = w.Refs(ctx, "shop", []string{"pod/p"})
+	if want := "pod/p: no answer from the API server: timed out"; !errors.Is(err, ErrNoAnswer) || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}

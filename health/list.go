@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 const (
@@ -36,8 +38,7 @@ type Listing struct {
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
 func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
-	ctx, mapper := w.newNameMapper(ctx)
-	m, err := mapper.mappingFor(ctx, kind)
+	m, err := kinds.NewMapper(w.kinds).Find(ctx, kind)
 	if err != nil {
 		return Listing{}, fmt.Errorf("unknown kind %q: use a name that kubectl accepts, such as pods or deploy", kind)
 	}
@@ -46,13 +47,13 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 		return Listing{}, fmt.Errorf("list %s: %w", m.Resource.Resource, err)
 	}
 	l := Listing{Resource: m.Resource, Kind: m.GroupVersionKind.Kind, More: list.GetContinue() != ""}
-	explained := 0
+	explained, lists := 0, sharedLists{}
 	for i := range list.Items {
 		u := &list.Items[i]
 		s := StateOf(u)
 		if s.Status != Current && explained < maxExplained {
 			explained++
-			s.Message = w.Why(ctx, u)
+			s.Message = w.why(ctx, u, lists)
 		}
 		l.Items = append(l.Items, Listed{s, u.GetCreationTimestamp().Time, string(u.GetUID())})
 	}

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -38,6 +40,51 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 	return list.Items
 }
 
+// sharedLists are lists that the searches for the reasons of several objects share: one list for
+// each object would take too long. They are not safe for concurrent use.
+type sharedLists map[listedResource]*listAnswer
+
+type listedResource struct {
+	schema.GroupVersionResource
+	namespace string
+}
+
+// listAnswer has the objects by the UID of the object that they belong to.
+type listAnswer struct {
+	objects map[types.UID][]unstructured.Unstructured
+	err     error
+}
+
+// listRelated lists the objects that belong to one, as belongsTo says. It lists the resource only
+// once for searches that share lists.
+func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructured.Unstructured, namespace string,
+	belongsTo func(*unstructured.Unstructured) types.UID, o metav1.ListOptions,
+) []unstructured.Unstructured {
+	place := listedResource{r, namespace}
+	if known := s.lists[place]; known != nil {
+		if known.err != nil {
+			s.recordError(known.err)
+		}
+		return known.objects[u.GetUID()]
+	}
+	if s.lists != nil {
+		o = metav1.ListOptions{}
+	}
+	before := s.err
+	s.err = nil
+	answer := &listAnswer{objects: map[types.UID][]unstructured.Unstructured{}}
+	for _, item := range s.list(r, namespace, o) {
+		uid := belongsTo(&item)
+		answer.objects[uid] = append(answer.objects[uid], item)
+	}
+	answer.err = s.err
+	s.err = cmp.Or(before, s.err)
+	if s.lists != nil {
+		s.lists[place] = answer
+	}
+	return answer.objects[u.GetUID()]
+}
+
 func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return s.objects.Resource(r)
@@ -47,13 +94,15 @@ func (s *reasonSearch) resourceClient(r schema.GroupVersionResource, namespace s
 
 // listOwned lists the objects that an owner controls.
 func (s *reasonSearch) listOwned(r schema.GroupVersionResource, owner *unstructured.Unstructured) []unstructured.Unstructured {
-	var mine []unstructured.Unstructured
-	for _, u := range s.list(r, owner.GetNamespace(), metav1.ListOptions{}) {
-		if ref := metav1.GetControllerOf(&u); ref != nil && ref.UID == owner.GetUID() {
-			mine = append(mine, u)
-		}
+	return s.listRelated(r, owner, owner.GetNamespace(), controllerUID, metav1.ListOptions{})
+}
+
+// controllerUID returns the UID of the owner that controls an object; "" if none does.
+func controllerUID(u *unstructured.Unstructured) types.UID {
+	if ref := metav1.GetControllerOf(u); ref != nil {
+		return ref.UID
 	}
-	return mine
+	return ""
 }
 
 // convertObject converts an object to its Go type.

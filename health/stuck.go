@@ -29,7 +29,7 @@ var stuckKinds = []struct {
 // FindStuck returns the Namespaces that are being deleted, and the Deployments whose rollout has
 // exceeded its deadline, with the reasons.
 func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
-	explained := 0
+	explained, lists := 0, sharedLists{}
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
 		if err != nil {
@@ -46,7 +46,7 @@ func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
 			}
 			if s.Reason = s.Message; explained < maxExplained {
 				explained++
-				s.Reason = w.Why(ctx, u)
+				s.Reason = w.why(ctx, u, lists)
 			}
 			found = append(found, s)
 		}

@@ -96,9 +96,13 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	e := &NotHealthyError{Total: len(b.objects), Gone: b.Gone, Cause: cause}
+	var lists sharedLists
+	if len(b.objects) > 1 {
+		lists = sharedLists{}
+	}
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {
-			e.Objects = append(e.Objects, Unhealthy{entry.State, w.explainState(ctx, entry, b.Gone)})
+			e.Objects = append(e.Objects, Unhealthy{entry.State, w.explainState(ctx, entry, b.Gone, lists)})
 		}
 	}
 	return e

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -266,4 +267,46 @@ func TestCanceledContext(t *testing.T) {
 	if !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// The reasons of many objects need each list once: one for each object would take longer than
+// there is time.
+func TestReasonsOfManyObjectsShareLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var manifests []string
+		var refs []Ref
+		for i := range 40 {
+			name := fmt.Sprintf("web-%d", i)
+			refs = append(refs, Ref{web.GroupVersionKind, "shop", name})
+			manifests = append(manifests,
+				strings.ReplaceAll(justMade, "name: web", "name: "+name),
+				fmt.Sprintf(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {namespace: shop, name: %[1]s-a,
+  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: %[1]s, uid: uid-of-%[1]s, controller: true}]}}`, name),
+				fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: %[1]s-a-b,
+  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %[1]s-a, uid: uid-of-%[1]s-a, controller: true}]}}`, name),
+				warning(name+"-a-b", "FailedScheduling", "no node for "+name, "2026-01-01T00:00:00Z"))
+		}
+		c := newCluster(t, manifests...)
+		w, done := c.start(t, Options{}, refs...)
+		<-done
+		bad, ok := errors.AsType[*NotHealthyError](w.err)
+		if !ok || len(bad.Objects) != len(refs) {
+			t.Fatalf("got %v", w.err)
+		}
+		for i, o := range bad.Objects {
+			want := fmt.Sprintf("Pod web-%d-a-b: not assigned to a node by a scheduler; last warning: FailedScheduling: no node for web-%d", i, i)
+			if o.Reason != want {
+				t.Errorf("got %s\nwant %s", o.Reason, want)
+			}
+		}
+		lists := map[string]int{}
+		for _, a := range c.objects.Actions() {
+			if a.GetVerb() == "list" {
+				lists[a.GetResource().Resource]++
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"deployments": 1, "replicasets": 1, "pods": 1, "events": 1}, lists); diff != "" {
+			t.Errorf("lists (-want +got):\n%s", diff)
+		}
+	})
 }

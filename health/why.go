@@ -20,13 +20,17 @@ import (
 // Why returns in one line why an object is not healthy. It examines the objects that it
 // owns or needs and its events first, and then the object itself.
 func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
-	e := &trackedObject{State: StateOf(u), object: u}
-	return w.explainState(ctx, e, false)
+	return w.why(ctx, u, nil)
+}
+
+// why is like Why, for one of several objects whose searches share lists.
+func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists sharedLists) string {
+	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists)
 }
 
 // explainState returns why an object is not healthy or, if gone is set, why it still exists.
-func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool) string {
-	s := &reasonSearch{ctx: ctx, objects: w.objects}
+func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists sharedLists) string {
+	s := &reasonSearch{ctx: ctx, objects: w.objects, lists: lists}
 	reason := words.OneLine(s.findReason(e, gone))
 	switch {
 	case reason == "":
@@ -54,6 +58,7 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 type reasonSearch struct {
 	ctx     context.Context
 	objects dynamic.Interface
+	lists   sharedLists // nil for the only object
 	err     error
 }
 

@@ -228,7 +228,7 @@ func TestWhyObjectIsMissing(t *testing.T) {
 			"CustomResourceDefinition widgets.example.com does not serve version v1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newCluster(t, test.objects...).explainState(t.Context(), &trackedObject{State: test.state}, false)
+			got := newCluster(t, test.objects...).explainState(t.Context(), &trackedObject{State: test.state}, false, nil)
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}

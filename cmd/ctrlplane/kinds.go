@@ -1,16 +1,15 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -37,8 +36,8 @@ func requireName(t *target, verb string, args []string) error {
 }
 
 // resolveObject finds the resource of a kind in the way that kubectl does.
-func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observe.Object, error) {
-	m, err := resolveKind(mapper, kind)
+func resolveObject(ctx context.Context, mapper kinds.Mapper, kind, namespace, name string) (observe.Object, error) {
+	m, err := mapper.Find(ctx, strings.ToLower(kind))
 	if err != nil {
 		return observe.Object{}, err
 	}
@@ -51,30 +50,12 @@ func resolveObject(mapper meta.RESTMapper, kind, namespace, name string) (observ
 }
 
 // newKindMapper returns a mapper that knows the kinds of a server, and their short names.
-func newKindMapper(cfg *rest.Config) (meta.RESTMapper, error) {
+func newKindMapper(cfg *rest.Config) (kinds.Mapper, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
-		return nil, err
+		return kinds.Mapper{}, err
 	}
-	cached := memory.NewMemCacheClient(client)
-	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(cached), cached, nil), nil
-}
-
-// resolveKind finds a kind in the way that kubectl does.
-func resolveKind(mapper meta.RESTMapper, kind string) (*meta.RESTMapping, error) {
-	full, short := schema.ParseResourceArg(strings.ToLower(kind))
-	var found schema.GroupVersionKind
-	var err error
-	if full != nil {
-		found, err = mapper.KindFor(*full)
-	}
-	if full == nil || meta.IsNoMatchError(err) {
-		found, err = mapper.KindFor(short.WithVersion(""))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return mapper.RESTMapping(found.GroupKind(), found.Version)
+	return kinds.NewMapper(client), nil
 }
 
 func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }

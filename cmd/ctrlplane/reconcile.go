@@ -17,6 +17,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/clients/reconciler"
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -95,11 +96,11 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	if c.For, err = r.resolveKind(mapper, kind); err != nil {
+	if c.For, err = r.resolveKind(ctx, mapper, kind); err != nil {
 		return err
 	}
 	for _, name := range r.owns {
-		k, err := r.resolveKind(mapper, name)
+		k, err := r.resolveKind(ctx, mapper, name)
 		if err != nil {
 			return err
 		}
@@ -111,8 +112,8 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	})
 }
 
-func (r *reconcileCommand) resolveKind(mapper meta.RESTMapper, name string) (reconciler.Kind, error) {
-	m, err := resolveKind(mapper, name)
+func (r *reconcileCommand) resolveKind(ctx context.Context, mapper kinds.Mapper, name string) (reconciler.Kind, error) {
+	m, err := mapper.Find(ctx, strings.ToLower(name))
 	if meta.IsNoMatchError(err) {
 		return reconciler.Kind{}, unknownKindError(r.target, name)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
@@ -111,17 +111,10 @@ type recordedSource struct {
 func (s *recordedSource) now() time.Time { return s.Time() }
 
 // resolve finds a kind among the resources that were served.
-func (s *recordedSource) resolve(kind, namespace, name string) (observe.Object, error) {
-	kind = strings.ToLower(kind)
+func (s *recordedSource) resolve(ctx context.Context, kind, namespace, name string) (observe.Object, error) {
 	versions := map[string]*restmapper.APIGroupResources{}
 	var groups []*restmapper.APIGroupResources
 	for _, r := range s.recording.Resources {
-		if slices.Contains(r.ShortNames, kind) {
-			kind = r.Resource
-			if r.Group != "" {
-				kind += "." + r.Group
-			}
-		}
 		g := versions[r.Group]
 		if g == nil {
 			g = &restmapper.APIGroupResources{Group: metav1.APIGroup{Name: r.Group}, VersionedResources: map[string][]metav1.APIResource{}}
@@ -138,7 +131,7 @@ func (s *recordedSource) resolve(kind, namespace, name string) (observe.Object, 
 			Name: r.Resource, SingularName: r.Singular, Kind: r.Kind, Namespaced: r.Namespaced, ShortNames: r.ShortNames,
 		})
 	}
-	return resolveObject(restmapper.NewDiscoveryRESTMapper(groups), kind, namespace, name)
+	return resolveObject(ctx, kinds.NewStaticMapper(groups), kind, namespace, name)
 }
 
 // describeNow knows nothing: a recording has no objects.

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
@@ -87,7 +88,9 @@ func (a *runAssertions) check(ctx context.Context, src observe.Source) ([]assert
 	if err != nil {
 		return nil, err
 	}
-	return assert.Check(a.rules, now, page.Records), nil
+	rules := a.rules
+	rules.FullName = explain.ExpandShortName
+	return assert.Check(rules, now, page.Records), nil
 }
 
 // healthFailure returns why --healthy does not hold; empty if it does.

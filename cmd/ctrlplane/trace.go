@@ -141,7 +141,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if err != nil {
 		return none(err)
 	}
-	about, err := src.resolve(kind, o.namespace, name)
+	about, err := src.resolve(ctx, kind, o.namespace, name)
 	if meta.IsNoMatchError(err) {
 		known := false
 		if about, known = trace.Find(records, kind, o.namespace, name); !known {

@@ -20,7 +20,7 @@ type explainable interface {
 	now() time.Time
 	// resolve returns the object that kubectl calls so. meta.IsNoMatchError reports
 	// whether an error is about an unknown kind.
-	resolve(kind, namespace, name string) (observe.Object, error)
+	resolve(ctx context.Context, kind, namespace, name string) (observe.Object, error)
 	// unknownKind says what to do about a kind that is neither served nor in the records.
 	unknownKind(kind string) error
 	// describeNow returns the state of an object at present, as far as it is known.
@@ -51,12 +51,12 @@ type liveSource struct {
 
 func (s liveSource) now() time.Time { return time.Now() }
 
-func (s liveSource) resolve(kind, namespace, name string) (observe.Object, error) {
+func (s liveSource) resolve(ctx context.Context, kind, namespace, name string) (observe.Object, error) {
 	mapper, err := newKindMapper(s.cfg)
 	if err != nil {
 		return observe.Object{}, err
 	}
-	return resolveObject(mapper, kind, namespace, name)
+	return resolveObject(ctx, mapper, kind, namespace, name)
 }
 
 func (s liveSource) unknownKind(kind string) error {

@@ -135,6 +135,10 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	bounded, cancel := w.withTimeout(ctx)
 	defer cancel()
 	named, err := waiter.Refs(bounded, w.namespace, args)
+	if errors.Is(err, health.ErrNoAnswer) {
+		return fmt.Errorf("%w: the control plane is suspended or overloaded: see %q, or stop it with %q and start it again",
+			err, w.target.commandLine("logs"), w.target.commandLine("down"))
+	}
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,8 @@ import (
 // ValidateFault returns a usage error for a fault that cannot occur.
 func ValidateFault(f control.Fault) error {
 	switch {
-	case !(f.Rate >= 0 && f.Rate <= 1): // so that NaN is refused
-		return usage.Errorf("rate %v: choose between 0 and 1", f.Rate)
+	case !(f.Rate > 0 && f.Rate <= 1): // so that NaN is refused
+		return usage.Errorf("rate %v: choose more than 0 and at most 1; the verb clear ends faults", f.Rate)
 	case !slices.Contains(control.FaultCodes, f.Code):
 		return usage.Errorf("code %q: choose one of %s", f.Code, strings.Join(control.FaultCodes, ", "))
 	case f.Verb != "" && !slices.Contains(requestVerbs, f.Verb):

@@ -91,7 +91,7 @@ func TestClientsRecognizeInjectedErrors(t *testing.T) {
 
 func TestInvalidFaultsAreRefused(t *testing.T) {
 	for _, f := range []control.Fault{
-		{Rate: 1.1, Code: "500"}, {Rate: -1, Code: "500"}, {Rate: 1, Code: "418"}, {Rate: 1},
+		{Rate: 0, Code: "500"}, {Rate: 1.1, Code: "500"}, {Rate: -1, Code: "500"}, {Rate: 1, Code: "418"}, {Rate: 1},
 		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"}, {Rate: 1, Code: "422", Verb: "delete"},
 	} {
 		if err := ValidateFault(f); !errors.As(err, new(usage.Error)) {

@@ -25,7 +25,7 @@ func FuzzValidateFault(f *testing.F) {
 			return
 		}
 		reads := []string{"get", "list", "watch"}
-		if !(rate >= 0 && rate <= 1) || !slices.Contains(control.FaultCodes, code) || code == "409" && slices.Contains(reads, verb) {
+		if !(rate > 0 && rate <= 1) || !slices.Contains(control.FaultCodes, code) || code == "409" && slices.Contains(reads, verb) {
 			t.Errorf("accepted: rate %v, code %q, verb %q", rate, code, verb)
 		}
 	})

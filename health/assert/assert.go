@@ -60,6 +60,9 @@ func (l Limit) String() string {
 type Rules struct {
 	Conflicts, FailedSyncs []Limit
 	NoHotLoop              bool
+	// FullName returns the controller that a short name stands for, or the name itself; nil if
+	// there are no short names.
+	FullName func(string) string
 }
 
 // Empty reports whether nothing is asserted.
@@ -82,10 +85,10 @@ func Check(r Rules, now observe.Snapshot, records []observe.Record) []Result {
 	first, _ := slices.BinarySearchFunc(records, now.Journal.StartEnd+1, func(r observe.Record, seq uint64) int { return cmp.Compare(r.Seq, seq) })
 	later := records[first:]
 	for _, l := range r.Conflicts {
-		all = append(all, checkLimit(MaxConflicts, l, now, conflicts, later))
+		all = append(all, checkLimit(MaxConflicts, l, now, conflicts, r.FullName, later))
 	}
 	for _, l := range r.FailedSyncs {
-		all = append(all, checkLimit(MaxFailedSyncs, l, now, failedSyncs, later))
+		all = append(all, checkLimit(MaxFailedSyncs, l, now, failedSyncs, r.FullName, later))
 	}
 	if r.NoHotLoop {
 		all = append(all, checkLoops(records))
@@ -108,9 +111,12 @@ var (
 	failedSyncs = counted{"failed sync", func(c *observe.Controller) int64 { return c.Failures - c.StartFailures }, nil, failedSyncLine}
 )
 
-func checkLimit(flag string, l Limit, now observe.Snapshot, what counted, records []observe.Record) Result {
+func checkLimit(flag string, l Limit, now observe.Snapshot, what counted, fullName func(string) string, records []observe.Record) Result {
 	result := Result{Rule: flag + " " + l.String()}
 	names, n, err := what.count(l.Of, now)
+	if err != nil && fullName != nil && fullName(l.Of) != l.Of {
+		names, n, err = what.count(fullName(l.Of), now)
+	}
 	switch {
 	case err != nil:
 		result.Failure = err.Error()

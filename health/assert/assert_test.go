@@ -56,6 +56,14 @@ func testRecords() []observe.Record {
 	}
 }
 
+// fullName knows a short name, that of a controller.
+func fullName(name string) string {
+	if name == "deploy" {
+		return "deployment-controller"
+	}
+	return name
+}
+
 func TestCheckLimits(t *testing.T) {
 	for _, test := range []struct {
 		rules Rules
@@ -87,6 +95,11 @@ func TestCheckLimits(t *testing.T) {
 		{Rules{FailedSyncs: []Limit{{"manager", 0}}}, Result{
 			Rule: "--max-failed-syncs manager=0", Failure: "manager (system:admin) is a client: its syncs are not known, only those of controllers are",
 		}},
+		{Rules{FailedSyncs: []Limit{{"deploy", 0}}, FullName: fullName}, Result{
+			"--max-failed-syncs deploy=0", "1 failed sync of deployment-controller, at most 0 allowed",
+			[]string{"03:04:05.003  deployment-controller sync of shop/web in queue deployment failed: no quota"},
+		}},
+		{Rules{Conflicts: []Limit{{"manager (bob)", 0}}, FullName: fullName}, Result{Rule: "--max-conflicts manager (bob)=0", Failure: "1 conflict of manager (bob), at most 0 allowed"}},
 		{Rules{NoHotLoop: true}, Result{Rule: "--no-hot-loop"}},
 	} {
 		got := Check(test.rules, testSnapshot(), testRecords())

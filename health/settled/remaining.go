@@ -49,7 +49,7 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 	l.addLag()
 	for _, t := range s.Timers {
 		if l.isDue(t.Due) {
-			l.add(t.Controller, timerText(t)+" is due in "+l.timeUntil(t.Due).String())
+			l.add(t.Controller, timerText(t)+" is due"+l.timeUntil(t.Due))
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
@@ -115,7 +115,7 @@ func (l *workCollector) addQueue(q observe.Queue) {
 		l.add(where, r)
 	}
 	if len(retries) == 0 {
-		l.add(where, fmt.Sprintf("a delayed key is due in queue %s in %s", q.Name, l.timeUntil(q.NextDue)))
+		l.add(where, "a delayed key is due in queue "+q.Name+l.timeUntil(q.NextDue))
 	}
 }
 
@@ -123,7 +123,11 @@ func (l *workCollector) addQueue(q observe.Queue) {
 func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey) (list []string) {
 	for _, f := range failing {
 		if f.Queue == q.Name && l.isDue(f.Due) && !f.Due.Before(q.NextDue) {
-			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), l.timeUntil(f.Due))
+			retry := "its retry is due" // it may be queued behind other keys
+			if in := l.timeUntil(f.Due); in != "" {
+				retry = "is retried" + in
+			}
+			text := fmt.Sprintf("%s in queue %s failed %s and %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), retry)
 			if f.Error != "" {
 				text += ": " + words.OneLine(f.Error)
 			}
@@ -167,7 +171,7 @@ func (l *workCollector) addSyncs(c observe.Controller) {
 			l.add(c.Name, words.Count(len(running)-i, "other sync")+" running"+held)
 			return
 		}
-		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), l.now.Sub(r.Since).Round(time.Millisecond), held))
+		l.add(c.Name, fmt.Sprintf("sync of %s running for %s%s", keyText(r.Key, r.KeyBasis), max(l.now.Sub(r.Since).Round(time.Millisecond), 0), held))
 	}
 }
 
@@ -217,8 +221,12 @@ func (l *workCollector) isDue(at time.Time) bool {
 	return !at.IsZero() && !at.After(l.now.Add(l.horizon))
 }
 
-func (l *workCollector) timeUntil(at time.Time) time.Duration {
-	return max(at.Sub(l.now).Round(time.Millisecond), 0)
+// timeUntil returns " in DURATION"; "" if the time has come.
+func (l *workCollector) timeUntil(at time.Time) string {
+	if in := at.Sub(l.now).Round(time.Millisecond); in > 0 {
+		return " in " + in.String()
+	}
+	return ""
 }
 
 func keyText(name string, basis observe.Basis) string {

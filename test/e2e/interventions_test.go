@@ -264,7 +264,7 @@ func TestInterventionErrors(t *testing.T) {
 		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
 		`no controller is named: "ctrlplane controllers" lists them`:                  none,
 		`unknown controller "*": "ctrlplane controllers" lists them`:                  all,
-		"rate 2: choose between 0 and 1":                                              rate,
+		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":        rate,
 		"delay -1s: choose a longer one, or clear the delay":                          delay,
 		"controller kube-scheduler cannot be started: turned off by --no-scheduler":   off,
 	} {

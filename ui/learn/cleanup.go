@@ -48,7 +48,7 @@ func (r *runner) removeObjects(ctx context.Context) error {
 	var errs []error
 	for _, o := range r.lesson.Objects {
 		kind, name, _ := strings.Cut(r.substituteNamespace(o), "/")
-		m, err := r.plane.resolveKind(kind)
+		m, err := r.plane.resolveKind(ctx, kind)
 		if meta.IsNoMatchError(err) {
 			continue // it was deleted with its kind
 		}

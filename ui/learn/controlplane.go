@@ -6,14 +6,12 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -23,8 +21,7 @@ type controlPlane struct {
 	cfg             *rest.Config
 	control         *controlrest.Client
 	objects         dynamic.Interface
-	kinds           meta.RESTMapper
-	resetKinds      func()            // makes kinds repeat the discovery
+	kinds           kinds.Mapper
 	controllerNames map[string]string // by name and alias
 }
 
@@ -44,9 +41,7 @@ func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, erro
 	if err != nil {
 		return nil, err
 	}
-	cached := memory.NewMemCacheClient(client)
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
-	p.kinds, p.resetKinds = restmapper.NewShortcutExpander(mapper, cached, nil), mapper.Reset
+	p.kinds = kinds.NewMapper(client)
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
 		return nil, err
@@ -77,26 +72,13 @@ func (p *controlPlane) resolveController(name string) (string, error) {
 }
 
 // resolveKind finds the resource of a kind in the way that kubectl does.
-func (p *controlPlane) resolveKind(name string) (*meta.RESTMapping, error) {
-	full, short := schema.ParseResourceArg(strings.ToLower(name))
-	find := func() (found schema.GroupVersionKind, err error) {
-		if full != nil {
-			found, err = p.kinds.KindFor(*full)
-		}
-		if full == nil || meta.IsNoMatchError(err) {
-			found, err = p.kinds.KindFor(short.WithVersion(""))
-		}
-		return found, err
-	}
-	found, err := find()
+func (p *controlPlane) resolveKind(ctx context.Context, name string) (*meta.RESTMapping, error) {
+	m, err := p.kinds.Find(ctx, strings.ToLower(name))
 	if meta.IsNoMatchError(err) { // its definition may be new
-		p.resetKinds()
-		found, err = find()
+		p.kinds.Reset(ctx)
+		return p.kinds.Find(ctx, strings.ToLower(name))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p.kinds.RESTMapping(found.GroupKind(), found.Version)
+	return m, err
 }
 
 // resourceClient is the client for the objects of a kind, in a namespace if the kind is
@@ -109,9 +91,9 @@ func (p *controlPlane) resourceClient(m *meta.RESTMapping, namespace string) dyn
 }
 
 // resolveObject resolves KIND/NAME.
-func (p *controlPlane) resolveObject(ref, namespace string) (observe.Object, error) {
+func (p *controlPlane) resolveObject(ctx context.Context, ref, namespace string) (observe.Object, error) {
 	kind, name, _ := strings.Cut(ref, "/")
-	m, err := p.resolveKind(kind)
+	m, err := p.resolveKind(ctx, kind)
 	if err != nil {
 		return observe.Object{}, err
 	}

@@ -183,7 +183,7 @@ func (p *probe) expandVariables(s string) string {
 
 func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
 	kind, name, _ := strings.Cut(p.expandVariables(c.Object), "/")
-	m, err := p.resolveKind(kind)
+	m, err := p.resolveKind(ctx, kind)
 	if meta.IsNoMatchError(err) {
 		return value{absent: true, noKind: kind}, nil
 	}
@@ -207,7 +207,7 @@ func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
 }
 
 func (p *probe) countObjects(ctx context.Context, c *Check) (value, error) {
-	m, err := p.resolveKind(c.Count)
+	m, err := p.resolveKind(ctx, c.Count)
 	if meta.IsNoMatchError(err) {
 		return value{text: "0", noKind: c.Count}, nil
 	}

@@ -28,7 +28,7 @@ func (r *runner) traceOptions(ctx context.Context) (o trace.Options, records []o
 // of it.
 func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, err error) {
 	ref := r.probe.expandVariables(s.Trace)
-	about, err := r.plane.resolveObject(ref, r.shell.namespace)
+	about, err := r.plane.resolveObject(ctx, ref, r.shell.namespace)
 	if err != nil {
 		return "", "", err
 	}
@@ -71,7 +71,7 @@ func (r *runner) saveTraces(ctx context.Context) error {
 		return err
 	}
 	for _, ref := range r.lesson.Traces {
-		about, err := r.plane.resolveObject(r.probe.expandVariables(ref), r.shell.namespace)
+		about, err := r.plane.resolveObject(ctx, r.probe.expandVariables(ref), r.shell.namespace)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 			return "", "", err
 		}
 	}
-	about, err := r.plane.resolveObject(ref, r.shell.namespace)
+	about, err := r.plane.resolveObject(ctx, ref, r.shell.namespace)
 	if err != nil {
 		return "", "", err
 	}
@@ -127,7 +127,7 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 
 // pickObject chooses an object of a kind: the newest, or the last deleted one.
 func (r *runner) pickObject(ctx context.Context, records []observe.Record, s *Show) (string, error) {
-	m, err := r.plane.resolveKind(s.Why)
+	m, err := r.plane.resolveKind(ctx, s.Why)
 	if err != nil {
 		return "", err
 	}

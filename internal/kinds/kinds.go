@@ -1,0 +1,91 @@
+// Package kinds finds resources by the names that kubectl accepts.
+package kinds
+
+import (
+	"context"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/restmapper"
+)
+
+// Mapper maps names to resources. If several resources have a name, it is that of the group
+// with the highest priority, as in kubectl.
+type Mapper struct{ names meta.RESTMapperWithContext }
+
+// NewMapper returns a mapper that knows what a server serves.
+func NewMapper(server discovery.DiscoveryInterfaceWithContext) Mapper {
+	cached := orderedCache{memory.NewMemCacheClientWithContext(server)}
+	return Mapper{restmapper.NewShortcutExpanderWithContext(restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached), cached, nil)}
+}
+
+// NewStaticMapper returns a mapper that knows the resources of groups, the group with the
+// highest priority first.
+func NewStaticMapper(groups []*restmapper.APIGroupResources) Mapper {
+	resources := meta.ToRESTMapperWithContext(restmapper.NewDiscoveryRESTMapper(groups))
+	return Mapper{restmapper.NewShortcutExpanderWithContext(resources, staticDiscovery{groups: groups}, nil)}
+}
+
+// Find returns the resource that kubectl calls so: "deploy", "pods", "Widget.example.com",
+// "widgets.v1.example.com". meta.IsNoMatchError reports that there is none.
+func (m Mapper) Find(ctx context.Context, name string) (*meta.RESTMapping, error) {
+	ctx = logr.NewContext(ctx, logr.Discard()) // the cache logs each error that it returns
+	gvr, resource := schema.ParseResourceArg(name)
+	candidates := []schema.GroupVersionResource{resource.WithVersion("")}
+	if gvr != nil {
+		candidates = append([]schema.GroupVersionResource{*gvr}, candidates...)
+	}
+	for _, c := range candidates {
+		gvk, err := m.names.KindForWithContext(ctx, c)
+		if err == nil {
+			return m.names.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version)
+		}
+		if !meta.IsNoMatchError(err) {
+			return nil, err
+		}
+	}
+	gvk, kind := schema.ParseKindArg(name)
+	if gvk != nil {
+		if m, err := m.names.RESTMappingWithContext(ctx, gvk.GroupKind(), gvk.Version); !meta.IsNoMatchError(err) {
+			return m, err
+		}
+	}
+	return m.names.RESTMappingWithContext(ctx, kind)
+}
+
+// Reset makes the mapper ask the server again: a kind may be new.
+func (m Mapper) Reset(ctx context.Context) {
+	meta.MaybeResetRESTMapperWithContext(ctx, m.names)
+}
+
+// orderedCache lists resources by the priority of their groups, on which the meaning of a short
+// name depends. The cache in memory returns the lists of an aggregated discovery in random order;
+// hidden behind this interface it is asked for one group after the other.
+type orderedCache struct {
+	discovery.CachedDiscoveryInterfaceWithContext
+}
+
+func (c orderedCache) ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	return discovery.ServerGroupsAndResourcesWithContext(ctx, c)
+}
+
+// staticDiscovery is what NewShortcutExpanderWithContext needs of a discovery.
+type staticDiscovery struct {
+	discovery.DiscoveryInterfaceWithContext // nil
+
+	groups []*restmapper.APIGroupResources
+}
+
+func (d staticDiscovery) ServerGroupsAndResourcesWithContext(context.Context) (groups []*metav1.APIGroup, lists []*metav1.APIResourceList, err error) {
+	for _, g := range d.groups {
+		groups = append(groups, &g.Group)
+		for _, v := range g.Group.Versions {
+			lists = append(lists, &metav1.APIResourceList{GroupVersion: v.GroupVersion, APIResources: g.VersionedResources[v.Version]})
+		}
+	}
+	return groups, lists, nil
+}
