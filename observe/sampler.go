@@ -30,6 +30,9 @@ type sampler struct {
 	read     uint64            // Seq up to which failures were read
 	past     []Process         // the last rateSamples+1
 	times    []time.Time
+
+	droppedMu sync.Mutex
+	dropped   map[failingKey]uint64 // keys that their queue has forgotten → Seq of the last record before that
 }
 
 type failingKey struct{ controller, queue, key string }
@@ -41,7 +44,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]string{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]string{}, dropped: map[failingKey]uint64{}}
 	s.sample(time.Now())
 	return s
 }
@@ -154,12 +157,35 @@ func (s *sampler) updateFailures() {
 			s.followWrites(e)
 		case *Synced:
 			if e.Key != "" && !s.stopping[e.Controller] { // a stop interrupts the syncs that run
-				s.followSync(e, r.Time)
+				s.followSync(e, r)
 			}
 		}
 	}
+	dropped := s.takeDropped()
+	s.forgetFailures(func(k failingKey) bool { return s.failures[k].seq <= dropped[k] })
 	late := time.Now().Add(-overdue)
 	s.forgetFailures(func(k failingKey) bool { return s.saysGone(k) && s.failures[k].Due.Before(late) })
+}
+
+// drop notes that a queue has forgotten a key. Hooks call it.
+func (s *sampler) drop(k failingKey) {
+	s.droppedMu.Lock()
+	defer s.droppedMu.Unlock()
+	s.dropped[k] = s.observer.journal.all.next.Load()
+}
+
+// takeDropped returns the keys that were forgotten before what was read, and when.
+func (s *sampler) takeDropped() map[failingKey]uint64 {
+	s.droppedMu.Lock()
+	defer s.droppedMu.Unlock()
+	taken := map[failingKey]uint64{}
+	for k, at := range s.dropped {
+		if at <= s.read {
+			taken[k] = at
+			delete(s.dropped, k)
+		}
+	}
+	return taken
 }
 
 // saysGone reports whether a key failed because its object did not exist, which was deleted. An
@@ -170,7 +196,7 @@ func (s *sampler) saysGone(k failingKey) bool {
 	return deleted && strings.Contains(s.failures[k].Error, fmt.Sprintf("%s %q not found", resource, name))
 }
 
-func (s *sampler) followSync(e *Synced, at time.Time) {
+func (s *sampler) followSync(e *Synced, r Record) {
 	k := failingKey{e.Controller, e.Queue, e.Key}
 	f := s.failures[k]
 	switch {
@@ -188,7 +214,8 @@ func (s *sampler) followSync(e *Synced, at time.Time) {
 			s.order = slices.Delete(s.order, 0, 1)
 		}
 	}
-	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, at, e.Due
+	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
+	f.seq = r.Seq
 	f.Times++
 }
 

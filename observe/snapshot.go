@@ -150,6 +150,8 @@ type FailingKey struct {
 	Times    int       `json:"times"` // in a row
 	Last     time.Time `json:"last"`
 	Due      time.Time `json:"due,omitzero"` // when it is retried; zero if it is not requeued
+
+	seq uint64 // of its last record
 }
 
 // WatchLag is a resource of which a controller's handlers lack events.
