@@ -131,11 +131,14 @@ func (q *queue) keyRetried() {
 		d = assumedDelay
 	}
 	due := time.Now().Add(d)
-	q.delayed.add(due)
 	s := currentScope()
-	if w := s.activeSync(); w != nil && w.queue == q {
+	w := s.activeSync()
+	if w != nil && w.queue == q {
 		w.retryDue.Store(&due)
+	} else {
+		w = nil
 	}
+	q.delayed.add(due, w)
 	if s != nil && s.delivery != nil && known {
 		s.delivery.recordDelayedAdd(q.name, due)
 	}

@@ -23,7 +23,7 @@ type sampler struct {
 
 	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
-	failures map[failingKey]*FailingKey
+	failures map[failingKey]*failure
 	stopping map[string]bool   // controllers, as far as failures were read
 	order    []failingKey      // of failures, oldest first
 	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
@@ -37,6 +37,12 @@ type sampler struct {
 
 type failingKey struct{ controller, queue, key string }
 
+type failure struct {
+	FailingKey
+	seq       uint64 // of its last record
+	succeeded bool   // a sync of an unknown key has, after Due
+}
+
 // queueHistory has one sample per second, and the counters at the last sample.
 type queueHistory struct {
 	history []Sample
@@ -44,7 +50,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]string{}, dropped: map[failingKey]uint64{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*failure{}, stopping: map[string]bool{}, gone: map[string]string{}, dropped: map[failingKey]uint64{}}
 	s.sample(time.Now())
 	return s
 }
@@ -156,7 +162,11 @@ func (s *sampler) updateFailures() {
 		case *Called:
 			s.followWrites(e)
 		case *Synced:
-			if e.Key != "" && !s.stopping[e.Controller] { // a stop interrupts the syncs that run
+			switch {
+			case s.stopping[e.Controller]: // a stop interrupts the syncs that run
+			case e.Key == "":
+				s.followUnknown(e, r)
+			default:
 				s.followSync(e, r)
 			}
 		}
@@ -164,7 +174,10 @@ func (s *sampler) updateFailures() {
 	dropped := s.takeDropped()
 	s.forgetFailures(func(k failingKey) bool { return s.failures[k].seq <= dropped[k] })
 	late := time.Now().Add(-overdue)
-	s.forgetFailures(func(k failingKey) bool { return s.saysGone(k) && s.failures[k].Due.Before(late) })
+	s.forgetFailures(func(k failingKey) bool {
+		f := s.failures[k]
+		return f.Due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
+	})
 }
 
 // drop notes that a queue has forgotten a key. Hooks call it.
@@ -206,7 +219,7 @@ func (s *sampler) followSync(e *Synced, r Record) {
 		}
 		return
 	case f == nil:
-		f = &FailingKey{Queue: e.Queue, Key: e.Key}
+		f = &failure{FailingKey: FailingKey{Queue: e.Queue, Key: e.Key}}
 		s.failures[k] = f
 		s.order = append(s.order, k)
 		if len(s.order) > maxFailing {
@@ -215,8 +228,23 @@ func (s *sampler) followSync(e *Synced, r Record) {
 		}
 	}
 	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
-	f.seq = r.Seq
+	f.seq, f.succeeded = r.Seq, false
 	f.Times++
+}
+
+// followUnknown follows a sync of an unknown key: it may be a retry of any key of its queue that
+// fails and was due.
+func (s *sampler) followUnknown(e *Synced, r Record) {
+	added := r.Time.Add(-e.Took - e.Waited)
+	for k, f := range s.failures {
+		switch {
+		case k.controller != e.Controller || k.queue != e.Queue:
+		case e.Failed():
+			f.AtLeast = true
+		case !f.Due.IsZero() && !added.Before(f.Due):
+			f.succeeded = true
+		}
+	}
 }
 
 const (
@@ -294,7 +322,7 @@ func (s *sampler) failingKeys(controller string) (list []FailingKey, more int) {
 	s.updateFailures()
 	for k, f := range s.failures {
 		if k.controller == controller {
-			list = append(list, *f)
+			list = append(list, f.FailingKey)
 		}
 	}
 	slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })

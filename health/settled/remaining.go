@@ -123,7 +123,7 @@ func (l *workCollector) addQueue(q observe.Queue) {
 func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey) (list []string) {
 	for _, f := range failing {
 		if f.Queue == q.Name && l.isDue(f.Due) && !f.Due.Before(q.NextDue) {
-			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), l.timeUntil(f.Due))
+			text := fmt.Sprintf("%s in queue %s failed %s and is retried in %s", keyText(f.Key, f.KeyBasis), f.Queue, f.HowOften(), l.timeUntil(f.Due))
 			if f.Error != "" {
 				text += ": " + words.OneLine(f.Error)
 			}

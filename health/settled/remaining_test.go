@@ -103,8 +103,8 @@ func TestRemainingWork(t *testing.T) {
 			job("queue job has depth 7, 1 in flight")},
 
 		{"retried soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job failed once and is retried in 70ms: no quota")},
-		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job failed 3 times and is retried in 0s: no quota")},
-		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times and is retried in 1s: no quota")},
+		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job failed 3 times in a row and is retried in 0s: no quota")},
+		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times in a row and is retried in 1s: no quota")},
 		{"retried beyond the horizon", failingSnapshot(time.Second+1, 9), nil},
 		{"delayed by a handler", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(time.Second) }),
 			job("a delayed key is due in queue job in 1s")},
