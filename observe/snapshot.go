@@ -97,7 +97,8 @@ type Controller struct {
 	Aliases []string `json:"aliases,omitempty"`
 	State   string   `json:"state"` // one of ControllerStates; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
-	// Since is when the state or its reason last changed.
+	// Since is when the state or its reason last changed; of a controller whose process is gone, when
+	// that was last heard of.
 	Since time.Time `json:"since,omitzero"`
 
 	Watches []string     `json:"watches,omitempty"` // resources whose events it receives: RESOURCE or RESOURCE.GROUP
