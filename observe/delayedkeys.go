@@ -26,14 +26,15 @@ type delayedKeys struct {
 }
 
 type delayedKey struct {
-	due  time.Time
-	by   *syncRun // that requeued its key; nil if another goroutine delayed the key
-	over bool     // the queue's timer has added the key, most likely
-	next *delayedKey
+	due    time.Time
+	by     *syncRun // that requeued its key; nil if none did
+	object *Object  // of the event whose handler delayed the key; nil if none did
+	over   bool     // the queue's timer has added the key, most likely
+	next   *delayedKey
 }
 
-func (l *delayedKeys) add(due time.Time, by *syncRun) {
-	p := &delayedKey{due: due, by: by, next: l.unsorted.Load()}
+func (l *delayedKeys) add(p *delayedKey) {
+	p.next = l.unsorted.Load()
 	for !l.unsorted.CompareAndSwap(p.next, p) {
 		p.next = l.unsorted.Load()
 	}
@@ -75,7 +76,7 @@ func (l *delayedKeys) pendingKeys(now time.Time) (n int, first time.Time) {
 	return len(pending), pending[0].due
 }
 
-// takeDue returns the key that the queue's timer adds now, as far as the sync that requeued it tells:
+// takeDue returns the key that the queue's timer adds now, as far as the sync or the event that delayed it tells:
 // nil if it may be one of several. The timer adds the keys in the order in which they are due.
 func (l *delayedKeys) takeDue(now time.Time) *inferredKey {
 	l.mu.Lock()
@@ -89,7 +90,7 @@ func (l *delayedKeys) takeDue(now time.Time) *inferredKey {
 		case p.over, p.due.After(now):
 		case first == nil:
 			first = p
-			key, basis = p.requeuedKey()
+			key, basis = p.likelyKey()
 		case first.due.Before(now.Add(-dueGrace)) && !p.hasKey(key):
 			return nil // either the timer is late, or it had no need to add the first one
 		}
@@ -109,9 +110,12 @@ func (l *delayedKeys) takeDue(now time.Time) *inferredKey {
 	return &inferredKey{key, basis}
 }
 
-// requeuedKey returns the key, as far as it is known.
-func (p *delayedKey) requeuedKey() (string, Basis) {
-	if p.by == nil {
+// likelyKey returns the key, as far as it is known.
+func (p *delayedKey) likelyKey() (string, Basis) {
+	switch {
+	case p.object != nil:
+		return p.object.Key(), BasisEvent
+	case p.by == nil:
 		return "", BasisUnknown
 	}
 	key, basis := p.by.bestKey()
@@ -122,7 +126,7 @@ func (p *delayedKey) requeuedKey() (string, Basis) {
 }
 
 func (p *delayedKey) hasKey(key string) bool {
-	k, _ := p.requeuedKey()
+	k, _ := p.likelyKey()
 	return key != "" && k == key
 }
 

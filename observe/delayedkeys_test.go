@@ -35,7 +35,7 @@ func TestKeyThatTheTimerAdds(t *testing.T) {
 			for _, d := range tt.delays {
 				by := &syncRun{}
 				by.setKey(d.key, BasisCall)
-				l.add(at(d.due), by)
+				l.add(&delayedKey{due: at(d.due), by: by})
 			}
 			for i, ms := range tt.at {
 				got := ""

@@ -368,6 +368,10 @@ func TestKeyOfARequeuedSync(t *testing.T) {
 			})
 		}
 		const period = 15 * time.Second
+		resync := func() {
+			o := observe.Object{Resource: "horizontalpodautoscalers", Namespace: "default", Name: "a"}
+			b.by.Deliver(&observe.Delivered{Change: observe.Resynced, Object: o}, func() { q.AddAfter(o.Key(), period) })
+		}
 		add("a")
 		time.Sleep(time.Microsecond)
 		sync(period)
@@ -379,7 +383,9 @@ func TestKeyOfARequeuedSync(t *testing.T) {
 		time.Sleep(time.Microsecond)
 		sync(period)
 		for range 2 {
-			time.Sleep(period - time.Millisecond)
+			time.Sleep(period - 100*time.Millisecond)
+			resync() // the queue keeps the earlier delay
+			time.Sleep(99 * time.Millisecond)
 			for range 2 {
 				sync(period)
 				time.Sleep(time.Millisecond)

@@ -14,14 +14,15 @@ type FailingKey struct {
 }
 
 // FailingKeys returns the keys that stand for an object and whose last sync failed. It leaves out
-// keys that are only the object of an event, and those that may stand for an object of another kind.
+// keys that may stand for an object of another kind, and those that are only the object of an event,
+// unless the queue has the name of its kind.
 func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
 	about = *canonicalObject(about)
 	about.UID = ""
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, f := range c.Failing {
-			if f.KeyBasis != observe.BasisEvent && f.Key == about.Key() && keysStandFor(records, c.Name, f, about) {
+			if f.Key == about.Key() && (f.KeyBasis != observe.BasisEvent || isNamedAfter(c.Name, f.Queue, about.Kind)) && keysStandFor(records, c.Name, f, about) {
 				list = append(list, FailingKey{c, f})
 			}
 		}

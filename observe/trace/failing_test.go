@@ -22,8 +22,11 @@ func TestFailingKeysOfAnObject(t *testing.T) {
 		return list
 	}
 	key := observe.FailingKey{Queue: "broker", Key: "default/nil", KeyBasis: observe.BasisQueue, Error: "no size", Times: 10}
-	guess, likely, other := key, key, key
-	guess.KeyBasis, likely.KeyBasis, other.Key = observe.BasisEvent, observe.BasisTimer, "default/nil-2"
+	likely, other := key, key
+	likely.KeyBasis, other.Key = observe.BasisTimer, "default/nil-2"
+	guess := func(queue string) observe.FailingKey {
+		return observe.FailingKey{Queue: queue, Key: key.Key, KeyBasis: observe.BasisEvent}
+	}
 	for name, tc := range map[string]struct {
 		controller string
 		key        observe.FailingKey
@@ -35,7 +38,8 @@ func TestFailingKeysOfAnObject(t *testing.T) {
 		"another name":              {"broker/broker", other, queues("broker/broker", "broker", broker), broker, false},
 		"a likely key":              {"broker/broker", likely, queues("broker/broker", "broker", broker), broker, true},
 		"a likely key, other kind":  {"broker/broker", likely, queues("broker/broker", "broker", broker), pod, false},
-		"the object of an event":    {"broker/broker", guess, queues("broker/broker", "broker", broker), broker, false},
+		"the object of an event":    {"operator/main", guess("main"), queues("operator/main", "main", broker), broker, false},
+		"of the kind of the queue":  {"operator/main", guess("broker"), queues("operator/main", "broker", broker), broker, true},
 		"another kind":              {"broker/broker", key, queues("broker/broker", "broker", broker), pod, false},
 		"a child of the same name":  {"broker/broker", key, queues("broker/broker", "broker", broker, settings), broker, true},
 		"that child":                {"broker/broker", key, queues("broker/broker", "broker", broker, settings), settings, false},
