@@ -8,10 +8,10 @@ import (
 )
 
 // completeRefusedObject completes an object that was not created: the answer need not have it.
-func (r *request) completeRefusedObject() {
+func (r *request) completeRefusedObject(injected bool) {
 	o := &r.call.Object
 	if o.Name == "" {
-		r.readUnreadBody()
+		r.readUnreadBody(injected)
 		sent := r.sentObject()
 		o.Name, o.Kind = sent.Metadata.Name, cmp.Or(o.Kind, cutText(sent.Kind, maxName))
 	}
@@ -23,9 +23,10 @@ const maxBodyDelay = 100 * time.Millisecond
 
 // readUnreadBody reads the body of a request that was refused before the server read it, as by authorization or
 // an injected fault: only the body names what was to be created. Usually it has arrived with the rest of the request.
-func (r *request) readUnreadBody() {
+func (r *request) readUnreadBody(injected bool) {
 	length := r.req.ContentLength
-	isRead := r.sent == nil || r.hijacked != nil || r.status == http.StatusGatewayTimeout // its handler may still read
+	mayBeRead := r.status == http.StatusGatewayTimeout && !injected // by its handler
+	isRead := r.sent == nil || r.hijacked != nil || mayBeRead
 	r.sent.read(func(sent []byte) { isRead = isRead || len(sent) > 0 })
 	if isRead || length <= 0 || length > maxSentBody || r.req.Header.Get("Expect") != "" {
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // refused is a request that the API server refuses.
@@ -122,5 +123,26 @@ func TestCreationsRefusedUnread(t *testing.T) {
 	}
 	if len(events) != 1 || last.Cause == 0 || events[0].Object.Name != "a1" {
 		t.Errorf("cause %d, events %+v", last.Cause, events)
+	}
+}
+
+// Of a creation that times out the server may still read the body, unless the timeout is injected.
+func TestCreationThatTimesOut(t *testing.T) {
+	for _, tt := range []struct{ message, want string }{
+		{"Timeout: " + observe.InjectedFault, "ConfigMap ns/app"},
+		{"Timeout: request did not complete within the allotted timeout", "ConfigMap in ns"},
+	} {
+		f := newFixture(t)
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/namespaces/ns/configmaps", strings.NewReader(`{"kind":"ConfigMap","metadata":{"name":"app"}}`))
+		req.Header.Set("Content-Type", "application/json")
+		f.clients.Handle(readable{httptest.NewRecorder()}, req, admin, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusGatewayTimeout)
+			io.WriteString(w, `{"kind":"Status","status":"Failure","message":"`+tt.message+`","reason":"Timeout"}`)
+		}))
+		calls, _ := f.records()
+		if got := calls[0].Object.String(); got != tt.want || calls[0].Error != tt.message {
+			t.Errorf("%s: %s, want %s", got, calls[0].Error, tt.want)
+		}
 	}
 }

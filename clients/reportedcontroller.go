@@ -183,16 +183,16 @@ func (rc *reportedController) setConnected(now time.Time) {
 	rc.publishState(now)
 }
 
-func (rc *reportedController) setDisconnected(reason string) {
-	now := time.Now()
-	rc.disconnected, rc.offSince = reason, now
-	rc.publishState(now)
+func (rc *reportedController) setDisconnected(reason string, since time.Time) {
+	rc.disconnected, rc.offSince = reason, since
+	rc.publishState(time.Now())
 }
 
 // publishState records the state if it has changed. The caller holds the lock of the
 // client's reportedState.
 func (rc *reportedController) publishState(now time.Time) {
-	rc.queue.Recorder().SetState(rc.state(now))
+	state, reason := rc.state(now)
+	rc.queue.Recorder().SetStateSince(state, reason, rc.client.reports.since(rc, state, now))
 }
 
 // state describes the processes and the interventions, which apply to its next process, too. The

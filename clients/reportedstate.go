@@ -28,7 +28,7 @@ func (r *reportedState) noteClosed(conn string, none bool, now time.Time) {
 		switch {
 		case s.silent || !s.lost.IsZero():
 		case s.conn == conn:
-			s.lost = now.Add(reopenTime)
+			s.lost, s.heard = now.Add(reopenTime), now
 		case none && now.Sub(s.seen) < sessionTimeout:
 			s.lost = s.seen.Add(reportInterval)
 		}
@@ -41,9 +41,27 @@ func (r *reportedState) noteRequest(conn string) {
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
 		if s.conn == conn {
-			s.lost = time.Time{}
+			s.lost, s.heard = time.Time{}, time.Now()
 		}
 	}
+}
+
+// since returns when a controller has come into a state, as of now: where its process is gone, when that
+// was last heard of.
+func (r *reportedState) since(rc *reportedController, state string, now time.Time) time.Time {
+	switch {
+	case state == observe.StateOff && rc.disconnected != "":
+		return rc.offSince
+	case state != observe.StateUnknown:
+		return now
+	}
+	var last time.Time
+	for _, s := range r.sessions {
+		if s.queues[rc.shortName] != nil && !s.silent && s.isLost(now) && s.heard.After(last) {
+			last = s.heard
+		}
+	}
+	return last
 }
 
 // endLost ends the sessions whose connection has ended once a new process reports: it takes the

@@ -134,6 +134,30 @@ func TestKilledProcess(t *testing.T) {
 	f.expectState(0, "off", "its process does not report any more; last heard of during the sync of ns/pp")
 }
 
+// How long ago a process was last heard of counts from its last report or request, not from when that
+// was noticed.
+func TestLastHeardOf(t *testing.T) {
+	f := newReportFixture(t)
+	since := func() time.Time { return controllerNamed(f.snapshot(), "shop-operator/site").Since }
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	f.list(sites, http.StatusOK)
+	heard := time.Now()
+	f.clients.sorted()[0].reports.endSilent(heard.Add(sessionTimeout + time.Second))
+	if state := controllerNamed(f.snapshot(), "shop-operator/site").State; state != "off" || since().After(heard) {
+		t.Errorf("%s since %s, last heard of at %s", state, since(), heard)
+	}
+	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}})
+	heard = time.Now()
+	reports := &f.clients.sorted()[0].reports
+	reports.mu.Lock()
+	reports.sessions["s"].lost = heard
+	reports.mu.Unlock()
+	f.clients.Queues()
+	if state := controllerNamed(f.snapshot(), "shop-operator/site").State; state != "unknown" || since().After(heard) {
+		t.Errorf("%s since %s, last heard of at %s", state, since(), heard)
+	}
+}
+
 // A watch that was refused has closed nothing.
 func TestRefusedWatchClosesNothing(t *testing.T) {
 	f := newReportFixture(t)

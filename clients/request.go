@@ -270,7 +270,7 @@ func (r *request) complete(object recording.ResponseSummary) {
 		c.Object.Kind = object.ObjectKind()
 	}
 	if c.Failed() && c.Status != 0 {
-		r.completeRefusedObject()
+		r.completeRefusedObject(strings.Contains(object.Message, observe.InjectedFault))
 		c.Error = object.Refusal(c)
 	}
 }

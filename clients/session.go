@@ -49,8 +49,9 @@ type reportedState struct {
 
 // session is a process that reports. The lock of its client's reportedState guards it.
 type session struct {
-	number  uint64 // of the last report
-	seen    time.Time
+	number  uint64    // of the last report
+	seen    time.Time // with its last report
+	heard   time.Time // with any request, or the end of its connection
 	silent  bool      // since sessionTimeout: it makes room for others
 	conn    string    // over which the last report came
 	lost    time.Time // when that has ended, for all that is known; zero if it has not
@@ -189,7 +190,7 @@ func (r *reportedState) accept(report *Report, conn string, now time.Time, all *
 		r.refused++
 		return nil, false
 	}
-	s.conn, s.lost, s.seen = conn, time.Time{}, now
+	s.conn, s.lost, s.seen, s.heard = conn, time.Time{}, now, now
 	if s.silent {
 		r.resume(s)
 	}
@@ -294,7 +295,7 @@ func (r *reportedState) leave(s *session, reason string) {
 	s.silent = true
 	for name := range s.queues {
 		if rc := r.controllers[name]; rc != nil && !r.isReported(name) {
-			rc.setDisconnected(reason + s.lastHeardOf(rc))
+			rc.setDisconnected(reason+s.lastHeardOf(rc), s.heard)
 		}
 	}
 	for _, sync := range s.syncs {

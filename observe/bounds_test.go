@@ -33,7 +33,7 @@ func TestDelayedKeysAreForgottenWithoutReaders(t *testing.T) {
 	q := queues.Open("q").q
 	long := time.Now().Add(-time.Minute)
 	for range 1000 {
-		q.delayed.add(long)
+		q.delayed.add(&delayedKey{due: long})
 	}
 	o.sampler.sample(time.Now())
 	if q.delayed.unsorted.Load() != nil || len(q.delayed.due) > 0 {

@@ -12,7 +12,8 @@ const (
 	// dueGrace is how long an overdue delayed key still counts as pending: the
 	// queue's timer may be late.
 	dueGrace       = 20 * time.Millisecond
-	maxDelayedKeys = 8192 // delayed keys kept per queue, the soonest
+	maxTimerDelay  = 250 * time.Millisecond // how late a queue's timer may be
+	maxDelayedKeys = 8192                   // delayed keys kept per queue, the soonest
 )
 
 // delayedKeys holds the times at which a queue's delayed keys are due. Adding takes
@@ -21,19 +22,44 @@ type delayedKeys struct {
 	unsorted atomic.Pointer[delayedKey] // added since the last read, newest first
 
 	mu  sync.Mutex
-	due []time.Time // in order
+	due []*delayedKey // in order
 }
 
 type delayedKey struct {
-	due  time.Time
-	next *delayedKey
+	due    time.Time
+	by     *syncRun // that requeued its key; nil if none did
+	object *Object  // of the event whose handler delayed the key; nil if none did
+	over   bool     // the queue's timer has added the key, most likely
+	next   *delayedKey
 }
 
-func (l *delayedKeys) add(due time.Time) {
-	p := &delayedKey{due: due, next: l.unsorted.Load()}
+func (l *delayedKeys) add(p *delayedKey) {
+	p.next = l.unsorted.Load()
 	for !l.unsorted.CompareAndSwap(p.next, p) {
 		p.next = l.unsorted.Load()
 	}
+}
+
+// sortAdded sorts the keys that were added, and forgets those that are long past. It needs the lock.
+func (l *delayedKeys) sortAdded(now time.Time) {
+	for p := l.unsorted.Swap(nil); p != nil; {
+		next := p.next
+		p.next = nil
+		if i := l.firstFrom(p.due); i < maxDelayedKeys {
+			l.due = slices.Insert(l.due, i, p)
+		}
+		if len(l.due) > maxDelayedKeys {
+			l.due = slices.Delete(l.due, maxDelayedKeys, len(l.due))
+		}
+		p = next
+	}
+	l.due = slices.Delete(l.due, 0, l.firstFrom(now.Add(-maxTimerDelay)))
+}
+
+// firstFrom returns the index of the first key that is not due before a time. It needs the lock.
+func (l *delayedKeys) firstFrom(at time.Time) int {
+	i, _ := slices.BinarySearchFunc(l.due, at, func(p *delayedKey, at time.Time) int { return p.due.Compare(at) })
+	return i
 }
 
 // pendingKeys returns the number of delayed keys and when the first is due; zero if
@@ -42,21 +68,66 @@ func (l *delayedKeys) add(due time.Time) {
 func (l *delayedKeys) pendingKeys(now time.Time) (n int, first time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p := l.unsorted.Swap(nil); p != nil {
-		for ; p != nil; p = p.next {
-			l.due = append(l.due, p.due)
-		}
-		slices.SortFunc(l.due, time.Time.Compare)
-	}
-	past, _ := slices.BinarySearchFunc(l.due, now.Add(-dueGrace), time.Time.Compare)
-	l.due = slices.Delete(l.due, 0, past)
-	if len(l.due) > maxDelayedKeys {
-		l.due = slices.Delete(l.due, maxDelayedKeys, len(l.due))
-	}
-	if len(l.due) == 0 {
+	l.sortAdded(now)
+	pending := l.due[l.firstFrom(now.Add(-dueGrace)):]
+	if len(pending) == 0 {
 		return 0, time.Time{}
 	}
-	return len(l.due), l.due[0]
+	return len(pending), pending[0].due
+}
+
+// takeDue returns the key that the queue's timer adds now, as far as the sync or the event that delayed it tells:
+// nil if it may be one of several. The timer adds the keys in the order in which they are due.
+func (l *delayedKeys) takeDue(now time.Time) *inferredKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sortAdded(now)
+	var first *delayedKey
+	var key string
+	var basis Basis
+	for _, p := range l.due {
+		switch {
+		case p.over, p.due.After(now):
+		case first == nil:
+			first = p
+			key, basis = p.likelyKey()
+		case first.due.Before(now.Add(-dueGrace)) && !p.hasKey(key):
+			return nil // either the timer is late, or it had no need to add the first one
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	first.over = true
+	if key == "" {
+		return nil
+	}
+	for _, p := range l.due { // of several delays of a key, the queue keeps the earliest
+		if p.hasKey(key) {
+			p.over = true
+		}
+	}
+	return &inferredKey{key, basis}
+}
+
+// likelyKey returns the key, as far as it is known.
+func (p *delayedKey) likelyKey() (string, Basis) {
+	switch {
+	case p.object != nil:
+		return p.object.Key(), BasisEvent
+	case p.by == nil:
+		return "", BasisUnknown
+	}
+	key, basis := p.by.bestKey()
+	if basis != BasisEvent {
+		basis = BasisTimer
+	}
+	return key, basis
+}
+
+func (p *delayedKey) hasKey(key string) bool {
+	k, _ := p.likelyKey()
+	return key != "" && k == key
 }
 
 // Timer is a time at which a controller acts without an event.

@@ -110,3 +110,40 @@ func TestFailingKeysBeyondTheLimitAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// Syncs of unknown keys may be retries of a key that fails: how often it has failed is not known then,
+// nor that it still fails if they have all succeeded.
+func TestSyncsOfUnknownKeysAfterAFailure(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		due   time.Duration // of the retry, from now
+		queue string        // of the syncs of unknown keys
+		syncs []string      // their errors
+		want  string        // how often the key fails; empty = it does not
+	}{
+		{"none", -time.Minute, "hpa", nil, "once"},
+		{"they fail", -time.Minute, "hpa", []string{"no target"}, "at least once"},
+		{"they succeed", -time.Minute, "hpa", []string{"", ""}, ""},
+		{"one succeeds", -time.Minute, "hpa", []string{"no target", ""}, "at least once"},
+		{"one fails", -time.Minute, "hpa", []string{"", "no target"}, "at least once"},
+		{"they succeed before the retry", time.Minute, "hpa", []string{""}, "once"},
+		{"of another queue", -time.Minute, "other", []string{"no target", ""}, "once"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := newTestObserver(t, Options{})
+			r := o.Recorder("hpa")
+			now := time.Now()
+			r.ReportedQueue("hpa").End(&Synced{ID: 1, Key: "default/web", KeyBasis: BasisCall, Error: "no target", Retried: true, Due: now.Add(tt.due)}, now)
+			for i, err := range tt.syncs {
+				r.ReportedQueue(tt.queue).End(&Synced{ID: uint64(i + 2), Error: err}, now)
+			}
+			got := ""
+			if list := snapshotOf(t, o, "hpa").Failing; len(list) > 0 {
+				got = list[0].HowOften()
+			}
+			if got != tt.want {
+				t.Errorf("it fails %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

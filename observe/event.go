@@ -279,18 +279,20 @@ func (c *Called) Failed() bool { return !c.Canceled && c.Status == 0 || c.Status
 type Basis string
 
 // The bases, from most to least reliable: the queue exposes its keys; the worker's own
-// log line names the key; the object of its calls is likely the key or related to it; the object
-// whose event caused the oldest add is likely the origin of the key.
+// log line names the key; the object of its calls is likely the key or related to it; the sync that
+// requeued a key for the time at which the queue's timer added it is likely of the same key; the
+// object whose event caused the oldest add is likely the origin of the key.
 const (
 	BasisUnknown Basis = ""
 	BasisQueue   Basis = "queue"
 	BasisLog     Basis = "log"
 	BasisCall    Basis = "call"
+	BasisTimer   Basis = "timer"
 	BasisEvent   Basis = "event"
 )
 
 // Inferred reports whether a value on this basis is likely but not certain.
-func (b Basis) Inferred() bool { return b == BasisCall || b == BasisEvent }
+func (b Basis) Inferred() bool { return b == BasisCall || b == BasisTimer || b == BasisEvent }
 
 // Certain reports whether a key on this basis is certain.
 func (b Basis) Certain() bool { return b == BasisQueue || b == BasisLog }

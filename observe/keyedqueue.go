@@ -129,6 +129,14 @@ func (s *KeyedSync) End(failure string) {
 	q.endSync(s.run.event(took), now)
 }
 
+// Forget says that the queue no longer has a key, nor will it be added again for what has failed:
+// its object was deleted, or needs no work any more.
+func (k *KeyedQueue) Forget(key string) {
+	if k != nil {
+		k.queue.recorder.observer.sampler.drop(failingKey{k.queue.recorder.name, k.queue.name, key})
+	}
+}
+
 // Snapshot returns the queue's numbers: how many keys were taken and worked on, and
 // for how long. The queue itself knows its depth.
 func (k *KeyedQueue) Snapshot(now time.Time) Queue {

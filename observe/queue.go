@@ -131,14 +131,19 @@ func (q *queue) keyRetried() {
 		d = assumedDelay
 	}
 	due := time.Now().Add(d)
-	q.delayed.add(due)
+	delayed := &delayedKey{due: due}
 	s := currentScope()
 	if w := s.activeSync(); w != nil && w.queue == q {
 		w.retryDue.Store(&due)
+		delayed.by = w
 	}
-	if s != nil && s.delivery != nil && known {
-		s.delivery.recordDelayedAdd(q.name, due)
+	if s != nil && s.delivery != nil {
+		delayed.object = s.delivery.object
+		if known {
+			s.delivery.recordDelayedAdd(q.name, due)
+		}
 	}
+	q.delayed.add(delayed)
 }
 
 func (q *queue) runningSyncs() []RunningSync {

@@ -16,6 +16,7 @@ type queueAdd struct {
 	cause       *delivery    // whose handler added it, if one did
 	sync        uint64       // the sync that added it, if one did
 	byTimer     bool         // the queue's timer added it
+	key         *inferredKey // of what the timer added; nil if unknown
 	taken       atomic.Bool  // a worker has taken its key, most likely
 	next        *queueAdd    // of the same delivery, older
 }
@@ -47,7 +48,9 @@ func (q *queue) keyAdded() {
 	}
 	a := &queueAdd{queue: q, number: number, notBefore: now}
 	if s := currentScope(); s != nil {
-		a.byTimer = s == q.createdBy
+		if a.byTimer = s == q.createdBy; a.byTimer {
+			a.key = q.delayed.takeDue(now)
+		}
 		if w := s.activeSync(); w != nil {
 			a.sync = w.id
 		}

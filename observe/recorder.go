@@ -43,16 +43,19 @@ func (r *Recorder) Do(f func()) {
 }
 
 // SetState records the controller's new state.
-func (r *Recorder) SetState(state, reason string) {
+func (r *Recorder) SetState(state, reason string) { r.SetStateSince(state, reason, time.Now()) }
+
+// SetStateSince records the controller's new state, which began earlier than it was noticed.
+func (r *Recorder) SetStateSince(state, reason string, since time.Time) {
 	if r == nil {
 		return
 	}
 	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
 		return
 	}
-	s := &controllerState{ControllerChanged{Controller: r.name, State: state, Reason: reason}, time.Now()}
+	s := &controllerState{ControllerChanged{Controller: r.name, State: state, Reason: reason}, since}
 	r.state.Store(s)
-	r.observer.append(&s.ControllerChanged, s.since)
+	r.observer.append(&s.ControllerChanged, time.Now())
 }
 
 // controllerState is a state of a controller, and when it began.

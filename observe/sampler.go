@@ -23,16 +23,25 @@ type sampler struct {
 
 	mu       sync.Mutex // between the sampler and readers; hooks never take it
 	queues   map[queueID]*queueHistory
-	failures map[failingKey]*FailingKey
+	failures map[failingKey]*failure
 	stopping map[string]bool   // controllers, as far as failures were read
 	order    []failingKey      // of failures, oldest first
 	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
 	read     uint64            // Seq up to which failures were read
 	past     []Process         // the last rateSamples+1
 	times    []time.Time
+
+	droppedMu sync.Mutex
+	dropped   map[failingKey]uint64 // keys that their queue has forgotten → Seq of the last record before that
 }
 
 type failingKey struct{ controller, queue, key string }
+
+type failure struct {
+	FailingKey
+	seq       uint64 // of its last record
+	succeeded bool   // a sync of an unknown key has, after Due
+}
 
 // queueHistory has one sample per second, and the counters at the last sample.
 type queueHistory struct {
@@ -41,7 +50,7 @@ type queueHistory struct {
 }
 
 func newSampler(o *Observer) *sampler {
-	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*FailingKey{}, stopping: map[string]bool{}, gone: map[string]string{}}
+	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*failure{}, stopping: map[string]bool{}, gone: map[string]string{}, dropped: map[failingKey]uint64{}}
 	s.sample(time.Now())
 	return s
 }
@@ -153,13 +162,43 @@ func (s *sampler) updateFailures() {
 		case *Called:
 			s.followWrites(e)
 		case *Synced:
-			if e.Key != "" && !s.stopping[e.Controller] { // a stop interrupts the syncs that run
-				s.followSync(e, r.Time)
+			switch {
+			case s.stopping[e.Controller]: // a stop interrupts the syncs that run
+			case e.Key == "":
+				s.followUnknown(e, r)
+			default:
+				s.followSync(e, r)
 			}
 		}
 	}
+	dropped := s.takeDropped()
+	s.forgetFailures(func(k failingKey) bool { return s.failures[k].seq <= dropped[k] })
 	late := time.Now().Add(-overdue)
-	s.forgetFailures(func(k failingKey) bool { return s.saysGone(k) && s.failures[k].Due.Before(late) })
+	s.forgetFailures(func(k failingKey) bool {
+		f := s.failures[k]
+		return f.Due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
+	})
+}
+
+// drop notes that a queue has forgotten a key. Hooks call it.
+func (s *sampler) drop(k failingKey) {
+	s.droppedMu.Lock()
+	defer s.droppedMu.Unlock()
+	s.dropped[k] = s.observer.journal.all.next.Load()
+}
+
+// takeDropped returns the keys that were forgotten before what was read, and when.
+func (s *sampler) takeDropped() map[failingKey]uint64 {
+	s.droppedMu.Lock()
+	defer s.droppedMu.Unlock()
+	taken := map[failingKey]uint64{}
+	for k, at := range s.dropped {
+		if at <= s.read {
+			taken[k] = at
+			delete(s.dropped, k)
+		}
+	}
+	return taken
 }
 
 // saysGone reports whether a key failed because its object did not exist, which was deleted. An
@@ -170,7 +209,7 @@ func (s *sampler) saysGone(k failingKey) bool {
 	return deleted && strings.Contains(s.failures[k].Error, fmt.Sprintf("%s %q not found", resource, name))
 }
 
-func (s *sampler) followSync(e *Synced, at time.Time) {
+func (s *sampler) followSync(e *Synced, r Record) {
 	k := failingKey{e.Controller, e.Queue, e.Key}
 	f := s.failures[k]
 	switch {
@@ -180,7 +219,7 @@ func (s *sampler) followSync(e *Synced, at time.Time) {
 		}
 		return
 	case f == nil:
-		f = &FailingKey{Queue: e.Queue, Key: e.Key}
+		f = &failure{FailingKey: FailingKey{Queue: e.Queue, Key: e.Key}}
 		s.failures[k] = f
 		s.order = append(s.order, k)
 		if len(s.order) > maxFailing {
@@ -188,8 +227,24 @@ func (s *sampler) followSync(e *Synced, at time.Time) {
 			s.order = slices.Delete(s.order, 0, 1)
 		}
 	}
-	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, at, e.Due
+	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
+	f.seq, f.succeeded = r.Seq, false
 	f.Times++
+}
+
+// followUnknown follows a sync of an unknown key: it may be a retry of any key of its queue that
+// fails and was due.
+func (s *sampler) followUnknown(e *Synced, r Record) {
+	added := r.Time.Add(-e.Took - e.Waited)
+	for k, f := range s.failures {
+		switch {
+		case k.controller != e.Controller || k.queue != e.Queue:
+		case e.Failed():
+			f.AtLeast = true
+		case !f.Due.IsZero() && !added.Before(f.Due):
+			f.succeeded = true
+		}
+	}
 }
 
 const (
@@ -267,7 +322,7 @@ func (s *sampler) failingKeys(controller string) (list []FailingKey, more int) {
 	s.updateFailures()
 	for k, f := range s.failures {
 		if k.controller == controller {
-			list = append(list, *f)
+			list = append(list, f.FailingKey)
 		}
 	}
 	slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })

@@ -1,6 +1,10 @@
 package observe
 
-import "time"
+import (
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
 
 // Snapshot is the state at one moment. It has values only and no references to
 // live state.
@@ -93,7 +97,8 @@ type Controller struct {
 	Aliases []string `json:"aliases,omitempty"`
 	State   string   `json:"state"` // one of ControllerStates; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
-	// Since is when the state or its reason last changed.
+	// Since is when the state or its reason last changed; of a controller whose process is gone, when
+	// that was last heard of.
 	Since time.Time `json:"since,omitzero"`
 
 	Watches []string     `json:"watches,omitempty"` // resources whose events it receives: RESOURCE or RESOURCE.GROUP
@@ -143,13 +148,27 @@ type RunningSync struct {
 
 // FailingKey is a key whose last sync failed.
 type FailingKey struct {
-	Queue    string    `json:"queue"`
-	Key      string    `json:"key,omitempty"`
-	KeyBasis Basis     `json:"keyBasis,omitempty"`
-	Error    string    `json:"error,omitempty"`
-	Times    int       `json:"times"` // in a row
-	Last     time.Time `json:"last"`
-	Due      time.Time `json:"due,omitzero"` // when it is retried; zero if it is not requeued
+	Queue    string `json:"queue"`
+	Key      string `json:"key,omitempty"`
+	KeyBasis Basis  `json:"keyBasis,omitempty"`
+	Error    string `json:"error,omitempty"`
+	Times    int    `json:"times"` // in a row
+	// AtLeast is set if the key may have failed more often: syncs of unknown keys of its queue
+	// have failed since.
+	AtLeast bool      `json:"atLeast,omitempty"`
+	Last    time.Time `json:"last"`
+	Due     time.Time `json:"due,omitzero"` // when it is retried; zero if it is not requeued
+}
+
+// HowOften says how often the key has failed: "once", "3 times in a row", "at least 3 times".
+func (f FailingKey) HowOften() string {
+	switch {
+	case f.AtLeast:
+		return "at least " + words.Times(max(f.Times, 1))
+	case f.Times <= 1:
+		return "once"
+	}
+	return words.Times(f.Times) + " in a row"
 }
 
 // WatchLag is a resource of which a controller's handlers lack events.

@@ -101,8 +101,12 @@ func (w *syncRun) bestKey() (string, Basis) {
 	if n := w.key.Load(); n != nil {
 		return n.key, n.basis
 	}
-	if w.add != nil && w.add.cause != nil {
+	switch {
+	case w.add == nil:
+	case w.add.cause != nil:
 		return w.add.cause.object.Key(), BasisEvent
+	case w.add.key != nil && w.lastAdd == 0:
+		return w.add.key.key, w.add.key.basis
 	}
 	return "", BasisUnknown
 }

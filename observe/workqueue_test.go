@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -344,4 +345,66 @@ func TestSyncThatRecoveredHasNotFailed(t *testing.T) {
 			t.Errorf("%s: %+v, want the error %q", name, s[0], tc.want)
 		}
 	}
+}
+
+// A sync of a key that the queue's timer has added again is of the key that an earlier sync has
+// requeued for that time, although nothing else names it: the HPA controller does not.
+func TestKeyOfARequeuedSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newQueueBench(t)
+		defer b.Close()
+		q := newQueue[string](b, "hpa")
+		defer q.ShutDown()
+		add := func(name string) {
+			o := observe.Object{Resource: "horizontalpodautoscalers", Namespace: "default", Name: name}
+			b.by.Deliver(&observe.Delivered{Change: observe.Added, Object: o}, func() { q.Add(o.Key()) })
+		}
+		sync := func(after time.Duration) {
+			b.by.Do(func() {
+				key, _ := q.Get()
+				b.by.RecordCall(&observe.Called{Verb: "get", Subresource: "scale", Object: observe.Object{Resource: "deployments", Namespace: "default", Name: "missing"}, Status: 404, Error: key + " has no target"})
+				q.AddAfter(key, after)
+				q.Done(key)
+			})
+		}
+		const period = 15 * time.Second
+		resync := func() {
+			o := observe.Object{Resource: "horizontalpodautoscalers", Namespace: "default", Name: "a"}
+			b.by.Deliver(&observe.Delivered{Change: observe.Resynced, Object: o}, func() { q.AddAfter(o.Key(), period) })
+		}
+		add("a")
+		time.Sleep(time.Microsecond)
+		sync(period)
+		time.Sleep(time.Millisecond)
+		add("b")
+		time.Sleep(time.Microsecond)
+		sync(period)
+		add("a") // its second delay ends after that of b begins to wait: the queue keeps the first
+		time.Sleep(time.Microsecond)
+		sync(period)
+		for range 2 {
+			time.Sleep(period - 100*time.Millisecond)
+			resync() // the queue keeps the earlier delay
+			time.Sleep(99 * time.Millisecond)
+			for range 2 {
+				sync(period)
+				time.Sleep(time.Millisecond)
+			}
+		}
+		list := recordedEvents[*observe.Synced](t, b)
+		if len(list) != 7 {
+			t.Fatalf("%d syncs", len(list))
+		}
+		for i, s := range list {
+			if want, _, _ := strings.Cut(s.Error, " "); s.Key != want || s.KeyBasis.Certain() || (i > 2) != s.Timed {
+				t.Errorf("sync %d of %s: %+v", i, want, s)
+			}
+		}
+		snapshot, _ := b.Snapshot(t.Context())
+		for _, f := range snapshot.Controllers[0].Failing {
+			if want := map[string]int{"default/a": 4, "default/b": 3}[f.Key]; f.Times != want {
+				t.Errorf("%s failed %d times, want %d", f.Key, f.Times, want)
+			}
+		}
+	})
 }

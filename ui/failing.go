@@ -82,7 +82,7 @@ func (k keyCount) String() string {
 // IsFailing reports whether a key whose last sync failed is worth attention. A conflict is
 // normal, and so is a first failure while controllers work: most retries succeed.
 func IsFailing(f observe.FailingKey, settled bool) bool {
-	return !IsPassingConflict(f) && (f.Times > 1 || settled)
+	return !IsPassingConflict(f) && (f.Times > 1 || f.AtLeast || settled)
 }
 
 // maxConflicts is how many times in a row a key may have a conflict until it counts as failing: it

@@ -273,7 +273,7 @@ func DescribeFailingKey(state string, f observe.FailingKey, now time.Time) strin
 	if state == "off" {
 		text += "failed before the stop, "
 	}
-	text += formatTimes(f.Times)
+	text += f.HowOften()
 	if wait := f.Due.Sub(now); state != "off" && !f.Due.IsZero() && wait > 0 {
 		text += ", next attempt in " + formatDuration(wait)
 	}
@@ -281,13 +281,6 @@ func DescribeFailingKey(state string, f observe.FailingKey, now time.Time) strin
 		return text
 	}
 	return text + ": " + f.Error
-}
-
-func formatTimes(n int) string {
-	if n <= 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times in a row", n)
 }
 
 // formatTable aligns rows below an empty line. A table with only a header is

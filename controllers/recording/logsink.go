@@ -114,7 +114,8 @@ func (s *recordingSink) recordLine(level int, err error, msg string, kv []any) {
 
 // isAboutSync reports whether a line is about the sync of a key.
 func isAboutSync(msg string) bool {
-	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing")
+	return strings.Contains(msg, "yncing") || strings.Contains(msg, "rocessing") ||
+		msg == "Synchronizing PersistentVolumeClaim" || msg == "Synchronizing PersistentVolume"
 }
 
 // isAboutFailure reports whether an info line says that a sync has failed, also for the last

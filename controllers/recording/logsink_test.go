@@ -114,6 +114,8 @@ func TestSyncKeyIsReadFromLog(t *testing.T) {
 		{"certificates/certificate_controller.go", "Finished syncing certificate request", map[string]any{"csr": "default/web"}},
 		{"endpointslicemirroring/endpointslicemirroring_controller.go", "syncEndpoints", map[string]any{"key": "default/web"}},
 		{"disruption/disruption.go", "Finished syncing PodDisruptionBudget", map[string]any{"key": "default/web"}},
+		{"volume/persistentvolume/pv_controller.go", "Synchronizing PersistentVolumeClaim", map[string]any{"PVC": web, "claimStatus": "phase: Pending"}},
+		{"volume/persistentvolume/pv_controller.go", "Synchronizing PersistentVolume", map[string]any{"volumeName": "default/web", "volumeStatus": "phase: Bound"}},
 	} {
 		s := recordSync(t, func(log logr.Logger, _ *observe.Recorder) { l.log(t, upstream, log.V(4), nil) })
 		if s.Key != "default/web" || s.KeyBasis != observe.BasisLog || s.Error != "" {

@@ -145,8 +145,11 @@ func (c *cycles) endFailed(s *observe.KeyedSync, pod *corev1.Pod, failure string
 		s.Requeued(time.Now())
 	}
 	s.End(failure)
-	if c.waits[key] { // it was not deleted during the attempt
+	switch {
+	case c.waits[key]:
 		c.failed[key] = s
+	case len(c.active[pod.UID]) == 0: // it was deleted during the attempt, or bound after all
+		c.queue.Forget(key)
 	}
 }
 
@@ -182,7 +185,9 @@ func (c *cycles) addsTo(queue string) int64 {
 func (c *cycles) forget(pod *corev1.Pod) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forgetKey(klog.KObj(pod).String())
+	key := klog.KObj(pod).String()
+	c.forgetKey(key)
+	c.queue.Forget(key)
 }
 
 // forgetKey needs the lock.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,27 +201,60 @@ func TestCyclesRetry(t *testing.T) {
 	}
 }
 
-// Nothing is kept of a Pod that is deleted during an attempt, before or after upstream has put it
-// into another queue.
-func TestPodIsDeletedDuringAnAttempt(t *testing.T) {
-	for name, after := range map[string]bool{"before": false, "after": true} {
-		t.Run(name, func(t *testing.T) {
+// Nothing is kept of a Pod that is deleted, or that another client binds, whenever that happens. The
+// scheduler does not look at it again, so that its last attempt is no failure that remains.
+func TestPodLeavesTheQueues(t *testing.T) {
+	const duringAttempt, whileQueued, later = "before upstream queues it", "while upstream writes why", "after a failed attempt"
+	for _, when := range []string{duringAttempt, whileQueued, later} {
+		t.Run(when, func(t *testing.T) {
 			s := newSteppedScheduler(t)
-			web := testPod("web")
-			s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
-			info := s.take(t, web)
+			web, other := testPod("web"), testPod("other")
 			remove := func() { forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web) }
-			if after {
-				s.write = remove
-				s.FailureHandler(t.Context(), nil, info, fwk.AsStatus(errors.New("no answer")), nil, time.Now())
-			} else {
+			fail := func(pod *corev1.Pod) {
+				s.FailureHandler(t.Context(), nil, s.take(t, pod), fwk.AsStatus(errors.New("no answer")), nil, time.Now())
+			}
+			s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
+			switch when {
+			case duringAttempt:
+				s.take(t, web)
 				remove()
 				s.cycles.endFailed(s.cycles.takeOldest(web.UID), web, "no answer") // upstream does not queue it
+			case whileQueued:
+				s.write = remove
+				fail(web)
+				s.write = nil
+			case later:
+				fail(web)
+				s.requireFailing(t, "default/web")
+				remove()
 			}
 			if n := len(s.cycles.waits) + len(s.cycles.queued) + len(s.cycles.failed) + len(s.cycles.active); n != 0 {
 				t.Errorf("left: %v, %v, %v, %v", s.cycles.waits, s.cycles.queued, s.cycles.failed, s.cycles.active)
 			}
+			s.requireFailing(t)
+			fail(other)
+			fail(testPod("web")) // created again
+			s.requireFailing(t, "default/other", "default/web")
 		})
+	}
+}
+
+// requireFailing checks which keys fail.
+func (s *steppedScheduler) requireFailing(t *testing.T, want ...string) {
+	t.Helper()
+	snapshot, err := s.observer.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range snapshot.Controllers {
+		for _, f := range c.Failing {
+			got = append(got, f.Key)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("failing: %q, want %q", got, want)
 	}
 }
 

@@ -127,7 +127,7 @@ func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey
 			if in := l.timeUntil(f.Due); in != "" {
 				retry = "is retried" + in
 			}
-			text := fmt.Sprintf("%s in queue %s failed %s and %s", keyText(f.Key, f.KeyBasis), f.Queue, words.Times(f.Times), retry)
+			text := fmt.Sprintf("%s in queue %s failed %s and %s", keyText(f.Key, f.KeyBasis), f.Queue, f.HowOften(), retry)
 			if f.Error != "" {
 				text += ": " + words.OneLine(f.Error)
 			}

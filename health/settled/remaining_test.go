@@ -103,8 +103,8 @@ func TestRemainingWork(t *testing.T) {
 			job("queue job has depth 7, 1 in flight")},
 
 		{"retried soon", failingSnapshot(70*time.Millisecond, 1), job("shop/j in queue job failed once and is retried in 70ms: no quota")},
-		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job failed 3 times and its retry is due: no quota")},
-		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times and is retried in 1s: no quota")},
+		{"its timer is late", failingSnapshot(-3*time.Millisecond, 3), job("shop/j in queue job failed 3 times in a row and its retry is due: no quota")},
+		{"retried at the horizon", failingSnapshot(time.Second, 9), job("shop/j in queue job failed 9 times in a row and is retried in 1s: no quota")},
 		{"a delayed key waits for a worker", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue = now.Add(-time.Second) }), job("a delayed key is due in queue job")},
 		{"a sync that began after the snapshot", of(func(_ *observe.Queue, c *observe.Controller) {
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", Since: now.Add(228 * time.Millisecond)}}

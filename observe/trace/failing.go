@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -15,14 +14,15 @@ type FailingKey struct {
 }
 
 // FailingKeys returns the keys that stand for an object and whose last sync failed. It leaves out
-// keys that are only likely, and those that may stand for an object of another kind.
+// keys that may stand for an object of another kind, and those that are only the object of an event,
+// unless the queue has the name of its kind.
 func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
 	about = *canonicalObject(about)
 	about.UID = ""
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, f := range c.Failing {
-			if f.KeyBasis.Certain() && f.Key == about.Key() && keysStandFor(records, c.Name, f, about) {
+			if f.Key == about.Key() && (f.KeyBasis != observe.BasisEvent || isNamedAfter(c.Name, f.Queue, about.Kind)) && keysStandFor(records, c.Name, f, about) {
 				list = append(list, FailingKey{c, f})
 			}
 		}
@@ -49,15 +49,16 @@ func isNamedAfter(controller, queue, kind string) bool {
 
 // Sentence says that the key fails, how often and why.
 func (f FailingKey) Sentence() string {
-	s := f.Controller.Name + " fails for " + f.Key
+	s := f.Controller.Name
+	if f.KeyBasis.Inferred() {
+		s += " likely"
+	}
 	if f.Controller.State == observe.StateOff {
-		s = f.Controller.Name + " failed for " + f.Key + " before it was stopped"
-	}
-	if f.Times > 1 {
-		s += fmt.Sprintf(", %d times in a row", f.Times)
+		s += " failed for " + f.Key + " before it was stopped"
 	} else {
-		s += ", once"
+		s += " fails for " + f.Key
 	}
+	s += ", " + f.HowOften()
 	if f.Error != "" {
 		s += ": " + strings.TrimSuffix(f.Error, ".")
 	}

@@ -22,8 +22,11 @@ func TestFailingKeysOfAnObject(t *testing.T) {
 		return list
 	}
 	key := observe.FailingKey{Queue: "broker", Key: "default/nil", KeyBasis: observe.BasisQueue, Error: "no size", Times: 10}
-	guess, other := key, key
-	guess.KeyBasis, other.Key = observe.BasisEvent, "default/nil-2"
+	likely, other := key, key
+	likely.KeyBasis, other.Key = observe.BasisTimer, "default/nil-2"
+	guess := func(queue string) observe.FailingKey {
+		return observe.FailingKey{Queue: queue, Key: key.Key, KeyBasis: observe.BasisEvent}
+	}
 	for name, tc := range map[string]struct {
 		controller string
 		key        observe.FailingKey
@@ -33,7 +36,10 @@ func TestFailingKeysOfAnObject(t *testing.T) {
 	}{
 		"the object":                {"broker/broker", key, queues("broker/broker", "broker", broker), broker, true},
 		"another name":              {"broker/broker", other, queues("broker/broker", "broker", broker), broker, false},
-		"a likely key":              {"broker/broker", guess, queues("broker/broker", "broker", broker), broker, false},
+		"a likely key":              {"broker/broker", likely, queues("broker/broker", "broker", broker), broker, true},
+		"a likely key, other kind":  {"broker/broker", likely, queues("broker/broker", "broker", broker), pod, false},
+		"the object of an event":    {"operator/main", guess("main"), queues("operator/main", "main", broker), broker, false},
+		"of the kind of the queue":  {"operator/main", guess("broker"), queues("operator/main", "broker", broker), broker, true},
 		"another kind":              {"broker/broker", key, queues("broker/broker", "broker", broker), pod, false},
 		"a child of the same name":  {"broker/broker", key, queues("broker/broker", "broker", broker, settings), broker, true},
 		"that child":                {"broker/broker", key, queues("broker/broker", "broker", broker, settings), settings, false},
@@ -55,6 +61,7 @@ func TestFailingKeysAreSaid(t *testing.T) {
 		"broker/broker fails for default/nil, 10 times in a row: no size.":                        {&observe.Controller{Name: "broker/broker"}, f},
 		"broker/broker failed for default/nil before it was stopped, 10 times in a row: no size.": {&observe.Controller{Name: "broker/broker", State: "off"}, f},
 		"broker/broker fails for default/nil, once.":                                              {&observe.Controller{Name: "broker/broker"}, observe.FailingKey{Key: "default/nil", Times: 1}},
+		"hpa likely fails for default/nil, at least 2 times.":                                     {&observe.Controller{Name: "hpa"}, observe.FailingKey{Key: "default/nil", KeyBasis: observe.BasisTimer, Times: 2, AtLeast: true}},
 	} {
 		chain, err := Why(clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"}), deployment("web"), Options{Failing: []string{key.Sentence()}})
 		if err != nil {

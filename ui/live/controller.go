@@ -178,7 +178,7 @@ func (m model) addKeyDetails(s *detailBuilder, c observe.Controller) {
 	}
 	for i, k := range c.Failing {
 		s.addEntry("failing", i, line{{alignLeft(formatKey(k.Key, k.KeyBasis), keyWidth, tail), bad},
-			{fmt.Sprintf("  %s, last %s ago", ui.CountNoun(k.Times, "time"), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
+			{fmt.Sprintf("  %s, last %s ago", k.HowOften(), formatAge(m.snapshot.Time.Sub(k.Last))), plain}})
 		if k.Error != "" {
 			s.addField("", words.OneLine(k.Error))
 		}

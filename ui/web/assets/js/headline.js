@@ -10,7 +10,7 @@ const most = 4000; // events that are kept
 export const failures = (c) => (c.failing || []).filter((f) => !isConflict(f));
 
 // lasting are those worth attention: while controllers work, most retries of a first failure succeed.
-const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1);
+const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1 || f.atLeast);
 
 // describeFailing says what fails although work may be done: "1 controller failed, 3 keys fail". Of
 // stopped controllers it says what failed before.

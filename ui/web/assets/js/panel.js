@@ -161,7 +161,7 @@ export class Panel {
         el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.errorRetries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),
       ...section("Keys in the queue", queues.flatMap((q) => q.waiting || []).map((o) => button(objectKey(o), () => this.showObject(o), { class: "link", "data-uid": o.uid }))),
       ...section("In work", running.map((r) => el("span", {}, r.key || "?", el("span", { class: "faint" }, " for " + duration(Math.max(0, this.model.time() - Date.parse(r.since)) * 1e6))))),
-      ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times})`))),
+      ...section("Failing", failing.map((f) => el("span", { class: "problem" }, `${f.key || "?"}: ${f.error || "requeued"} (×${f.times}${f.atLeast ? " or more" : ""})`))),
       el("h3", {}, "So far"),
       el("p", {}, [count(Math.max(c.syncs, 0), "sync"), count(Math.max(c.changes, 0), "write"), count(Math.max(c.errors, 0), "error"), count(Math.max(c.conflicts, 0), "conflict")].join(" · ")),
       ...section("Watches", (c.watches || []).slice(0, 12).map((w) => button(kindName(w), () => this.showKind(w), { class: "link" })), c.watches?.length > 12 ? ` and ${c.watches.length - 12} more kinds` : ""),
