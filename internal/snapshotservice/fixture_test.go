@@ -213,6 +213,16 @@ func (p *parts) call(name string) {
 	p.calls = append(p.calls, name)
 }
 
+// resume is what resumes a part: it releases it without a start if the context has ended.
+func (p *parts) resume(ctx context.Context, part string) error {
+	if ctx.Err() != nil {
+		p.call("abandon " + part)
+		return context.Cause(ctx)
+	}
+	p.call("resume " + part)
+	return nil
+}
+
 func (p *parts) config(target Target, store *fakeStore) Config {
 	store.onReplace = func() { p.call("write") }
 	return Config{
@@ -220,11 +230,11 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 		Store:  store,
 		SuspendNodes: func() (func(context.Context) error, error) {
 			p.call("suspend nodes")
-			return func(context.Context) error { p.call("resume nodes"); return nil }, nil
+			return func(ctx context.Context) error { return p.resume(ctx, "nodes") }, nil
 		},
-		SuspendControllers: func() (func(bool) error, error) {
+		SuspendControllers: func() (func(context.Context, bool) error, error) {
 			p.call("suspend controllers")
-			return func(bool) error { p.call("resume controllers"); return nil }, nil
+			return func(ctx context.Context, _ bool) error { return p.resume(ctx, "controllers") }, nil
 		},
 		BlockWrites: func(context.Context) (func(bool), error) {
 			p.call("block writes")
