@@ -23,15 +23,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeStore is a Store in memory.
 type fakeStore struct {
-	mu        sync.Mutex
-	states    []snapshot.State // by revision, from 1
-	reads     []int64          // the revisions that were asked for
-	failures  []error          // of the next calls of ReplaceState; nil = succeed
-	onReplace func()
-	gone      bool   // ReplaceState does not return before its context ends
-	cluster   string // its ID; empty = embedded
-	records   map[string]string
-	compacted int64 // changes up to this revision are not known
+	mu          sync.Mutex
+	states      []snapshot.State // by revision, from 1
+	reads       []int64          // the revisions that were asked for
+	failures    []error          // of the next calls of ReplaceState; nil = succeed
+	onReplace   func()
+	gone        bool   // ReplaceState does not return before its context ends
+	cluster     string // its ID; empty = embedded
+	records     map[string]string
+	keepRecords bool  // DeleteRecord fails
+	compacted   int64 // changes up to this revision are not known
 }
 
 func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
@@ -49,10 +50,15 @@ func (s *fakeStore) Record(_ context.Context, key string) (string, error) {
 	return s.records[key], nil
 }
 
-func (s *fakeStore) DeleteRecord(_ context.Context, key string) error {
+func (s *fakeStore) DeleteRecord(_ context.Context, key, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.records, key)
+	if s.keepRecords {
+		return errors.New("no answer")
+	}
+	if s.records[key] == value {
+		delete(s.records, key)
+	}
 	return nil
 }
 

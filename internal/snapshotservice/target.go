@@ -25,10 +25,10 @@ type Store interface {
 	// ClusterID identifies an etcd cluster; empty = the embedded etcd of the data folder.
 	ClusterID(ctx context.Context) (string, error)
 	// PutRecord, Record and DeleteRecord access a key that is not part of the state. The
-	// value of a missing one is empty.
+	// value of a missing one is empty. Another value than the given one is not deleted.
 	PutRecord(ctx context.Context, key, value string) error
 	Record(ctx context.Context, key string) (string, error)
-	DeleteRecord(ctx context.Context, key string) error
+	DeleteRecord(ctx context.Context, key, value string) error
 	EachChange(ctx context.Context, prefix, marker string, since int64, f func(etcd.Change) bool) error
 }
 
