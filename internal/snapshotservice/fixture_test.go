@@ -27,6 +27,7 @@ type fakeStore struct {
 	states      []snapshot.State // by revision, from 1
 	reads       []int64          // the revisions that were asked for
 	failures    []error          // of the next calls of ReplaceState; nil = succeed
+	beforeRest  func()           // before an interrupted restore is finished
 	onReplace   func()
 	gone        bool   // ReplaceState does not return before its context ends
 	cluster     string // its ID; empty = embedded
@@ -154,6 +155,18 @@ func (s *fakeStore) ReadState(_ context.Context, prefix string, revision int64) 
 		revision = int64(len(s.states))
 	}
 	return s.states[revision-1], nil
+}
+
+// WriteDifferences fails if anything was written since now.
+func (s *fakeStore) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error {
+	if s.beforeRest != nil {
+		s.beforeRest()
+	}
+	if revision, err := s.Revision(ctx); err != nil || revision != now.Revision {
+		return errors.Join(err, etcd.ErrConcurrentWrite)
+	}
+	_, err := s.ReplaceState(ctx, prefix, want)
+	return err
 }
 
 func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.State) (done etcd.WriteResult, err error) {

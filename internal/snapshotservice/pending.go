@@ -88,7 +88,7 @@ func (t Target) FinishPending(ctx context.Context, store Store) error {
 	}
 	reason := "its record in etcd is gone: another control plane has restored a snapshot since, or this is another cluster with the same ID"
 	if began.Token == now.Token {
-		reason, err = t.findOtherChange(ctx, store, began, want)
+		reason, err = t.writeRest(ctx, store, began, want)
 	}
 	switch {
 	case err != nil:
@@ -96,10 +96,29 @@ func (t Target) FinishPending(ctx context.Context, store Store) error {
 	case reason != "":
 		return t.setAside(ctx, store, file, want, reason)
 	}
-	if _, err := store.ReplaceState(ctx, t.Prefix, want); err != nil {
-		return fmt.Errorf("an interrupted restore cannot be finished: %w", err)
-	}
 	return t.removePending(ctx, store)
+}
+
+// maxRestAttempts limits writeRest: Leases may be written again and again.
+const maxRestAttempts = 5
+
+// writeRest writes the rest of an interrupted restore, or says which other change it would
+// undo.
+func (t Target) writeRest(ctx context.Context, store Store, began pendingHeader, want snapshot.State) (reason string, err error) {
+	for range maxRestAttempts {
+		// What is written after this is not overwritten, what was written before is found.
+		now, err := store.ReadState(ctx, t.Prefix, 0)
+		if err != nil {
+			return "", err
+		}
+		if reason, err := t.findOtherChange(ctx, store, began, want); err != nil || reason != "" {
+			return reason, err
+		}
+		if err := store.WriteDifferences(ctx, t.Prefix, now, want); !errors.Is(err, etcd.ErrConcurrentWrite) {
+			return "", err
+		}
+	}
+	return "others write at the same time", nil
 }
 
 // FindOther says that another control plane has begun a restore into the store of this one

@@ -3,6 +3,7 @@ package snapshotservice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -106,6 +107,32 @@ func requireFinishedOrReported(t *testing.T, target Target, store *fakeStore, re
 	}
 	if err := target.FinishPending(context.Background(), store); err != nil {
 		t.Errorf("it is reported twice: %v", err)
+	}
+}
+
+// What others write while a start finishes a restore is not undone, either.
+func TestInterruptedRestoreIsNotFinishedDuringOtherChanges(t *testing.T) {
+	partly := stateOf(configMapA, configMapB)
+	for _, test := range []struct {
+		name string
+		then func(*fakeStore)
+		want string
+	}{
+		{"a ConfigMap", func(s *fakeStore) { s.write(stateOf(configMapA, configMapB, "/configmaps/default/d")) }, "because configmaps default/d was written since"},
+		{"a Lease", func(s *fakeStore) {
+			s.write(stateOf(configMapA, configMapB, "/leases/default/l"))
+			s.beforeRest = nil
+		}, ""},
+		{"a Lease, always", func(s *fakeStore) {
+			s.write(stateOf(configMapA, configMapB, fmt.Sprintf("/leases/default/l%d", len(s.states))))
+		}, "because others write at the same time"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := newFakeStore(configMapB)
+			target := interruptRestore(t, store, partly)
+			store.beforeRest = func() { test.then(store) }
+			requireFinishedOrReported(t, target, store, test.want)
+		})
 	}
 }
 
