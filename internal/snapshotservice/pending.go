@@ -165,6 +165,22 @@ func (t Target) partlyRestoredError(err error) error {
 // readPending returns the pending snapshot; no file = none. It fails if that belongs to
 // another store.
 func (t Target) readPending(ctx context.Context, store Store) (began pendingHeader, file []byte, err error) {
+	began, file, err = t.readPendingFile()
+	if file == nil || err != nil {
+		return began, nil, err
+	}
+	now, err := t.identify(ctx, store)
+	if err != nil {
+		return began, nil, err
+	}
+	if began.Cluster != now.Cluster || began.Prefix != now.Prefix {
+		return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
+	}
+	return began, file, nil
+}
+
+// readPendingFile returns the pending snapshot of any store; no file = none.
+func (t Target) readPendingFile() (began pendingHeader, file []byte, err error) {
 	data, err := os.ReadFile(t.pendingPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return began, nil, nil
@@ -175,13 +191,6 @@ func (t Target) readPending(ctx context.Context, store Store) (began pendingHead
 	head, file, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || json.Unmarshal(head, &began) != nil {
 		return began, nil, t.pendingError(errors.New("its file is damaged"))
-	}
-	now, err := t.identify(ctx, store)
-	if err != nil {
-		return began, nil, err
-	}
-	if began.Cluster != now.Cluster || began.Prefix != now.Prefix {
-		return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
 	}
 	return began, file, nil
 }

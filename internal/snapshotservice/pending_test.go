@@ -51,6 +51,35 @@ func TestInterruptedRestoreIsNotFinishedAfterAnotherRestore(t *testing.T) {
 	}
 }
 
+// A start with --from replaces its own snapshot of a start that was killed, but not a restore
+// that is pending in an etcd cluster.
+func TestInitialSnapshotKeepsAPendingRestore(t *testing.T) {
+	path := writeSnapshot(t)
+	target := interruptRestore(t, newFakeStore(configMapB), stateOf(configMapA))
+	before, err := os.ReadFile(target.pendingPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "an interrupted restore into etcd cluster cdf818194e3a8c32, below /registry is pending") || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+		t.Errorf("got %v, want that it is refused", err)
+	}
+	if after, err := os.ReadFile(target.pendingPath()); err != nil || string(after) != string(before) {
+		t.Errorf("the pending restore was replaced: %v", err)
+	}
+	target = newTarget(t)
+	for range 2 {
+		if err := target.PlaceInitial(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(target.pendingPath(), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+		t.Errorf("damaged file: got %v", err)
+	}
+}
+
 // A restore that could not begin, or whose record could not be deleted at its end, is not that
 // of another control plane.
 func TestRecordOfARestoreThatIsOver(t *testing.T) {

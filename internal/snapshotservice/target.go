@@ -130,6 +130,13 @@ func (t Target) PlaceInitial(path string) error {
 	if err != nil {
 		return err
 	}
+	pending, _, err := t.readPendingFile()
+	if err != nil {
+		return err
+	}
+	if pending.Cluster != "" {
+		return usage.Errorf("an interrupted restore into %s is pending in data folder %s: choose another --name, start with the --etcd-endpoints of then to finish it, or remove %s to leave that one half restored", pending, t.Dir.Path(), t.pendingPath())
+	}
 	if err := t.writePending(pendingHeader{pendingStore: pendingStore{Prefix: t.Prefix}}, file); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}

@@ -144,6 +144,26 @@ func TestInterruptedRestoreIsNotFinishedAfterACompaction(t *testing.T) {
 	requireFinishedOrReported(t, target, store, "because others may have written since: etcd has compacted the revisions since then")
 }
 
+// What has the name of the file already is kept.
+func TestUnfinishedSnapshotReplacesNothing(t *testing.T) {
+	store := newFakeStore(configMapB)
+	target := interruptRestore(t, store, stateOf(configMapA, configMapB))
+	if err := os.Mkdir(target.Dir.Join(UnfinishedFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(target.Dir.Join("unfinished-2.snapshot"), []byte("older"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store.compacted = 2
+	unfinished, ok := errors.AsType[*UnfinishedError](target.FinishPending(t.Context(), store))
+	if !ok || unfinished.Path != target.Dir.Join("unfinished-3.snapshot") {
+		t.Errorf("got %+v", unfinished)
+	}
+	if file, err := os.ReadFile(target.Dir.Join("unfinished-2.snapshot")); err != nil || string(file) != "older" {
+		t.Errorf("got %s, %v", file, err)
+	}
+}
+
 // A control plane that starts while the restore of another one is pending says so.
 func TestFindOther(t *testing.T) {
 	store := newFakeStore(configMapB)
