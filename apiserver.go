@@ -75,7 +75,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		return err
 	}
 	cfg := p.apiServerConfig()
-	cfg.Outside = p.handleOutside
+	cfg.Outside, cfg.IsLongRunning = p.handleOutside, isRestore
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}

@@ -130,8 +130,8 @@ func (s *nodeSimulation) start(ctx context.Context, config nodes.Config) (err er
 	return err
 }
 
-// suspend ends the simulation until resume, which must be called. Until then all
-// other calls wait.
+// suspend ends the simulation until resume, which must be called, and starts nothing if its
+// context has ended. Until then all other calls wait.
 func (s *nodeSimulation) suspend() (resume func(context.Context) error, err error) {
 	s.mu.Lock()
 	if s.closed {
@@ -145,6 +145,9 @@ func (s *nodeSimulation) suspend() (resume func(context.Context) error, err erro
 	s.running = nil
 	resume = func(ctx context.Context) error {
 		defer s.mu.Unlock()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		existing := s.config
 		existing.Count = 0 // simulates the nodes that were restored, and creates none
 		return s.start(ctx, existing)

@@ -107,4 +107,10 @@ func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, w
 	p.clients.Handle(w, req, who, next)
 }
 
+// isRestore reports whether a request restores a state, which has limits of its own.
+func isRestore(req *http.Request) bool {
+	path, method := req.URL.Path, req.Method
+	return path == controlrest.StatePath && method == http.MethodPut || path == controlrest.ResetPath && method == http.MethodPost
+}
+
 func (p *controlPlane) closeSnapshots() error { return p.snapshots.Close() }

@@ -247,7 +247,7 @@ func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice
 	err := target.FinishPending(ctx, store)
 	if unfinished, ok := errors.AsType[*snapshotservice.UnfinishedError](err); ok {
 		p.warn(unfinished.Error())
-		return nil
+		err = nil
 	}
 	if err != nil {
 		return err

@@ -77,6 +77,7 @@ func (s *Server) extendConfig(config *app.Config, cfg Config) (*openAPIDocuments
 		}
 		s.localAPIs = append(s.localAPIs, route)
 	}
+	installLongRunning(front, cfg.IsLongRunning)
 	installBookmarkMarks(front)
 	installWatchFlows(front)
 	s.writeBarrier, s.namespaceWrites = installWriteBarrier(front)

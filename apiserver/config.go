@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -65,6 +66,9 @@ type Config struct {
 	Grants []Grant
 	// Outside handles the requests from outside of this process; nil = all are passed on.
 	Outside OutsideHandler
+	// IsLongRunning reports whether a request may take longer than upstream allows; nil = as
+	// upstream decides.
+	IsLongRunning func(*http.Request) bool
 	// Loan receives informers that the server lends; nil = none. The caller closes it if
 	// Start fails.
 	Loan *InformerLoan

@@ -20,6 +20,23 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 )
 
+// endWith cancels a construction when limit ends: some constructors retry their calls for
+// minutes. The context of one that has succeeded goes on.
+func endWith(limit context.Context, construct constructFunc) constructFunc {
+	return func(ctx context.Context) (app.Controller, error) {
+		if limit.Err() != nil {
+			return nil, context.Cause(limit)
+		}
+		ctx, cancel := context.WithCancelCause(ctx)
+		stop := context.AfterFunc(limit, func() { cancel(context.Cause(limit)) })
+		built, err := construct(ctx)
+		if !stop() {
+			return nil, context.Cause(limit)
+		}
+		return built, err
+	}
+}
+
 // constructorFor returns the constructor of a controller: upstream's descriptor,
 // except for extra controllers, for the token controller, whose descriptor has no
 // public constructor, and for the namespace controller, which has a faster

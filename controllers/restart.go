@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -49,7 +50,7 @@ func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 	}
 	var errs []error
 	for _, name := range tokenControllerFirst(started) {
-		errs = append(errs, s.startUnit(name, intervene.Intervention{}))
+		errs = append(errs, s.startUnit(s.informers.ctx, name, intervene.Intervention{}))
 	}
 	return started, errors.Join(errs...)
 }
@@ -65,8 +66,8 @@ func tokenControllerFirst(list []string) []string {
 }
 
 // startUnit builds and starts a controller, with an intervention. It does
-// nothing if the controller runs. The caller holds the lock.
-func (s *Supervisor) startUnit(name string, i intervene.Intervention) error {
+// nothing if the controller runs. ctx limits its construction. The caller holds the lock.
+func (s *Supervisor) startUnit(ctx context.Context, name string, i intervene.Intervention) error {
 	u := s.units[name]
 	if u.status().State.isRunning() {
 		return nil
@@ -82,7 +83,7 @@ func (s *Supervisor) startUnit(name string, i intervene.Intervention) error {
 		u.setState(Building, "", nil)
 		s.buildOwnerGraph()
 	}
-	if err := s.buildUnit(name); err != nil {
+	if err := s.buildUnit(ctx, name); err != nil {
 		return err
 	}
 	if after := u.status(); after.State == Off {
@@ -92,7 +93,7 @@ func (s *Supervisor) startUnit(name string, i intervene.Intervention) error {
 	u.currentGate().Apply(i)                                     // only now: constructors may write
 	u.start()
 	if name == names.GarbageCollectorController {
-		return s.restartGraphReader()
+		return s.restartGraphReader(ctx)
 	}
 	return nil
 }
@@ -109,7 +110,7 @@ func (s *Supervisor) checkStartable(name string) error {
 
 // restartGraphReader restarts the other controller that reads the graph of
 // owners, as it was built with the previous one.
-func (s *Supervisor) restartGraphReader() error {
+func (s *Supervisor) restartGraphReader(ctx context.Context) error {
 	u := s.units[names.StorageVersionMigratorController]
 	if u == nil || !u.status().State.isRunning() {
 		return nil
@@ -118,5 +119,5 @@ func (s *Supervisor) restartGraphReader() error {
 	if err := u.stop(); err != nil {
 		return err
 	}
-	return s.startUnit(u.name, kept)
+	return s.startUnit(ctx, u.name, kept)
 }

@@ -124,5 +124,5 @@ func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
 		return err
 	}
 	u.scaled.Store(config)
-	return s.startUnit(u.name, kept)
+	return s.startUnit(s.informers.ctx, u.name, kept)
 }

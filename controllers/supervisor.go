@@ -100,7 +100,7 @@ func (s *Supervisor) prepare() error {
 		if needAPIServer[name] {
 			continue
 		}
-		if err := s.buildUnit(name); err != nil {
+		if err := s.buildUnit(s.informers.ctx, name); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 		if !needAPIServer[name] {
 			continue
 		}
-		if err := s.buildUnit(name); err != nil {
+		if err := s.buildUnit(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,8 @@ func (s *Supervisor) startOrder() []string {
 	return append([]string{names.ServiceAccountTokenController}, rest...)
 }
 
-func (s *Supervisor) buildUnit(name string) error {
+// buildUnit constructs a controller. ctx limits the construction only.
+func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 	u := s.units[name]
 	f := s.informers.newFacade(u.recorder)
 	if name == names.GarbageCollectorController {
@@ -216,7 +217,7 @@ func (s *Supervisor) buildUnit(name string) error {
 		ControllerManagerMetrics:        s.informers.metrics,
 		GraphBuilder:                    s.informers.graph,
 	}
-	return u.build(s.informers.ctx, f, barrier.wrapConstructor(s.constructorFor(name, controllerContext)))
+	return u.build(s.informers.ctx, f, barrier.wrapConstructor(endWith(ctx, s.constructorFor(name, controllerContext))))
 }
 
 // resyncPeriod returns a random duration of one to two periods, which spreads resyncs.

@@ -21,8 +21,9 @@ type suspendedUnit struct {
 // objects. Controllers cannot be started or stopped until the caller calls resume,
 // which builds and starts them again, with their interventions. The informers keep
 // running unless recreateInformers is set: an informer of a kind that was
-// temporarily not served waits up to half a minute before it retries.
-func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err error) {
+// temporarily not served waits up to half a minute before it retries. When the context of
+// resume ends, no other controller is started.
+func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInformers bool) error, err error) {
 	s.mu.Lock()
 	if s.informers == nil || s.closed {
 		defer s.mu.Unlock()
@@ -35,14 +36,17 @@ func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err e
 			u.muteEvents()
 		}
 	}
-	resume = func(recreateInformers bool) error {
+	resume = func(ctx context.Context, recreateInformers bool) error {
 		defer s.mu.Unlock()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if recreateInformers {
 			if err := s.renewInformers(); err != nil {
 				return err
 			}
 		}
-		return s.restartSuspended(ran)
+		return s.restartSuspended(ctx, ran)
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -57,7 +61,7 @@ func (s *Supervisor) Suspend() (resume func(recreateInformers bool) error, err e
 	}
 	wg.Wait()
 	if err != nil {
-		return nil, errors.Join(err, resume(false))
+		return nil, errors.Join(err, resume(context.Background(), false))
 	}
 	return resume, nil
 }
@@ -81,7 +85,7 @@ func (s *Supervisor) renewInformers() error {
 }
 
 // restartSuspended requires the lock.
-func (s *Supervisor) restartSuspended(ran map[string]suspendedUnit) error {
+func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]suspendedUnit) error {
 	s.informers.mapper.Reset() // the restored state may have other kinds
 	var list []string
 	for name := range ran {
@@ -90,7 +94,10 @@ func (s *Supervisor) restartSuspended(ran map[string]suspendedUnit) error {
 	slices.Sort(list)
 	var errs []error
 	for _, name := range tokenControllerFirst(list) {
-		errs = append(errs, s.startUnit(name, ran[name].intervention))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		errs = append(errs, s.startUnit(ctx, name, ran[name].intervention))
 		s.units[name].unmuteEvents(ran[name].state)
 	}
 	return errors.Join(errs...)

@@ -103,6 +103,22 @@ func TestUnitBuildFails(t *testing.T) {
 	}
 }
 
+func TestConstructionEndsWithItsLimit(t *testing.T) {
+	limit, cancel := context.WithCancelCause(t.Context())
+	closing := errors.New("closing")
+	retries := func(ctx context.Context) (app.Controller, error) {
+		cancel(closing)
+		<-ctx.Done()
+		return nil, errors.New("no answer")
+	}
+	for range 2 { // the second time it does not begin
+		u := newUnit()
+		if err := u.build(t.Context(), &facade{}, endWith(limit, retries)); !errors.Is(err, closing) {
+			t.Errorf("got %v, want %v", err, closing)
+		}
+	}
+}
+
 func TestUnitDeclinesToRun(t *testing.T) {
 	u := newUnit()
 	err := u.build(t.Context(), &facade{}, func(ctx context.Context) (app.Controller, error) {

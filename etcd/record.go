@@ -32,10 +32,11 @@ func (s *Server) Record(ctx context.Context, key string) (value string, err erro
 	return value, err
 }
 
-// DeleteRecord deletes one key, if it exists.
-func (s *Server) DeleteRecord(ctx context.Context, key string) error {
+// DeleteRecord deletes one key, if it has that value.
+func (s *Server) DeleteRecord(ctx context.Context, key, value string) error {
 	return s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		if _, err := c.Delete(ctx, key); err != nil {
+		hasValue := clientv3.Compare(clientv3.Value(key), "=", value)
+		if _, err := c.Txn(ctx).If(hasValue).Then(clientv3.OpDelete(key)).Commit(); err != nil {
 			return fmt.Errorf("etcd: delete %s: %w", key, err)
 		}
 		return nil

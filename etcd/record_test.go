@@ -18,8 +18,10 @@ func TestRecords(t *testing.T) {
 			want("")
 			must(t, s.PutRecord(ctx, "k", "v"))
 			want("v")
-			must(t, s.DeleteRecord(ctx, "k"))
-			must(t, s.DeleteRecord(ctx, "k"))
+			must(t, s.DeleteRecord(ctx, "k", "other"))
+			want("v")
+			must(t, s.DeleteRecord(ctx, "k", "v"))
+			must(t, s.DeleteRecord(ctx, "k", "v"))
 			want("")
 		})
 	}

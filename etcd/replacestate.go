@@ -31,7 +31,8 @@ type WriteResult struct {
 	Revisions map[string]int64
 }
 
-var errConcurrentWrite = errors.New("another client has written at the same time")
+// ErrConcurrentWrite says that a key was written after it was read.
+var ErrConcurrentWrite = errors.New("another client has written at the same time")
 
 // ReplaceState makes the entries below prefix equal to want. It writes only what
 // differs (see snapshot.NewPlan), each object at a new revision of its own: a watch that
@@ -39,23 +40,47 @@ var errConcurrentWrite = errors.New("another client has written at the same time
 // an error, some of it may have been written.
 func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.State) (done WriteResult, err error) {
 	done.Revisions = map[string]int64{}
-	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		w := stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: &done}
-		if s.member != nil {
-			w.guard = s.member.guard
-		}
+	err = s.withStateWriter(ctx, prefix, want, &done, func(w *stateWriter) error {
 		for range maxWriteRounds {
-			equal, err := w.writeDifferences()
+			now, err := readState(w.ctx, w.client, w.prefix, 0)
+			if err != nil {
+				return err
+			}
+			equal, err := w.writeDifferences(now)
 			if err == nil && equal {
 				return nil
 			}
-			if err != nil && !errors.Is(err, errConcurrentWrite) {
+			if err != nil && !errors.Is(err, ErrConcurrentWrite) {
 				return fmt.Errorf("etcd: replace state: %w", err)
 			}
 		}
-		return fmt.Errorf("etcd: replace state: %w, in %d attempts: stop the other users of this etcd and try again", errConcurrentWrite, maxWriteRounds)
+		return fmt.Errorf("etcd: replace state: %w, in %d attempts: stop the other users of this etcd and try again", ErrConcurrentWrite, maxWriteRounds)
 	})
 	return done, err
+}
+
+// WriteDifferences writes what differs between now, which ReadState has returned, and want, as
+// ReplaceState does. If another client has written one of these keys since, it fails with
+// ErrConcurrentWrite: what others write is not overwritten. After an error, some of it may have
+// been written.
+func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error {
+	done := WriteResult{Revisions: map[string]int64{}}
+	return s.withStateWriter(ctx, prefix, want, &done, func(w *stateWriter) error {
+		if _, err := w.writeDifferences(now); err != nil {
+			return fmt.Errorf("etcd: replace state: %w", err)
+		}
+		return nil
+	})
+}
+
+func (s *Server) withStateWriter(ctx context.Context, prefix string, want snapshot.State, done *WriteResult, write func(*stateWriter) error) error {
+	return s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
+		w := &stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: done}
+		if s.member != nil {
+			w.guard = s.member.guard
+		}
+		return write(w)
+	})
 }
 
 type stateWriter struct {
@@ -70,12 +95,8 @@ type stateWriter struct {
 	done *WriteResult
 }
 
-// writeDifferences writes what differs. It returns true if nothing does.
-func (w *stateWriter) writeDifferences() (equal bool, err error) {
-	now, err := readState(w.ctx, w.client, w.prefix, 0)
-	if err != nil {
-		return false, err
-	}
+// writeDifferences writes what differs from now. It returns true if nothing does.
+func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err error) {
 	plan := snapshot.NewPlan(now, w.want)
 	w.done.Revision = now.Revision
 	if len(plan.Deletes)+len(plan.Puts) == 0 {
@@ -160,7 +181,7 @@ func (w *stateWriter) commit(write snapshot.KeyChange, lease clientv3.LeaseID) e
 		return err
 	}
 	if !r.Succeeded {
-		return errConcurrentWrite
+		return ErrConcurrentWrite
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

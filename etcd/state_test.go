@@ -227,7 +227,7 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 			return (&stateWriter{ctx: ctx, client: client, prefix: prefix, want: want, done: &done}).commitChanges(snapshot.NewPlan(now, want).Puts)
 		})
 	}
-	if err := w(func() { putKey(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, errConcurrentWrite) {
+	if err := w(func() { putKey(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, ErrConcurrentWrite) {
 		t.Errorf("overwrote a write that it had not read: %v", err)
 	}
 	if v, _ := getKey(t, c, prefix+"/pods/ns/p"); v != `{"v":1}` {
@@ -242,6 +242,25 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	if _, err := s.ReplaceState(ctx, prefix, snapshot.State{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
+}
+
+// WriteDifferences overwrites and deletes nothing that was written after the state was read.
+func TestWriteDifferencesKeepsConcurrentWrites(t *testing.T) {
+	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
+		putKey(t, c, prefix+"/pods/ns/p", `{"v":0}`)
+		now, want := readStateAt(t, s, 0), snapshot.State{Entries: []snapshot.Entry{{Key: "/pods/ns/q", Value: []byte(`{"v":2}`)}}}
+		putKey(t, c, prefix+"/pods/ns/new", `{"v":1}`)
+		must(t, s.WriteDifferences(testContext(t), prefix, now, want))
+		now = readStateAt(t, s, 0)
+		putKey(t, c, prefix+"/pods/ns/q", `{"v":1}`)
+		want.Entries[0].Value = []byte(`{"v":3}`)
+		if err := s.WriteDifferences(testContext(t), prefix, now, want); !errors.Is(err, ErrConcurrentWrite) {
+			t.Errorf("got %v, want %v", err, ErrConcurrentWrite)
+		}
+		if v, _ := getKey(t, c, prefix+"/pods/ns/q"); v != `{"v":1}` {
+			t.Errorf("the concurrent write was replaced by %s", v)
+		}
+	})
 }
 
 // Objects of the maximum size can be written.

@@ -27,11 +27,13 @@ type fakeStore struct {
 	states      []snapshot.State // by revision, from 1
 	reads       []int64          // the revisions that were asked for
 	failures    []error          // of the next calls of ReplaceState; nil = succeed
+	beforeRest  func()           // before an interrupted restore is finished
 	onReplace   func()
 	gone        bool   // ReplaceState does not return before its context ends
 	cluster     string // its ID; empty = embedded
 	records     map[string]string
 	recordError error // of reading a record
+	keepRecords bool  // DeleteRecord fails
 	compacted   int64 // changes up to this revision are not known
 }
 
@@ -50,10 +52,15 @@ func (s *fakeStore) Record(_ context.Context, key string) (string, error) {
 	return s.records[key], s.recordError
 }
 
-func (s *fakeStore) DeleteRecord(_ context.Context, key string) error {
+func (s *fakeStore) DeleteRecord(_ context.Context, key, value string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.records, key)
+	if s.keepRecords {
+		return errors.New("no answer")
+	}
+	if s.records[key] == value {
+		delete(s.records, key)
+	}
 	return nil
 }
 
@@ -151,6 +158,18 @@ func (s *fakeStore) ReadState(_ context.Context, prefix string, revision int64) 
 	return s.states[revision-1], nil
 }
 
+// WriteDifferences fails if anything was written since now.
+func (s *fakeStore) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error {
+	if s.beforeRest != nil {
+		s.beforeRest()
+	}
+	if revision, err := s.Revision(ctx); err != nil || revision != now.Revision {
+		return errors.Join(err, etcd.ErrConcurrentWrite)
+	}
+	_, err := s.ReplaceState(ctx, prefix, want)
+	return err
+}
+
 func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.State) (done etcd.WriteResult, err error) {
 	if s.gone {
 		<-ctx.Done()
@@ -214,6 +233,16 @@ func (p *parts) call(name string) {
 	p.calls = append(p.calls, name)
 }
 
+// resume is what resumes a part: it releases it without a start if the context has ended.
+func (p *parts) resume(ctx context.Context, part string) error {
+	if ctx.Err() != nil {
+		p.call("abandon " + part)
+		return context.Cause(ctx)
+	}
+	p.call("resume " + part)
+	return nil
+}
+
 func (p *parts) config(target Target, store *fakeStore) Config {
 	store.onReplace = func() { p.call("write") }
 	return Config{
@@ -221,11 +250,11 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 		Store:  store,
 		SuspendNodes: func() (func(context.Context) error, error) {
 			p.call("suspend nodes")
-			return func(context.Context) error { p.call("resume nodes"); return nil }, nil
+			return func(ctx context.Context) error { return p.resume(ctx, "nodes") }, nil
 		},
-		SuspendControllers: func() (func(bool) error, error) {
+		SuspendControllers: func() (func(context.Context, bool) error, error) {
 			p.call("suspend controllers")
-			return func(bool) error { p.call("resume controllers"); return nil }, nil
+			return func(ctx context.Context, _ bool) error { return p.resume(ctx, "controllers") }, nil
 		},
 		BlockWrites: func(context.Context) (func(bool), error) {
 			p.call("block writes")

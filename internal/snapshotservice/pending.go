@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
@@ -21,6 +22,10 @@ import (
 // folder from before the first write until after the last, so that the next start
 // finishes a restore that was interrupted, unless the state has changed since.
 const PendingFile = "restore"
+
+// ownerFile has what the tokens of all restores from this data folder begin with. It exists
+// from the first restore into an etcd cluster on.
+const ownerFile = "restore-owner"
 
 // pendingHeader is the first line of the pending file. The snapshot follows.
 type pendingHeader struct {
@@ -34,9 +39,10 @@ type pendingHeader struct {
 type pendingStore struct {
 	Cluster string `json:"cluster,omitempty"` // as Store.ClusterID returns it
 	Prefix  string `json:"prefix"`
-	// Token is random, and recorded in the cluster as well: etcd derives the ID of a
-	// cluster from its configuration, so clusters with the same have the same ID. An
-	// embedded etcd needs none: it is in the same folder as the file.
+	// Token is unique, and recorded in the cluster as well until another restore begins
+	// there: etcd derives the ID of a cluster from its configuration, so clusters with the
+	// same have the same ID. It begins with the content of the owner file. An embedded etcd
+	// needs none: it is in the same folder as the file.
 	Token string `json:"token,omitempty"`
 }
 
@@ -68,6 +74,10 @@ func (t Target) FinishPending(ctx context.Context, store Store) error {
 	if file == nil || err != nil {
 		return err
 	}
+	now, err := t.identify(ctx, store)
+	if err != nil {
+		return err
+	}
 	origin, err := t.readOriginIfAny()
 	if err != nil {
 		return err
@@ -76,21 +86,44 @@ func (t Target) FinishPending(ctx context.Context, store Store) error {
 	if err != nil {
 		return t.pendingError(err)
 	}
-	reason, err := t.findOtherChange(ctx, store, began, want)
+	reason := "its record in etcd is gone: another control plane has restored a snapshot since, or this is another cluster with the same ID"
+	if began.Token == now.Token {
+		reason, err = t.writeRest(ctx, store, began, want)
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("an interrupted restore cannot be finished: %w", err)
 	case reason != "":
 		return t.setAside(ctx, store, file, want, reason)
 	}
-	if _, err := store.ReplaceState(ctx, t.Prefix, want); err != nil {
-		return fmt.Errorf("an interrupted restore cannot be finished: %w", err)
-	}
 	return t.removePending(ctx, store)
 }
 
+// maxRestAttempts limits writeRest: Leases may be written again and again.
+const maxRestAttempts = 5
+
+// writeRest writes the rest of an interrupted restore, or says which other change it would
+// undo.
+func (t Target) writeRest(ctx context.Context, store Store, began pendingHeader, want snapshot.State) (reason string, err error) {
+	for range maxRestAttempts {
+		// What is written after this is not overwritten, what was written before is found.
+		now, err := store.ReadState(ctx, t.Prefix, 0)
+		if err != nil {
+			return "", err
+		}
+		if reason, err := t.findOtherChange(ctx, store, began, want); err != nil || reason != "" {
+			return reason, err
+		}
+		if err := store.WriteDifferences(ctx, t.Prefix, now, want); !errors.Is(err, etcd.ErrConcurrentWrite) {
+			return "", err
+		}
+	}
+	return "others write at the same time", nil
+}
+
 // FindOther says that another control plane has begun a restore into the store of this one
-// and not ended it; empty = there is none. This one must have no pending restore.
+// and not ended it; empty = there is none. This one must have no pending restore: it deletes
+// the record of one that is over.
 func (t Target) FindOther(ctx context.Context, store Store) (warning string, err error) {
 	id, err := t.identify(ctx, store)
 	if etcd.IsPermissionDenied(err) { // a user who may only use what is below the prefix
@@ -99,7 +132,11 @@ func (t Target) FindOther(ctx context.Context, store Store) (warning string, err
 	if err != nil || id.Token == "" {
 		return "", err
 	}
-	return fmt.Sprintf("the state in %s may be half restored: the restore by another control plane is running or was interrupted: start that one again to finish it before anything else is written, or delete key %s if it does not exist any more", id, t.recordKey()), nil
+	if t.isOwn(id.Token) {
+		t.removeRecord(ctx, store)
+		return "", nil
+	}
+	return fmt.Sprintf("the state in %s may be half restored: the restore by another control plane is running or was interrupted, and is not finished after the writes of this one: start that one again and restore the snapshot that it keeps then, or delete key %s if it does not exist any more", id, t.recordKey()), nil
 }
 
 // Replace restores a state while nothing else uses the store: it writes the pending
@@ -131,6 +168,22 @@ func (t Target) partlyRestoredError(err error) error {
 // readPending returns the pending snapshot; no file = none. It fails if that belongs to
 // another store.
 func (t Target) readPending(ctx context.Context, store Store) (began pendingHeader, file []byte, err error) {
+	began, file, err = t.readPendingFile()
+	if file == nil || err != nil {
+		return began, nil, err
+	}
+	now, err := t.identify(ctx, store)
+	if err != nil {
+		return began, nil, err
+	}
+	if began.Cluster != now.Cluster || began.Prefix != now.Prefix {
+		return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
+	}
+	return began, file, nil
+}
+
+// readPendingFile returns the pending snapshot of any store; no file = none.
+func (t Target) readPendingFile() (began pendingHeader, file []byte, err error) {
 	data, err := os.ReadFile(t.pendingPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return began, nil, nil
@@ -141,16 +194,6 @@ func (t Target) readPending(ctx context.Context, store Store) (began pendingHead
 	head, file, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || json.Unmarshal(head, &began) != nil {
 		return began, nil, t.pendingError(errors.New("its file is damaged"))
-	}
-	now, err := t.identify(ctx, store)
-	if err != nil {
-		return began, nil, err
-	}
-	if sameID := began.pendingStore; sameID != now {
-		if sameID.Token = now.Token; sameID == now {
-			return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished, because this cluster has no record of it: start with the --etcd-endpoints of then, or remove %s to leave that one half restored", began, t.pendingPath())
-		}
-		return began, nil, usage.Errorf("an interrupted restore into %s cannot be finished in %s: start with the options of then, or remove %s to leave that one half restored", began, now, t.pendingPath())
 	}
 	return began, file, nil
 }
@@ -182,12 +225,43 @@ func (t Target) beginPending(ctx context.Context, store Store, revision int64, f
 		return err
 	}
 	if into.Cluster != "" {
-		into.Token = rand.Text()
+		owner, err := t.makeOwner()
+		if err != nil {
+			return err
+		}
+		into.Token = owner + rand.Text()
 		if err := store.PutRecord(ctx, t.recordKey(), into.Token); err != nil {
 			return err
 		}
 	}
-	return t.writePending(into, file)
+	if err = t.writePending(into, file); err != nil {
+		t.removeRecord(ctx, store)
+	}
+	return err
+}
+
+// makeOwner returns the content of the owner file, which it creates if it is missing.
+func (t Target) makeOwner() (owner string, err error) {
+	data, err := os.ReadFile(t.Dir.Join(ownerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		data = []byte(rand.Text() + "-")
+		err = durable.Write(t.Dir.Join(ownerFile), data, !t.Dir.Ephemeral())
+	}
+	return string(data), err
+}
+
+// isOwn reports whether a token is that of a restore from this data folder.
+func (t Target) isOwn(token string) bool {
+	owner, err := os.ReadFile(t.Dir.Join(ownerFile))
+	return err == nil && len(owner) > 0 && strings.HasPrefix(token, string(owner))
+}
+
+// removeRecord deletes the record of a restore from this data folder. If that fails, the next
+// start does it: without the pending file the record has no effect.
+func (t Target) removeRecord(ctx context.Context, store Store) {
+	if id, err := t.identify(ctx, store); err == nil && t.isOwn(id.Token) {
+		_ = store.DeleteRecord(ctx, t.recordKey(), id.Token)
+	}
 }
 
 func (t Target) writePending(into pendingHeader, file []byte) error {
@@ -203,9 +277,7 @@ func (t Target) removePending(ctx context.Context, store Store) error {
 	if err := t.removePendingFile(); err != nil {
 		return err
 	}
-	if id, err := store.ClusterID(ctx); err == nil && id != "" {
-		_ = store.DeleteRecord(ctx, t.recordKey()) // without the file it has no effect, and the next restore replaces it
-	}
+	t.removeRecord(ctx, store)
 	return nil
 }
 

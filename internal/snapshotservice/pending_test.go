@@ -2,7 +2,9 @@ package snapshotservice
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,29 +18,106 @@ func TestPendingRestoreIsNotFinishedInALookalikeCluster(t *testing.T) {
 	path, target := writeSnapshot(t), newTarget(t)
 	mine, lookalike := newFakeStore(), newFakeStore(configMapB)
 	mine.cluster, lookalike.cluster = "cdf818194e3a8c32", "cdf818194e3a8c32"
-	mine.failures = []error{errors.New("killed")}
+	mine.fail(errors.New("killed"))
 	if err := target.RestoreInitial(t.Context(), mine, path); err == nil {
 		t.Fatal("the restore was not interrupted")
 	}
-	lookalike.records[target.recordKey()] = "another restore"
-	for range 2 { // with the record of another restore, and with none
-		err := errors.Join(target.CheckPending(t.Context(), lookalike), target.FinishPending(t.Context(), lookalike))
-		if err == nil || !strings.Contains(err.Error(), "this cluster has no record of it") || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
-			t.Errorf("got %v, want that another cluster is refused", err)
-		}
-		clear(lookalike.records)
+	if err := target.CheckPending(t.Context(), lookalike); err != nil {
+		t.Error(err)
 	}
+	requireFinishedOrReported(t, target, lookalike, "because its record in etcd is gone: another control plane has restored a snapshot since, or this is another cluster with the same ID (compared with its snapshot: 1 missing, 0 different, 1 added)")
 	if diff := cmp.Diff([]string{configMapB}, lookalike.keys()); diff != "" {
 		t.Errorf("keys of the other cluster (-want +got):\n%s", diff)
 	}
-	if err := target.FinishPending(t.Context(), mine); err != nil {
+}
+
+// Another control plane that restores in the same cluster replaces the record, and deletes it
+// at its end.
+func TestInterruptedRestoreIsNotFinishedAfterAnotherRestore(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		store := newFakeStore(configMapB)
+		first, second := interruptRestore(t, store, stateOf(configMapA)), newTarget(t)
+		if !ended {
+			store.fail(errors.New("killed"))
+		}
+		if _, err := second.Replace(t.Context(), store, nil, stateOf(configMapC)); (err == nil) != ended {
+			t.Fatal(err)
+		}
+		records := maps.Clone(store.records)
+		requireFinishedOrReported(t, first, store, "because its record in etcd is gone: another control plane has restored a snapshot since")
+		if diff := cmp.Diff(records, store.records); diff != "" {
+			t.Errorf("the record of the other restore (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// A start with --from replaces its own snapshot of a start that was killed, but not a restore
+// that is pending in an etcd cluster.
+func TestInitialSnapshotKeepsAPendingRestore(t *testing.T) {
+	path := writeSnapshot(t)
+	target := interruptRestore(t, newFakeStore(configMapB), stateOf(configMapA))
+	before, err := os.ReadFile(target.pendingPath())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{configMapA}, mine.keys()); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
+	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "an interrupted restore into etcd cluster cdf818194e3a8c32, below /registry is pending") || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+		t.Errorf("got %v, want that it is refused", err)
 	}
-	if _, err := os.Stat(target.pendingPath()); !os.IsNotExist(err) || len(mine.records) > 0 {
-		t.Errorf("pending file: %v, records %v; want that both were removed", err, mine.records)
+	if after, err := os.ReadFile(target.pendingPath()); err != nil || string(after) != string(before) {
+		t.Errorf("the pending restore was replaced: %v", err)
+	}
+	target = newTarget(t)
+	for range 2 {
+		if err := target.PlaceInitial(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(target.pendingPath(), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+		t.Errorf("damaged file: got %v", err)
+	}
+}
+
+// A restore that could not begin, or whose record could not be deleted at its end, is not that
+// of another control plane.
+func TestRecordOfARestoreThatIsOver(t *testing.T) {
+	file, want := []byte("a snapshot"), stateOf(configMapA)
+	for name, leave := range map[string]func(*testing.T, Target, *fakeStore){
+		"the pending file cannot be written": func(t *testing.T, target Target, store *fakeStore) {
+			if err := os.MkdirAll(filepath.Join(target.pendingPath(), "in the way"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := target.Replace(t.Context(), store, file, want); err == nil || !strings.HasPrefix(err.Error(), "nothing was restored") {
+				t.Errorf("got %v", err)
+			}
+			if len(store.records) > 0 {
+				t.Errorf("records left: %v", store.records)
+			}
+		},
+		"its record cannot be deleted": func(t *testing.T, target Target, store *fakeStore) {
+			store.keepRecords = true
+			if _, err := target.Replace(t.Context(), store, file, want); err != nil {
+				t.Error(err)
+			}
+			store.keepRecords = false
+			if len(store.records) == 0 {
+				t.Error("no record was left")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target, store := newTarget(t), newFakeStore(configMapB)
+			store.cluster = "cdf818194e3a8c32"
+			leave(t, target, store)
+			if got, err := target.FindOther(t.Context(), store); err != nil || got != "" {
+				t.Errorf("got %q, %v", got, err)
+			}
+			if len(store.records) > 0 {
+				t.Errorf("records left: %v", store.records)
+			}
+		})
 	}
 }
 

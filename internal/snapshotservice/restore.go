@@ -40,7 +40,7 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 		return done, err
 	}
 	resumeNodes := func() error {
-		ctx, cancel := s.limit(ctx)
+		ctx, cancel := context.WithTimeout(s.closing, restoreTimeout)
 		defer cancel()
 		return resume(ctx)
 	}
@@ -52,12 +52,15 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 	done, crdsReplaced, err := s.writeState(ctx, file, want)
 	written := time.Since(began)
 	// Controllers resume before the nodes do, as at a start.
-	err = errors.Join(err, resumeControllers(crdsReplaced), resumeNodes())
-	if err != nil && s.restores.Err() != nil {
+	resumeErr := errors.Join(resumeControllers(s.closing, crdsReplaced), resumeNodes())
+	done.Took = time.Since(began)
+	switch closing := s.closing.Err() != nil; {
+	case !closing:
+		err = errors.Join(err, resumeErr)
+		s.cfg.Restored(describeRestore(done, err))
+	case err != nil:
 		err = fmt.Errorf("%w: %w", errClosing, err)
 	}
-	done.Took = time.Since(began)
-	s.cfg.Restored(describeRestore(done, err))
 	s.cfg.Logger.Info("restore", "changed", done.Total(), "revision", done.Revision, "err", err,
 		"took", done.Took, "stop", stopped, "write", written-stopped, "start", done.Took-written)
 	return done, err
@@ -86,9 +89,11 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 		return done, false, err
 	}
 	began := time.Now()
-	replaced := false
+	replaced, cut := false, false
 	defer func() {
-		release(replaced)
+		if !cut {
+			release(replaced)
+		}
 		done.WritesBlocked = time.Since(began)
 	}()
 	target, store := s.cfg.Target, s.cfg.Store
@@ -116,6 +121,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	}
 	switch {
 	case err != nil && s.restores.Err() != nil:
+		cut = true // a write now would keep the next start from restoring the rest
 		return done, true, target.partlyRestoredError(err)
 	case err != nil:
 		return done, true, s.rollBack(before, want, err)

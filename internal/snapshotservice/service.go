@@ -43,12 +43,13 @@ type Config struct {
 	SharedStore bool
 
 	// SuspendNodes and SuspendControllers stop what acts in this process. resume
-	// starts it again; crdsReplaced says that informers of custom resources have
-	// lost their watch.
+	// starts it again until ctx ends, and then only releases it, so that it can be closed;
+	// crdsReplaced says that informers of custom resources have lost their watch.
 	SuspendNodes       func() (resume func(context.Context) error, err error)
-	SuspendControllers func() (resume func(crdsReplaced bool) error, err error)
+	SuspendControllers func() (resume func(ctx context.Context, crdsReplaced bool) error, err error)
 	// BlockWrites makes the API server hold writes until release, and refuse them then if the
-	// state was restored.
+	// state was restored. If the control plane closes with a part restored, release is not
+	// called: the writes end with their requests.
 	BlockWrites func(context.Context) (release func(restored bool), err error)
 	// WaitInformers return when informers of this process have seen what was written, or
 	// receive nothing more.
@@ -70,7 +71,7 @@ type Service struct {
 	cfg  Config
 	turn chan struct{} // holds an element while a restore is running
 
-	reading context.Context // ends the delayed read of the start state
+	closing context.Context // ends when Close begins
 	cancel  context.CancelFunc
 	reader  sync.WaitGroup
 
@@ -91,8 +92,8 @@ var _ control.Snapshots = (*Service)(nil)
 func New(cfg Config) *Service {
 	s := &Service{cfg: cfg, turn: make(chan struct{}, 1)}
 	s.restores, s.cutRestores = context.WithCancel(context.Background())
-	s.reading, s.cancel = context.WithCancel(context.Background())
-	s.unchanged, s.fix = context.WithCancel(s.reading)
+	s.closing, s.cancel = context.WithCancel(context.Background())
+	s.unchanged, s.fix = context.WithCancel(s.closing)
 	return s
 }
 
@@ -145,10 +146,11 @@ func (s *Service) awaitFirstWork() {
 	if err := s.cfg.WaitSettled(ctx); err != nil && s.unchanged.Err() == nil {
 		s.cfg.Logger.Debug("the controllers have not settled after the start", "err", err)
 	}
-	s.BeforeChange(s.reading)
+	s.BeforeChange(s.closing)
 }
 
-// Close ends the background read and, after closeGrace, a restore that is running.
+// Close ends the background read and, after closeGrace, a restore that is running. From now on
+// a restore resumes nothing.
 func (s *Service) Close() error {
 	s.cancel()
 	cut := time.AfterFunc(closeGrace, s.cutRestores)
@@ -164,13 +166,13 @@ func (s *Service) readStartStateLater() {
 	defer delay.Stop()
 	s.awaitFirstWork()
 	select {
-	case <-s.reading.Done():
+	case <-s.closing.Done():
 		return
 	case <-delay.C:
 	}
-	ctx, cancel := context.WithTimeout(s.reading, restoreTimeout)
+	ctx, cancel := context.WithTimeout(s.closing, restoreTimeout)
 	defer cancel()
-	if _, err := s.readStartState(ctx); err != nil && s.reading.Err() == nil {
+	if _, err := s.readStartState(ctx); err != nil && s.closing.Err() == nil {
 		s.cfg.Logger.Warn("reset will not work: the state of the start could not be read", "err", err)
 	}
 }
@@ -226,7 +228,7 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 	bounded, cancel := s.limit(ctx)
 	s.BeforeChange(bounded)
 	cancel()
-	if s.reading.Err() != nil {
+	if s.closing.Err() != nil {
 		return control.RestoreResult{}, errClosing
 	}
 	return s.restore(ctx, file, want)

@@ -271,13 +271,41 @@ func TestCloseCutsOffARestore(t *testing.T) {
 		if !target.HasPending() {
 			t.Error("the next start would not finish the restore")
 		}
-		if calls := p.calls; !slices.Contains(calls, "resume controllers") || !slices.Contains(calls, "resume nodes") {
-			t.Errorf("something stays suspended: %v", calls)
+		// What would write now would keep the next start from restoring the rest.
+		want := []string{"suspend nodes", "suspend controllers", "block writes", "abandon controllers", "abandon nodes"}
+		if diff := cmp.Diff(want, p.calls); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 		if _, err := s.Restore(t.Context(), file); !errors.Is(err, errClosing) {
 			t.Errorf("a restore after Close: %v", err)
 		}
 	})
+}
+
+// A restore that ends while the control plane closes has succeeded, but resumes nothing: the
+// controllers would wait for an API server that answers no requests.
+func TestRestoreResumesNothingOnceTheControlPlaneCloses(t *testing.T) {
+	store, p := newFakeStore(configMapA), &parts{}
+	cfg := p.config(newTarget(t), store)
+	var s *Service
+	closed := make(chan error, 1)
+	cfg.WaitInformers = append(cfg.WaitInformers, func(context.Context, informersync.Revisions) error {
+		go func() { closed <- s.Close() }()
+		<-s.closing.Done()
+		return nil
+	})
+	var file []byte
+	s, file = newEmptiedService(t, cfg, store)
+	if done, err := s.Restore(t.Context(), file); err != nil || done.Created != 1 {
+		t.Errorf("got %+v, %v", done, err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	want := []string{"suspend nodes", "suspend controllers", "block writes", "write", "wait for informers", "write", "release writes", "abandon controllers", "abandon nodes"}
+	if diff := cmp.Diff(want, p.calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
 }
 
 // restoreWithoutStore begins a restore whose store does not answer, and returns where its error

@@ -22,13 +22,15 @@ type Store interface {
 	Revision(ctx context.Context) (int64, error)
 	ReadState(ctx context.Context, prefix string, revision int64) (snapshot.State, error)
 	ReplaceState(ctx context.Context, prefix string, want snapshot.State) (etcd.WriteResult, error)
+	// WriteDifferences fails with etcd.ErrConcurrentWrite if a key was written since now.
+	WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error
 	// ClusterID identifies an etcd cluster; empty = the embedded etcd of the data folder.
 	ClusterID(ctx context.Context) (string, error)
 	// PutRecord, Record and DeleteRecord access a key that is not part of the state. The
-	// value of a missing one is empty.
+	// value of a missing one is empty. Another value than the given one is not deleted.
 	PutRecord(ctx context.Context, key, value string) error
 	Record(ctx context.Context, key string) (string, error)
-	DeleteRecord(ctx context.Context, key string) error
+	DeleteRecord(ctx context.Context, key, value string) error
 	EachChange(ctx context.Context, prefix, marker string, since int64, f func(etcd.Change) bool) error
 }
 
@@ -127,6 +129,13 @@ func (t Target) PlaceInitial(path string) error {
 	file, err := t.ReadInitial(path)
 	if err != nil {
 		return err
+	}
+	pending, _, err := t.readPendingFile()
+	if err != nil {
+		return err
+	}
+	if pending.Cluster != "" {
+		return usage.Errorf("an interrupted restore into %s is pending in data folder %s: choose another --name, start with the --etcd-endpoints of then to finish it, or remove %s to leave that one half restored", pending, t.Dir.Path(), t.pendingPath())
 	}
 	if err := t.writePending(pendingHeader{pendingStore: pendingStore{Prefix: t.Prefix}}, file); err != nil {
 		return fmt.Errorf("snapshot: %w", err)

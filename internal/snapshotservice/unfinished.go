@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/durable"
@@ -13,8 +16,11 @@ import (
 )
 
 // UnfinishedFile is, in the data folder, the snapshot of a restore that was interrupted and
-// is not finished, because the state has changed since.
+// is not finished, because the state has changed since. Further ones have a number.
 const UnfinishedFile = "unfinished.snapshot"
+
+// maxUnfinished is the number of the last one, which is replaced.
+const maxUnfinished = 100
 
 // UnfinishedError says that an interrupted restore is not finished, because the state has
 // changed since. It is not pending any more.
@@ -61,13 +67,25 @@ func describeOtherChange(c etcd.Change) string {
 	return fmt.Sprintf("%s %s was %s since", cmp.Or(key.Resource(), key.ResourcePrefix), key.Object, done)
 }
 
+// unfinishedPath returns a path that is free: what was kept earlier may still be needed.
+func (t Target) unfinishedPath() string {
+	path := t.Dir.Join(UnfinishedFile)
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || n > maxUnfinished {
+			return path
+		}
+		name, extension, _ := strings.Cut(UnfinishedFile, ".")
+		path = t.Dir.Join(fmt.Sprintf("%s-%d.%s", name, n, extension))
+	}
+}
+
 // setAside ends a pending restore without finishing it, and keeps its snapshot.
 func (t Target) setAside(ctx context.Context, store Store, file []byte, want snapshot.State, reason string) error {
 	now, err := store.ReadState(ctx, t.Prefix, 0)
 	if err != nil {
 		return err
 	}
-	path := t.Dir.Join(UnfinishedFile)
+	path := t.unfinishedPath()
 	if err := durable.Write(path, file, !t.Dir.Ephemeral()); err != nil {
 		return fmt.Errorf("snapshot of an interrupted restore: %w", err)
 	}

@@ -3,6 +3,7 @@ package snapshotservice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -84,8 +85,9 @@ func TestInterruptedRestoreIsNotFinishedAfterOtherChanges(t *testing.T) {
 func requireFinishedOrReported(t *testing.T, target Target, store *fakeStore, reason string) {
 	t.Helper()
 	err := target.FinishPending(t.Context(), store)
-	if target.HasPending() || len(store.records) > 0 {
-		t.Errorf("the restore is still pending: %v", store.records)
+	owner, ownerErr := os.ReadFile(target.Dir.Join(ownerFile))
+	if record := store.records[target.recordKey()]; ownerErr != nil || target.HasPending() || strings.HasPrefix(record, string(owner)) {
+		t.Errorf("the restore is still pending: record %s, owner %s, %v", record, owner, ownerErr)
 	}
 	if reason == "" {
 		if err != nil {
@@ -109,6 +111,32 @@ func requireFinishedOrReported(t *testing.T, target Target, store *fakeStore, re
 	}
 }
 
+// What others write while a start finishes a restore is not undone, either.
+func TestInterruptedRestoreIsNotFinishedDuringOtherChanges(t *testing.T) {
+	partly := stateOf(configMapA, configMapB)
+	for _, test := range []struct {
+		name string
+		then func(*fakeStore)
+		want string
+	}{
+		{"a ConfigMap", func(s *fakeStore) { s.write(stateOf(configMapA, configMapB, "/configmaps/default/d")) }, "because configmaps default/d was written since"},
+		{"a Lease", func(s *fakeStore) {
+			s.write(stateOf(configMapA, configMapB, "/leases/default/l"))
+			s.beforeRest = nil
+		}, ""},
+		{"a Lease, always", func(s *fakeStore) {
+			s.write(stateOf(configMapA, configMapB, fmt.Sprintf("/leases/default/l%d", len(s.states))))
+		}, "because others write at the same time"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := newFakeStore(configMapB)
+			target := interruptRestore(t, store, partly)
+			store.beforeRest = func() { test.then(store) }
+			requireFinishedOrReported(t, target, store, test.want)
+		})
+	}
+}
+
 // Changes that are not known any more may have been made by others.
 func TestInterruptedRestoreIsNotFinishedAfterACompaction(t *testing.T) {
 	store := newFakeStore(configMapB)
@@ -117,11 +145,31 @@ func TestInterruptedRestoreIsNotFinishedAfterACompaction(t *testing.T) {
 	requireFinishedOrReported(t, target, store, "because others may have written since: etcd has compacted the revisions since then")
 }
 
+// What has the name of the file already is kept.
+func TestUnfinishedSnapshotReplacesNothing(t *testing.T) {
+	store := newFakeStore(configMapB)
+	target := interruptRestore(t, store, stateOf(configMapA, configMapB))
+	if err := os.Mkdir(target.Dir.Join(UnfinishedFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(target.Dir.Join("unfinished-2.snapshot"), []byte("older"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store.compacted = 2
+	unfinished, ok := errors.AsType[*UnfinishedError](target.FinishPending(t.Context(), store))
+	if !ok || unfinished.Path != target.Dir.Join("unfinished-3.snapshot") {
+		t.Errorf("got %+v", unfinished)
+	}
+	if file, err := os.ReadFile(target.Dir.Join("unfinished-2.snapshot")); err != nil || string(file) != "older" {
+		t.Errorf("got %s, %v", file, err)
+	}
+}
+
 // A control plane that starts while the restore of another one is pending says so.
 func TestFindOther(t *testing.T) {
 	store := newFakeStore(configMapB)
 	first, second := interruptRestore(t, store, stateOf(configMapA)), newTarget(t)
-	if got, err := second.FindOther(t.Context(), store); err != nil || !strings.Contains(got, "may be half restored") || !strings.Contains(got, second.recordKey()) {
+	if got, err := second.FindOther(t.Context(), store); err != nil || !strings.Contains(got, "may be half restored") || !strings.Contains(got, "start that one again and restore the snapshot that it keeps then") || !strings.Contains(got, second.recordKey()) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if err := first.FinishPending(t.Context(), store); err != nil {

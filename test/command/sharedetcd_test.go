@@ -60,7 +60,7 @@ func TestInterruptedRestoreInASharedEtcd(t *testing.T) {
 	second.createConfigMap("of-second")
 	q.Kill()
 	<-q.Done
-	requireContains(t, q.Stderr.String(), "may be half restored", "start that one again to finish it")
+	requireContains(t, q.Stderr.String(), "may be half restored", "start that one again and restore the snapshot that it keeps then")
 
 	p = k.startUp(up...)
 	if _, err := k.newClient().CoreV1().ConfigMaps("default").Get(t.Context(), "of-second", metav1.GetOptions{}); err != nil {
