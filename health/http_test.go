@@ -229,15 +229,17 @@ func TestRefsOfSuspendedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	transport := &http.Transport{TLSHandshakeTimeout: 10 * time.Millisecond}
-	w, err := New(&rest.Config{Host: "https://" + listener.Addr().String(), Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("timed out"))
-	defer cancel()
-	_, err = w.Refs(ctx, "shop", []string{"pod/p"})
-	if want := "pod/p: no answer from the API server: timed out"; !errors.Is(err, ErrNoAnswer) || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+	for _, handshake := range []time.Duration{10 * time.Millisecond, time.Minute} {
+		transport := &http.Transport{TLSHandshakeTimeout: handshake}
+		w, err := New(&rest.Config{Host: "https://" + listener.Addr().String(), Transport: transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, errors.New("timed out"))
+		defer cancel()
+		_, err = w.Refs(ctx, "shop", []string{"pod/p"})
+		if want := "pod/p: no answer from the API server: timed out"; !errors.Is(err, ErrNoAnswer) || err.Error() != want {
+			t.Errorf("handshake timeout %v: got %v\nwant %s", handshake, err, want)
+		}
 	}
 }

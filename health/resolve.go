@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"net/url"
 	"strings"
 	"time"
 
@@ -61,10 +61,12 @@ func waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*met
 	defer cancel()
 	for unknown, pause := false, newBackoff(); ; sleep(bounded, pause.Step()) {
 		m, err := mapper.Find(ctx, kind)
-		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() && !unknown {
-			if ctx.Err() != nil {
-				return nil, fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx))
-			}
+		lost, isLost := errors.AsType[*url.Error](err)
+		switch {
+		case unknown:
+		case errors.Is(ctx.Err(), context.DeadlineExceeded) && (isLost || errors.Is(err, ctx.Err())):
+			return nil, fmt.Errorf("%w: %w", ErrNoAnswer, context.Cause(ctx))
+		case isLost && lost.Timeout():
 			mapper.Reset(ctx)
 			continue
 		}

@@ -136,8 +136,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	defer cancel()
 	named, err := waiter.Refs(bounded, w.namespace, args)
 	if errors.Is(err, health.ErrNoAnswer) {
-		return fmt.Errorf("%w: the control plane is suspended or overloaded: see %q, or stop it with %q and start it again",
-			err, w.target.commandLine("logs"), w.target.commandLine("down"))
+		return fmt.Errorf("%w: %s", err, w.noAnswerHint())
 	}
 	if err != nil {
 		return err
@@ -171,6 +170,9 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 		return // the objects' own reasons have been printed
 	}
 	now, err := client.Snapshot(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		fmt.Fprintln(out, w.noAnswerHint())
+	}
 	if err != nil {
 		return
 	}
@@ -183,6 +185,12 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	for _, i := range ui.Interventions(now) {
 		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine("controllers "+undo[i.State]+" "+i.Controller))
 	}
+}
+
+// noAnswerHint says what to do about a control plane that does not answer.
+func (w *waitCommand) noAnswerHint() string {
+	return fmt.Sprintf("the control plane is suspended or overloaded: see %q, or stop it with %q and start it again",
+		w.target.commandLine("logs"), w.target.commandLine("down"))
 }
 
 // interventionsTimeout bounds the request for what was changed manually.
