@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,11 +15,12 @@ func cronJobs(ns string) batchv1client.CronJobInterface {
 	return controlPlane.client.BatchV1().CronJobs(ns)
 }
 
-// createDueCronJob creates a CronJob that is due: suspended, with its last run five
-// minutes ago, and then resumed.
-func createDueCronJob(t *testing.T, ns string, spec batchv1.CronJobSpec, running ...batchv1.Job) {
+// createDueCronJob creates a CronJob that has been due for five minutes, and is due again in a
+// day: suspended, with its last run three days ago, and then resumed.
+func createDueCronJob(t *testing.T, ns string, spec batchv1.CronJobSpec, running ...batchv1.Job) (due time.Time) {
 	t.Helper()
-	spec.Schedule = "* * * * *"
+	due = time.Now().UTC().Add(-5 * time.Minute).Truncate(time.Minute)
+	spec.Schedule, spec.TimeZone = fmt.Sprintf("%d %d * * *", due.Minute(), due.Hour()), new("UTC")
 	spec.Suspend = new(true)
 	spec.JobTemplate.Labels = map[string]string{"cron": "tick"}
 	spec.JobTemplate.Spec = newJob("", batchv1.JobSpec{}).Spec
@@ -29,32 +31,31 @@ func createDueCronJob(t *testing.T, ns string, spec batchv1.CronJobSpec, running
 		})
 	}
 	updateObjectStatus(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) {
-		c.Status.LastScheduleTime = new(metav1.NewTime(time.Now().Add(-5 * time.Minute)))
+		c.Status.LastScheduleTime = new(metav1.NewTime(due.AddDate(0, 0, -3)))
 		for _, j := range running {
 			c.Status.Active = append(c.Status.Active, corev1.ObjectReference{Kind: "Job", APIVersion: "batch/v1", Namespace: ns, Name: j.Name, UID: j.UID})
 		}
 	})
 	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(false) })
+	return due
 }
 
 func TestCronJob(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
-	earliest := time.Now().Truncate(time.Minute)
-	createDueCronJob(t, ns, batchv1.CronJobSpec{})
+	due := createDueCronJob(t, ns, batchv1.CronJobSpec{})
 	// One run makes up for all that were missed.
 	run := await(t, "the job that is due", listBySelector(jobs(ns), "cron=tick"), func(l *batchv1.JobList) bool { return len(l.Items) == 1 }).Items[0]
 	requireController(t, &run, "CronJob", "tick")
 	scheduled, err := time.Parse(time.RFC3339, run.Annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"])
-	if err != nil || scheduled.Second() != 0 || scheduled.Before(earliest) || scheduled.After(time.Now()) {
-		t.Errorf("the job is scheduled for %v (%v), want the last full minute", scheduled, err)
+	if err != nil || !scheduled.Equal(due) {
+		t.Errorf("the job is scheduled for %v (%v), want %v", scheduled, err, due)
 	}
 	c := await(t, "status of the run", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool { return len(c.Status.Active) == 1 })
 	if c.Status.Active[0].UID != run.UID || !c.Status.LastScheduleTime.Time.Equal(scheduled) {
 		t.Errorf("status %+v, want job %s of %v", c.Status, run.Name, scheduled)
 	}
 	awaitEvent(t, ns, "CronJob", "tick", "SuccessfulCreate")
-	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.Suspend = new(true) }) // prevents a second run at the next minute
 
 	markPhase(t, corev1.PodSucceeded, awaitActivePods(t, ns, run.Name, 1)...)
 	await(t, "status of the success", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
