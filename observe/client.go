@@ -30,8 +30,8 @@ type Client struct {
 	// ReportsRefused is the number of reports that were answered 429 or 503: more in a second, of
 	// more processes, or at the same time, than are taken. A program may send them again.
 	ReportsRefused int64 `json:"reportsRefused,omitempty"`
-	// ControllersLeftOut is the number of controllers that a process of the client reports and
-	// for which there is no room.
+	// ControllersLeftOut is the number of controllers that a process of the client reports
+	// beyond the limits.
 	ControllersLeftOut int `json:"controllersLeftOut,omitempty"`
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`

@@ -157,7 +157,7 @@ func describeDropped(c observe.Client) string {
 		parts = append(parts, "dropped "+CountNoun(c.ReportsDropped, "record")+" of its controllers: causes may be missing")
 	}
 	if c.ControllersLeftOut > 0 {
-		parts = append(parts, CountNoun(c.ControllersLeftOut, "more controller")+" left out: there is no room for so many")
+		parts = append(parts, CountNoun(c.ControllersLeftOut, "more controller")+" left out: the limit is reached")
 	}
 	return strings.Join(parts, "; ")
 }

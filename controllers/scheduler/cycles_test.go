@@ -202,7 +202,7 @@ func TestCyclesRetry(t *testing.T) {
 }
 
 // Nothing is kept of a Pod that is deleted, or that another client binds, whenever that happens. The
-// scheduler does not look at it again, so that its last attempt is no failure that remains.
+// scheduler does not try it again, so its last attempt does not remain as a failure.
 func TestPodLeavesTheQueues(t *testing.T) {
 	const duringAttempt, whileQueued, later = "before upstream queues it", "while upstream writes why", "after a failed attempt"
 	for _, when := range []string{duringAttempt, whileQueued, later} {

@@ -61,7 +61,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	k.mustRun("kubectl", "delete", "namespace", "gone", "--wait=false")
 	for range 3 {
-		if _, stderr, code := program.Run(t, k.command("kubectl", "get", "configmaps", "--as", "nobody")); code != 1 || !strings.Contains(stderr, "forbidden") {
+		if _, stderr, code := program.Run(t, k.command("kubectl", "get", "configmaps", "--as", "stranger")); code != 1 || !strings.Contains(stderr, "forbidden") {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 	}

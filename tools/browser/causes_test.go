@@ -18,6 +18,15 @@ func (p *classPage) awaitRead() {
 // watchDots keeps all moves of the picture as they begin.
 const watchDots = `globalThis.seen = []; picture.dots.each((when, m) => { if (when === "begin") seen.push(m); })`
 
+// openWatchedClass opens the page, and notes its dots from now on.
+func openWatchedClass(t *testing.T) *classPage {
+	t.Helper()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh`)
+	p.do(runScript(watchDots))
+	return p
+}
+
 // beginAndEnd returns when the dots of a type begin and end, first to last.
 func (p *classPage) beginAndEnd(kind string, count int) (times [][2]float64) {
 	p.t.Helper()
@@ -29,9 +38,7 @@ func (p *classPage) beginAndEnd(kind string, count int) (times [][2]float64) {
 // causes, as the real ones are, and is read later than the event.
 func TestWebPageEventFollowsItsWrite(t *testing.T) {
 	t.Parallel()
-	p := openClass(t, 1280, 720, nil)
-	p.await(`!picture.session.fresh`)
-	p.do(runScript(watchDots))
+	p := openWatchedClass(t)
 	about := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
 	p.class.change(func() {
 		p.class.append(&observe.Delivered{Controller: "deployment-controller", Change: observe.Added, Object: about, ResourceVersion: "7", Queues: []string{"deployment"}, Adds: []uint64{1}})
@@ -50,9 +57,7 @@ func TestWebPageEventFollowsItsWrite(t *testing.T) {
 // TestWebPageFirstWriteOfAClient has a client that the status does not have yet.
 func TestWebPageFirstWriteOfAClient(t *testing.T) {
 	t.Parallel()
-	p := openClass(t, 1280, 720, nil)
-	p.await(`!picture.session.fresh`)
-	p.do(runScript(watchDots))
+	p := openWatchedClass(t)
 	about := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
 	p.class.change(func() {
 		p.class.append(&observe.Called{Controller: "helm (kubernetes-admin)", Client: &observe.Caller{User: "kubernetes-admin"}, Verb: "create", Object: about, Status: 201, ResourceVersion: "7"})
@@ -65,9 +70,7 @@ func TestWebPageFirstWriteOfAClient(t *testing.T) {
 // control plane that is slowed down.
 func TestWebPageWriteFollowsItsEvent(t *testing.T) {
 	t.Parallel()
-	p := openClass(t, 1280, 720, nil)
-	p.await(`!picture.session.fresh`)
-	p.do(runScript(watchDots))
+	p := openWatchedClass(t)
 	deployment := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
 	replicaSet := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-1"}
 	p.class.change(func() {

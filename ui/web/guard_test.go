@@ -80,7 +80,7 @@ func TestClassLink(t *testing.T) {
 	}
 }
 
-// The tabs of a browser have one session: an operator who looks at the link of the class stays one.
+// The tabs of a browser have one session: an operator who opens the link of the class stays one.
 func TestClassLinkInTheBrowserOfAnOperator(t *testing.T) {
 	s := startServer(t, Options{})
 	v := newVisitor(t, s)

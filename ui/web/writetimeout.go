@@ -25,7 +25,7 @@ func (s *Server) limitWriteTime(next http.Handler) http.Handler {
 	})
 }
 
-// timedWriter limits each write. Between writes there is no limit: a handler may wait.
+// timedWriter limits each write. The time between writes is not limited: a handler may wait.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
