@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -27,23 +28,56 @@ func runBenchmark(ctx context.Context, o options, progress io.Writer) (_ *result
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range o.scheduleRuns() {
-		fmt.Fprintf(progress, "run %d of %d: %s … ", t.run+1, t.total, t.contestant)
-		s, err := o.takeSample(ctx, o.newContestant(t.contestant), parent, t.run)
+	for _, together := range o.groupRuns() {
+		samples, err := o.takeSamples(ctx, together, parent, progress)
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), os.RemoveAll(parent))
 		}
 		if err != nil {
-			fmt.Fprintln(progress, "failed")
 			if len(res.Samples) == 0 {
 				res = nil
 			}
 			return res, err // the log that the error names stays
 		}
-		res.Samples = append(res.Samples, s)
-		fmt.Fprintln(progress, s)
+		res.Samples = append(res.Samples, samples...)
 	}
 	return res, os.RemoveAll(parent)
+}
+
+// takeSamples takes the samples of runs at the same time.
+func (o options) takeSamples(ctx context.Context, together []scheduledRun, parent string, progress io.Writer) ([]sample, error) {
+	samples, errs := make([]sample, len(together)), make([]error, len(together))
+	var wg sync.WaitGroup
+	for i, t := range together {
+		wg.Go(func() { samples[i], errs[i] = o.takeSample(ctx, o.newContestant(t.contestant), parent, t.run) })
+	}
+	wg.Wait()
+	for i, t := range together {
+		fmt.Fprintf(progress, "run %d of %d: %s … ", t.run+1, t.total, t.contestant)
+		if errs[i] != nil {
+			fmt.Fprintln(progress, "failed")
+			continue
+		}
+		fmt.Fprintln(progress, samples[i])
+	}
+	return samples, errors.Join(errs...)
+}
+
+// groupRuns returns all runs in order, those together that run at the same time: with
+// -beside, the observation contestants of a round.
+func (o options) groupRuns() (groups [][]scheduledRun) {
+	for _, t := range o.scheduleRuns() {
+		if last := len(groups) - 1; o.beside && last >= 0 && isObservation(t) && isObservation(groups[last][0]) && groups[last][0].run == t.run {
+			groups[last] = append(groups[last], t)
+			continue
+		}
+		groups = append(groups, []scheduledRun{t})
+	}
+	return groups
+}
+
+func isObservation(t scheduledRun) bool {
+	return slices.Contains(observationContestants(), t.contestant)
 }
 
 // scheduledRun is one run of a contestant; run counts from 0.

@@ -41,10 +41,7 @@ type burstTimes struct {
 
 // run creates the burst's namespace and the Deployments in it.
 func (b burst) run(ctx context.Context, a *apiClient) (burstTimes, error) {
-	return b.runIn(ctx, a, b.namespace())
-}
-
-func (b burst) runIn(ctx context.Context, a *apiClient, ns string) (burstTimes, error) {
+	ns := b.namespace()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if err := a.awaitNamespace(ctx, ns); err != nil {

@@ -19,6 +19,7 @@ type options struct {
 	parts        []string // of -only; empty = all that the contestants support
 	runs         int
 	rounds       int
+	beside       bool // contestants of cost and workloads run at the same time
 	idle         time.Duration
 	timeout      time.Duration
 	quick        bool
@@ -44,6 +45,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost stands for the three that measure the cost of observation; parts: "+strings.Join(partNames(), ", ")+"; or workloads, Pods on simulated nodes, which names of its contestants and parts may follow; or commands, what the commands of simulated Pods cost, which names of its parts may follow")
 	f.IntVar(&o.runs, "runs", 5, "number of runs of each contestant")
 	f.IntVar(&o.rounds, "rounds", 6, "number of runs of each contestant of cost")
+	f.BoolVar(&o.beside, "beside", false, "run the contestants of cost, or of workloads, at the same time: on a noisy machine their CPU can be compared, their times cannot")
 	f.DurationVar(&o.idle, "idle", 10*time.Second, "idle time before the memory of a control plane is measured")
 	f.DurationVar(&o.timeout, "timeout", 15*time.Minute, "timeout of each wait")
 	f.BoolVar(&o.quick, "quick", false, "run each contestant only twice, unless -runs or -rounds is given")

@@ -18,7 +18,8 @@ type growthResults struct {
 	Machine     machine           `json:"machine"`
 	Versions    map[string]string `json:"versions"`
 	IdleSeconds float64           `json:"idleSeconds"`
-	IdleMiB     float64           `json:"idleMiB"` // without Pods
+	Nodes       int               `json:"nodes"`
+	IdleMiB     float64           `json:"idleMiB"` // with the nodes, without Pods
 	Steps       []growthStep      `json:"steps"`
 }
 
@@ -26,7 +27,7 @@ type growthResults struct {
 type growthStep struct {
 	Pods       int     `json:"pods"` // after the step
 	Added      int     `json:"added"`
-	Seconds    float64 `json:"seconds"`    // until all added Pods exist
+	Seconds    float64 `json:"seconds"`    // until all added Pods are Ready
 	CPUSeconds float64 `json:"cpuSeconds"` // until every Deployment's status counts them
 	MiB        float64 `json:"mib"`        // RSS after the idle time that follows
 }
@@ -52,7 +53,7 @@ func parseSizes(list string) (sizes []int, err error) {
 	return sizes, nil
 }
 
-// runGrowth creates more and more Pods in one control plane.
+// runGrowth creates more and more Pods on the nodes of one control plane.
 func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error {
 	o.only, o.parts = "ctrlplane", []string{"start"} // prepareBinaries builds only what these need
 	sizes, err := parseSizes(o.sizes)
@@ -66,7 +67,7 @@ func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error
 	if err != nil {
 		return err
 	}
-	g := &growthResults{StartedAt: described.StartedAt, Machine: described.Machine, Versions: described.Versions, IdleSeconds: described.IdleSeconds}
+	g := &growthResults{StartedAt: described.StartedAt, Machine: described.Machine, Versions: described.Versions, IdleSeconds: described.IdleSeconds, Nodes: manyNodes}
 	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error
 }
 
 func (g *growthResults) measureSteps(ctx context.Context, o options, r *workDir, sizes []int, progress io.Writer) error {
-	p, err := o.launchDurable(ctx, r)
+	p, err := o.launchUp(r, func() string { return r.join("data", "pki") }, "--data-dir", r.join("data"), "--no-scheduler=false")
 	if err != nil {
 		return err
 	}
@@ -99,8 +100,13 @@ func (g *growthResults) measureSteps(ctx context.Context, o options, r *workDir,
 		return err
 	}
 	defer a.close()
-	settle := func(ctx context.Context) error { return m.measureIdle(ctx) }
-	if err := p.whileRunning(ctx, o.idle+o.timeout, settle); err != nil {
+	prepare := func(ctx context.Context) error {
+		if err := m.createNodes(ctx, a, g.Nodes); err != nil {
+			return fmt.Errorf("nodes: %w", err)
+		}
+		return m.measureIdle(ctx)
+	}
+	if err := p.whileRunning(ctx, o.idle+o.timeout, prepare); err != nil {
 		return err
 	}
 	g.IdleMiB = m.values["rss"]
@@ -124,7 +130,7 @@ func (s *growthStep) measure(ctx context.Context, m *measurement, a *apiClient) 
 	cpu := m.controlPlane.startCPUTimer()
 	for left := s.Added / replicasPerDeployment; left > 0; left -= deploymentsPerNamespace {
 		b := burst{min(left, deploymentsPerNamespace), replicasPerDeployment}
-		got, err := b.runIn(ctx, a, fmt.Sprintf("grown-%d-%d", s.Pods, left))
+		got, err := b.runUntilReady(ctx, a, fmt.Sprintf("grown-%d-%d", s.Pods, left))
 		if err != nil {
 			return err
 		}

@@ -72,9 +72,9 @@ func (g *growthResults) formatReport() string {
 		rows = append(rows, row)
 	}
 	m := g.Machine
-	return fmt.Sprintf("%s, %s/%s, %d CPUs; %s; one control plane, %s MiB without Pods. Deployments with %d replicas, %d in each namespace, created by %d clients; no nodes.\n"+
-		"Time: until all added Pods exist. CPU: until all statuses count them. Memory: RSS %s s later. The cost of a Pod is its share of the step.\n\n%s\n%s",
-		g.StartedAt.Format("2006-01-02 15:04 MST"), m.OS, m.Arch, m.CPUs, g.Versions["ctrlplane"], formatFigure(g.IdleMiB),
+	return fmt.Sprintf("%s, %s/%s, %d CPUs; %s; one control plane with %d simulated nodes, %s MiB without Pods. Deployments with %d replicas, %d in each namespace, created by %d clients.\n"+
+		"Time: until all added Pods are Ready. CPU: until all statuses say so. Memory: RSS %s s later. The cost of a Pod is its share of the step.\n\n%s\n%s",
+		g.StartedAt.Format("2006-01-02 15:04 MST"), m.OS, m.Arch, m.CPUs, g.Versions["ctrlplane"], g.Nodes, formatFigure(g.IdleMiB),
 		replicasPerDeployment, deploymentsPerNamespace, parallelClients, strconv.FormatFloat(g.IdleSeconds, 'g', -1, 64), markdownTable(header, rows), g.describeBends())
 }
 

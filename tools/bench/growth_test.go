@@ -16,7 +16,7 @@ import (
 func newGrowthResults(steps ...growthStep) *growthResults {
 	return &growthResults{
 		StartedAt: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC), Machine: machine{OS: "linux", Arch: "amd64", CPUs: 2},
-		Versions: map[string]string{"ctrlplane": "ctrlplane v0.1.0"}, IdleSeconds: 10, IdleMiB: 200, Steps: steps,
+		Versions: map[string]string{"ctrlplane": "ctrlplane v0.1.0"}, IdleSeconds: 10, Nodes: 1000, IdleMiB: 200, Steps: steps,
 	}
 }
 

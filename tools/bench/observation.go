@@ -64,8 +64,8 @@ func formatObservationCost(r *results) string {
 			header = append(header, "change")
 		}
 	}
-	return fmt.Sprintf("Cost of observation: median (min–max) of %s, in alternating order, none discarded.\n"+
-		"Changes are relative to %s in the same round. The target for time and CPU is at most +3 %%.\n\n%s", formatRunCounts(r), hooksOff, markdownTable(header, rows))
+	return fmt.Sprintf("Cost of observation: median (min–max) of %s, %s, none discarded.\n"+
+		"Changes are relative to %s in the same round. The target for time and CPU is at most +3 %%.\n\n%s", formatRunCounts(r), r.order(), hooksOff, markdownTable(header, rows))
 }
 
 // observationMetrics returns the rows of that part: time and CPU of each burst, and what

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,12 +80,23 @@ func TestFormatPercent(t *testing.T) {
 
 func TestScheduleRuns(t *testing.T) {
 	o := options{only: "three,cost,ctrlplane", runs: 2, rounds: 2}
-	var got []string
-	for _, turn := range o.scheduleRuns() {
-		got = append(got, turn.contestant)
+	names := func(o options) (list []string) {
+		for _, together := range o.groupRuns() {
+			var group []string
+			for _, t := range together {
+				group = append(group, t.contestant)
+			}
+			list = append(list, strings.Join(group, "+"))
+		}
+		return list
 	}
 	want := []string{"three", "ctrlplane", "three", "ctrlplane", hooksOff, hooksOn, viewAttached, viewAttached, hooksOn, hooksOff}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, names(o)); diff != "" {
 		t.Error(diff)
+	}
+	o.beside = true
+	want = []string{"three", "ctrlplane", "three", "ctrlplane", "hooks-off+hooks-on+view-attached", "view-attached+hooks-on+hooks-off"}
+	if diff := cmp.Diff(want, names(o)); diff != "" {
+		t.Errorf("beside each other: %s", diff)
 	}
 }

@@ -23,7 +23,8 @@ type results struct {
 	Machine     machine           `json:"machine"`
 	Versions    map[string]string `json:"versions"` // by program
 	IdleSeconds float64           `json:"idleSeconds"`
-	Samples     []sample          `json:"samples"` // in the order of the runs
+	Beside      bool              `json:"beside,omitempty"` // the contestants of cost ran at the same time
+	Samples     []sample          `json:"samples"`          // in the order of the runs
 }
 
 type machine struct {
@@ -51,6 +52,7 @@ func (o options) newResults(ctx context.Context) (*results, error) {
 		Machine:     machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Model: cpuModel(), Memory: memoryTotal()},
 		Versions:    map[string]string{},
 		IdleSeconds: o.idle.Seconds(),
+		Beside:      o.beside,
 	}
 	for _, name := range o.selectedContestants() {
 		for _, binary := range o.newContestant(name).binaries {
@@ -112,6 +114,17 @@ func (r *results) summaryOf(contestant, key string) (_ summary, ok bool) {
 		return summary{}, false
 	}
 	return summarize(values), true
+}
+
+// besideOrder is how contestants run with -beside.
+const besideOrder = "at the same time, so that only CPU and memory can be compared"
+
+// order says in which order the contestants of cost ran.
+func (r *results) order() string {
+	if r.Beside {
+		return besideOrder
+	}
+	return "in alternating order"
 }
 
 func (r *results) idleTime() time.Duration {

@@ -28,6 +28,14 @@ func newNode(i int) *corev1.Node {
 	}
 }
 
+// newPlainNode returns a node that says that it is Ready, and that nothing plays a kubelet for.
+func newPlainNode(i int) *corev1.Node {
+	node := newNode(i)
+	node.Annotations = nil
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}
+	return node
+}
+
 func isNodeReady(o runtime.Object) bool {
 	node, ok := o.(*corev1.Node)
 	if !ok {

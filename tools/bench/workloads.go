@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,6 +21,7 @@ const workloads = "workloads"
 // 10,000 Pods that no scheduler places.
 const (
 	manyNodes, manyPods = 1000, 10000
+	mostNodes           = 5000
 	kwokTargets         = "kwok's limits: 5,000 nodes within 60 s, 10,000 Pods without a scheduler within 60 s"
 )
 
@@ -37,10 +40,11 @@ func workloadParts() []workloadPart {
 		}}
 	}
 	return []workloadPart{
-		idle(0), idle(1), idle(10), idle(100), idle(manyNodes),
+		idle(0), idle(1), idle(10), idle(100), idle(manyNodes), idle(mostNodes),
 		{"first-ready", 1, measureFirstReady},
 		{"burst", 100, measureBurstOnNodes},
 		{"many", manyNodes, measureManyPods},
+		{"scheduling", 0, measureScheduling},
 		{"informers", 0, measureInformers},
 	}
 }
@@ -73,11 +77,19 @@ func workloadRows() []workloadRow {
 				workloadRow{"many/rss", "– idle memory after that, RSS", "MiB"},
 				workloadRow{"many/cpuIdle", "– idle CPU after that", "% of a core"},
 				workloadRow{"many/deleted", fmt.Sprintf("%d Pods deleted", manyPods), "s"})
+		case "scheduling":
+			rows = append(rows,
+				workloadRow{"scheduling/bound", fmt.Sprintf("%d Pods bound to %d nodes without kubelets, from the first create", manyPods, manyNodes), "s"},
+				workloadRow{"scheduling/rate", "– Pods bound per second", "Pods/s"},
+				workloadRow{"scheduling/cpu", "– CPU until then", "s"})
 		case "informers":
 			for _, m := range informerMetrics() {
 				rows = append(rows, workloadRow{m.key, m.label, m.unit})
 			}
 		default:
+			if p.nodes == mostNodes {
+				rows = append(rows, workloadRow{p.name + "/nodesReady", fmt.Sprintf("%d nodes Ready", p.nodes), "s"})
+			}
 			rows = append(rows,
 				workloadRow{p.name + "/cpuIdle", fmt.Sprintf("idle CPU with %s", countNodes(p.nodes)), "% of a core"},
 				workloadRow{p.name + "/allocated", "– memory allocated in that time", "MiB"},
@@ -111,15 +123,10 @@ func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) er
 	values := workloadValues{}
 	for n := range o.runs {
 		for _, part := range o.workloadParts() {
-			for _, c := range contestants {
-				fmt.Fprintf(progress, "run %d of %d: %s, %s … ", n+1, o.runs, c.name, part.name)
-				got, err := o.measureWorkload(ctx, parent, c, part, n)
-				if err != nil {
-					fmt.Fprintln(progress, "failed")
+			for _, together := range o.groupContestants(contestants) {
+				if err := o.measureTogether(ctx, parent, together, part, n, values, progress); err != nil {
 					return err // the log that the error names stays
 				}
-				values.add(c.name, part.name, got)
-				fmt.Fprintln(progress, describeWorkload(part.name, got))
 			}
 		}
 	}
@@ -133,6 +140,34 @@ func runWorkloads(ctx context.Context, o options, stdout, progress io.Writer) er
 		}
 	}
 	return os.RemoveAll(parent)
+}
+
+// groupContestants returns the contestants that run at the same time: one, or with -beside all.
+func (o options) groupContestants(all []workloadContestant) [][]workloadContestant {
+	if o.beside {
+		return [][]workloadContestant{all}
+	}
+	return slices.Collect(slices.Chunk(all, 1))
+}
+
+// measureTogether measures a part once with each of the contestants, at the same time.
+func (o options) measureTogether(ctx context.Context, parent string, contestants []workloadContestant, part workloadPart, n int, values workloadValues, progress io.Writer) error {
+	got, errs := make([]map[string]float64, len(contestants)), make([]error, len(contestants))
+	var wg sync.WaitGroup
+	for i, c := range contestants {
+		wg.Go(func() { got[i], errs[i] = o.measureWorkload(ctx, parent, c, part, n) })
+	}
+	wg.Wait()
+	for i, c := range contestants {
+		fmt.Fprintf(progress, "run %d of %d: %s, %s … ", n+1, o.runs, c.name, part.name)
+		if errs[i] != nil {
+			fmt.Fprintln(progress, "failed")
+			continue
+		}
+		values.add(c.name, part.name, got[i])
+		fmt.Fprintln(progress, describeWorkload(part.name, got[i]))
+	}
+	return errors.Join(errs...)
 }
 
 // workloadValues are figures by contestant and key.
@@ -272,12 +307,20 @@ func formatWorkloads(o options, contestants []workloadContestant, values workloa
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nMedian (min–max) of %s, in turn, none discarded; ratios run by run. %d clients create the nodes and the Pods by the API, the scheduler places the Pods, and a watch counts what is Ready. Idle is the second half of %v after that.\n\n%s",
-		describeMachine(), countRuns(o.runs), parallelClients, o.idle.Round(time.Second), markdownTable(header, rows))
+	fmt.Fprintf(&b, "%s\n\nMedian (min–max) of %s, %s, none discarded; ratios run by run. %d clients create the nodes and the Pods by the API, the scheduler places the Pods, and a watch counts what is Ready. Idle is the second half of %v after that.\n\n%s",
+		describeMachine(), countRuns(o.runs), o.workloadOrder(), parallelClients, o.idle.Round(time.Second), markdownTable(header, rows))
 	for _, c := range contestants {
 		fmt.Fprintf(&b, "- %s: %s\n", c.name, c.description)
 	}
 	return b.String() + "- " + kwokTargets + "\n"
+}
+
+// workloadOrder says in which order the contestants run.
+func (o options) workloadOrder() string {
+	if o.beside {
+		return besideOrder
+	}
+	return "in turn"
 }
 
 func countRuns(n int) string {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestWorkloadSelection(t *testing.T) {
-	const all = "nodes-0,nodes-1,nodes-10,nodes-100,nodes-1000,first-ready,burst,many,informers"
+	const all = "nodes-0,nodes-1,nodes-10,nodes-100,nodes-1000,nodes-5000,first-ready,burst,many,scheduling,informers"
 	for _, tt := range []struct{ only, baseline, contestants, parts string }{
 		{"workloads", "", "ctrlplane,kwokctl", all},
 		{"workloads", "other", "ctrlplane,baseline,kwokctl", all},

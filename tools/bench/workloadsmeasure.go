@@ -95,6 +95,57 @@ func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
 	return measurePodsDeleted(ctx, m, core.Pods(ns))
 }
 
+// measureScheduling creates nodes that nothing simulates, and Pods, and waits until the scheduler
+// has bound them all. The Pods tolerate that no kubelet renews the nodes' leases.
+func measureScheduling(ctx context.Context, m *measurement, a *apiClient) error {
+	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
+	if err != nil {
+		return err
+	}
+	const ns = "scheduling"
+	if err := a.awaitNamespace(ctx, ns); err != nil {
+		return err
+	}
+	nodes, err := startWatch(ctx, core.Nodes().Watch)
+	if err != nil {
+		return err
+	}
+	defer nodes.Stop()
+	err = inParallel(ctx, manyNodes, func(ctx context.Context, i int) error {
+		_, err := core.Nodes().Create(ctx, newPlainNode(i), metav1.CreateOptions{})
+		return err
+	}, func(ctx context.Context) error { return awaitCount(ctx, nodes, manyNodes, isNodeReady) })
+	if err != nil {
+		return fmt.Errorf("nodes: %w", err)
+	}
+	nodes.Stop() // nothing reads it any more
+	pods, err := startWatch(ctx, core.Pods(ns).Watch)
+	if err != nil {
+		return err
+	}
+	defer pods.Stop()
+	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
+	err = inParallel(ctx, manyPods, func(ctx context.Context, i int) error {
+		pod := newPod(i)
+		pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+		_, err := core.Pods(ns).Create(ctx, pod, metav1.CreateOptions{})
+		return err
+	}, func(ctx context.Context) error { return awaitCount(ctx, pods, manyPods, isPodBound) })
+	if err != nil {
+		return fmt.Errorf("Pods: %w", err)
+	}
+	took := time.Since(began)
+	m.recordSeconds("bound", took)
+	m.values["rate"] = manyPods / took.Seconds()
+	used, err := cpu()
+	return m.recordIfSupported("cpu", used.Seconds(), err)
+}
+
+func isPodBound(o runtime.Object) bool {
+	pod, ok := o.(*corev1.Pod)
+	return ok && pod.Spec.NodeName != ""
+}
+
 // measurePodsDeleted deletes all Pods of a namespace with one request, or with several if
 // the server does not answer it in time, and waits until none is left.
 func measurePodsDeleted(ctx context.Context, m *measurement, pods coreclient.PodInterface) error {
@@ -122,31 +173,46 @@ func measureBurstOnNodes(ctx context.Context, m *measurement, a *apiClient) erro
 }
 
 func measureReadyBurst(ctx context.Context, m *measurement, a *apiClient) error {
-	b := smallBurst
-	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
+	cpu := m.controlPlane.startCPUTimer()
+	got, err := smallBurst.runUntilReady(ctx, a, smallBurst.namespace())
 	if err != nil {
 		return err
+	}
+	m.recordSeconds("ready", got.pods)
+	m.recordSeconds("settled", got.settled)
+	used, err := cpu()
+	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
+		return err
+	}
+	return m.recordRSS("rss")
+}
+
+// runUntilReady creates a namespace and the burst's Deployments in it, and waits until their
+// Pods are Ready and their statuses say so.
+func (b burst) runUntilReady(ctx context.Context, a *apiClient, ns string) (got burstTimes, err error) {
+	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
+	if err != nil {
+		return got, err
 	}
 	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
-		return err
+		return got, err
 	}
-	ns := b.namespace()
 	if err := a.awaitNamespace(ctx, ns); err != nil {
-		return err
+		return got, err
 	}
 	pods, err := startWatch(ctx, core.Pods(ns).Watch)
 	if err != nil {
-		return err
+		return got, err
 	}
 	defer pods.Stop()
 	deployments, err := startWatch(ctx, apps.Deployments(ns).Watch)
 	if err != nil {
-		return err
+		return got, err
 	}
 	defer deployments.Stop()
 	settled := make(chan error, 1)
-	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
+	began := time.Now()
 	err = inParallel(ctx, b.deployments, func(ctx context.Context, i int) error {
 		_, err := apps.Deployments(ns).Create(ctx, b.newDeployment(i), metav1.CreateOptions{})
 		return err
@@ -157,18 +223,11 @@ func measureReadyBurst(ctx context.Context, m *measurement, a *apiClient) error 
 		if err := awaitCount(ctx, pods, b.podCount(), isPodReady); err != nil {
 			return fmt.Errorf("%s: Pods: %w", b, err)
 		}
-		m.recordSeconds("ready", time.Since(began))
+		got.pods = time.Since(began)
 		return <-settled
 	})
-	if err != nil {
-		return err
-	}
-	m.recordSeconds("settled", time.Since(began))
-	used, err := cpu()
-	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
-		return err
-	}
-	return m.recordRSS("rss")
+	got.settled = time.Since(began)
+	return got, err
 }
 
 // statusSaysAvailable reports whether the status of a Deployment counts all its Pods as
