@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
@@ -47,6 +48,7 @@ type queueLog struct {
 	cycles          *cycles
 	parent          *queueLog // of which this is a named one; plain and recorded are nil until sinks is called
 	name            string
+	named           sync.Map // the logs that WithName has returned: the names of plugins, again and again
 }
 
 // newLogger returns the logger of the scheduler; without a recorder, it logs only.
@@ -137,5 +139,9 @@ func (l *queueLog) WithValues(kv ...any) logr.LogSink {
 }
 
 func (l *queueLog) WithName(name string) logr.LogSink {
-	return &queueLog{cycles: l.cycles, parent: l, name: name}
+	if known, ok := l.named.Load(name); ok {
+		return known.(*queueLog)
+	}
+	known, _ := l.named.LoadOrStore(name, &queueLog{cycles: l.cycles, parent: l, name: name})
+	return known.(*queueLog)
 }
