@@ -106,6 +106,8 @@ func checkSays(t *testing.T, chain *Chain, says []string, none string) {
 // The sentence of a trace says why a write was refused, and counts it as no change.
 func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 	refused := observe.Called{Verb: "create", Status: 403, Error: "exceeded quota: " + strings.Repeat("very ", 100) + "few"}
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "the object has been modified"}
 	for _, tc := range []struct {
 		calls []observe.Called
 		says  string
@@ -113,7 +115,9 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 		{[]observe.Called{refused}, "kubectl (admin) failed to create Deployment web: 403: exceeded quota: very "},
 		{[]observe.Called{refused, refused}, "…, followed by 1 refused write."},
 		{[]observe.Called{refused, {Verb: "update", Status: 504, Error: "request timed out"}, refused}, "…, followed by 1 refused write and 1 failed write."},
-		{[]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7"}, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
+		{[]observe.Called{created, {Verb: "update", ResourceVersion: "8"}, conflict, conflict, refused}, "kubectl (admin) created Deployment web, followed by 1 more change, 2 conflicts and 1 refused write."},
+		{[]observe.Called{created, {Verb: "patch", Status: 404, Error: "not found"}, {Verb: "delete", Status: 404, Error: "not found"}, refused}, "kubectl (admin) created Deployment web, followed by 1 refused write and 1 failed write."},
+		{[]observe.Called{created, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
 	} {
 		tree, err := Build(clientCalls(tc.calls...), deployment("web"), Options{})
 		if err != nil {

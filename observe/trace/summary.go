@@ -33,24 +33,34 @@ func (t *Tree) summarize(p phrases) string {
 // followedBy counts the roots after the first one.
 func followedBy(roots []*Node) string {
 	var parts []string
-	writes := map[What]int{}
+	count := map[string]int{}
 	for _, n := range roots {
-		if !n.noEffect {
-			writes[n.writeFailure()]++
-		}
+		count[n.effectNoun()]++
 	}
-	for _, of := range []struct {
-		failure What
-		noun    string
-	}{{"", "more change"}, {Refused, "refused write"}, {Failed, "failed write"}} {
-		if n := writes[of.failure]; n > 0 {
-			parts = append(parts, words.Count(n, of.noun))
+	for _, noun := range []string{"more change", "conflict", "refused write", "failed write"} {
+		if n := count[noun]; n > 0 {
+			parts = append(parts, words.Count(n, noun))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return ", followed by " + strings.Join(parts, " and ")
+	return ", followed by " + words.And(parts)
+}
+
+// effectNoun says what a write after the first one is; "" for one without an effect.
+func (n *Node) effectNoun() string {
+	switch {
+	case n.noEffect, n.foundGone(), !n.isWrite():
+		return ""
+	case !n.failed() || n.isStored():
+		return "more change"
+	case n.Conflict:
+		return "conflict"
+	case n.writeFailure() == Refused:
+		return "refused write"
+	}
+	return "failed write"
 }
 
 // effects counts what controllers did.
