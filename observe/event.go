@@ -164,7 +164,7 @@ type Called struct {
 	// ResourceVersion is the object's version after a write. For a client's watch it is
 	// the version after which events are requested.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
-	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
+	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
 	Error           string `json:"error,omitempty"`
 	// Canceled is set if the caller itself has ended a read before it was answered.
 	Canceled bool `json:"canceled,omitempty"`
