@@ -122,7 +122,8 @@ type Controller struct {
 	// Failing are the keys whose last sync failed, newest first, at most 10. Those of a controller
 	// that was stopped manually are kept until it is started.
 	Failing []FailingKey `json:"failing,omitempty"`
-	// MoreFailing is the number of such keys that Failing leaves out.
+	// MoreFailing is the number of such keys that Failing leaves out. Of all controllers together, a few
+	// thousand are kept.
 	MoreFailing int        `json:"moreFailing,omitempty"`
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
 	Writing     int64      `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
