@@ -320,7 +320,7 @@ type Synced struct {
 	Waited  time.Duration `json:"waitedNanos"`       // in the queue
 	Took    time.Duration `json:"tookNanos"`         // the work
 	Retried bool          `json:"retried,omitempty"` // its key is added again after a delay
-	Due     time.Time     `json:"due,omitzero"`      // when the key is added again
+	Due     time.Time     `json:"due,omitzero"`      // when the key is added again; zero if that is not known
 	Error   string        `json:"error,omitempty"`
 	// Reads and Writes count the calls that the sync made.
 	Reads  int `json:"reads,omitempty"`

@@ -171,7 +171,7 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 
 func (h *history) readSync(r *Record, s *Synced) {
 	h.recent[s.ID%recentSyncs] = r
-	if s.Retried {
+	if !s.Due.IsZero() {
 		h.addDelay(historyQueue{s.Controller, s.Queue}, s.Due, r)
 	}
 	if n := h.running[s.ID]; n != nil {

@@ -40,8 +40,9 @@ type failingKey struct{ controller, queue, key string }
 
 type failure struct {
 	FailingKey
-	seq       uint64 // of its last record
-	succeeded bool   // a sync of an unknown key has, after Due
+	seq       uint64    // of its last record
+	due       time.Time // Due or, if that is not known, when the key may be retried at the earliest
+	succeeded bool      // a sync of an unknown key has, after due
 }
 
 // queueHistory has one sample per second, and the counters at the last sample.
@@ -177,7 +178,7 @@ func (s *sampler) updateFailures() {
 	late := time.Now().Add(-overdue)
 	s.forgetFailures(func(k failingKey) bool {
 		f := s.failures[k]
-		return f.Due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
+		return f.due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
 	})
 }
 
@@ -224,7 +225,10 @@ func (s *sampler) followSync(e *Synced, r Record) {
 		f = &failure{FailingKey: FailingKey{Queue: e.Queue, Key: e.Key}}
 		s.failures[k] = f
 	}
-	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
+	f.KeyBasis, f.Error, f.Last, f.Retried, f.Due, f.due = e.KeyBasis, e.Error, r.Time, e.Retried, e.Due, e.Due
+	if e.Retried && e.Due.IsZero() {
+		f.due = r.Time
+	}
 	f.seq, f.succeeded = r.Seq, false
 	f.Times++
 }
@@ -238,7 +242,7 @@ func (s *sampler) followUnknown(e *Synced, r Record) {
 		case k.controller != e.Controller || k.queue != e.Queue:
 		case e.Failed():
 			f.AtLeast = true
-		case !f.Due.IsZero() && !added.Before(f.Due):
+		case !f.due.IsZero() && !added.Before(f.due):
 			f.succeeded = true
 		}
 	}
@@ -290,7 +294,7 @@ func (s *sampler) followState(e *ControllerChanged) {
 	case e.State == StateOff && e.Reason == ReasonStopped:
 		for k, f := range s.failures {
 			if k.controller == e.Controller {
-				f.Due = time.Time{}
+				f.Retried, f.Due, f.due = false, time.Time{}, time.Time{}
 			}
 		}
 	case e.State == StateOff, e.State == StateBuilding:

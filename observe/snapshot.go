@@ -158,7 +158,8 @@ type FailingKey struct {
 	// have failed since.
 	AtLeast bool      `json:"atLeast,omitempty"`
 	Last    time.Time `json:"last"`
-	Due     time.Time `json:"due,omitzero"` // when it is retried; zero if it is not requeued
+	Retried bool      `json:"retried,omitempty"` // it is requeued
+	Due     time.Time `json:"due,omitzero"`      // when it is retried; zero if it is not, or if that is not known
 }
 
 // HowOften says how often the key has failed: "once", "3 times in a row", "at least 3 times".
