@@ -134,6 +134,20 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 	}
 }
 
+// The sentence says why the storage has refused a write, without what is internal to the storage.
+func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
+	const begin, end = `Operation cannot be fulfilled on deployments.apps "web": `, "Precondition failed: UID in precondition: 43919c18-65b3-4ecf-b709-47f86d2ad35b, UID in object meta: c762d37c-6b75-4938-8680-35d6654a0999"
+	message := begin + "StorageError: invalid object, Code: 4, Key: /registry/deployments/default/web, ResourceVersion: 0, AdditionalErrorMsg: " + end
+	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 409, Error: message}), deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{})
+	if want := "kubectl (admin) failed to update Deployment web: 409: " + begin + end + ".\n"; !strings.Contains(text, want) || !strings.Contains(text, message) {
+		t.Errorf("no %q or %q in:\n%s", want, message, text)
+	}
+}
+
 // The sentence has no room for the regular expression with which upstream's validation ends a
 // message; the line of the write has all of it.
 func TestTraceSummarizesInvalidNames(t *testing.T) {

@@ -238,6 +238,9 @@ const maxReason = 200
 // expression, for which a sentence has no room.
 var validationHint = regexp.MustCompile(` \((e\.g\. [^(]*)?regex used for validation is '[^']*'\)`)
 
+// storageDetails is internal to the storage, before the reason why it has refused a write.
+var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg: `)
+
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
@@ -253,7 +256,8 @@ func (p phrases) outcome(n *Node) string {
 
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {
-	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(p.describeFailure(n), ""), "."))
+	text := storageDetails.ReplaceAllString(validationHint.ReplaceAllString(p.describeFailure(n), ""), "")
+	why := []rune(strings.TrimSuffix(text, "."))
 	if len(why) > maxReason {
 		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}
