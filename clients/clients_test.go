@@ -142,7 +142,7 @@ func frame(typ, object string) string {
 
 func TestRequestsAreRecorded(t *testing.T) {
 	f := newFixture(t)
-	conflict := apierrors.NewConflict(schema.GroupResource{Group: "example.com", Resource: "sites"}, "shop", errors.New("changed")).Status()
+	conflict := apierrors.NewConflict(schema.GroupResource{Group: "example.com", Resource: "sites"}, "shop", errors.New("the object has been modified")).Status()
 	conflictJSON, err := json.Marshal(conflict)
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,13 @@ type WriteResult struct {
 	Revision int64 // the latest
 	// Revisions is the revision of the last write of each changed key.
 	Revisions map[string]int64
+	// Deletions is the revision of the last deletion of each key that was deleted, also if it has been
+	// written since.
+	Deletions map[string]int64
+}
+
+func newWriteResult() WriteResult {
+	return WriteResult{Revisions: map[string]int64{}, Deletions: map[string]int64{}}
 }
 
 // ErrConcurrentWrite says that a key was written after it was read.
@@ -39,7 +46,7 @@ var ErrConcurrentWrite = errors.New("another client has written at the same time
 // goes on after the revision of an event would miss the others of the same revision. After
 // an error, some of it may have been written.
 func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.State) (done WriteResult, err error) {
-	done.Revisions = map[string]int64{}
+	done = newWriteResult()
 	err = s.withStateWriter(ctx, prefix, want, &done, func(w *stateWriter) error {
 		for range maxWriteRounds {
 			now, err := readState(w.ctx, w.client, w.prefix, 0)
@@ -64,7 +71,7 @@ func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.
 // ErrConcurrentWrite: what others write is not overwritten. After an error, some of it may have
 // been written.
 func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error {
-	done := WriteResult{Revisions: map[string]int64{}}
+	done := newWriteResult()
 	return s.withStateWriter(ctx, prefix, want, &done, func(w *stateWriter) error {
 		if _, err := w.writeDifferences(now); err != nil {
 			return fmt.Errorf("etcd: replace state: %w", err)
@@ -186,6 +193,9 @@ func (w *stateWriter) commit(write snapshot.KeyChange, lease clientv3.LeaseID) e
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done.Revisions[write.Key] = r.Header.Revision
+	if write.Value == nil {
+		w.done.Deletions[write.Key] = r.Header.Revision
+	}
 	return nil
 }
 

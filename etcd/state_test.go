@@ -82,6 +82,7 @@ func TestReplaceStateRandom(t *testing.T) {
 		defer cancel()
 		watch := c.Watch(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithPrevKV())
 		var last WriteResult
+		deletions := map[string]bool{}
 		for range 30 {
 			var want snapshot.State
 			for i := range 300 {
@@ -105,6 +106,9 @@ func TestReplaceStateRandom(t *testing.T) {
 					t.Errorf("%s was written at %d, not %d", key, got.Entries[i].Revision, revision)
 				}
 			}
+			for key, revision := range done.Deletions {
+				deletions[fmt.Sprint(prefix, key, revision)] = true
+			}
 			last = done
 		}
 		var seen int64
@@ -112,6 +116,9 @@ func TestReplaceStateRandom(t *testing.T) {
 			select {
 			case r := <-watch:
 				for _, e := range r.Events {
+					if deletion := fmt.Sprint(string(e.Kv.Key), e.Kv.ModRevision); deletions[deletion] != (e.Type == clientv3.EventTypeDelete) {
+						t.Errorf("%s: the event is a %s", deletion, e.Type)
+					}
 					if seen = e.Kv.ModRevision; !e.IsModify() {
 						continue
 					}
@@ -218,8 +225,7 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 	c := dialEmbedded(t, s)
 	want := snapshot.State{Entries: []snapshot.Entry{{Key: "/pods/ns/p", Value: []byte(`{"v":0}`)}}}
 	w := func(interfere func()) error {
-		var done WriteResult
-		done.Revisions = map[string]int64{}
+		done := newWriteResult()
 		return s.withClient(testContext(t), func(ctx context.Context, client *clientv3.Client) error {
 			now, err := readState(ctx, client, prefix, 0)
 			must(t, err)

@@ -12,8 +12,8 @@ import (
 // addAfterFrame identifies client-go's AddAfter in a stack trace.
 var addAfterFrame = []byte("/util/workqueue.(*delayingType[")
 
-// assumedDelay stands for a delay that cannot be read. It is short because the key
-// may be due soon. Go 1.26 marks the delay as unreliable for keys of several words.
+// assumedDelay stands for a delay that cannot be read, as far as it matters whether keys are
+// delayed at all. It is short because the key may be due soon. Go 1.26 marks the delay as unreliable for keys of several words.
 const assumedDelay = time.Second
 
 // errNoAddAfter says that this version of Go or of client-go no longer shows the

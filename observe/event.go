@@ -164,7 +164,7 @@ type Called struct {
 	// ResourceVersion is the object's version after a write. For a client's watch it is
 	// the version after which events are requested.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
-	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified concurrently
+	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
 	Error           string `json:"error,omitempty"`
 	// Canceled is set if the caller itself has ended a read before it was answered.
 	Canceled bool `json:"canceled,omitempty"`
@@ -320,7 +320,7 @@ type Synced struct {
 	Waited  time.Duration `json:"waitedNanos"`       // in the queue
 	Took    time.Duration `json:"tookNanos"`         // the work
 	Retried bool          `json:"retried,omitempty"` // its key is added again after a delay
-	Due     time.Time     `json:"due,omitzero"`      // when the key is added again
+	Due     time.Time     `json:"due,omitzero"`      // when the key is added again; zero if that is not known
 	Error   string        `json:"error,omitempty"`
 	// Reads and Writes count the calls that the sync made.
 	Reads  int `json:"reads,omitempty"`

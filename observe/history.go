@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ type history struct {
 	recent  [recentSyncs]*Record          // syncs by ID
 	running map[uint64]*causeNode         // syncs that have made writes and have not ended
 	delays  map[historyQueue][]*delayNode // that keys were added with, by queue
+	swept   time.Time                     // when past delays were forgotten last
 }
 
 const (
@@ -39,6 +41,8 @@ const (
 	recentSyncs = 8192
 	// maxDelays is how many delayed keys of a queue are kept.
 	maxDelays = 64
+	// maxPastDelay is how long ago a delay may have ended that explains a sync: its key may have been queued for long.
+	maxPastDelay = 10 * time.Minute
 	// maxTimedCauses is how many delays are kept of those that may have queued a key.
 	maxTimedCauses = 3
 	// maxRunning bounds the syncs without a recorded end.
@@ -167,7 +171,7 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 
 func (h *history) readSync(r *Record, s *Synced) {
 	h.recent[s.ID%recentSyncs] = r
-	if s.Retried {
+	if !s.Due.IsZero() {
 		h.addDelay(historyQueue{s.Controller, s.Queue}, s.Due, r)
 	}
 	if n := h.running[s.ID]; n != nil {
@@ -255,6 +259,25 @@ func (h *history) addDelay(q historyQueue, due time.Time, by *Record) {
 		list = slices.Delete(list, 0, over)
 	}
 	h.delays[q] = list
+	if past := by.Time.Add(-maxPastDelay); h.swept.Before(past) {
+		h.swept = by.Time
+		h.forgetDelays(func(q historyQueue) bool {
+			return !slices.ContainsFunc(h.delays[q], func(d *delayNode) bool { return d.due.After(past) })
+		})
+	}
+}
+
+// forgetDelays forgets the delays of the queues that a filter selects.
+func (h *history) forgetDelays(which func(historyQueue) bool) {
+	maps.DeleteFunc(h.delays, func(q historyQueue, _ []*delayNode) bool { return which(q) })
+}
+
+// forgetController forgets what explains later syncs of a controller that was removed.
+func (h *history) forgetController(name string) {
+	h.advance()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.forgetDelays(func(q historyQueue) bool { return q.controller == name })
 }
 
 // object returns the history of an object that exists.

@@ -218,12 +218,14 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 		s.Queues = append(s.Queues, v)
 	}
-	behind := o.handlers.lagsByRecorder(now)
+	behind, failing := o.handlers.lagsByRecorder(now), o.sampler.failingKeys()
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = append(running[r.name], r.keyedSyncs()...)
 		c.Behind = behind[r]
-		c.Failing, c.MoreFailing = o.sampler.failingKeys(r.name)
+		fails := failing[r.name]
+		n := min(len(fails), maxFailingKeys)
+		c.Failing, c.MoreFailing = fails[:n], len(fails)-n
 		s.Controllers = append(s.Controllers, c)
 	}
 	if asks := o.options.Load(); asks != nil && asks.Clients != nil {

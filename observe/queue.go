@@ -128,22 +128,28 @@ func (q *queue) keyRetried() {
 		return // added at once
 	}
 	if !known {
-		d = assumedDelay
+		q.noteRetry(time.Time{})
+		q.delayed.add(&delayedKey{due: time.Now().Add(assumedDelay)}) // of an unknown key: its timer adds it at another time
+		return
 	}
 	due := time.Now().Add(d)
-	delayed := &delayedKey{due: due}
-	s := currentScope()
-	if w := s.activeSync(); w != nil && w.queue == q {
-		w.retryDue.Store(&due)
-		delayed.by = w
-	}
-	if s != nil && s.delivery != nil {
+	delayed := &delayedKey{due: due, by: q.noteRetry(due)}
+	if s := currentScope(); s != nil && s.delivery != nil {
 		delayed.object = s.delivery.object
-		if known {
-			s.delivery.recordDelayedAdd(q.name, due)
-		}
+		s.delivery.recordDelayedAdd(q.name, due)
 	}
 	q.delayed.add(delayed)
+}
+
+// noteRetry notes that the sync of the calling goroutine, which it returns, has requeued its key. It returns
+// nil if that is not a sync of the queue.
+func (q *queue) noteRetry(due time.Time) *syncRun {
+	w := currentScope().activeSync()
+	if w == nil || w.queue != q {
+		return nil
+	}
+	w.retryDue.Store(&due)
+	return w
 }
 
 func (q *queue) runningSyncs() []RunningSync {

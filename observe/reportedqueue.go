@@ -94,6 +94,8 @@ func (o *Observer) DeliveredObject(seq uint64) (Object, bool) {
 // RemoveRecorder forgets a recorder. What it has recorded remains.
 func (o *Observer) RemoveRecorder(name string) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	delete(o.recorders, name)
+	o.mu.Unlock()
+	o.sampler.forgetController(name)
+	o.history.forgetController(name)
 }

@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,9 +13,9 @@ import (
 
 const (
 	sampleInterval = time.Second
-	maxSamples     = 60 // kept per queue
-	rateSamples    = 5  // averaged for a rate
-	maxFailing     = 256
+	maxSamples     = 60   // kept per queue
+	rateSamples    = 5    // averaged for a rate
+	maxFailing     = 4096 // keys, of all controllers together
 )
 
 // sampler reads the counters once a second, for rates and the history. It also
@@ -25,7 +27,6 @@ type sampler struct {
 	queues   map[queueID]*queueHistory
 	failures map[failingKey]*failure
 	stopping map[string]bool   // controllers, as far as failures were read
-	order    []failingKey      // of failures, oldest first
 	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
 	read     uint64            // Seq up to which failures were read
 	past     []Process         // the last rateSamples+1
@@ -39,8 +40,9 @@ type failingKey struct{ controller, queue, key string }
 
 type failure struct {
 	FailingKey
-	seq       uint64 // of its last record
-	succeeded bool   // a sync of an unknown key has, after Due
+	seq       uint64    // of its last record
+	due       time.Time // Due or, if that is not known, when the key may be retried at the earliest
+	succeeded bool      // a sync of an unknown key has, after due
 }
 
 // queueHistory has one sample per second, and the counters at the last sample.
@@ -176,7 +178,7 @@ func (s *sampler) updateFailures() {
 	late := time.Now().Add(-overdue)
 	s.forgetFailures(func(k failingKey) bool {
 		f := s.failures[k]
-		return f.Due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
+		return f.due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
 	})
 }
 
@@ -214,20 +216,19 @@ func (s *sampler) followSync(e *Synced, r Record) {
 	f := s.failures[k]
 	switch {
 	case !e.Failed():
-		if f != nil {
-			s.forgetFailures(func(o failingKey) bool { return o == k })
-		}
+		delete(s.failures, k)
 		return
 	case f == nil:
+		if len(s.failures) >= maxFailing {
+			s.makeRoom()
+		}
 		f = &failure{FailingKey: FailingKey{Queue: e.Queue, Key: e.Key}}
 		s.failures[k] = f
-		s.order = append(s.order, k)
-		if len(s.order) > maxFailing {
-			delete(s.failures, s.order[0])
-			s.order = slices.Delete(s.order, 0, 1)
-		}
 	}
-	f.KeyBasis, f.Error, f.Last, f.Due = e.KeyBasis, e.Error, r.Time, e.Due
+	f.KeyBasis, f.Error, f.Last, f.Retried, f.Due, f.due = e.KeyBasis, e.Error, r.Time, e.Retried, e.Due, e.Due
+	if e.Retried && e.Due.IsZero() {
+		f.due = r.Time
+	}
 	f.seq, f.succeeded = r.Seq, false
 	f.Times++
 }
@@ -241,7 +242,7 @@ func (s *sampler) followUnknown(e *Synced, r Record) {
 		case k.controller != e.Controller || k.queue != e.Queue:
 		case e.Failed():
 			f.AtLeast = true
-		case !f.Due.IsZero() && !added.Before(f.Due):
+		case !f.due.IsZero() && !added.Before(f.due):
 			f.succeeded = true
 		}
 	}
@@ -293,7 +294,7 @@ func (s *sampler) followState(e *ControllerChanged) {
 	case e.State == StateOff && e.Reason == ReasonStopped:
 		for k, f := range s.failures {
 			if k.controller == e.Controller {
-				f.Due = time.Time{}
+				f.Retried, f.Due, f.due = false, time.Time{}, time.Time{}
 			}
 		}
 	case e.State == StateOff, e.State == StateBuilding:
@@ -303,29 +304,50 @@ func (s *sampler) followState(e *ControllerChanged) {
 
 // forgetFailures forgets the failing keys that a filter selects.
 func (s *sampler) forgetFailures(which func(failingKey) bool) {
-	s.order = slices.DeleteFunc(s.order, func(k failingKey) bool {
-		forget := which(k)
-		if forget {
-			delete(s.failures, k)
+	maps.DeleteFunc(s.failures, func(k failingKey, _ *failure) bool { return which(k) })
+}
+
+// makeRoom forgets an eighth of the failing keys of the controller that has the most: those that failed
+// longest ago. No controller makes those of others vanish.
+func (s *sampler) makeRoom() {
+	byController := map[string][]failingKey{}
+	var most []failingKey
+	for k := range s.failures {
+		list := append(byController[k.controller], k)
+		byController[k.controller] = list
+		if len(list) > len(most) {
+			most = list
 		}
-		return forget
-	})
+	}
+	slices.SortFunc(most, func(a, b failingKey) int { return cmp.Compare(s.failures[a].seq, s.failures[b].seq) })
+	for _, k := range most[:(len(most)+7)/8] {
+		delete(s.failures, k)
+	}
+}
+
+// forgetController forgets the failing keys of a controller that was removed.
+func (s *sampler) forgetController(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.updateFailures()
+	delete(s.stopping, name)
+	s.forgetFailures(func(k failingKey) bool { return k.controller == name })
 }
 
 // maxFailingKeys is how many failing keys of a controller a Snapshot has.
 const maxFailingKeys = 10
 
-// failingKeys returns a controller's failing keys, newest first, and how many more there are.
-func (s *sampler) failingKeys(controller string) (list []FailingKey, more int) {
+// failingKeys returns the failing keys of each controller, newest first.
+func (s *sampler) failingKeys() map[string][]FailingKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.updateFailures()
+	byController := map[string][]FailingKey{}
 	for k, f := range s.failures {
-		if k.controller == controller {
-			list = append(list, f.FailingKey)
-		}
+		byController[k.controller] = append(byController[k.controller], f.FailingKey)
 	}
-	slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })
-	n := min(len(list), maxFailingKeys)
-	return list[:n], len(list) - n
+	for _, list := range byController {
+		slices.SortFunc(list, func(a, b FailingKey) int { return b.Last.Compare(a.Last) })
+	}
+	return byController
 }

@@ -122,7 +122,8 @@ type Controller struct {
 	// Failing are the keys whose last sync failed, newest first, at most 10. Those of a controller
 	// that was stopped manually are kept until it is started.
 	Failing []FailingKey `json:"failing,omitempty"`
-	// MoreFailing is the number of such keys that Failing leaves out.
+	// MoreFailing is the number of such keys that Failing leaves out. Of all controllers together, a few
+	// thousand are kept.
 	MoreFailing int        `json:"moreFailing,omitempty"`
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
 	Writing     int64      `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
@@ -157,7 +158,8 @@ type FailingKey struct {
 	// have failed since.
 	AtLeast bool      `json:"atLeast,omitempty"`
 	Last    time.Time `json:"last"`
-	Due     time.Time `json:"due,omitzero"` // when it is retried; zero if it is not requeued
+	Retried bool      `json:"retried,omitempty"` // it is requeued
+	Due     time.Time `json:"due,omitzero"`      // when it is retried; zero if it is not, or if that is not known
 }
 
 // HowOften says how often the key has failed: "once", "3 times in a row", "at least 3 times".

@@ -21,7 +21,7 @@ type syncRun struct {
 	key           atomic.Pointer[inferredKey]
 	loggedError   atomic.Pointer[string]    // from its log
 	failedCall    atomic.Pointer[Called]    // the last one, unless it has succeeded since
-	retryDue      atomic.Pointer[time.Time] // when its key is due again; nil if it was not requeued
+	retryDue      atomic.Pointer[time.Time] // when its key is due again, zero if that is not known; nil if it was not requeued
 	reads, writes atomic.Int32
 }
 

@@ -119,6 +119,47 @@ func TestUnreadableDelayIsAssumedShort(t *testing.T) {
 	})
 }
 
+// When a key is retried is not said if the delay cannot be read.
+func TestUnreadableDelayOfARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newQueueBench(t)
+		defer b.Close()
+		type pair struct{ namespace, name string }
+		web := pair{"default", "web"}
+		q := newQueue[pair](b, "q")
+		defer q.ShutDown()
+		const delay = 40 * time.Second
+		q.Add(web)
+		b.by.Do(func() {
+			key, _ := q.Get()
+			b.by.RecordLog(&observe.Logged{Message: "error"}, "default/web", "forbidden")
+			q.AddAfter(key, delay)
+			q.Done(key)
+		})
+		s := recordedEvents[*observe.Synced](t, b)[0]
+		if !s.Retried || !s.Due.IsZero() && time.Until(s.Due) != delay {
+			t.Errorf("retried: %v, in %v", s.Retried, time.Until(s.Due))
+		}
+		now, err := b.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := now.Controllers[0].Failing[0]; !f.Retried || !f.Due.Equal(s.Due) {
+			t.Errorf("failing: %+v", f)
+		}
+		// A later sync of an unknown key may be the retry.
+		time.Sleep(delay)
+		b.by.Do(func() {
+			key, _ := q.Get()
+			q.Done(key)
+		})
+		time.Sleep(20 * time.Second)
+		if now, err = b.Snapshot(t.Context()); err != nil || len(now.Controllers[0].Failing) > 0 {
+			t.Errorf("still failing: %+v, %v", now.Controllers[0].Failing, err)
+		}
+	})
+}
+
 func TestRecordsShowDelayedKeysAndRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newQueueBench(t)

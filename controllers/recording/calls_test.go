@@ -92,7 +92,7 @@ func onlyCall(t *testing.T, o *observe.Observer) *observe.Called {
 func TestCallsAreRecorded(t *testing.T) {
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "default", UID: "u", ResourceVersion: "9",
 		Annotations: map[string]string{"long": strings.Repeat("x", 100_000)}}}
-	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-1", errors.New("changed")).Status()
+	conflict := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-1", errors.New("the object has been modified")).Status()
 	managed := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Message: "conflict with \"kubectl\"", Field: ".spec.replicas"}},
 		"Apply failed with 1 conflict: conflict with \"kubectl\": .spec.replicas").Status()
 	exists := apierrors.NewAlreadyExists(schema.GroupResource{Group: "apps", Resource: "replicasets"}, "web-1").Status()

@@ -91,3 +91,28 @@ func refusedCall(t *testing.T, group, resource string, status metav1.Status) *ob
 	ParseResponse("application/json", body).AddTo(c)
 	return c
 }
+
+// A conflict is a write of an object that was modified since it was read. The API server answers others with
+// the same reason, which to try again does not help.
+func TestOnlyAModifiedObjectIsAConflict(t *testing.T) {
+	for message, want := range map[string]bool{
+		"the object has been modified; please apply your changes to the latest version and try again":                                       true,
+		"Precondition failed: ResourceVersion in precondition: 7, ResourceVersion in object meta: 8":                                        true,
+		"the ResourceVersion in the precondition (7) does not match the ResourceVersion in record (8). The object might have been modified": true,
+		observe.InjectedFault: true,
+		"Precondition failed: UID in precondition: a, UID in object meta: b":                                                                              false,
+		"the UID in the precondition (a) does not match the UID in record (b). The object might have been deleted and then recreated":                     false,
+		"pod web-0 is being deleted, cannot be assigned to a host":                                                                                        false,
+		"pod web-0 is already assigned to node \"n1\"":                                                                                                    false,
+		"The system is ensuring all content is removed from this namespace.  Upon completion, this namespace will automatically be purged by the system.": false,
+	} {
+		status := apierrors.NewConflict(schema.GroupResource{Group: "apps", Resource: "deployments"}, "once", errors.New(message)).Status()
+		if c := refusedCall(t, "apps", "deployments", status); c.Conflict != want || c.Error != status.Message {
+			t.Errorf("%s: conflict %v, error %q", message, c.Conflict, c.Error)
+		}
+	}
+	status := apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "once", errors.New("the object has been modified; please apply your changes to the latest version and try again")).Status()
+	if c := refusedCall(t, "", "secrets", status); !c.Conflict || c.Error != "409 Conflict" {
+		t.Errorf("a Secret: conflict %v, error %q", c.Conflict, c.Error)
+	}
+}

@@ -41,9 +41,8 @@ type ResponseSummary struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
 	Details struct {
-		Name   string        `json:"name"`
-		UID    string        `json:"uid"`
-		Causes []statusCause `json:"causes"`
+		Name string `json:"name"`
+		UID  string `json:"uid"`
 	} `json:"details"`
 	// InitialEventsEnd is set for the bookmark after the initial events of a watch.
 	InitialEventsEnd bool `json:"-"`
@@ -59,16 +58,19 @@ func (s ResponseSummary) ObjectKind() string {
 	return s.Kind
 }
 
-type statusCause struct {
-	Reason metav1.CauseType `json:"reason"`
+// modified are parts of the messages with which a write is refused because the object had been modified since
+// it was read. To try again does not help with other conflicts: with the UID of a deleted object, with a field
+// of another manager in a server-side apply, or with a binding of a Pod that has a node.
+var modified = []string{
+	"the object has been modified",
+	"ResourceVersion in precondition",
+	"The object might have been modified",
+	observe.InjectedFault,
 }
 
-// isConflict reports whether a write was refused because the object had been modified since it was read.
-// Server-side apply is answered with the same reason if another client manages a field: to try again does
-// not help then.
 func (s ResponseSummary) isConflict() bool {
 	return s.Reason == string(metav1.StatusReasonConflict) &&
-		!slices.ContainsFunc(s.Details.Causes, func(c statusCause) bool { return c.Reason == metav1.CauseTypeFieldManagerConflict })
+		slices.ContainsFunc(modified, func(part string) bool { return strings.Contains(s.Message, part) })
 }
 
 // OwnerReference is an owner of an object.
@@ -254,8 +256,7 @@ func (s *ResponseSummary) parseObject(object []byte, parseMetadata func([]byte))
 	})
 }
 
-// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 4 a cause with its
-// reason as 1, 6 the UID).
+// parseStatus reads a Status: 3 message, 4 reason, 5 details (of which 1 is the name, 6 the UID).
 func (s *ResponseSummary) parseStatus(data []byte) {
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
@@ -268,12 +269,6 @@ func (s *ResponseSummary) parseStatus(data []byte) {
 				switch n {
 				case 1:
 					s.Details.Name = string(v)
-				case 4:
-					eachField(v, func(n protowire.Number, v []byte) {
-						if n == 1 {
-							s.Details.Causes = append(s.Details.Causes, statusCause{metav1.CauseType(v)})
-						}
-					})
 				case 6:
 					s.Details.UID = string(v)
 				}

@@ -119,12 +119,13 @@ func (l *workCollector) addQueue(q observe.Queue) {
 	}
 }
 
-// retryTexts describes the failed keys of a queue that are due.
+// retryTexts describes the failed keys of a queue that are due, and those for which it is not known when they are.
 func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey) (list []string) {
 	for _, f := range failing {
-		if f.Queue == q.Name && l.isDue(f.Due) && !f.Due.Before(q.NextDue) {
+		unknown := f.Retried && f.Due.IsZero()
+		if f.Queue == q.Name && (unknown || l.isDue(f.Due) && !f.Due.Before(q.NextDue)) {
 			retry := "its retry is due" // it may be queued behind other keys
-			if in := l.timeUntil(f.Due); in != "" {
+			if in := l.timeUntil(f.Due); unknown || in != "" {
 				retry = "is retried" + in
 			}
 			text := fmt.Sprintf("%s in queue %s failed %s and %s", keyText(f.Key, f.KeyBasis), f.Queue, f.HowOften(), retry)

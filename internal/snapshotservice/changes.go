@@ -1,6 +1,7 @@
 package snapshotservice
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -20,21 +21,30 @@ type Change struct {
 	Began    time.Time
 }
 
-// changes returns what was written to reach a state, in the order of the writes.
+// changes returns what was written to reach a state, in the order of the writes. An object that another
+// one of the same name replaces is deleted before that is written.
 func changes(before, want snapshot.State, written etcd.WriteResult, began time.Time) (list []Change) {
 	for _, key := range slices.Sorted(maps.Keys(written.Revisions)) {
-		c := Change{Key: storekeys.Parse(key), Revision: written.Revisions[key], Began: began}
-		e := entryOf(want, key)
-		if c.Deleted = e == nil; c.Deleted {
-			e = entryOf(before, key)
+		last, deletion := written.Revisions[key], written.Deletions[key]
+		c := Change{Key: storekeys.Parse(key), Began: began}
+		if deletion != 0 {
+			c.Revision, c.Deleted, c.Value = deletion, true, valueOf(before, key)
+			list = append(list, c)
 		}
-		if e != nil {
-			c.Value = e.Value
+		if last != deletion {
+			c.Revision, c.Deleted, c.Value = last, false, valueOf(want, key)
+			list = append(list, c)
 		}
-		list = append(list, c)
 	}
-	slices.SortStableFunc(list, func(a, b Change) int { return int(a.Revision - b.Revision) })
+	slices.SortStableFunc(list, func(a, b Change) int { return cmp.Compare(a.Revision, b.Revision) })
 	return list
+}
+
+func valueOf(s snapshot.State, key string) []byte {
+	if e := entryOf(s, key); e != nil {
+		return e.Value
+	}
+	return nil
 }
 
 // entryOf returns the entry at a key; nil if there is none.

@@ -187,12 +187,15 @@ func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.St
 		return done, err
 	}
 	plan := snapshot.NewPlan(s.states[len(s.states)-1], want)
-	done.Counts, done.Revisions = plan.Counts, map[string]int64{}
+	done.Counts, done.Revisions, done.Deletions = plan.Counts, map[string]int64{}, map[string]int64{}
 	if plan.Total() > 0 {
 		s.set(want)
 	}
 	done.Revision = int64(len(s.states))
-	for _, change := range slices.Concat(plan.Deletes, plan.Puts) {
+	for _, change := range plan.Deletes {
+		done.Deletions[change.Key], done.Revisions[change.Key] = done.Revision-1, done.Revision-1
+	}
+	for _, change := range plan.Puts {
 		done.Revisions[change.Key] = done.Revision
 	}
 	return done, nil

@@ -67,7 +67,7 @@ func TestRestoreStopsTheOtherPartsInOrder(t *testing.T) {
 	for _, c := range p.changed {
 		changed = append(changed, fmt.Sprintf("%s %s deleted: %v", c.Key.Object, c.Value, c.Deleted))
 	}
-	if diff := cmp.Diff([]string{`default/a {"metadata":{"uid":"/configmaps/default/a"}} deleted: false`, `default/b {"metadata":{"uid":"/configmaps/default/b"}} deleted: true`}, changed); diff != "" {
+	if diff := cmp.Diff([]string{`default/b {"metadata":{"uid":"/configmaps/default/b"}} deleted: true`, `default/a {"metadata":{"uid":"/configmaps/default/a"}} deleted: false`}, changed); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }

@@ -29,12 +29,17 @@ func Times[N integer](n N) string {
 }
 
 // Or lists alternatives: "a", "a or b", "a, b or c".
-func Or(list []string) string {
+func Or(list []string) string { return join(list, " or ") }
+
+// And lists what belongs together: "a", "a and b", "a, b and c".
+func And(list []string) string { return join(list, " and ") }
+
+func join(list []string, beforeLast string) string {
 	last := len(list) - 1
 	if last < 1 {
 		return strings.Join(list, "")
 	}
-	return strings.Join(list[:last], ", ") + " or " + list[last]
+	return strings.Join(list[:last], ", ") + beforeLast + list[last]
 }
 
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks

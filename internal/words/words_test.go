@@ -2,6 +2,7 @@ package words
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -54,9 +55,13 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestOr(t *testing.T) {
+func TestOrAnd(t *testing.T) {
 	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
 		if got := Or(list); got != want {
+			t.Errorf("%q: got %q, want %q", list, got, want)
+		}
+		want = strings.ReplaceAll(want, " or ", " and ")
+		if got := And(list); got != want {
 			t.Errorf("%q: got %q, want %q", list, got, want)
 		}
 	}

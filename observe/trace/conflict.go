@@ -26,16 +26,19 @@ func (g *graph) noteConflicts() {
 	}
 }
 
-// modification says who had modified what a write that had a conflict is about, if that is known; what
-// is empty, or names it.
+// modification says who had modified or deleted what a write that had a conflict is about, if that is known;
+// what is empty, or names it.
 func (p phrases) modification(n *Node, what string) string {
 	by := n.modifiedBy
 	if by == nil {
 		return ""
 	}
-	s := p.actor(by) + " had modified"
+	s := p.actor(by) + " had "
 	if by.Controller == n.Controller {
-		s = "it had itself modified"
+		s = "it had itself "
 	}
-	return s + what + " to version " + strconv.FormatUint(by.storedVersion(*n.Object), 10)
+	if deleted, _ := by.wroteTo(*n.Object); deleted {
+		return s + "deleted" + what
+	}
+	return s + "modified" + what + " to version " + strconv.FormatUint(by.storedVersion(*n.Object), 10)
 }

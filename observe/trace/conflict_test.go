@@ -33,3 +33,20 @@ func TestConflictsNameWhoHadModifiedTheObject(t *testing.T) {
 		}
 	}
 }
+
+// Some kinds can be created with an update: an update of what was deleted is a conflict then.
+func TestConflictsNameWhoHadDeletedTheObject(t *testing.T) {
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
+		observe.Called{Verb: "delete", Wrote: deploymentWritten("9", true)},
+		observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"},
+	)
+	records[2].Event.(*observe.Called).Controller = "shop-operator"
+	tree, err := Build(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, text := "conflict: kubectl (admin) had deleted the object\n", writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+}

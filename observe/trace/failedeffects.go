@@ -2,6 +2,9 @@ package trace
 
 import (
 	"fmt"
+	"maps"
+	"net/http"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -13,8 +16,8 @@ type failedEffect struct {
 }
 
 // failedEffects returns the writes that clients try because of an object and that have failed since the last time that
-// they succeeded. Of a client that reports its syncs, the keys that fail are known instead, and a conflict is not a
-// failure.
+// they succeeded, or that the client created or removed what it could not write. Of a client that reports its syncs, the
+// keys that fail are known instead, and a conflict is not a failure.
 func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
@@ -31,8 +34,8 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		}
 		switch {
 		case !n.Failed || n.isStored():
-			delete(failing, k)
-		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine):
+			maps.DeleteFunc(failing, func(f subject, _ *failedEffect) bool { return f == k || n.replaces(f) })
+		case n.Conflict || n.foundExisting() || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine):
 		case failing[k] == nil:
 			failing[k] = &failedEffect{n, 1}
 			order = append(order, k)
@@ -48,6 +51,18 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		}
 	}
 	return list
+}
+
+// replaces reports whether a write has created or removed the object that the same client could not write before.
+func (n *Node) replaces(failed subject) bool {
+	return (n.creates() || n.Gone) && failed.controller == n.Controller && failed.object == placeOf(n.Object)
+}
+
+// foundExisting reports whether n was to create an object that exists: many clients create first, and update then.
+func (n *Node) foundExisting() bool {
+	exists := strings.HasSuffix(n.Error, "already exists") && !strings.HasPrefix(n.Error, "object is being deleted") ||
+		strings.HasSuffix(n.Error, "AlreadyExists") // of a Secret, only the reason is recorded
+	return n.Verb == "create" && n.Status == http.StatusConflict && exists
 }
 
 // describeFailedEffect says which write fails, how often and why.

@@ -11,16 +11,23 @@ import (
 // An operator without the module that cannot make what belongs to an object is said with the object.
 func TestWhySaysWhichEffectsFail(t *testing.T) {
 	refused := observe.Called{Verb: "create", Status: 403, Error: "configmaps is forbidden"}
+	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
 	for name, tc := range map[string]struct {
 		calls []observe.Called // of the operator
 		what  What
 		want  []string
 	}{
-		"refused":         {[]observe.Called{refused}, "", []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
-		"again and again": {[]observe.Called{refused, refused, refused}, "", []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
-		"then created":    {[]observe.Called{refused, {Verb: "create", Status: 201}}, "", nil},
-		"conflict":        {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
-		"its last change": {[]observe.Called{refused}, Created, nil},
+		"refused":                      {[]observe.Called{refused}, "", []string{"shop-operator fails to create Pod a, once: 403: configmaps is forbidden."}},
+		"again and again":              {[]observe.Called{refused, refused, refused}, "", []string{"shop-operator fails to create Pod a, 3 times in a row: 403: configmaps is forbidden."}},
+		"then created":                 {[]observe.Called{refused, {Verb: "create", Status: 201}}, "", nil},
+		"conflict":                     {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
+		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, "", nil},
+		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, "", nil},
+		"exists":                       {[]observe.Called{exists}, "", nil},
+		"is being deleted": {[]observe.Called{{Verb: "create", Status: 409, Error: `object is being deleted: pods "a" already exists`}, {Verb: "patch"}}, "",
+			[]string{`shop-operator fails to create Pod a, once: 409: object is being deleted: pods "a" already exists.`}},
+		"only one verb is refused": {[]observe.Called{{Verb: "update", Status: 403, Error: "forbidden"}, {Verb: "patch"}}, "", []string{"shop-operator fails to update Pod a, once: 403: forbidden."}},
+		"its last change":          {[]observe.Called{refused}, Created, nil},
 	} {
 		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.calls)
 		records := clientCalls(calls...)

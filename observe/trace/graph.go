@@ -58,6 +58,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	g.noteNoEffect()
 	g.noteMissingStatus(o)
 	g.noteConflicts()
+	g.noteReplaced()
 	g.linkAdds()
 	if !o.following {
 		g.linkOpenSyncs()

@@ -131,6 +131,7 @@ type Node struct {
 	noStatus    bool  // for a call: its object existed, and had no status subresource
 	statusSince bool  // for such a call: the object may have the subresource since
 	noEffect    bool  // for a call: it changed nothing
+	replaced    bool  // for the removal of an object by a restore: the snapshot has another object of this name
 	running     bool  // for an open sync: it is known to have begun at Time, and to run
 	modifiedBy  *Node // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node // for the removal of an object: the delete that had marked it before

@@ -140,7 +140,7 @@ func (n *Node) nameAffinity(e *Node) int {
 func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 	list := a.byAdd[addID{q, number}]
 	for _, e := range slices.Backward(list) { // those after a restart come last
-		if !e.Time.After(s.Time) {
+		if !e.Time.After(s.Time) && !s.addedAt().After(e.End().Add(minRestartTime)) {
 			return e
 		}
 	}

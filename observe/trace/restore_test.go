@@ -60,3 +60,40 @@ func TestWhyAfterARestore(t *testing.T) {
 		t.Errorf("the trace ends with %s %s", last.Controller, last.Verb)
 	}
 }
+
+// A restore deletes an object before it creates another one with the same name.
+func TestWhyAfterARestoreOfAnotherObject(t *testing.T) {
+	c := newCluster(t)
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "ns", Name: "shop", UID: "old"}
+	c.write(c.observer.Recorder("kubectl (admin)"), "create", site, "")
+	began := time.Now()
+	for _, w := range []observe.Written{{ResourceVersion: "62", Deleted: true}, {ResourceVersion: "63"}} {
+		w.Resource, w.Namespace, w.Name = "sites.example.com", site.Namespace, site.Name
+		c.observer.Append(&observe.Called{
+			Controller: "ctrlplane", Verb: observe.VerbRestore, Object: site, Status: 200, Began: began, ResourceVersion: w.ResourceVersion, Client: &observe.Caller{},
+			Wrote: []observe.Written{w},
+		})
+		site.UID = "new"
+	}
+	site.UID = "old"
+	c.observer.Append(&observe.Delivered{Controller: "operator/site", Change: observe.Deleted, Object: site, ResourceVersion: "62"})
+	site.UID = "new"
+	c.observer.Append(&observe.Delivered{Controller: "operator/site", Change: observe.Added, Object: site, ResourceVersion: "63"})
+	site.UID = ""
+	for _, tc := range []struct {
+		what What
+		says []string
+		none string
+	}{
+		{"", []string{"kubectl (admin) created Site shop", "ctrlplane restored Site shop."}, "removed"},
+		{Changed, []string{"ctrlplane restored Site shop (version 63), as it is in a snapshot\n"}, "removed"},
+		{Deleted, []string{"ctrlplane removed Site shop: the restored snapshot has another object of this name\n", "ctrlplane restored Site shop."}, "does not have it"},
+	} {
+		chain, err := Why(c.catchUp(), site, Options{What: tc.what})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSays(t, chain, tc.says, tc.none)
+		checkSays(t, chain, nil, "unrecorded client")
+	}
+}

@@ -35,7 +35,7 @@ func (c *Chain) addLater(what What, last map[What]*Node) {
 	case Deleted:
 		by = last[restored]
 	}
-	if by != nil && by.Time.After(n.Time) {
+	if by != nil && compareTime(by, n) > 0 {
 		n = by
 	}
 	if n = n.decisive(); !slices.Contains(c.Since, n) {
@@ -46,9 +46,30 @@ func (c *Chain) addLater(what What, last map[What]*Node) {
 // addRestore adds the restore that has brought back the object whose deletion is explained.
 func (c *Chain) addRestore(last map[What]*Node) {
 	by, deleted := last[restored], c.Links[0]
-	isLater := func(n *Node) bool { return n != nil && n.Time.After(deleted.Time) }
+	isLater := func(n *Node) bool { return n != nil && compareTime(n, deleted) > 0 }
 	if c.What == Deleted && isLater(by) && !isLater(last[Created]) {
 		c.Since = append(c.Since, by)
+	}
+}
+
+// noteReplaced notes the objects that a restore has removed because another one with the same name is in
+// the snapshot. All writes of a restore have the time when it began.
+func (g *graph) noteReplaced() {
+	type restoredAt struct {
+		place
+		time int64
+	}
+	removed := map[restoredAt]*Node{}
+	for _, n := range g.calls {
+		if n.Verb != observe.VerbRestore {
+			continue
+		}
+		at := restoredAt{placeOf(n.Object), n.Time.UnixNano()}
+		if n.Gone {
+			removed[at] = n
+		} else if before := removed[at]; before != nil {
+			before.replaced = true
+		}
 	}
 }
 

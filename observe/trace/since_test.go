@@ -106,6 +106,8 @@ func checkSays(t *testing.T, chain *Chain, says []string, none string) {
 // The sentence of a trace says why a write was refused, and counts it as no change.
 func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 	refused := observe.Called{Verb: "create", Status: 403, Error: "exceeded quota: " + strings.Repeat("very ", 100) + "few"}
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "the object has been modified"}
 	for _, tc := range []struct {
 		calls []observe.Called
 		says  string
@@ -113,7 +115,9 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 		{[]observe.Called{refused}, "kubectl (admin) failed to create Deployment web: 403: exceeded quota: very "},
 		{[]observe.Called{refused, refused}, "…, followed by 1 refused write."},
 		{[]observe.Called{refused, {Verb: "update", Status: 504, Error: "request timed out"}, refused}, "…, followed by 1 refused write and 1 failed write."},
-		{[]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7"}, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
+		{[]observe.Called{created, {Verb: "update", ResourceVersion: "8"}, conflict, conflict, refused}, "kubectl (admin) created Deployment web, followed by 1 more change, 2 conflicts and 1 refused write."},
+		{[]observe.Called{created, {Verb: "patch", Status: 404, Error: "not found"}, {Verb: "delete", Status: 404, Error: "not found"}, refused}, "kubectl (admin) created Deployment web, followed by 1 refused write and 1 failed write."},
+		{[]observe.Called{created, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
 	} {
 		tree, err := Build(clientCalls(tc.calls...), deployment("web"), Options{})
 		if err != nil {
@@ -127,6 +131,20 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 		if !strings.Contains(text, "403: "+refused.Error) {
 			t.Errorf("the line of the write cuts the reason:\n%s", text)
 		}
+	}
+}
+
+// The sentence says why the storage has refused a write, without what is internal to the storage.
+func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
+	const begin, end = `Operation cannot be fulfilled on deployments.apps "web": `, "Precondition failed: UID in precondition: 43919c18-65b3-4ecf-b709-47f86d2ad35b, UID in object meta: c762d37c-6b75-4938-8680-35d6654a0999"
+	message := begin + "StorageError: invalid object, Code: 4, Key: /registry/deployments/default/web, ResourceVersion: 0, AdditionalErrorMsg: " + end
+	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 409, Error: message}), deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{})
+	if want := "kubectl (admin) failed to update Deployment web: 409: " + begin + end + ".\n"; !strings.Contains(text, want) || !strings.Contains(text, message) {
+		t.Errorf("no %q or %q in:\n%s", want, message, text)
 	}
 }
 

@@ -33,24 +33,34 @@ func (t *Tree) summarize(p phrases) string {
 // followedBy counts the roots after the first one.
 func followedBy(roots []*Node) string {
 	var parts []string
-	writes := map[What]int{}
+	count := map[string]int{}
 	for _, n := range roots {
-		if !n.noEffect {
-			writes[n.writeFailure()]++
-		}
+		count[n.effectNoun()]++
 	}
-	for _, of := range []struct {
-		failure What
-		noun    string
-	}{{"", "more change"}, {Refused, "refused write"}, {Failed, "failed write"}} {
-		if n := writes[of.failure]; n > 0 {
-			parts = append(parts, words.Count(n, of.noun))
+	for _, noun := range []string{"more change", "conflict", "refused write", "failed write"} {
+		if n := count[noun]; n > 0 {
+			parts = append(parts, words.Count(n, noun))
 		}
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return ", followed by " + strings.Join(parts, " and ")
+	return ", followed by " + words.And(parts)
+}
+
+// effectNoun says what a write after the first one is; "" for one without an effect.
+func (n *Node) effectNoun() string {
+	switch {
+	case n.noEffect, n.foundGone(), !n.isWrite():
+		return ""
+	case !n.failed() || n.isStored():
+		return "more change"
+	case n.Conflict:
+		return "conflict"
+	case n.writeFailure() == Refused:
+		return "refused write"
+	}
+	return "failed write"
 }
 
 // effects counts what controllers did.
@@ -228,6 +238,9 @@ const maxReason = 200
 // expression, for which a sentence has no room.
 var validationHint = regexp.MustCompile(` \((e\.g\. [^(]*)?regex used for validation is '[^']*'\)`)
 
+// storageDetails is internal to the storage, before the reason why it has refused a write.
+var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg: `)
+
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
@@ -243,7 +256,8 @@ func (p phrases) outcome(n *Node) string {
 
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {
-	why := []rune(strings.TrimSuffix(validationHint.ReplaceAllString(p.describeFailure(n), ""), "."))
+	text := storageDetails.ReplaceAllString(validationHint.ReplaceAllString(p.describeFailure(n), ""), "")
+	why := []rune(strings.TrimSuffix(text, "."))
 	if len(why) > maxReason {
 		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
 	}

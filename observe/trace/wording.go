@@ -94,6 +94,8 @@ func (p phrases) describeWrite(n *Node) string {
 		return s + p.whenListed(n)
 	case n.Kind == Outside:
 		return s + ", by " + n.outsideActor()
+	case n.replaced:
+		return s + ": the restored snapshot has another object of this name"
 	case n.Verb == observe.VerbRestore && n.Gone:
 		return s + ": the restored snapshot does not have it"
 	case n.Verb == observe.VerbRestore:

@@ -103,6 +103,8 @@ func (m model) addDelayedBoxes(s *detailBuilder, q *observe.Queue, c observe.Con
 		}
 		l := line{{m.box(formatKey(f.Key, f.KeyBasis)), bad}}
 		switch in := f.Due.Sub(m.snapshot.Time); {
+		case f.Due.IsZero() && f.Retried: // when is not known
+			l = append(l, span{"  waiting", plain})
 		case f.Due.IsZero():
 			l = append(l, span{"  not retried", plain})
 		case in <= 0:

@@ -1,0 +1,80 @@
+package observe
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// failKeys makes n keys of a controller fail in turn, rounds times.
+func failKeys(r *Recorder, n, rounds int) {
+	for range rounds {
+		for i := range n {
+			r.ReportedQueue("q").End(&Synced{Key: fmt.Sprint("default/", i), Error: "forbidden", Retried: true}, time.Now())
+		}
+	}
+}
+
+// Many keys that fail in turn are counted each.
+func TestManyFailingKeys(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	failKeys(o.Recorder("other"), 1, 1)
+	failKeys(o.Recorder("operator"), 300, 2)
+	c := snapshotOf(t, o, "operator")
+	if len(c.Failing) != 10 || c.MoreFailing != 290 || c.Failing[0].Times != 2 {
+		t.Errorf("%d failing keys, %d more, the last one %d times", len(c.Failing), c.MoreFailing, c.Failing[0].Times)
+	}
+	if c := snapshotOf(t, o, "other"); len(c.Failing) != 1 {
+		t.Errorf("failing of another controller: %+v", c.Failing)
+	}
+}
+
+// A controller with more failing keys than are kept makes the observer forget its own, those that
+// failed longest ago.
+func TestTooManyFailingKeys(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	failKeys(o.Recorder("other"), 20, 1)
+	failKeys(o.Recorder("operator"), 2*maxFailing, 1)
+	if c := snapshotOf(t, o, "other"); len(c.Failing) != 10 || c.MoreFailing != 10 {
+		t.Errorf("of another controller: %d failing keys, %d more", len(c.Failing), c.MoreFailing)
+	}
+	c := snapshotOf(t, o, "operator")
+	if n := len(c.Failing) + c.MoreFailing; n > maxFailing || n < maxFailing/2 {
+		t.Errorf("%d failing keys, at most %d are kept", n, maxFailing)
+	}
+	if newest := fmt.Sprint("default/", 2*maxFailing-1); c.Failing[0].Key != newest {
+		t.Errorf("got %s, want %s", c.Failing[0].Key, newest)
+	}
+}
+
+// What is known of a controller that was removed is forgotten, however many come and go.
+func TestRemovedRecordersAreForgotten(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	for i := range 1000 {
+		r := o.Recorder(fmt.Sprint("operator/", i))
+		due := time.Now().Add(time.Hour)
+		r.ReportedQueue("q").End(&Synced{Key: "default/a", Error: "forbidden", Retried: true, Due: due}, time.Now())
+		o.RemoveRecorder(r.name)
+	}
+	o.history.advance()
+	if n := len(o.history.delays); n > 0 {
+		t.Errorf("the delays of %d queues are kept", n)
+	}
+	snapshotOf(t, o, o.Recorder("other").name)
+	if n := len(o.sampler.failures); n > 0 {
+		t.Errorf("%d failing keys are kept", n)
+	}
+}
+
+// Delays that are long past explain no sync.
+func TestPastDelaysAreForgotten(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	for i := range 10 {
+		at := time.Now().Add(time.Duration(i) * time.Hour)
+		o.Recorder("operator").ReportedQueue(fmt.Sprint("q", i)).End(&Synced{Key: "default/a", Retried: true, Due: at}, at)
+	}
+	o.history.advance()
+	if n := len(o.history.delays); n > 2 {
+		t.Errorf("the delays of %d queues are kept", n)
+	}
+}
