@@ -76,6 +76,9 @@ func (s *Supervisor) renewInformers() error {
 	if err != nil {
 		return err // without those of before, Close could not end
 	}
+	// Until the garbage collector is built again: the other controller that reads the graph ends
+	// the process without one.
+	renewed.graph, renewed.graphFacade = s.informers.graph, s.informers.graphFacade
 	s.informers = renewed
 	if err := renewed.handleNodes(s.cfg.OnNode); err != nil {
 		return err
