@@ -129,7 +129,7 @@ type APIServer interface {
 }
 
 // Start builds the controllers, and runs them when the API server serves and
-// their informers have synced. ctx limits the start only.
+// their informers have had time to sync. ctx limits the start only.
 func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 		}
 	}
 	s.informers.start()
-	if err := s.informers.waitForSync(ctx); err != nil {
+	if err := s.informers.waitForSync(ctx, s.cfg.Logger); err != nil {
 		return err
 	}
 	for _, name := range s.startOrder() {
