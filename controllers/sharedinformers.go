@@ -156,6 +156,13 @@ func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) err
 	return nil
 }
 
+// resyncNamespaces lets handlers of Namespaces ask for resyncs as often as period. Those of the
+// namespace controller are added when the informer runs, and it then shortens no period.
+func (s *sharedInformers) resyncNamespaces(period time.Duration) error {
+	_, err := s.typed.Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{}, period)
+	return err
+}
+
 func (s *sharedInformers) close() error {
 	err := s.removeNodeHandler()
 	s.cancel()

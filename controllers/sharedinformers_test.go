@@ -11,10 +11,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
 )
 
 // withTestInformers calls test with shared informers of a fake API server.
@@ -76,6 +78,32 @@ func TestViewWaitsForItsOwnInformers(t *testing.T) {
 		view.Core().V1().ConfigMaps().Informer()
 		if result := view.WaitForCacheSyncWithContext(ctx); !errors.Is(result.Err, context.DeadlineExceeded) {
 			t.Errorf("its own kind cannot be listed: %+v", result)
+		}
+	})
+}
+
+// The namespace controller is built when the informers run: an informer in use accepts no shorter
+// period than it has.
+func TestNamespacesAreResynced(t *testing.T) {
+	client := fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
+	withTestInformers(t, client, func(t *testing.T, s *sharedInformers) {
+		if err := s.resyncNamespaces(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		s.start()
+		if err := s.waitForSync(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+		resyncs := 0
+		_, err := s.newFacade(nil).Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(
+			cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { resyncs++ }}, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(150 * time.Second)
+		synctest.Wait()
+		if resyncs != 2 {
+			t.Errorf("%d resyncs in 2.5 minutes, want 2", resyncs)
 		}
 	})
 }

@@ -91,7 +91,7 @@ func (s *Supervisor) prepare() error {
 		return err
 	}
 	var err error
-	if s.informers, err = newSharedInformers(s.cfg, s.resyncPeriod()); err != nil {
+	if s.informers, err = s.newInformers(); err != nil {
 		configz.Delete(app.ConfigzName)
 		return err
 	}
@@ -105,6 +105,17 @@ func (s *Supervisor) prepare() error {
 		}
 	}
 	return nil
+}
+
+func (s *Supervisor) newInformers() (*sharedInformers, error) {
+	informers, err := newSharedInformers(s.cfg, s.resyncPeriod())
+	if err != nil {
+		return nil, err
+	}
+	if err := informers.resyncNamespaces(s.config.NamespaceController.NamespaceSyncPeriod.Duration); err != nil {
+		return nil, errors.Join(err, informers.close())
+	}
+	return informers, nil
 }
 
 // needAPIServer are the controllers whose constructors call the API server. They

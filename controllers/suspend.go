@@ -72,7 +72,7 @@ func (s *Supervisor) renewInformers() error {
 	if err := s.informers.close(); err != nil {
 		return err
 	}
-	renewed, err := newSharedInformers(s.cfg, s.resyncPeriod())
+	renewed, err := s.newInformers()
 	if err != nil {
 		return err // without those of before, Close could not end
 	}
