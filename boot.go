@@ -157,7 +157,7 @@ func (p *controlPlane) startSteps() []startStep {
 		{stage: "nodes", run: p.startNodes, close: p.closeNodes, background: true, skip: p.config.Nodes.Count == 0 || elect},
 		// The scheduler is one of them. With leader election they start later, and only
 		// the campaign for the lease starts here; closing it ends what the leader started.
-		{stage: "controllers", run: p.startControllers, close: p.closeLease},
+		{stage: "controllers", run: p.startControllers, close: p.closeLease, waitsFor: p.describeReadiness},
 		// Readiness means that the nodes exist, or that the API server refuses them.
 		{wait: true},
 		{stage: "readiness", run: p.waitReady, waitsFor: p.describeReadiness},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/metadata"
+	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -62,7 +63,7 @@ func newWatchSharer(
 	indexers *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {
 	s, destroy, err := generic.NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
-	if err != nil {
+	if err != nil || isEvents(config.GroupResource) {
 		return s, destroy, err
 	}
 	w := &watchSharer{Interface: s, open: map[string]int{}, newCache: func() (*cacher.Cacher, error) {
@@ -82,6 +83,13 @@ func newWatchSharer(
 		})
 	}}
 	return w, func() { w.close(); destroy() }, nil
+}
+
+// isEvents reports whether a resource is that of Events, for which upstream has no watch cache
+// either. The Events of a lease expire together, in one revision: a watch that a cache ends
+// within it could not go on without missing the others.
+func isEvents(r schema.GroupResource) bool {
+	return r.Resource == "events" && (r.Group == "" || r.Group == eventsv1.GroupName)
 }
 
 // cacheStorage is a storage as its cache uses it.

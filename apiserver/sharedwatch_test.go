@@ -36,6 +36,12 @@ const mapsKey = "/configmaps/"
 // newTestSharer returns a storage of ConfigMaps.
 func newTestSharer(t *testing.T) *watchSharer {
 	t.Helper()
+	return newTestStorage(t, schema.GroupResource{Resource: "configmaps"}).(*watchSharer)
+}
+
+// newTestStorage returns a storage as a resource has it, of ConfigMaps.
+func newTestStorage(t *testing.T, resource schema.GroupResource) storage.Interface {
+	t.Helper()
 	store, err := etcd.Start(t.Context(), etcd.Config{Dir: filepath.Join(t.TempDir(), "etcd"), NoSync: true})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,7 @@ func newTestSharer(t *testing.T) *watchSharer {
 	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	codec := scheme.Codecs.CodecForVersions(info.Serializer, scheme.Codecs.UniversalDeserializer(), corev1.SchemeGroupVersion, corev1.SchemeGroupVersion)
 	s, destroy, err := newWatchSharer(
-		storagebackend.NewDefaultConfig("/registry", codec).ForResource(schema.GroupResource{Resource: "configmaps"}), "/configmaps",
+		storagebackend.NewDefaultConfig("/registry", codec).ForResource(resource), "/configmaps",
 		func(o runtime.Object) (string, error) { return mapKey(o.(*corev1.ConfigMap)), nil },
 		func() runtime.Object { return &corev1.ConfigMap{} }, func() runtime.Object { return &corev1.ConfigMapList{} },
 		func(o runtime.Object) (labels.Set, fields.Set, error) {
@@ -60,7 +66,7 @@ func newTestSharer(t *testing.T) *watchSharer {
 		t.Fatal(err)
 	}
 	t.Cleanup(destroy)
-	return s.(*watchSharer)
+	return s
 }
 
 func mapKey(m *corev1.ConfigMap) string { return mapsKey + m.Namespace + "/" + m.Name }
@@ -253,6 +259,16 @@ func TestManyWatchesHaveACache(t *testing.T) {
 		}
 		cancel()
 		awaitSharer(t, s, "the cache has ended", func() bool { return s.cache == nil && len(s.open) == 0 && s.shared == 0 })
+	}
+}
+
+// All Events of a lease expire in one revision. A shared watch that is cut off within it would
+// miss the others.
+func TestWatchesOfEventsAreNotShared(t *testing.T) {
+	for _, group := range []string{"", "events.k8s.io"} {
+		if _, shares := newTestStorage(t, schema.GroupResource{Group: group, Resource: "events"}).(*watchSharer); shares {
+			t.Errorf("watches of events of the group %q are shared", group)
+		}
 	}
 }
 

@@ -53,6 +53,12 @@ func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constr
 			return e.newConstructor(c)
 		}
 	}
+	if name == names.StorageVersionMigratorController && c.GraphBuilder == nil {
+		return func(ctx context.Context) (app.Controller, error) { // upstream's would end the process
+			klog.FromContext(ctx).Info(needsCollector)
+			return nil, nil
+		}
+	}
 	descriptor := app.NewControllerDescriptors()[name]
 	return func(ctx context.Context) (app.Controller, error) {
 		made, err := descriptor.BuildController(ctx, c)
@@ -62,6 +68,9 @@ func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constr
 		return newCRDAwareGC(c, made)
 	}
 }
+
+// needsCollector is why a controller does not run without the graph of owners.
+const needsCollector = "needs the garbage collector"
 
 // buildOwnerGraph creates the graph of owners, if the garbage collector is to run.
 func (s *Supervisor) buildOwnerGraph() {

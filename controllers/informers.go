@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/metadata/metadatainformer"
@@ -38,6 +40,7 @@ type facade struct {
 
 	mu       sync.Mutex
 	handlers []ownedHandler
+	used     map[reflect.Type]cache.SharedIndexInformer // by the type of their objects
 }
 
 type ownedHandler struct {
@@ -80,17 +83,41 @@ func (f *facade) Shutdown() {
 }
 
 func (f *facade) WaitForCacheSync(stop <-chan struct{}) map[reflect.Type]bool {
-	return f.typed.WaitForCacheSync(stop)
+	return f.WaitForCacheSyncWithContext(wait.ContextForChannel(stop)).Synced
 }
 
+// WaitForCacheSyncWithContext waits for the informers that the controller uses: those of kinds
+// that only others use may never sync.
 func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResult {
-	return f.typed.WaitForCacheSyncWithContext(ctx)
+	f.mu.Lock()
+	used := maps.Clone(f.used)
+	f.mu.Unlock()
+	var checks []cache.DoneChecker
+	for _, informer := range used {
+		checks = append(checks, informer.HasSyncedChecker())
+	}
+	cache.WaitFor(ctx, "", checks...)
+	result := cache.SyncResult{Synced: map[reflect.Type]bool{}}
+	for kind, informer := range used {
+		result.Synced[kind] = informer.HasSynced()
+		if !result.Synced[kind] {
+			result.Err = context.Cause(ctx)
+		}
+	}
+	return result
 }
 
 func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }
 
 func (f *facade) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
-	return f.wrapInformer(f.typed.InformerFor(obj, build), recording.ResourceOf(obj))
+	informer := f.typed.InformerFor(obj, build)
+	f.mu.Lock()
+	if f.used == nil {
+		f.used = map[reflect.Type]cache.SharedIndexInformer{}
+	}
+	f.used[reflect.TypeOf(obj)] = informer
+	f.mu.Unlock()
+	return f.wrapInformer(informer, recording.ResourceOf(obj))
 }
 
 func (f *facade) ForResource(gvr schema.GroupVersionResource) (informers.GenericInformer, error) {

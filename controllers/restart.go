@@ -109,10 +109,13 @@ func (s *Supervisor) checkStartable(name string) error {
 }
 
 // restartGraphReader restarts the other controller that reads the graph of
-// owners, as it was built with the previous one.
+// owners, as it was built with the previous one, or starts it if there was none.
 func (s *Supervisor) restartGraphReader(ctx context.Context) error {
 	u := s.units[names.StorageVersionMigratorController]
-	if u == nil || !u.status().State.isRunning() {
+	if u == nil {
+		return nil
+	}
+	if was := u.status(); !was.State.isRunning() && was.Reason != needsCollector {
 		return nil
 	}
 	kept := u.currentGate().Intervention()

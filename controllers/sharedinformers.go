@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,9 @@ import (
 // mapperResetPeriod is how often the mapping of kinds to resources is read again,
 // as upstream does.
 const mapperResetPeriod = 30 * time.Second
+
+// maxSyncWait is how long a start waits for the lists of the informers.
+const maxSyncWait = 5 * time.Second
 
 // sharedInformers are the informers of all controllers: one cache for each resource.
 type sharedInformers struct {
@@ -135,14 +139,28 @@ func (s *sharedInformers) start() {
 	close(s.started)
 }
 
-// waitForSync waits for the informers of built-in kinds. It does not wait for those
-// of custom resources: a conversion webhook that is down, such as that of an
-// operator that is not running, keeps their lists from ever succeeding.
-func (s *sharedInformers) waitForSync(ctx context.Context) error {
-	if err := s.typed.WaitForCacheSyncWithContext(ctx).AsError(); err != nil {
-		return fmt.Errorf("controllers: informers: %w", err)
+// waitForSync waits for the informers of built-in kinds, but not for long: that only saves
+// time, as each controller waits for its own, and the lists of a kind that the API server
+// does not serve, or of one with an object that cannot be decoded, never succeed. It does
+// not wait for those of custom resources, whose conversion webhook may be down.
+func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) error {
+	limited, cancel := context.WithTimeoutCause(ctx, maxSyncWait, fmt.Errorf("not listed within %v", maxSyncWait))
+	defer cancel()
+	err := s.typed.WaitForCacheSyncWithContext(limited).AsError()
+	if ctx.Err() != nil {
+		return fmt.Errorf("controllers: informers: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		log.Warn("some kinds cannot be listed: the controllers that need them wait", "err", err)
 	}
 	return nil
+}
+
+// resyncNamespaces lets handlers of Namespaces ask for resyncs as often as period. Those of the
+// namespace controller are added when the informer runs, and it then shortens no period.
+func (s *sharedInformers) resyncNamespaces(period time.Duration) error {
+	_, err := s.typed.Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{}, period)
+	return err
 }
 
 func (s *sharedInformers) close() error {

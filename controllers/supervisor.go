@@ -91,7 +91,7 @@ func (s *Supervisor) prepare() error {
 		return err
 	}
 	var err error
-	if s.informers, err = newSharedInformers(s.cfg, s.resyncPeriod()); err != nil {
+	if s.informers, err = s.newInformers(); err != nil {
 		configz.Delete(app.ConfigzName)
 		return err
 	}
@@ -105,6 +105,17 @@ func (s *Supervisor) prepare() error {
 		}
 	}
 	return nil
+}
+
+func (s *Supervisor) newInformers() (*sharedInformers, error) {
+	informers, err := newSharedInformers(s.cfg, s.resyncPeriod())
+	if err != nil {
+		return nil, err
+	}
+	if err := informers.resyncNamespaces(s.config.NamespaceController.NamespaceSyncPeriod.Duration); err != nil {
+		return nil, errors.Join(err, informers.close())
+	}
+	return informers, nil
 }
 
 // needAPIServer are the controllers whose constructors call the API server. They
@@ -129,7 +140,7 @@ type APIServer interface {
 }
 
 // Start builds the controllers, and runs them when the API server serves and
-// their informers have synced. ctx limits the start only.
+// their informers have had time to sync. ctx limits the start only.
 func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +172,7 @@ func (s *Supervisor) Start(ctx context.Context, api APIServer) error {
 		}
 	}
 	s.informers.start()
-	if err := s.informers.waitForSync(ctx); err != nil {
+	if err := s.informers.waitForSync(ctx, s.cfg.Logger); err != nil {
 		return err
 	}
 	for _, name := range s.startOrder() {

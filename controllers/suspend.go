@@ -72,10 +72,13 @@ func (s *Supervisor) renewInformers() error {
 	if err := s.informers.close(); err != nil {
 		return err
 	}
-	renewed, err := newSharedInformers(s.cfg, s.resyncPeriod())
+	renewed, err := s.newInformers()
 	if err != nil {
 		return err // without those of before, Close could not end
 	}
+	// Until the garbage collector is built again: the other controller that reads the graph ends
+	// the process without one.
+	renewed.graph, renewed.graphFacade = s.informers.graph, s.informers.graphFacade
 	s.informers = renewed
 	if err := renewed.handleNodes(s.cfg.OnNode); err != nil {
 		return err

@@ -48,6 +48,17 @@ func newOldRevisions(server *etcdserver.EtcdServer) *oldRevisions {
 	}}
 }
 
+// revisionAt returns the newest revision that was noted until a time; 0 = none was.
+func (o *oldRevisions) revisionAt(t time.Time) (revision int64) {
+	for _, m := range o.moments {
+		if m.at.After(t) {
+			break
+		}
+		revision = m.revision
+	}
+	return revision
+}
+
 // look notes the present state, and removes old revisions if it is time.
 func (o *oldRevisions) look(ctx context.Context, now moment) error {
 	if n := len(o.moments); n > 0 && now.at.Sub(o.moments[n-1].at) < spaceInterval/2 {

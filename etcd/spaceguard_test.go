@@ -10,6 +10,7 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
@@ -343,6 +344,41 @@ func TestOldRevisionsDoNotFillTheDatabase(t *testing.T) {
 	d := newFullDatabase(t, t.TempDir())
 	for range 2 * testQuota / len(d.value) {
 		d.update("k")
+	}
+	must(t, create(t, d.client, "new", "v"))
+	if len(d.reports.lines) > 0 {
+		t.Errorf("reports %q, want none", d.reports.lines)
+	}
+}
+
+// Watches read the value before an event at the revision before it: a nearly full database keeps
+// the newest revisions if it has room without the others.
+func TestRecentRevisionsAreRemovedLast(t *testing.T) {
+	d := newFullDatabase(t, t.TempDir())
+	d.recent = time.Hour
+	fill := func() {
+		for before := d.compacted; d.compacted == before; {
+			d.update("k")
+		}
+	}
+	for range testQuota / 2 / len(d.value) {
+		d.update("k")
+	}
+	_, old := getKey(t, d.client, "k")
+	d.old.moments = []moment{{at: time.Now().Add(-2 * d.recent), revision: old}}
+	fill()
+	if d.compacted != old {
+		t.Errorf("removed up to %d, want %d", d.compacted, old)
+	}
+	if _, err := d.client.Get(testContext(t), "k", clientv3.WithRev(old-1)); !errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
+		t.Errorf("an old revision: %v", err)
+	}
+	if _, err := d.client.Get(testContext(t), "k", clientv3.WithRev(old+1)); err != nil {
+		t.Errorf("a recent revision: %v", err)
+	}
+	fill() // there is nothing else to remove
+	if _, now := getKey(t, d.client, "k"); d.compacted < now-16 {
+		t.Errorf("removed up to %d of %d", d.compacted, now)
 	}
 	must(t, create(t, d.client, "new", "v"))
 	if len(d.reports.lines) > 0 {

@@ -20,6 +20,10 @@ const spaceInterval = time.Second
 // space may go up and down around the limit.
 const calmTime = 5 * time.Second
 
+// recentTime is for how long watches may need the revision before an event, to read the value
+// before it. One that does not find it ends.
+const recentTime = 5 * time.Second
+
 // spaceWatch keeps a spaceGuard up to date, removes old revisions, makes room in the database
 // when it is nearly full, and reports when writes are refused and when they are accepted again.
 type spaceWatch struct {
@@ -33,12 +37,14 @@ type spaceWatch struct {
 	log      *zap.Logger
 
 	compacted  int64 // the revision of the last compaction here
+	keepsNew   bool  // that has kept the revisions of the last moments
 	compacting bool  // what that has gained is not known yet
 	endedAt    time.Time
 	measured   int64         // how much the database used when it was last measured after the compaction
 	settle     time.Duration // until readers of the database have released its old pages
 
 	calm     time.Duration // calmTime
+	recent   time.Duration // recentTime
 	disk, db refusal
 }
 
@@ -52,7 +58,7 @@ func (m *member) newSpaceWatch(cfg Config) *spaceWatch {
 	server := m.etcd.Server
 	w := &spaceWatch{
 		lifetime: m.lifetime, guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server, old: newOldRevisions(server),
-		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval, calm: calmTime,
+		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval, calm: calmTime, recent: recentTime,
 	}
 	if w.report == nil {
 		w.report = func(message string) { w.log.Warn(message) }
@@ -151,8 +157,10 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 	switch {
 	case gained && used >= full && used < w.measured: // or measured for the first time
 		w.measured, w.endedAt = used, time.Now() // readers may still hold old pages
-	case gained:
+	case gained && used >= full && w.keepsNew: // the next one keeps nothing
 		w.compacting = false
+	case gained:
+		w.compacting, w.keepsNew = false, false
 		w.judge(used, full, enough)
 	}
 	switch {
@@ -177,9 +185,15 @@ func (w *spaceWatch) judge(used, full, enough int64) {
 	}
 }
 
-// compact removes old revisions. The API server does so only every five minutes.
+// compact removes old revisions. The API server does so only every five minutes. It keeps those
+// that watches may need, unless removing the others was not enough.
 func (w *spaceWatch) compact(ctx context.Context) error {
-	w.compacted, w.compacting, w.endedAt, w.measured = w.server.KV().Rev(), true, time.Time{}, math.MaxInt64
+	revision := w.old.revisionAt(time.Now().Add(-w.recent))
+	w.keepsNew = !w.keepsNew && revision > w.compacted
+	if !w.keepsNew {
+		revision = w.server.KV().Rev()
+	}
+	w.compacted, w.compacting, w.endedAt, w.measured = revision, true, time.Time{}, math.MaxInt64
 	_, err := w.server.Compact(ctx, &pb.CompactionRequest{Revision: w.compacted})
 	if errors.Is(err, mvcc.ErrCompacted) { // by the API server
 		err = nil

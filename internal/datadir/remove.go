@@ -70,7 +70,7 @@ func checkRemovable(path string) error {
 
 // ownEntries matches the names of what a control plane writes into its data folder, some of
 // them in other packages: a log is rotated, and .kubeconfig.new-* is not finished.
-var ownEntries = regexp.MustCompile(`^(ctrlplane\.json|lock|pid|state\.json|pki|etcd|restore|unfinished\.snapshot|kubeconfig|\.kubeconfig\.new-.*|ctrlplane\.log(\.[0-9]+)?|stderr\.log)$`)
+var ownEntries = regexp.MustCompile(`^(ctrlplane\.json|lock|pid|state\.json|pki|etcd|restore(-owner)?|unfinished(-[0-9]+)?\.snapshot|kubeconfig|\.kubeconfig\.new-.*|ctrlplane\.log(\.[0-9]+)?|stderr\.log)$`)
 
 // rotated matches what a name of a log file that is full ends in.
 var rotated = regexp.MustCompile(`\.[0-9]+$`)

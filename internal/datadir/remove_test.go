@@ -43,7 +43,8 @@ func TestRemoveAllThatIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	files := map[string]string{markerFile: `{"format":1}`, lockFile: ""}
 	for _, name := range []string{
-		pidFile, stateFile, pkiDir + "/ca.crt", "etcd/member/snap/db", "kubeconfig", ".kubeconfig.new-12", "restore", "unfinished.snapshot", "stderr.log",
+		pidFile, stateFile, pkiDir + "/ca.crt", "etcd/member/snap/db", "kubeconfig", ".kubeconfig.new-12", "restore", "restore-owner",
+		"unfinished.snapshot", "unfinished-2.snapshot", "stderr.log",
 		"ctrlplane.log", "ctrlplane.log.1", "ctrlplane.log.12", ".new-345",
 	} {
 		files[name] = "content"

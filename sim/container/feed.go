@@ -94,9 +94,14 @@ type serviceStore struct {
 }
 
 func (s *serviceStore) set(object metav1.Object, deleted bool) {
-	service := object.(*corev1.Service)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.apply(object, deleted)
+}
+
+// apply requires the lock.
+func (s *serviceStore) apply(object metav1.Object, deleted bool) {
+	service := object.(*corev1.Service)
 	if deleted {
 		delete(s.byKey[service.Namespace], service.Name)
 		return
@@ -109,10 +114,10 @@ func (s *serviceStore) set(object metav1.Object, deleted bool) {
 
 func (s *serviceStore) replace(objects []metav1.Object) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.byKey = map[string]map[string]*corev1.Service{}
-	s.mu.Unlock()
 	for _, object := range objects {
-		s.set(object, false)
+		s.apply(object, false)
 	}
 }
 

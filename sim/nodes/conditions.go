@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -38,7 +39,11 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 		reason, message = containersReason, containersMessage
 	}
 	over := st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed
-	set(corev1.PodReadyToStartContainers, !over, "", "")
+	if over {
+		set(corev1.PodReadyToStartContainers, false, kubelettypes.PodSandboxNotReadyReason, kubelettypes.PodSandboxNotReadyMsgSandboxNotReady)
+	} else {
+		set(corev1.PodReadyToStartContainers, true, "", "")
+	}
 	set(corev1.PodInitialized, initReason == "" || initReason == reasonPodCompleted, initReason, initMessage)
 	set(corev1.PodReady, reason == "", reason, message)
 	set(corev1.ContainersReady, containersReason == "", containersReason, containersMessage)
@@ -46,9 +51,7 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 		holds, reason, message := restartingAllReason(pod, st)
 		set(corev1.AllContainersRestarting, holds, reason, message)
 	}
-	if !slices.ContainsFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled }) {
-		set(corev1.PodScheduled, true, "", "") // the Pod was created with a node name
-	}
+	set(corev1.PodScheduled, true, "", "")
 }
 
 const (

@@ -116,6 +116,9 @@ func (h *heartbeats) renewDue(ctx context.Context, node string) (time.Time, erro
 	first := l.last == nil
 	if err := h.renew(ctx, node, l); err != nil {
 		l.last = nil
+		if apierrors.IsNotFound(err) { // deleted meanwhile: the player would not try that again
+			err = apierrors.NewServiceUnavailable(err.Error())
+		}
 		return time.Time{}, fmt.Errorf("renew the lease of node %s: %w", node, err)
 	}
 	l.due = h.nextDue(time.Now(), first)
@@ -167,9 +170,6 @@ func (h *heartbeats) create(ctx context.Context, node string, l *nodeLease) (err
 	}
 	l.own(lease)
 	l.last, err = h.client.Create(ctx, lease, metav1.CreateOptions{})
-	if apierrors.IsNotFound(err) { // the player would not try that again
-		err = apierrors.NewServiceUnavailable(err.Error())
-	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -195,6 +196,24 @@ func TestLeaseOfOthers(t *testing.T) {
 		}
 		if len(testLeases(t, client, 30*time.Second)) != 1 {
 			t.Error("a lease that was deleted is not created again")
+		}
+	})
+}
+
+// A Lease that is deleted between its read and its renewal, as by the garbage collector when its
+// Node has been replaced, is created again.
+func TestLeaseDeletedDuringRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "node-0", Namespace: corev1.NamespaceNodeLease}})
+		leases := coordinationv1.SchemeGroupVersion.WithResource("leases")
+		var once sync.Once
+		client.PrependReactor("update", "leases", func(a clienttesting.Action) (_ bool, _ runtime.Object, err error) {
+			once.Do(func() { err = client.Tracker().Delete(leases, a.GetNamespace(), "node-0") })
+			return err != nil, nil, err
+		})
+		newTestHeartbeats(t, client, 1)
+		if len(testLeases(t, client, maxRenewDelay)) != 1 {
+			t.Error("the lease is not created again")
 		}
 	})
 }

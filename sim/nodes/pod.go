@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/utils/ptr"
 )
 
@@ -29,24 +30,27 @@ func isFinished(pod *corev1.Pod) bool {
 // without a trigger; zero means never.
 func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, time.Time) {
 	st := *pod.Status.DeepCopy()
-	if isFinished(pod) {
+	if isFinished(pod) && !mustTerminate(&st) {
 		return st, time.Time{}
 	}
 	st.ObservedGeneration = pod.Generation
-	if pod.DeletionTimestamp != nil {
-		failPod(pod, &st, at.commands, now, "", "")
-		if allSucceeded(st.ContainerStatuses) {
-			st.Phase = corev1.PodSucceeded
+	if isFinished(pod) { // another client has set the phase
+		if !at.commands.isStopping(pod, stopDeadline(pod, now)) {
+			terminateAll(pod, &st, at.commands, now, sigtermExitCode)
 		}
+		setConditions(pod, &st, now)
+		return st, time.Time{}
+	}
+	if pod.DeletionTimestamp != nil {
+		endPod(pod, &st, at.commands, now, "", "")
 		return st, time.Time{}
 	}
 	if st.StartTime == nil {
+		st.StartTime = new(metav1.NewTime(now))
 		if at.rejected != nil {
-			failPod(pod, &st, at.commands, now, at.rejected.reason, "Pod was rejected: "+at.rejected.message)
+			rejectPod(&st, at.rejected)
 			return st, time.Time{}
 		}
-		start := metav1.NewTime(now)
-		st.StartTime = &start
 	}
 	setAddresses(&st, at)
 	deadline := time.Time{}
@@ -56,7 +60,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
 				return st, until
 			}
-			failPod(pod, &st, at.commands, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
+			endPod(pod, &st, at.commands, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 			return st, time.Time{}
 		}
 	}
@@ -226,11 +230,21 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 	return result
 }
 
-// failPod ends a Pod that was rejected, was deleted or exceeded its deadline.
-func failPod(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, reason, message string) {
+// endPod ends a Pod that was deleted or exceeded its deadline.
+func endPod(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, reason, message string) {
 	terminateAll(pod, st, commands, now, sigtermExitCode)
 	st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
+	if pod.DeletionTimestamp != nil && allSucceeded(st.ContainerStatuses) {
+		st.Phase = corev1.PodSucceeded
+	}
 	setConditions(pod, st, now)
+}
+
+// rejectPod ends a Pod that its node rejects: as with a kubelet, it has none of a kubelet's
+// conditions.
+func rejectPod(st *corev1.PodStatus, why *rejection) {
+	st.Phase, st.Reason, st.Message = corev1.PodFailed, why.reason, "Pod was rejected: "+why.message
+	st.Conditions = slices.DeleteFunc(st.Conditions, func(c corev1.PodCondition) bool { return kubelettypes.PodConditionByKubelet(c.Type) })
 }
 
 // stopDeadline returns until when the commands of a Pod that stops may take to end.

@@ -12,6 +12,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
+// mustTerminate reports whether terminateAll has a container to terminate that has run.
+func mustTerminate(st *corev1.PodStatus) bool {
+	return slices.ContainsFunc(slices.Concat(st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses), func(s corev1.ContainerStatus) bool {
+		return s.State.Running != nil || s.State.Waiting != nil && s.LastTerminationState.Terminated != nil
+	})
+}
+
 // terminateAll terminates the containers of a Pod that ends. The code is of those that run
 // without a command; a command that still runs is killed.
 func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, code int32) {

@@ -1,0 +1,72 @@
+package controllers
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/rest"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+
+	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// newPreparedSupervisor returns a supervisor of some controllers, and of an API server that serves
+// nothing.
+func newPreparedSupervisor(t *testing.T, list ...string) *Supervisor {
+	t.Helper()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	o := observe.New(observe.Options{Queues: queues.All(), Process: func() observe.Process { return observe.Process{} }})
+	t.Cleanup(func() { o.Close() })
+	s, err := New(Config{
+		Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.0.0.0/9", List: list, Recorder: o.Recorder,
+		Connect: func(user.Info) *rest.Config { return &rest.Config{Host: server.URL} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	s.informers.start()
+	return s
+}
+
+// Without the garbage collector's graph of owners, the first migration would end the process.
+func TestMigratorNeedsTheGarbageCollector(t *testing.T) {
+	s := newPreparedSupervisor(t, names.StorageVersionMigratorController)
+	got := s.units[names.StorageVersionMigratorController].status()
+	if got.State != Off || !strings.Contains(got.Reason, "needs the garbage collector") {
+		t.Errorf("got %s, %q", got.State, got.Reason)
+	}
+	if err := s.startUnit(t.Context(), names.GarbageCollectorController, intervene.Intervention{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.units[names.StorageVersionMigratorController].status(); got.State != Running {
+		t.Errorf("with the garbage collector: %s, %q", got.State, got.Reason)
+	}
+}
+
+// A restore recreates the informers, also while the garbage collector is stopped.
+func TestMigratorAfterTheInformersAreRecreated(t *testing.T) {
+	s := newPreparedSupervisor(t, names.StorageVersionMigratorController, names.GarbageCollectorController)
+	if err := s.units[names.GarbageCollectorController].stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.renewInformers(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.startUnit(t.Context(), names.StorageVersionMigratorController, intervene.Intervention{}); err != nil {
+		t.Error(err)
+	}
+	if s.informers.graph == nil {
+		t.Error("the migrator has no graph of owners")
+	}
+}
