@@ -153,10 +153,10 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
-			`00ms: number of configmaps with a=b must not be 0: it is "0"`,
+			`: number of configmaps with a=b must not be 0: it is "0"`,
 		},
 		"kind": {
-			"## One\n```run\nuntil:\n- count: podz\nwithin: 100ms\n```\n", `00ms: the server has no resource "podz"`,
+			"## One\n```run\nuntil:\n- count: podz\nwithin: 100ms\n```\n", `: the server has no resource "podz"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",
