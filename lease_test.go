@@ -73,8 +73,14 @@ func (s *leaseServer) holder() string {
 	return string(s.lease)
 }
 
+// The renew deadlines of a campaign that loses its lease, and of one that must not on a busy machine.
+const (
+	shortDeadline = 200 * time.Millisecond
+	longDeadline  = time.Hour
+)
+
 // startTestCampaign starts a campaign at a server, and fails the test if it leaves goroutines.
-func startTestCampaign(t *testing.T, lead func(context.Context) error) (*lease, *leaseServer) {
+func startTestCampaign(t *testing.T, deadline time.Duration, lead func(context.Context) error) (*lease, *leaseServer) {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
@@ -86,15 +92,15 @@ func startTestCampaign(t *testing.T, lead func(context.Context) error) (*lease, 
 	l, err := startCampaign(leaseConfig{
 		Election: componentbaseconfig.LeaderElectionConfiguration{
 			ResourceNamespace: "kube-system", ResourceName: "kube-controller-manager",
-			LeaseDuration: metav1.Duration{Duration: 300 * time.Millisecond},
-			RenewDeadline: metav1.Duration{Duration: 200 * time.Millisecond},
+			LeaseDuration: metav1.Duration{Duration: deadline * 3 / 2},
+			RenewDeadline: metav1.Duration{Duration: deadline},
 			RetryPeriod:   metav1.Duration{Duration: 20 * time.Millisecond},
 		},
 		Client: &rest.Config{
 			Host: srv.URL, Transport: transport,
 			ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
 		},
-		Leadership: &leadership{duration: 300 * time.Millisecond, now: time.Now},
+		Leadership: &leadership{duration: deadline * 3 / 2, now: time.Now},
 		Lead:       lead,
 	})
 	if err != nil {
@@ -106,7 +112,7 @@ func startTestCampaign(t *testing.T, lead func(context.Context) error) (*lease, 
 
 func TestLeaseCloseWaitsForLead(t *testing.T) {
 	leading, ended := make(chan struct{}), false
-	l, server := startTestCampaign(t, func(ctx context.Context) error {
+	l, server := startTestCampaign(t, longDeadline, func(ctx context.Context) error {
 		close(leading)
 		<-ctx.Done()
 		for range 1000 { // a close that does not wait would return meanwhile
@@ -134,7 +140,7 @@ func TestLeaseCloseWaitsForLead(t *testing.T) {
 
 func TestLeaseReportsLoss(t *testing.T) {
 	leading := make(chan struct{})
-	l, server := startTestCampaign(t, func(ctx context.Context) error { close(leading); return nil })
+	l, server := startTestCampaign(t, shortDeadline, func(ctx context.Context) error { close(leading); return nil })
 	<-leading
 	server.breakDown()
 	if err := <-l.failed; !errors.Is(err, errLeaseLost) {
@@ -146,7 +152,7 @@ func TestLeaseReportsLoss(t *testing.T) {
 // until the renew deadline, reports it again.
 func TestLeaseReportsOtherHolder(t *testing.T) {
 	leading := make(chan struct{})
-	l, server := startTestCampaign(t, func(context.Context) error { close(leading); return nil })
+	l, server := startTestCampaign(t, shortDeadline, func(context.Context) error { close(leading); return nil })
 	<-leading
 	server.takeOver()
 	for range 2 {
@@ -158,7 +164,7 @@ func TestLeaseReportsOtherHolder(t *testing.T) {
 
 func TestLeaseReportsFailureOfLead(t *testing.T) {
 	failure := errors.New("no")
-	l, _ := startTestCampaign(t, func(context.Context) error { return failure })
+	l, _ := startTestCampaign(t, longDeadline, func(context.Context) error { return failure })
 	if err := <-l.failed; !errors.Is(err, failure) {
 		t.Errorf("got %v, want %v", err, failure)
 	}

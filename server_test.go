@@ -52,6 +52,22 @@ func ownGoroutines() []string {
 	return own
 }
 
+// requireNoOwnGoroutines checks that the goroutines of this module end: one whose end Close has awaited may
+// not have returned yet.
+func requireNoOwnGoroutines(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for own := ownGoroutines(); len(own) > 0; own = ownGoroutines() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("goroutines are left:\n%s", strings.Join(own, "\n\n"))
+		}
+	}
+}
+
 // TestCloseRestoresTheProcess starts a control plane with all that changes
 // process-wide settings.
 func TestCloseRestoresTheProcess(t *testing.T) {
@@ -108,9 +124,7 @@ func TestCloseRestoresTheProcess(t *testing.T) {
 	if err := srv.Close(); err != nil {
 		t.Error(err)
 	}
-	if own := ownGoroutines(); len(own) > 0 {
-		t.Errorf("goroutines are left:\n%s", strings.Join(own, "\n\n"))
-	}
+	requireNoOwnGoroutines(t)
 	if got := gcPercent(); got != percent {
 		t.Errorf("GC percentage %d, want %d", got, percent)
 	}
@@ -186,9 +200,7 @@ func TestCloseInterruptsStart(t *testing.T) {
 	if entries, err := os.ReadDir(temp); err != nil || len(entries) > 0 {
 		t.Errorf("files are left: %v, %v", entries, err)
 	}
-	if own := ownGoroutines(); len(own) > 0 {
-		t.Errorf("goroutines are left:\n%s", strings.Join(own, "\n\n"))
-	}
+	requireNoOwnGoroutines(t)
 }
 
 func TestStartReportsWrongConfiguration(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -115,7 +116,9 @@ func controllerNamed(s observe.Snapshot, name string) observe.Controller {
 
 // A process whose watches have ended with its connection has probably been killed: that its
 // controllers run is unknown, until it reports or is silent for long.
-func TestKilledProcess(t *testing.T) {
+func TestKilledProcess(t *testing.T) { synctest.Test(t, testKilledProcess) }
+
+func testKilledProcess(t *testing.T) {
 	f := newReportFixture(t)
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
 	_, end := f.watch(sites+"?watch=true", operatorAgent, operator)

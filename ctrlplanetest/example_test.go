@@ -58,7 +58,7 @@ func ExampleControlPlane_Records() {
 	namespace := cp.Namespace(t)
 	cp.WaitHealthy(t, cp.Apply(t, "testdata/web.yaml")...)
 	for _, r := range cp.Records(t, namespace) {
-		if call, ok := r.Event.(*observe.Called); ok && call.Controller == "deployment-controller" && call.Verb == "create" && !call.IsRoutine() {
+		if call, ok := r.Event.(*observe.Called); ok && call.Controller == "deployment-controller" && call.Verb == "create" && !call.IsRoutine() && !call.IsFailure() {
 			fmt.Println(call.Controller, "created a", call.Object.Kind)
 		}
 	}

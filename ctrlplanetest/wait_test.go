@@ -2,6 +2,7 @@ package ctrlplanetest_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,12 +40,15 @@ func TestFailureMessages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			awaitTrue(t, "the Pod is unschedulable", func() bool { return isUnschedulable(t, cp.Client(), pod) })
 			cp.WaitHealthy(tb, pod)
 		}, []string{"1 of 1 object not healthy: Pod too-big-a-pod-", "Insufficient cpu", "timed out after 4s"}},
 		{"a quota", func(tb testing.TB) {
 			namespace := cp.Namespace(tb)
 			createZeroPodQuota(t, cp.Client(), namespace)
-			cp.WaitHealthy(tb, cp.Apply(tb, "testdata/web.yaml")...)
+			web := cp.Apply(tb, "testdata/web.yaml")
+			awaitTrue(t, "two Pods were refused", func() bool { return countRefusedPods(cp.Records(tb, namespace)) >= 2 })
+			cp.WaitHealthy(tb, web...)
 		}, []string{
 			"exceeded quota: none",
 			"what controllers did in namespace a-quota-",
@@ -99,6 +103,40 @@ type unknownObject struct{ corev1.Pod }
 
 func (*unknownObject) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
+// awaitTrue waits for what makes a wait fail in the way that the test is about.
+func awaitTrue(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func isUnschedulable(t *testing.T, client kubernetes.Interface, pod *corev1.Pod) bool {
+	t.Helper()
+	now, err := client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool { return c.Reason == corev1.PodReasonUnschedulable })
+}
+
+func countRefusedPods(records []observe.Record) (n int) {
+	for _, r := range records {
+		if c, ok := r.Event.(*observe.Called); ok && c.Verb == "create" && c.Object.Resource == "pods" && c.Controller == "replicaset-controller" && c.IsFailure() {
+			n++
+		}
+	}
+	return n
+}
+
+// createZeroPodQuota creates a quota and returns when it is in force.
 func createZeroPodQuota(t *testing.T, client kubernetes.Interface, namespace string) {
 	t.Helper()
 	_, err := client.CoreV1().ResourceQuotas(namespace).Create(t.Context(), &corev1.ResourceQuota{
@@ -108,6 +146,10 @@ func createZeroPodQuota(t *testing.T, client kubernetes.Interface, namespace str
 	if err != nil {
 		t.Fatal(err)
 	}
+	awaitTrue(t, "the quota is in force", func() bool {
+		_, err := client.CoreV1().Pods(namespace).Create(t.Context(), newPod("refused"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil && strings.Contains(err.Error(), "exceeded quota")
+	})
 }
 
 // writeUntilStopped creates and deletes Pods until it is stopped.

@@ -180,6 +180,7 @@ func newOperator(t *testing.T, url string, change ...func(*ctrl.Options)) *opera
 		t.Fatal(err)
 	}
 	o.Manager = Manager(mgr)
+	o.reporter().flushTimeout, o.reporter().closeTimeout = time.Hour, time.Hour
 	return o
 }
 

@@ -8,9 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
-// flushTimeout is how long a panic waits until the sync that it ends was reported.
-const flushTimeout = 250 * time.Millisecond
-
 // The phases of a manager.
 const (
 	filling  int32 = iota // it waits for the caches that were asked for before its start
@@ -76,7 +73,7 @@ func (r *reporter) runUntil(ctx context.Context) {
 		r.waitForRecords(ctx)
 	}
 	if r.known && !r.isOff() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.closeTimeout)
 		defer cancel()
 		_ = r.send(ctx, true) // the control plane notices the end by itself, later
 	}
@@ -97,7 +94,7 @@ func (r *reporter) flush() {
 	flushed := r.flushed
 	r.mu.Unlock()
 	r.wakeUp()
-	timer := time.NewTimer(flushTimeout)
+	timer := time.NewTimer(r.flushTimeout)
 	defer timer.Stop()
 	select {
 	case <-flushed:

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -141,6 +142,7 @@ func TestPanicIsPrecededByReport(t *testing.T) {
 func TestPanicsWhileAway(t *testing.T) {
 	p := startPlane(t, http.StatusOK)
 	r := newOperator(t, p.url).reporter()
+	r.flushTimeout = 250 * time.Millisecond
 	if err := r.send(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

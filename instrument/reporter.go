@@ -33,8 +33,6 @@ const (
 	heartbeat = 2 * time.Second
 	// sendTimeout is how long a report may take.
 	sendTimeout = 5 * time.Second
-	// closeTimeout is how long the last report may take.
-	closeTimeout = time.Second
 	// maxBackoff is how long to wait for a control plane that does not answer.
 	maxBackoff = 5 * time.Second
 )
@@ -52,6 +50,9 @@ type reporter struct {
 	client  *http.Client
 	log     logr.Logger
 	session string
+
+	flushTimeout time.Duration // how long a panic waits until the sync that it ends was reported
+	closeTimeout time.Duration // how long the last report may take
 
 	goroutines goroutines
 	numbers    numbers
@@ -87,7 +88,10 @@ func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*repor
 	if err != nil {
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
-	return &reporter{url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1)}, nil
+	return &reporter{
+		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1),
+		flushTimeout: 250 * time.Millisecond, closeTimeout: time.Second,
+	}, nil
 }
 
 func (r *reporter) isOff() bool { return r.state.Load() == off }

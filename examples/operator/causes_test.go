@@ -13,7 +13,7 @@ func testCauses(t *siteTest) {
 	awaitTrue(t.T, "story of the site", func() bool { return t.isExplained("why") })
 }
 
-// isExplained reports whether a Deployment was created because its Site was.
+// isExplained reports whether it is certain that a Deployment was created because its Site was.
 func (t *siteTest) isExplained(name string) bool {
 	options := trace.Options{What: trace.Created}
 	records, err := options.ReadRecords(t.Context(), t.cp.Source())
@@ -27,7 +27,7 @@ func (t *siteTest) isExplained(name string) bool {
 	}
 	for _, link := range chain.Links {
 		if link.Cause != nil && link.Cause.Certainty != trace.Exact {
-			t.Errorf("%s follows from %s, which is not certain", link.ID, link.Cause.ID)
+			return false // until its sync is reported
 		}
 	}
 	first := chain.Links[len(chain.Links)-1]

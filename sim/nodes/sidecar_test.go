@@ -123,12 +123,15 @@ func TestSidecarThatEndsBeforeItHasStarted(t *testing.T) {
 			at, changed := commandsFixture(t)
 			pod := testPod(withSidecar)
 			s := &pod.Spec.InitContainers[0]
-			s.Command = []string{"sh", "-c", "sleep 0.3; exit 0"}
+			s.Command = []string{"sh", "-c", "until test -e /tmp/end; do sleep 0.01; done"}
 			s.StartupProbe = &corev1.Probe{PeriodSeconds: 1, FailureThreshold: 100, ProbeHandler: corev1.ProbeHandler{
 				Exec: &corev1.ExecAction{Command: []string{"false"}},
 			}}
 			if st, _ := podStatus(pod, at, time.Now()); seesRun {
 				pod.Status = st
+			}
+			if err := at.commands.runtime.Exec(t.Context(), pod, "s", 0, []string{"touch", "/tmp/end"}, container.Streams{}); err != nil {
+				t.Fatal(err)
 			}
 			awaitEnd(t, pod, at, changed, "s")
 			for range 2 {

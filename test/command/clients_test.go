@@ -214,10 +214,8 @@ func (t *clientsTest) testPause(p *program.ControlPlane) {
 		t.Fatal(err)
 	}
 	p.Await(t.T, "held", func() bool { return t.client("kubectl (kubernetes-admin)").Held == 1 })
-	_, why, code := program.Run(t.T, program.Command(t.T, "--data-dir", t.dir, "wait", "settled", "--timeout", "1s"))
-	if code != 1 || !strings.Contains(why, "kubectl (kubernetes-admin): 1 write held: the client is paused\n") || !strings.Contains(why, "ctrlplane: not settled: kubectl (kubernetes-admin): timed out after 1s") {
-		t.Errorf("wait settled: exit code %d: %s", code, why)
-	}
+	p.AwaitFailure(t.T, []string{"wait", "settled", "--timeout", "1s"},
+		"kubectl (kubernetes-admin): 1 write held: the client is paused", "ctrlplane: not settled: kubectl (kubernetes-admin): timed out after 1s")
 	t.says(t.run("clients", "resume", "--all"), "kubectl (kubernetes-admin)", shopOperator)
 	if err := create.Wait(); err != nil {
 		t.Error(err)

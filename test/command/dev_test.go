@@ -65,7 +65,11 @@ func (d *devProcess) writeFile(t *testing.T, name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	unfinished := filepath.Join(t.TempDir(), "unfinished") // it may read the file at any time
+	if err := os.WriteFile(unfinished, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(unfinished, path); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -146,11 +146,8 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "start", "deploy"), "started: none (deployment-controller: running already)\n")
 	do("controllers", "stop", "deployment")
 	says(do("status"), "changed manually: deployment-controller (stopped)")
-	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "wait", "deployment/misspelt", "--timeout", "200ms"))
-	if code != 1 {
-		t.Errorf("wait: exit code %d", code)
-	}
-	says(stderr, "deployment-controller is stopped, which may be why", "controllers start deployment-controller")
+	p.AwaitFailure(t, []string{"wait", "deployment/misspelt", "--timeout", "200ms"},
+		"deployment-controller is stopped, which may be why", "controllers start deployment-controller")
 	for _, verb := range []string{"trace", "why"} {
 		program.RequireFailure(t, program.Command(t, "--data-dir", dir, verb, "deployment/misspelt"), 1,
 			"Deployment default/misspelt: no such object, now or in the recorded history")

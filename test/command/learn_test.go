@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
-
-// lessonsTimeout bounds all lessons together on a busy machine.
-const lessonsTimeout = 8 * time.Minute
 
 func TestLearnUsageErrors(t *testing.T) {
 	t.Parallel()
@@ -74,22 +70,16 @@ func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	}
 }
 
-// runLessons runs built-in lessons, which take longer than a single wait, and returns what they print.
+// runLessons runs built-in lessons and returns what they print.
 func runLessons(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop := time.AfterFunc(lessonsTimeout, func() { _ = cmd.Process.Kill() })
-	defer stop.Stop()
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v:\n%s", err, out.Bytes()[max(0, out.Len()-6000):])
+	stdout, stderr, code := program.Run(t, cmd)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s\n%s", code, stderr, stdout[max(0, len(stdout)-6000):])
 	}
 	t.Logf("%v took %v", cmd.Args[1:], time.Since(began).Round(time.Second))
-	return out.String()
+	return stdout
 }
 
 // TestLearnWithoutGo runs the lesson that uses Go on a machine without Go.
@@ -153,10 +143,10 @@ func TestLearnReportsFailedSteps(t *testing.T) {
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",
-			`00ms: number of configmaps with a=b must not be 0: it is "0"`,
+			`: number of configmaps with a=b must not be 0: it is "0"`,
 		},
 		"kind": {
-			"## One\n```run\nuntil:\n- count: podz\nwithin: 100ms\n```\n", `00ms: the server has no resource "podz"`,
+			"## One\n```run\nuntil:\n- count: podz\nwithin: 100ms\n```\n", `: the server has no resource "podz"`,
 		},
 		"done before": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- object: serviceaccount/default\n```\n",

@@ -85,7 +85,8 @@ func listNodes(t *testing.T, dir string) string {
 func TestNodesVerbs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5"}
+	flags := []string{"--nodes", "2", "--node-zones", "2", "--node-cpu", "4", "--node-memory", "8Gi", "--node-pods", "5",
+		"--kube-controller-manager-arg", "node-monitor-grace-period=1h"} // a node that fails stays Ready
 	p := program.Up(t, dir, flags...)
 	in := func(args string) []string {
 		return append([]string{"--data-dir", dir, "nodes"}, strings.Fields(args)...)

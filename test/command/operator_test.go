@@ -46,7 +46,7 @@ func TestOperator(t *testing.T) {
 	end = c.startManager(p, manager, "--leader-elect")
 	c.createPage("second")
 	c.awaitConfigMap(p, "second")
-	c.says(c.run("why", "configmap/second"), "manager/page created ConfigMap second because Page second was added")
+	c.awaitStory(p, "why configmap/second", "manager/page created ConfigMap second because Page second was added")
 	end()
 }
 
@@ -85,12 +85,12 @@ func (t *clientsTest) createPage(name string) {
 	t.run("kubectl", "create", "-f", file)
 }
 
-// awaitStory waits until why tells it: a sync is reported a moment after it has ended.
-func (t *clientsTest) awaitStory(p *program.ControlPlane, object string, words ...string) string {
+// awaitStory waits until a verb tells it: a sync is reported a moment after it has ended.
+func (t *clientsTest) awaitStory(p *program.ControlPlane, verb string, words ...string) string {
 	t.Helper()
 	var text string
 	p.Await(t.T, "told", func() bool {
-		text = strings.Join(strings.Fields(t.run("why", object)), " ")
+		text = strings.Join(strings.Fields(t.run(strings.Fields(verb)...)), " ")
 		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
 	return text
@@ -100,11 +100,11 @@ func (t *clientsTest) testPageCauses(p *program.ControlPlane) {
 	t.Helper()
 	t.createPage("front")
 	t.awaitConfigMap(p, "front")
-	text := t.awaitStory(p, "configmap/front", "manager/page created ConfigMap front because Page front was added", "kubectl (kubernetes-admin) created Page front", "manager/page synced front in")
+	text := t.awaitStory(p, "why configmap/front", "manager/page created ConfigMap front because Page front was added", "kubectl (kubernetes-admin) created Page front", "manager/page synced front in")
 	if strings.Contains(text, "likely") || strings.Contains(text, "not in the records") {
 		t.Errorf("the cause is not certain:\n%s", text)
 	}
-	t.says(t.run("trace", "page/front"), "manager/page saw it added, synced front in", "created ConfigMap front", "updated Page front status")
+	t.awaitStory(p, "trace page/front", "manager/page saw it added, synced front in", "created ConfigMap front", "updated Page front status")
 	i := slices.IndexFunc(t.snapshot().Queues, func(q observe.Queue) bool { return q.Controller == "manager/page" && q.Name == "page" })
 	if i < 0 {
 		t.Fatal("the queue is not listed")
@@ -136,9 +136,9 @@ func (t *clientsTest) testPagePause(p *program.ControlPlane) {
 func (t *clientsTest) testPageConflict(p *program.ControlPlane) {
 	t.Helper()
 	t.run("kubectl", "patch", "configmap", "front", "--type=merge", "-p", `{"data":{"text":"Vandalism"}}`)
-	t.awaitStory(p, "configmap/front", "manager/page")
+	t.awaitStory(p, "why configmap/front", "manager/page")
 	p.Await(t.T, "undone", func() bool {
 		return strings.Contains(t.run("kubectl", "get", "configmap", "front", "-o", "jsonpath={.data.text}"), "Sale")
 	})
-	t.says(t.run("trace", "configmap/front"), "kubectl (kubernetes-admin) patched ConfigMap front", "manager/page saw it updated", "updated ConfigMap front")
+	t.awaitStory(p, "trace configmap/front", "kubectl (kubernetes-admin) patched ConfigMap front", "manager/page saw it updated", "updated ConfigMap front")
 }

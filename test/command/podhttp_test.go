@@ -2,10 +2,12 @@ package command_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,8 +49,8 @@ spec:
 `
 
 // testPodHTTP asks a Pod with a table in every way that reaches it.
-func testPodHTTP(t *testing.T, dir string, expect func(t *testing.T, want, args string)) {
-	file := filepath.Join(t.TempDir(), "answers.yaml")
+func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T, want, args string)) {
+	dir, file := p.Dir, filepath.Join(t.TempDir(), "answers.yaml")
 	writeFile(t, file, answersManifest)
 	program.MustRun(t, dir, "kubectl", "apply", "-f", file)
 	const body = "hello from a table\n"
@@ -67,9 +69,21 @@ func testPodHTTP(t *testing.T, dir string, expect func(t *testing.T, want, args 
 
 	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/live 200\n/ready 503 busy")
 	expect(t, "condition met", "wait pod/answers --for=condition=Ready=false --timeout=60s")
-	expect(t, "Readiness probe failed: HTTP probe failed with statuscode: 503", "get events --field-selector involvedObject.name=answers,reason=Unhealthy")
+	p.Await(t, "telling which probe failed", func() bool {
+		events := program.MustRun(t, dir, "kubectl", "get", "events", "--field-selector", "involvedObject.name=answers,reason=Unhealthy")
+		return strings.Contains(events, "Readiness probe failed: HTTP probe failed with statuscode: 503")
+	})
 	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/ready 200")
-	expect(t, "condition met", "wait pod/answers --for=jsonpath={.status.containerStatuses[0].restartCount}=1 --timeout=60s")
+	awaitRestarts(t, p, "answers", 1)
+}
+
+// awaitRestarts waits until the container of a Pod was restarted as often, or more often.
+func awaitRestarts(t *testing.T, p *program.ControlPlane, pod string, times int) {
+	t.Helper()
+	p.Await(t, fmt.Sprintf("restarting %s %d times", pod, times), func() bool {
+		count, err := strconv.Atoi(program.MustRun(t, p.Dir, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.containerStatuses[0].restartCount}"))
+		return err == nil && count >= times
+	})
 }
 
 // forwarded returns what a forwarded port of a Pod answers.

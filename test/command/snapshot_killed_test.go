@@ -26,25 +26,25 @@ func TestRestoreSurvivesKill(t *testing.T) {
 		k.createConfigMap(fmt.Sprintf("c-%03d", i))
 	}
 	k.mustRun("snapshot", "save", "all")
-	pending := filepath.Join(k.dir, "restore")
+	pending := k.pendingRestore()
+	begin := func() *program.ControlPlane { return k.beginRestore(objects) }
 	for _, kill := range []struct {
 		when  string
-		await func()
+		begin func() (restore *program.ControlPlane)
 		done  bool // the restore must be complete after the next start
 	}{
-		{"before anything is written", func() {}, false},
-		{"as soon as it has begun", func() { awaitExists(t, pending, true) }, true},
-		{"as soon as it has begun, again", func() { awaitExists(t, pending, true) }, true},
-		{"when all is written", func() { awaitExists(t, pending, true); awaitExists(t, pending, false) }, true},
+		{"before anything is written", func() *program.ControlPlane { return k.startRestore(objects) }, false},
+		{"as soon as it has begun", begin, true},
+		{"as soon as it has begun, again", begin, true},
+		{"when all is written", func() *program.ControlPlane {
+			restore := begin()
+			awaitExists(t, pending, false, restore.Done)
+			return restore
+		}, true},
 	} {
-		k.changeConfigMaps(objects)
-		restore := k.command("snapshot", "restore", "all")
-		if err := restore.Start(); err != nil {
-			t.Fatal(err)
-		}
-		kill.await()
+		restore := kill.begin()
 		p.Kill()
-		_ = restore.Wait() // it may have succeeded before
+		<-restore.Done // it may have succeeded before
 		_, err := os.Stat(pending)
 		p = k.startUp("--nodes", "0")
 		differing := strings.Count(k.mustRun("snapshot", "diff", "all", "-o", "name"), "ConfigMap default/c-")
@@ -57,6 +57,35 @@ func TestRestoreSurvivesKill(t *testing.T) {
 		}
 		k.mustRun("snapshot", "restore", "all")
 	}
+}
+
+// restoreAttempts is how often a restore is begun that ends before that is seen.
+const restoreAttempts = 20
+
+// pendingRestore is the file that exists while a restore is pending.
+func (k snapshotFixture) pendingRestore() string { return filepath.Join(k.dir, "restore") }
+
+// startRestore changes the ConfigMaps and runs a command that restores the snapshot "all".
+func (k snapshotFixture) startRestore(objects int) *program.ControlPlane {
+	k.t.Helper()
+	k.changeConfigMaps(objects)
+	return program.Start(k.t, k.command("snapshot", "restore", "all"), k.dir)
+}
+
+// beginRestore is startRestore that returns when the restore is pending.
+func (k snapshotFixture) beginRestore(objects int) *program.ControlPlane {
+	k.t.Helper()
+	for range restoreAttempts {
+		restore := k.startRestore(objects)
+		if awaitExists(k.t, k.pendingRestore(), true, restore.Done) {
+			return restore
+		}
+		if code := restore.Cmd.ProcessState.ExitCode(); code != 0 {
+			k.t.Fatalf("restore: exit code %d: %s", code, restore.Stderr)
+		}
+	}
+	k.t.Fatal("no restore was seen")
+	return nil
 }
 
 // changeConfigMaps deletes half of the objects and changes the others.
@@ -77,18 +106,21 @@ func (k snapshotFixture) changeConfigMaps(n int) {
 	}
 }
 
-// awaitExists returns as soon as a file exists, or as soon as it does not.
-func awaitExists(t *testing.T, path string, there bool) {
+// awaitExists returns as soon as a file exists, or as soon as it does not; or false when a command has
+// ended before.
+func awaitExists(t *testing.T, path string, there bool, ended <-chan struct{}) bool {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
 	limit := time.After(program.Timeout)
 	for {
 		if _, err := os.Stat(path); (err == nil) == there {
-			return
+			return true
 		}
 		select {
 		case <-tick.C:
+		case <-ended:
+			return false
 		case <-limit:
 			t.Fatalf("%s: exists: %v", path, !there)
 		}

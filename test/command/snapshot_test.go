@@ -131,9 +131,7 @@ func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored: 0 created, ")
 	program.RequireFailure(t, k.command("reset"), 1, "is not running: start it with")
 	p = k.startUp()
-	if n := k.countConfigMaps(); n != 2 { // with kube-root-ca.crt
-		t.Errorf("%d ConfigMaps", n)
-	}
+	p.Await(t, "left with one ConfigMap and kube-root-ca.crt", func() bool { return k.countConfigMaps() == 2 })
 	p.Stop(t, syscall.SIGTERM)
 }
 
@@ -151,10 +149,8 @@ func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
 	k.createConfigMap("two")
 	p.Stop(t, syscall.SIGTERM)
 	requireContains(t, k.mustRun("snapshot", "restore", "one"), "one restored: 0 created, ")
-	k.startUp(up...)
-	if n := k.countConfigMaps(); n != 2 { // with kube-root-ca.crt
-		t.Errorf("%d ConfigMaps", n)
-	}
+	p = k.startUp(up...)
+	p.Await(t, "left with one ConfigMap and kube-root-ca.crt", func() bool { return k.countConfigMaps() == 2 })
 }
 
 // TestFailedStartFromSnapshotLeavesNothing fails a start in a folder that exists: the

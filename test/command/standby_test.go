@@ -43,10 +43,7 @@ func TestStandby(t *testing.T) {
 	}
 	first.mustRun("wait", "-q", "settled")
 
-	_, stderr, code := program.Run(t, second.command("wait", "settled", "--timeout", "1s"))
-	if code != 1 || !strings.Contains(stderr, "control plane: on standby: the controllers run in") {
-		t.Errorf("wait settled: exit code %d: %s", code, stderr)
-	}
+	q.AwaitFailure(t, []string{"wait", "settled", "--timeout", "1s"}, "control plane: on standby: the controllers run in")
 	for _, args := range []string{
 		"controllers pause deployment-controller", "controllers stop --all", "controllers delay deployment-controller 1s", "controllers step deployment-controller",
 		"controllers fail deployment-controller --rate 1 --code 500", "controllers scale deployment-controller --workers 2", "controllers speed 1/2",

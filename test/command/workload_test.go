@@ -69,10 +69,7 @@ func TestKubectlRollout(t *testing.T) {
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("%d pods, %v", len(pods.Items), err)
 	}
-	drain := program.Command(t, "--data-dir", dir, "kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s")
-	if _, stderr, code := program.Run(t, drain); code != 1 || !strings.Contains(stderr, "disruption budget") {
-		t.Errorf("a drain beyond the budget: exit code %d: %s", code, stderr)
-	}
+	p.AwaitFailure(t, []string{"kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s"}, "disruption budget")
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), pods.Items[0].Name, metav1.GetOptions{}); err != nil {
 		t.Errorf("the pod that the budget protects: %v", err)
 	}

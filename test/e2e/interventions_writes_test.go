@@ -64,9 +64,7 @@ func TestInterventionPauseStepResume(t *testing.T) {
 	}
 
 	mustSucceed(t)(interventions.Resume(ctx, []string{"replicaset"}))
-	await(t, "all Pods", listPods(ns), func(l []corev1.Pod) bool {
-		return len(l) == 1000 && !slices.ContainsFunc(l, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
-	})
+	awaitThousand(t, "Pods", podCount(ns))
 	if c := controllerState(t, "replicaset-controller"); c.State != "running" || c.Reason != "" {
 		t.Errorf("state: %+v", c)
 	}
@@ -122,6 +120,23 @@ func TestInterventionStepsShowChanges(t *testing.T) {
 	mustSucceed(t)(interventions.Resume(ctx, []string{"replicaset"}))
 }
 
+// awaitThousand waits until there are a thousand. How long that takes depends on the machine: it
+// fails when the number has not changed for waitTimeout.
+func awaitThousand(t *testing.T, what string, count func(context.Context) (int, error)) {
+	t.Helper()
+	for last := 0; last != 1000; {
+		last = await(t, fmt.Sprintf("more than %d %s", last, what), count, func(n int) bool { return n != last })
+	}
+}
+
+// podCount returns a function that counts the Pods of a namespace that are not being deleted.
+func podCount(ns string) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		list, err := listPods(ns)(ctx)
+		return len(slices.DeleteFunc(list, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })), err
+	}
+}
+
 // holdThousandWrites makes the replicaset controller hold a thousand writes, one for
 // each worker, by deleting its Pods.
 func holdThousandWrites(t *testing.T, ns string, interventions control.Interventions) {
@@ -132,10 +147,10 @@ func holdThousandWrites(t *testing.T, ns string, interventions control.Intervent
 	if err := pods(ns).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "thousand held writes", func(ctx context.Context) (int, error) {
+	awaitThousand(t, "held writes", func(ctx context.Context) (int, error) {
 		held, err := interventions.HeldWrites(ctx, "replicaset", 1)
 		return held.Total, err
-	}, func(n int) bool { return n == 1000 })
+	})
 	if c := controllerState(t, "replicaset-controller"); c.Held != 1000 || c.Workers["replicaset"] != 1000 || c.InFlight != 1000 ||
 		c.Reason != "its writes are held, 1000 workers in place of 5" {
 		t.Errorf("%+v", c)
@@ -163,14 +178,14 @@ func TestInterventionHoldsThousandWrites(t *testing.T) {
 	for _, rs := range singleReplicaSets(1000) {
 		createObject(t, controlPlane.client.AppsV1().ReplicaSets(ns), rs)
 	}
-	await(t, "Pods", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
+	awaitThousand(t, "Pods", podCount(ns))
 	holdThousandWrites(t, ns, interventions)
 	first := listObjects(t, pods(ns), "").Items
 	if len(first) != 0 {
 		t.Errorf("%d Pods, want none while the controller is paused", len(first))
 	}
 	mustSucceed(t)(interventions.Resume(ctx, []string{control.AllControllers}))
-	await(t, "all Pods again", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 1000 })
+	awaitThousand(t, "Pods again", podCount(ns))
 	mustSucceed(t)(interventions.Scale(ctx, []string{"replicaset"}, 5))
 	if c := controllerState(t, "replicaset-controller"); c.State != "running" || c.Reason != "" || c.Held != 0 {
 		t.Errorf("%+v", c)

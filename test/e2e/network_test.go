@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"net/netip"
 	"testing"
 
@@ -106,6 +107,9 @@ func testServiceCIDR(t *testing.T) {
 	})
 	s := newService("web")
 	s.Spec.ClusterIP = "192.168.77.5"
+	await(t, "use of the range", func(ctx context.Context) (*corev1.Service, error) {
+		return services.Create(ctx, s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	}, anyState)
 	createObject(t, services, s)
 	deleteObject(t, ranges, name)
 	await(t, "range that waits for its service", getByName(ranges, name), func(c *networkingv1.ServiceCIDR) bool {

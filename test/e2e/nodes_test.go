@@ -15,12 +15,40 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/retry"
 )
 
 // fakeNode is a Node that is ready and renews its lease until it is stopped.
 type fakeNode struct {
 	name string
 	stop func() // returns when the last renewal has ended
+}
+
+// renewLease renews the lease of a node until the returned function is called, which returns when
+// the last renewal has ended.
+func renewLease(t *testing.T, name string) (stop func()) {
+	leases := controlPlane.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	ctx, cancel := context.WithCancel(t.Context())
+	var renewals sync.WaitGroup
+	renewals.Go(func() {
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // as after an update whose answer was lost
+				lease, err := leases.Get(ctx, name, metav1.GetOptions{})
+				if err != nil {
+					return err
+				}
+				lease.Spec.RenewTime = new(metav1.NowMicro())
+				_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+				return err
+			})
+			if err != nil && ctx.Err() == nil && !apierrors.IsNotFound(err) {
+				t.Logf("renew lease of %s: %v", name, err)
+			}
+		}, time.Second)
+	})
+	stop = func() { cancel(); renewals.Wait() }
+	t.Cleanup(stop)
+	return stop
 }
 
 // startFakeNode acts as a kubelet that joins. The nodes of each test are in a zone of
@@ -34,7 +62,7 @@ func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 	}
 	labels[corev1.LabelTopologyZone] = t.Name()[:min(len(t.Name()), 63)]
 	leases := controlPlane.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-	lease := createShared(t, leases, &coordinationv1.Lease{
+	createShared(t, leases, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: new(int32(40)), RenewTime: new(metav1.NowMicro())},
 	}, name)
@@ -45,24 +73,7 @@ func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 			LastHeartbeatTime: metav1.Now(), LastTransitionTime: metav1.Now(),
 		}}},
 	}, name)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	var renewals sync.WaitGroup
-	renewals.Go(func() {
-		wait.UntilWithContext(ctx, func(ctx context.Context) {
-			lease.Spec.RenewTime = new(metav1.NowMicro())
-			renewed, err := leases.Update(ctx, lease, metav1.UpdateOptions{})
-			switch {
-			case err == nil:
-				lease = renewed
-			case ctx.Err() == nil && !apierrors.IsNotFound(err):
-				t.Logf("renew lease of %s: %v", name, err)
-			}
-		}, time.Second)
-	})
-	stop := func() { cancel(); renewals.Wait() }
-	t.Cleanup(stop)
-	return fakeNode{name, stop}
+	return fakeNode{name, renewLease(t, name)}
 }
 
 func readyCondition(n *corev1.Node) corev1.NodeCondition {
@@ -132,7 +143,8 @@ func TestNodeLifecycle(t *testing.T) {
 		t.Errorf("conditions of the healthy node's pod: %v", p.Status.Conditions)
 	}
 
-	// The node recovers: the kubelet writes its status again, and the taints are removed.
+	// The node recovers: the kubelet renews its lease and writes its status, and the taints are removed.
+	renewLease(t, dying.name)
 	updateObjectStatus(t, nodes, dying.name, func(n *corev1.Node) {
 		n.Status.Conditions = []corev1.NodeCondition{{
 			Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",

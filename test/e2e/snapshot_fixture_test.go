@@ -80,6 +80,8 @@ func requireSameState(t *testing.T, saved []byte, when string) {
 func awaitSteadyState(t *testing.T) {
 	t.Helper()
 	const quiet = 1500 * time.Millisecond
+	awaitSettled(t, controlPlane.server.Observer()) // on a busy machine what has begun may change nothing for a while
+	defer awaitSettled(t, controlPlane.server.Observer())
 	before, since := currentState(t), time.Now()
 	await(t, "quiet state", func(context.Context) (time.Duration, error) {
 		after := currentState(t)

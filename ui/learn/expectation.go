@@ -9,10 +9,11 @@ import (
 
 // value is the result of a measure.
 type value struct {
-	text   string
-	absent bool   // the object does not exist
-	busy   string // what keeps the control plane from settling; empty if it is settled
-	noKind string // the kind of the check, if the server does not have it
+	text       string
+	absent     bool   // the object does not exist
+	busy       string // what keeps the control plane from settling; empty if it is settled
+	noKind     string // the kind of the check, if the server does not have it
+	unanswered bool   // it was not measured
 }
 
 func numberValue(n int64) value { return value{text: strconv.FormatInt(n, 10)} }
@@ -96,6 +97,9 @@ func (v value) missingKind() string {
 
 // String describes the value in one line.
 func (v value) String() string {
+	if v.unanswered {
+		return "there was no answer in time"
+	}
 	if v.absent {
 		return "it does not exist"
 	}

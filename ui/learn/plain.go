@@ -23,6 +23,8 @@ func (m *unmetCheck) plainState() string {
 	switch {
 	case m.value.noKind != "":
 		return m.value.missingKind() + "."
+	case m.value.unanswered:
+		return m.value.String() + "."
 	case c.Object != "" && c.Gone:
 		return c.Object + " still exists."
 	case c.Object != "" && m.value.absent:

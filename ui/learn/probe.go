@@ -72,19 +72,21 @@ func (p *probe) unmetChecks(ctx context.Context, list []*Check) (out []*unmetChe
 }
 
 // awaitChecks waits until all checks hold at the same time. It returns the unmet checks
-// when the time is over or ctx ends. A control plane that does not answer is awaited for
-// restartGrace.
+// when the time is over or ctx ends. The first measurement may take longer than that: without
+// it there is nothing to say. A control plane that does not answer is awaited for restartGrace.
 func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	measuring, cancelFirst := context.WithTimeout(ctx, max(within, restartGrace))
+	defer cancelFirst()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	last := unmeasured(list)
+	last := unanswered(list)
 	answered := time.Now()
-	for {
-		out, err := p.unmetChecks(ctx, list)
+	for ; ; measuring = limited {
+		out, err := p.unmetChecks(measuring, list)
 		switch {
-		case ctx.Err() != nil && err != nil:
+		case measuring.Err() != nil && err != nil:
 			return last, nil
 		case isUnreachable(err) && time.Since(answered) < restartGrace:
 		case err != nil:
@@ -95,17 +97,17 @@ func (p *probe) awaitChecks(ctx context.Context, list []*Check, within time.Dura
 			last, answered = out, time.Now()
 		}
 		select {
-		case <-ctx.Done():
+		case <-limited.Done():
 			return last, nil
 		case <-ticker.C:
 		}
 	}
 }
 
-// unmeasured returns checks without an answer of the control plane as unmet ones.
-func unmeasured(list []*Check) (out []*unmetCheck) {
+// unanswered returns checks without an answer of the control plane as unmet ones.
+func unanswered(list []*Check) (out []*unmetCheck) {
 	for _, c := range list {
-		out = append(out, &unmetCheck{c, value{absent: true}})
+		out = append(out, &unmetCheck{c, value{unanswered: true}})
 	}
 	return out
 }

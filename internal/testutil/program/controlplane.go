@@ -2,8 +2,10 @@ package program
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -46,9 +48,16 @@ func Up(t *testing.T, dir string, args ...string) *ControlPlane {
 	p := Start(t, Command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, args...)...), dir)
 	p.Await(t, "ready", func() bool {
 		client, err := NewClient(dir)
-		return err == nil && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
+		return err == nil && HasStarted(dir) && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
 	})
 	return p
+}
+
+// HasStarted reports whether the control plane in a data folder has written its state file, which
+// is the last that a start writes: the verbs find it there.
+func HasStarted(dir string) bool {
+	state, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	return err == nil && strings.Contains(string(state), `"server"`)
 }
 
 // NewClient returns the administrator's client of the control plane in a data folder.

@@ -13,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 // pathEnv names a program that is already built.
 const pathEnv = "CTRLPLANE"
 
-// Timeout bounds each wait of a test.
+// Timeout bounds each wait of a test for a single condition.
 const Timeout = time.Minute
 
 // parallel is how many tests run in parallel by default: each has a control plane of its
@@ -85,20 +87,40 @@ func Command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a command to its end and returns what it printed and its exit code. A
-// command that takes longer than Timeout is killed.
+// endMargin is how long before the deadline of the tests a command is ended.
+const endMargin = 20 * time.Second
+
+// Run runs a command to its end and returns what it printed and its exit code. How long a
+// script takes depends on the machine: only the deadline of the tests bounds it.
 func Run(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	stop := time.AfterFunc(Timeout, func() { _ = cmd.Process.Kill() })
-	defer stop.Stop()
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer endBeforeDeadline(t, cmd)()
+	if err := cmd.Wait(); err != nil {
 		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 			t.Fatal(err)
 		}
 	}
 	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+// endBeforeDeadline ends a command shortly before the deadline of the tests, with the stacks of
+// its goroutines if it is the program, unless cancel is called.
+func endBeforeDeadline(t *testing.T, cmd *exec.Cmd) (cancel func()) {
+	deadline, ok := t.Deadline()
+	if !ok {
+		return func() {}
+	}
+	kill := time.AfterFunc(time.Until(deadline)-endMargin/2, func() { _ = cmd.Process.Kill() })
+	quit := time.AfterFunc(time.Until(deadline)-endMargin, func() {
+		t.Errorf("%v still runs shortly before the deadline of the tests", cmd.Args)
+		_ = cmd.Process.Signal(syscall.SIGQUIT)
+	})
+	return func() { quit.Stop(); kill.Stop() }
 }
 
 // MustRun runs the program with the control plane in a data folder, fails the test
@@ -110,6 +132,21 @@ func MustRun(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
 	return stdout
+}
+
+// AwaitFailure runs a verb with the control plane in a data folder, which must fail with exit code 1,
+// until stderr contains all the given texts, wherever its lines are broken: a verb with a short
+// --timeout may end before the control plane has answered.
+func (p *ControlPlane) AwaitFailure(t *testing.T, args []string, texts ...string) {
+	t.Helper()
+	p.Await(t, fmt.Sprintf("%v with %q", args, texts), func() bool {
+		_, stderr, code := Run(t, Command(t, append([]string{"--data-dir", p.Dir}, args...)...))
+		if code != 1 {
+			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+		}
+		flat := strings.Join(strings.Fields(stderr), " ")
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(flat, text) })
+	})
 }
 
 // RequireFailure checks that a command fails as the program should: with the given
