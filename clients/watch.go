@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,8 +28,11 @@ type watch struct {
 	detect     func(part []byte) (isEvent, ok bool)
 	unreadable bool // the parts are not events, or the format is unknown
 
+	beginsWithExisting bool   // without a bookmark after the initial events
+	revision           uint64 // the last version when such a watch began; 0 if it is not known
+
 	mu      sync.Mutex
-	initial bool   // the initial events have not all been sent
+	initial bool   // the initial events have not all been sent; a bookmark follows them
 	events  []slot // the last ones, in a ring
 	next    int    // of events
 }
@@ -86,7 +90,9 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 		LabelSelector: cleanText(q.Get("labelSelector")), FieldSelector: cleanText(q.Get("fieldSelector")),
 		Since: call.Began, ResourceVersion: cleanText(q.Get("resourceVersion")),
 	}
-	w.initial = q.Get("sendInitialEvents") == "true"
+	from, initial := q.Get("resourceVersion"), q.Get("sendInitialEvents")
+	w.initial = initial == "true"
+	w.beginsWithExisting = initial == "" && (from == "" || from == "0")
 	return w
 }
 
@@ -134,7 +140,7 @@ func (w *watch) sent(frame []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change := e.change
-	if w.initial && change == observe.Added {
+	if change == observe.Added && (w.initial || w.existed(e.version)) {
 		change = observe.Listed
 	}
 	o := w.object
@@ -148,6 +154,12 @@ func (w *watch) sent(frame []byte) {
 	}
 	w.events[w.next] = sent
 	w.next = (w.next + 1) % keptEvents
+}
+
+// existed reports whether a version is one that the watch is sent because it existed when the watch began.
+func (w *watch) existed(version string) bool {
+	number, err := strconv.ParseUint(version, 10, 64)
+	return err == nil && number <= w.revision
 }
 
 // count counts an event that cannot be read, unless it begins as a bookmark or an error does.
