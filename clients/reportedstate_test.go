@@ -105,6 +105,25 @@ func TestClientSaysWhatIsRefused(t *testing.T) {
 	}
 }
 
+// Refused reads of a command are not those of an informer, however often it is run: kubectl's, and those
+// that try what another user may read.
+func TestRefusedReadsOfCommandsDoNotCount(t *testing.T) {
+	for name, c := range map[string]call{
+		"kubectl":        {"GET", configMaps, kubectlAgent, admin, nil, http.StatusForbidden, "{}"},
+		"another's user": {"GET", configMaps, operatorAgent, operator, map[string]string{"Impersonate-User": "alice"}, http.StatusForbidden, "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			for range refusedOften {
+				f.send(c)
+			}
+			if got := f.clients.Snapshot()[0].Refused; got != "" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 func controllerNamed(s observe.Snapshot, name string) observe.Controller {
 	i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == name })
 	if i < 0 {
