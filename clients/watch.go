@@ -112,20 +112,19 @@ func (w *watch) setUnreadable() {
 }
 
 // sent is called with what was sent: an event, or a part of the stream that a proxy has copied, as
-// that of an aggregated API.
-func (w *watch) sent(frame []byte) {
+// that of an aggregated API. It reports whether that was an event about an object.
+func (w *watch) sent(frame []byte) bool {
 	if w.unreadable || len(frame) == 0 {
-		return
+		return false
 	}
 	switch isEvent, ok := w.detect(frame); {
 	case !ok:
 		w.setUnreadable()
-		return
+		return false
 	case !isEvent:
-		return
+		return false
 	case w.parse == nil:
-		w.count(frame)
-		return
+		return w.count(frame)
 	}
 	e := w.frames.read(w.parse, frame)
 	if e.change == "" {
@@ -134,7 +133,7 @@ func (w *watch) sent(frame []byte) {
 			w.initial = false
 			w.mu.Unlock()
 		}
-		return
+		return false
 	}
 	now := time.Now()
 	w.mu.Lock()
@@ -150,10 +149,11 @@ func (w *watch) sent(frame []byte) {
 	sent := slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
-		return
+		return true
 	}
 	w.events[w.next] = sent
 	w.next = (w.next + 1) % keptEvents
+	return true
 }
 
 // existed reports whether a version is one that the watch is sent because it existed when the watch began.
@@ -163,15 +163,16 @@ func (w *watch) existed(version string) bool {
 }
 
 // count counts an event that cannot be read, unless it begins as a bookmark or an error does.
-func (w *watch) count(frame []byte) {
+func (w *watch) count(frame []byte) bool {
 	start := frame[:min(len(frame), 32)]
 	if bytes.Contains(start, []byte("BOOKMARK")) || bytes.Contains(start, []byte("ERROR")) {
-		return
+		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Delivered++
 	w.LastTime = time.Now()
+	return true
 }
 
 func (w *watch) snapshot() observe.ClientWatch {
