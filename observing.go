@@ -74,6 +74,11 @@ func (p *controlPlane) newClients() (*clients.Clients, error) {
 		return nil, err
 	}
 	cfg := clients.Config{OwnPath: controlrest.Path, ReportsPath: controlrest.ReportsPath, Objects: objects}
+	cfg.Revision = func() int64 {
+		revision, _ := p.etcd.server.Size()
+		return revision
+	}
+	cfg.IsAggregated = func(path string) bool { return p.ready.Load() && p.api.IsAggregated(path) }
 	if p.config.Observe.Records >= 0 {
 		cfg.Observer = p.observer
 	}

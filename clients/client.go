@@ -150,6 +150,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.Last, v.LastTime = last.call, last.at
 	v.Refused = cl.refused.describe(now, refusedOften)
 	cl.reports.addTo(&v)
+	v.AwaitsReport = cl.reports.awaitsReport(now)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)

@@ -44,6 +44,10 @@ type Config struct {
 	ReportsPath string
 	// Objects reads objects for steps.
 	Objects intervene.ObjectReader
+	// Revision returns the last version in the storage; 0 = it is not known. May be nil.
+	Revision func() int64
+	// IsAggregated reports whether an aggregated API server answers requests with a path. May be nil.
+	IsAggregated func(path string) bool
 }
 
 // Clients are the clients of one API server. Its methods are safe for concurrent use.
@@ -95,6 +99,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		return
 	}
 	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
+	c.completeRequest(r)
 	var wrote []observe.Written
 	defer func() { r.finish(wrote) }()
 	if r.lasts || !r.call.IsWrite() {
@@ -103,6 +108,16 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		observe.ServeCall(cl.name, &wrote, func() { r.gate.Handle(r.wrap(w), r.req, next) })
 	}
 	r.returned = true
+}
+
+// completeRequest adds what is known of the storage.
+func (c *Clients) completeRequest(r *request) {
+	if is := c.config.IsAggregated; is != nil {
+		r.call.Aggregated = is(r.req.URL.Path)
+	}
+	if r.watch != nil && r.watch.beginsWithExisting && !r.call.Aggregated && c.config.Revision != nil {
+		r.watch.revision = uint64(max(c.config.Revision(), 0))
+	}
 }
 
 // clientOf returns the client that sends a request, and its caller.

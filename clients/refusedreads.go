@@ -41,7 +41,7 @@ type refusedRead struct {
 
 // note notes how a list or a watch was answered.
 func (r *refusedReads) note(c *observe.Called, now time.Time) {
-	if c.Verb != "list" && c.Verb != "watch" || c.Object.Resource == "" || strings.HasPrefix(c.Object.Resource, "/") {
+	if c.Verb != "list" && c.Verb != "watch" || c.Object.Resource == "" || strings.HasPrefix(c.Object.Resource, "/") || isCommand(c.Client) {
 		return
 	}
 	resource := c.Object.GroupResource()
@@ -64,6 +64,12 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 		r.byResource = map[string]refusedRead{}
 	}
 	r.byResource[resource] = refusedRead{c.Verb, c.Error, now, before.times + 1}
+}
+
+// isCommand reports whether a read is most likely that of a single command: of kubectl, or of one who tries what another
+// user may read.
+func isCommand(caller *observe.Caller) bool {
+	return caller != nil && (caller.Impersonates != "" || programName(caller.UserAgent) == "kubectl")
 }
 
 // isRefusal reports whether a read was refused such that the same one is refused again.

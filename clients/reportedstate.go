@@ -90,6 +90,33 @@ func (r *reportedState) isConnected(now time.Time) bool {
 	return false
 }
 
+// awaitsReport reports whether a process may be working for an event that was sent to it a moment ago: the report
+// of that follows.
+func (r *reportedState) awaitsReport(now time.Time) bool {
+	event := time.Unix(0, r.eventSent.Load())
+	if now.Sub(event) > maxReportDelay {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sessions {
+		if !s.silent && !s.isLost(now) && s.works() && s.sent.Before(event.Add(handlingTime)) {
+			return true
+		}
+	}
+	return false
+}
+
+// works reports whether the workers of a controller of the process have started.
+func (s *session) works() bool {
+	for _, q := range s.queues {
+		if q.State == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // isLost reports whether the process has probably ended without a last report.
 func (s *session) isLost(now time.Time) bool { return !s.lost.IsZero() && now.After(s.lost) }
 

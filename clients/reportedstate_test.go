@@ -106,6 +106,25 @@ func TestClientSaysWhatIsRefused(t *testing.T) {
 	}
 }
 
+// Refused reads of a command are not those of an informer, however often it is run: kubectl's, and those
+// that try what another user may read.
+func TestRefusedReadsOfCommandsDoNotCount(t *testing.T) {
+	for name, c := range map[string]call{
+		"kubectl":        {"GET", configMaps, kubectlAgent, admin, nil, http.StatusForbidden, "{}"},
+		"another's user": {"GET", configMaps, operatorAgent, operator, map[string]string{"Impersonate-User": "alice"}, http.StatusForbidden, "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			for range refusedOften {
+				f.send(c)
+			}
+			if got := f.clients.Snapshot()[0].Refused; got != "" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 func controllerNamed(s observe.Snapshot, name string) observe.Controller {
 	i := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return c.Name == name })
 	if i < 0 {
@@ -321,5 +340,53 @@ func TestSyncOfKilledProcessIsForgottenWithItsName(t *testing.T) {
 	}
 	if c := controllerNamed(f.snapshot(), "shop-operator/site"); c.State != "running" || len(c.Running) != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// An event that a client is sent may set off work that its next report tells: until then, and for a short
+// time at most, the control plane is not settled.
+func TestEventsAwaitAReport(t *testing.T) { synctest.Test(t, testEventsAwaitAReport) }
+
+func testEventsAwaitAReport(t *testing.T) {
+	f := newReportFixture(t)
+	o := observe.New(observe.Options{Clients: f.clients.Snapshot, Process: func() observe.Process { return observe.Process{State: observe.Ready} }})
+	defer f.observer.Close()
+	defer o.Close()
+	busy := func() bool {
+		s, _ := o.Snapshot(t.Context())
+		return len(s.Process.Busy) > 0
+	}
+	number := uint64(0)
+	report := func(state string) {
+		number++
+		f.report(Report{Session: "s", Number: number, Controllers: []QueueReport{siteIs(state)}})
+	}
+	send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer end()
+	event := func() {
+		time.Sleep(time.Second)
+		send(frame("MODIFIED", object("Site", "shop", "u1", "7")))
+	}
+	for _, step := range []struct {
+		name  string
+		do    func()
+		after time.Duration
+		want  bool
+	}{
+		{"an event without reports", event, 0, false},
+		{"the first report", func() { time.Sleep(2 * handlingTime); report("") }, 0, false},
+		{"an event", event, 15 * time.Millisecond, true},
+		{"a report since", func() { report("") }, 0, false},
+		{"another event", event, 0, true},
+		{"a report that may have been made before the event was handled", func() { report("") }, 0, true},
+		{"no report", func() {}, 2 * maxReportDelay, false},
+		{"a bookmark", func() { send(`{"type":"BOOKMARK","object":{"kind":"Site","metadata":{"resourceVersion":"9"}}}` + "\n") }, 0, false},
+		{"an event while the workers have not started", func() { report(StateStarting); event() }, 0, false},
+	} {
+		step.do()
+		time.Sleep(step.after)
+		if got := busy(); got != step.want {
+			t.Errorf("after %s: busy is %v, want %v", step.name, got, step.want)
+		}
 	}
 }

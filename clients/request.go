@@ -180,8 +180,8 @@ func (r *request) Write(p []byte) (int, error) {
 		}
 	}
 	n, err := r.ResponseWriter.Write(p)
-	if r.isOpen && err == nil {
-		r.watch.sent(p)
+	if r.isOpen && err == nil && r.watch.sent(p) && !r.watch.object.IsRoutine() {
+		r.client.reports.eventSent.Store(time.Now().UnixNano())
 	}
 	return n, err
 }

@@ -23,6 +23,9 @@ const (
 	// sessionTimeout is how long a process may be silent. It reports every 2 s. One that is
 	// silent for longer has ended, or a debugger has stopped it.
 	sessionTimeout = 10 * time.Second
+	// maxReportDelay is how long after an event a report of what it has set off is awaited. The modules gather records
+	// for 25 ms. A report that was sent within handlingTime may have been made before the event was handled.
+	maxReportDelay, handlingTime = 100 * time.Millisecond, 5 * time.Millisecond
 	// maxClockSkew is how far the clock of another machine may be off before its times are
 	// corrected.
 	maxClockSkew = time.Second
@@ -42,6 +45,7 @@ type reportedState struct {
 	controllers map[string]*reportedController // by the name in reports
 	dropped     int64                          // records, of sessions that have ended
 	refused     int64                          // reports, for which there was no room
+	eventSent   atomic.Int64                   // when a watch of the client was sent an event; Unix nanoseconds
 
 	second                     int64 // of the following
 	secondReports, secondItems int
@@ -51,6 +55,7 @@ type reportedState struct {
 type session struct {
 	number  uint64    // of the last report
 	seen    time.Time // with its last report
+	sent    time.Time // when it has sent that
 	heard   time.Time // with any request, or the end of its connection
 	silent  bool      // since sessionTimeout: it makes room for others
 	conn    string    // over which the last report came
@@ -199,6 +204,7 @@ func (r *reportedState) accept(report *Report, conn string, now time.Time, all *
 		if skew := now.Sub(report.Sent); skew.Abs() > maxClockSkew {
 			s.skew = skew
 		}
+		s.sent = s.time(report.Sent, now)
 	}
 	for _, q := range report.Controllers {
 		if isNew {

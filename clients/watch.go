@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,8 +28,11 @@ type watch struct {
 	detect     func(part []byte) (isEvent, ok bool)
 	unreadable bool // the parts are not events, or the format is unknown
 
+	beginsWithExisting bool   // without a bookmark after the initial events
+	revision           uint64 // the last version when such a watch began; 0 if it is not known
+
 	mu      sync.Mutex
-	initial bool   // the initial events have not all been sent
+	initial bool   // the initial events have not all been sent; a bookmark follows them
 	events  []slot // the last ones, in a ring
 	next    int    // of events
 }
@@ -86,7 +90,9 @@ func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 		LabelSelector: cleanText(q.Get("labelSelector")), FieldSelector: cleanText(q.Get("fieldSelector")),
 		Since: call.Began, ResourceVersion: cleanText(q.Get("resourceVersion")),
 	}
-	w.initial = q.Get("sendInitialEvents") == "true"
+	from, initial := q.Get("resourceVersion"), q.Get("sendInitialEvents")
+	w.initial = initial == "true"
+	w.beginsWithExisting = initial == "" && (from == "" || from == "0")
 	return w
 }
 
@@ -106,20 +112,19 @@ func (w *watch) setUnreadable() {
 }
 
 // sent is called with what was sent: an event, or a part of the stream that a proxy has copied, as
-// that of an aggregated API.
-func (w *watch) sent(frame []byte) {
+// that of an aggregated API. It reports whether that was an event about an object.
+func (w *watch) sent(frame []byte) bool {
 	if w.unreadable || len(frame) == 0 {
-		return
+		return false
 	}
 	switch isEvent, ok := w.detect(frame); {
 	case !ok:
 		w.setUnreadable()
-		return
+		return false
 	case !isEvent:
-		return
+		return false
 	case w.parse == nil:
-		w.count(frame)
-		return
+		return w.count(frame)
 	}
 	e := w.frames.read(w.parse, frame)
 	if e.change == "" {
@@ -128,13 +133,13 @@ func (w *watch) sent(frame []byte) {
 			w.initial = false
 			w.mu.Unlock()
 		}
-		return
+		return false
 	}
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change := e.change
-	if w.initial && change == observe.Added {
+	if change == observe.Added && (w.initial || w.existed(e.version)) {
 		change = observe.Listed
 	}
 	o := w.object
@@ -144,22 +149,30 @@ func (w *watch) sent(frame []byte) {
 	sent := slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed}
 	if len(w.events) < keptEvents {
 		w.events = append(w.events, sent)
-		return
+		return true
 	}
 	w.events[w.next] = sent
 	w.next = (w.next + 1) % keptEvents
+	return true
+}
+
+// existed reports whether a version is one that the watch is sent because it existed when the watch began.
+func (w *watch) existed(version string) bool {
+	number, err := strconv.ParseUint(version, 10, 64)
+	return err == nil && number <= w.revision
 }
 
 // count counts an event that cannot be read, unless it begins as a bookmark or an error does.
-func (w *watch) count(frame []byte) {
+func (w *watch) count(frame []byte) bool {
 	start := frame[:min(len(frame), 32)]
 	if bytes.Contains(start, []byte("BOOKMARK")) || bytes.Contains(start, []byte("ERROR")) {
-		return
+		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Delivered++
 	w.LastTime = time.Now()
+	return true
 }
 
 func (w *watch) snapshot() observe.ClientWatch {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // delivered writes chunks to a watch and returns how many events it has delivered then.
@@ -57,6 +59,41 @@ func TestChunksOfWatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if n := delivered(t, test.contentType, test.chunks...); n != test.want {
 				t.Errorf("%d events are counted, want %d", n, test.want)
+			}
+		})
+	}
+}
+
+// A watch that does not say where to begin is first sent what exists: that was not added now.
+func TestExistingObjectsAreListed(t *testing.T) {
+	for name, test := range map[string]struct {
+		query      string
+		version    string
+		aggregated bool
+		want       observe.Change
+	}{
+		"without a version":      {"", "7", false, observe.Listed},
+		"with version 0":         {"&resourceVersion=0", "7", false, observe.Listed},
+		"of the last version":    {"", "20", false, observe.Listed},
+		"created since":          {"", "21", false, observe.Added},
+		"from a version":         {"&resourceVersion=5", "7", false, observe.Added},
+		"without initial events": {"&sendInitialEvents=false", "7", false, observe.Added},
+		"of another storage":     {"", "7", true, observe.Added},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.clients.config.Revision = func() int64 { return 20 }
+			f.clients.config.IsAggregated = func(string) bool { return test.aggregated }
+			send, end := f.watch(sites+"?watch=1"+test.query, operatorAgent, operator)
+			send(frame("ADDED", object("Site", "shop", "u1", test.version)))
+			f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "web", "d1", "30", "u1")})
+			end()
+			calls, events := f.records()
+			if len(events) != 1 || events[0].Change != test.want {
+				t.Errorf("events %+v, want %s", events, test.want)
+			}
+			if calls[1].Aggregated != test.aggregated {
+				t.Errorf("%+v", calls[1])
 			}
 		})
 	}

@@ -138,11 +138,18 @@ func describeEvent(e observe.Event, namespace string) (who, what string) {
 		if e.Subresource != "" {
 			name += " (" + e.Subresource + ")"
 		}
+		who = e.Controller
+		if e.Client != nil && e.Client.Impersonates != "" {
+			who += " as " + e.Client.Impersonates
+		}
 		switch {
 		case e.IsFailure():
-			return e.Controller, fmt.Sprintf("could not %s %s: %d %s", e.Verb, name, e.Status, collapseSpaces(e.Error))
-		case e.IsWrite() && !e.IsRoutine() && !e.FoundGone():
-			return e.Controller, pastTense[e.Verb] + " " + name
+			return who, fmt.Sprintf("could not %s %s: %d %s", e.Verb, name, e.Status, collapseSpaces(e.Error))
+		case !e.IsWrite() || e.IsRoutine() || e.FoundGone():
+		case e.Selected:
+			return who, "deleted " + nameSelected(object)
+		default:
+			return who, pastTense[e.Verb] + " " + name
 		}
 	case *observe.Synced:
 		if e.Failed() {
@@ -150,6 +157,18 @@ func describeEvent(e observe.Event, namespace string) (who, what string) {
 		}
 	}
 	return "", ""
+}
+
+// nameSelected names the objects of a collection that a delete with a selector is for.
+func nameSelected(o observe.Object) string {
+	s := o.GroupResource()
+	if o.Kind != "" {
+		s = o.Kind + "s"
+	}
+	if s = "the " + s + " that match a selector"; o.Namespace != "" {
+		s += " in " + o.Namespace
+	}
+	return s
 }
 
 func collapseSpaces(text string) string { return strings.Join(strings.Fields(text), " ") }

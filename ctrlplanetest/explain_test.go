@@ -34,6 +34,9 @@ func newFailedSync(err string) *observe.Synced {
 func TestFormatActivity(t *testing.T) {
 	scale := createCall("Deployment", "web")
 	scale.Verb, scale.Subresource = "patch", "scale"
+	all := &observe.Called{Controller: "c", Verb: "deletecollection", Object: observe.Object{Kind: "Pod", Namespace: "demo"}, Status: 200}
+	selected := *all
+	selected.Selected, selected.Client = true, &observe.Caller{User: "admin", Impersonates: "alice"}
 	chatter := createCall("Event", "e")
 	chatter.Object.Resource = "events"
 	for _, tc := range []struct {
@@ -45,6 +48,10 @@ func TestFormatActivity(t *testing.T) {
 		{"writes", recordsOf(createCall("Pod", "a"), scale, chatter, &observe.Delivered{}), []string{
 			"     +0.000s  c  created Pod a",
 			"     +0.100s  c  patched Deployment web (scale)",
+		}},
+		{"collections", recordsOf(all, &selected), []string{
+			"     +0.000s  c           deleted every Pod",
+			"     +0.100s  c as alice  deleted the Pods that match a selector",
 		}},
 		{"repeated", recordsOf(refusedPodCall("a"), newFailedSync(`pods "a" is forbidden: no quota`), refusedPodCall("b"), newFailedSync(`pods "b" is forbidden: no quota`)), []string{
 			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota (repeated after 0.2s)`,

@@ -38,9 +38,10 @@ type pendingKey struct {
 	number  uint64 // of the add; 0 while it is delayed
 	by      work   // what added it
 	added   time.Time
-	limited bool      // its delay is that of the rate limiter, which has not said it yet
-	due     time.Time // zero = at once
-	unsure  bool      // another add may have queued it
+	limited bool        // its delay is that of the rate limiter, which has not said it yet
+	due     time.Time   // zero = at once
+	unsure  bool        // another add may have queued it
+	earlier *pendingKey // delayed add that counts unless the rate limiter chooses an earlier time
 }
 
 // syncRun is a sync.
@@ -61,6 +62,11 @@ func newKeys(n *numbers) *keys {
 
 // isDelayed reports whether the key waits for its time.
 func (p *pendingKey) isDelayed(now time.Time) bool { return p.limited || p.due.After(now) }
+
+// isDueSoon reports whether the queue may have added the delayed key already.
+func (p *pendingKey) isDueSoon(now time.Time) bool {
+	return !p.due.IsZero() && p.due.Sub(now) < dueDoubt
+}
 
 // add notes that a key is added: at once, after a delay, or after that of the rate limiter.
 func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited bool) {
@@ -85,9 +91,15 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 			before.unsure = true
 		}
 		return // it is queued already
+	case before.limited && added.isDelayed(now):
+		before.noteEarlier(added)
+		return
+	case limited:
+		added.noteEarlier(before)
+		added.unsure = before.isDueSoon(now)
 	case added.isDelayed(now) && !added.due.Before(before.due):
 		return // it is due earlier
-	case !before.due.IsZero() && before.due.Sub(now) < dueDoubt:
+	case before.isDueSoon(now):
 		added.unsure = true
 	}
 	k.pending[key] = added
@@ -96,6 +108,13 @@ func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited 
 	}
 	if e := by.event; e != nil && after > 0 && len(e.later) < maxNamedLater {
 		e.later = append(e.later, added.due)
+	}
+}
+
+// noteEarlier notes another delayed add of the key, while the rate limiter has not said when p is due.
+func (p *pendingKey) noteEarlier(other *pendingKey) {
+	if !other.due.IsZero() && (p.due.IsZero() || other.due.Before(p.due)) {
+		p.due, p.earlier = other.due, other
 	}
 }
 
@@ -116,9 +135,13 @@ func (k *keys) limit(key reconcile.Request, delay time.Duration) {
 	if p == nil || !p.limited {
 		return
 	}
-	if p.limited = false; p.due.IsZero() || p.added.Add(delay).Before(p.due) {
-		p.due = p.added.Add(delay)
+	p.limited = false
+	if due := p.added.Add(delay); p.due.IsZero() || due.Before(p.due) {
+		p.due = due
+	} else if e := p.earlier; e != nil {
+		p.by, p.added, p.unsure = e.by, e.added, e.unsure
 	}
+	p.earlier = nil
 }
 
 // take notes that a worker takes a key.
@@ -134,6 +157,7 @@ func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
 	case s.from.number == 0:
 		k.adds++
 		s.from.number = k.numbers.adds.Add(1)
+		s.from.unsure = s.from.unsure || s.from.isDelayed(s.began)
 	}
 	k.running[key] = s
 	return s

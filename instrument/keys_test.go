@@ -43,3 +43,59 @@ func TestAddWhileTaken(t *testing.T) {
 		t.Errorf("%d adds, %d gets, %d done", r.Adds, r.Gets, r.Done)
 	}
 }
+
+// Of two delayed adds, the one that is due earlier queues the key, whichever of them the rate limiter
+// delays and whenever that says by how much.
+func TestEarlierOfTwoDelays(t *testing.T) {
+	event, sync := work{event: &eventRun{id: 7}}, work{sync: &syncRun{id: 8}}
+	for name, test := range map[string]struct {
+		add   func(k *keys, key reconcile.Request)
+		event bool
+		due   time.Duration
+	}{
+		"the rate limiter chooses the later": {func(k *keys, key reconcile.Request) {
+			k.add(key, event, 5*time.Second, false)
+			k.add(key, sync, 0, true)
+			k.limit(key, 16*time.Second)
+		}, true, 5 * time.Second},
+		"the rate limiter chooses the earlier": {func(k *keys, key reconcile.Request) {
+			k.add(key, event, 5*time.Second, false)
+			k.add(key, sync, 0, true)
+			k.limit(key, time.Second)
+		}, false, time.Second},
+		"the other is added before the rate limiter chooses": {func(k *keys, key reconcile.Request) {
+			k.add(key, sync, 0, true)
+			k.add(key, event, 5*time.Second, false)
+			k.limit(key, 16*time.Second)
+		}, true, 5 * time.Second},
+		"a limit of the delay": {func(k *keys, key reconcile.Request) {
+			k.add(key, event, 5*time.Second, false)
+			k.add(key, sync, 10*time.Second, true)
+			k.limit(key, 16*time.Second)
+		}, true, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, key := newKeys(&numbers{}), requestFor("shop")
+			before := time.Now()
+			test.add(k, key)
+			p := k.pending[key]
+			if by := p.by.event != nil; by != test.event || p.limited {
+				t.Errorf("the event's: %v, want %v; limited: %v", by, test.event, p.limited)
+			}
+			if due := p.due.Sub(before); due < test.due || due > test.due+time.Second/2 {
+				t.Errorf("due in %v, want %v", due, test.due)
+			}
+		})
+	}
+}
+
+// A key that a worker takes before it is due was queued by another add.
+func TestTakenBeforeDue(t *testing.T) {
+	for after, want := range map[time.Duration]bool{time.Hour: true, time.Nanosecond: false, 0: false} {
+		k, key := newKeys(&numbers{}), requestFor("shop")
+		k.add(key, work{event: &eventRun{id: 7}}, after, false)
+		if s := k.take(&controller{name: "site"}, key); s.from.unsure != want {
+			t.Errorf("after %v: unsure is %v, want %v", after, s.from.unsure, want)
+		}
+	}
+}

@@ -22,6 +22,10 @@ type Client struct {
 	InFlight    int64   `json:"inFlight"`          // requests without an answer, watches excluded
 	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events
 
+	// AwaitsReport is set while a controller of it may work for an event that was sent to it a moment ago, and that
+	// its next report will tell.
+	AwaitsReport bool `json:"awaitsReport,omitempty"`
+
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
 	// Controllers names those that the client reports: it uses the instrument module.
 	// ReportsDropped is the number of records that found no room in its buffer.

@@ -154,13 +154,18 @@ const VerbRestore = "restore"
 // Called is an API call of a controller, or of a client outside of the process. It is
 // recorded when the answer arrives; a watch is answered when it begins.
 type Called struct {
-	Controller  string        `json:"controller"` // or the client's name
-	Verb        string        `json:"verb"`       // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
-	Object      Object        `json:"object"`
-	Subresource string        `json:"subresource,omitempty"`
-	Status      int           `json:"status"` // HTTP; 0 if there was no answer
-	Began       time.Time     `json:"began,omitzero"`
-	Took        time.Duration `json:"tookNanos"`
+	Controller  string `json:"controller"` // or the client's name
+	Verb        string `json:"verb"`       // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
+	Object      Object `json:"object"`
+	Subresource string `json:"subresource,omitempty"`
+	// Selected is set for a delete of a collection that has a label or field selector.
+	Selected bool `json:"selected,omitempty"`
+	// Aggregated is set for a call of a client that an aggregated API server answers, whose storage
+	// reports nothing.
+	Aggregated bool          `json:"aggregated,omitempty"`
+	Status     int           `json:"status"` // HTTP; 0 if there was no answer
+	Began      time.Time     `json:"began,omitzero"`
+	Took       time.Duration `json:"tookNanos"`
 	// ResourceVersion is the object's version after a write. For a client's watch it is
 	// the version after which events are requested.
 	ResourceVersion string `json:"resourceVersion,omitempty"`

@@ -348,7 +348,9 @@ func busyNames(s *Snapshot) []string {
 		}
 	}
 	for _, c := range s.Clients {
-		add(c.Name, c.Writing)
+		if add(c.Name, c.Writing); c.AwaitsReport {
+			add(c.Name, 1)
+		}
 	}
 	for _, c := range s.Controllers {
 		if work[c.Name] == 0 && slices.Contains([]string{StateBuilding, StateStopping, StateUnknown}, c.State) {

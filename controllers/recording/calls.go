@@ -84,6 +84,7 @@ func DescribeRequest(req *http.Request) *observe.Called {
 	return &observe.Called{
 		Verb:        info.Verb,
 		Subresource: info.Subresource,
+		Selected:    info.Verb == "deletecollection" && (info.LabelSelector != "" || info.FieldSelector != ""),
 		Object: observe.Object{
 			Group:     info.APIGroup,
 			Resource:  info.Resource,

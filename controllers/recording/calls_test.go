@@ -248,3 +248,24 @@ func TestCallsForUsersAreTheirOwn(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A delete of a collection says whether it has a selector.
+func TestSelectorsOfCollections(t *testing.T) {
+	const pods = "/api/v1/namespaces/default/pods"
+	for _, test := range []struct {
+		method, path string
+		want         bool
+	}{
+		{http.MethodDelete, pods + "?labelSelector=app%3Da", true},
+		{http.MethodDelete, pods + "?fieldSelector=spec.nodeName%3Dnode-1", true},
+		{http.MethodDelete, pods, false},
+		{http.MethodDelete, pods + "?labelSelector=&gracePeriodSeconds=0", false},
+		{http.MethodDelete, pods + "/web?labelSelector=app%3Da", false},
+		{http.MethodGet, pods + "?labelSelector=app%3Da", false},
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), test.method, test.path, nil)
+		if c := DescribeRequest(req); c.Selected != test.want {
+			t.Errorf("%s %s: %v, want %v", test.method, test.path, c.Selected, test.want)
+		}
+	}
+}

@@ -192,6 +192,9 @@ func (l *workCollector) addClient(c observe.Client) {
 		}
 		l.add(c.Name, text)
 	}
+	if c.AwaitsReport {
+		l.add(c.Name, "an event was sent to it a moment ago, and its next report is awaited")
+	}
 }
 
 // addLag adds, by resource, the controllers that have not received the last write.

@@ -141,7 +141,7 @@ func (p *painter) describeLink(n *Node) string {
 	who := ""
 	switch {
 	case n.Controller != "":
-		who = p.controllerName(n.Controller) + " "
+		who = p.controllerName(n.Controller) + n.asWhom() + " "
 	case n.Verb == "list":
 		who = p.controllerName(p.actor(n)) + " "
 	}

@@ -76,3 +76,20 @@ func TestWhyOfARemovalForAnotherReason(t *testing.T) {
 		t.Errorf("no %q in:\n%s", want, got)
 	}
 }
+
+// A delete of a collection with a selector deletes what matches, not every object.
+func TestDeletionBySelector(t *testing.T) {
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"},
+		observe.Called{Verb: "deletecollection", Selected: true, Wrote: []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: "8", Deleted: true}}},
+	)
+	records[1].Event.(*observe.Called).Object.Name = ""
+	chain, err := Why(records, deployment("web"), Options{What: Deleted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, chain, Text, Style{})
+	if strings.Count(text, "kubectl (admin) deleted the Deployments that match a selector") != 2 || strings.Contains(text, "every") {
+		t.Errorf("it does not say that there was a selector:\n%s", text)
+	}
+}

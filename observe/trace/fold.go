@@ -84,7 +84,7 @@ func (n *Node) callFailure() string {
 	if n.Verb == "create" { // it may be generated
 		name = ""
 	}
-	return fmt.Sprint(n.Controller, " ", n.Verb, " ", n.Object.Group, n.Object.Resource, n.Subresource, n.Object.Namespace, "/", name, " ", n.Status, n.Conflict, " ", n.sameError())
+	return fmt.Sprint(n.Controller, n.asWhom(), " ", n.Verb, " ", n.Object.Group, n.Object.Resource, n.Subresource, n.Object.Namespace, "/", name, " ", n.Status, n.Conflict, " ", n.sameError())
 }
 
 var (

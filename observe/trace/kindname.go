@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -44,11 +45,19 @@ func (p phrases) fullName(o observe.Object) string {
 
 // countKind counts objects of a kind that has been named: "2 Sites.example.com".
 func countKind(n int, kindName string) string {
+	if n != 1 {
+		kindName = pluralKind(kindName)
+	}
+	return words.OneLine(fmt.Sprint(n, " ", kindName))
+}
+
+// pluralKind returns the plural of a kind that has been named.
+func pluralKind(kindName string) string {
 	kind, group, found := strings.Cut(kindName, ".")
 	if found {
 		group = "." + group
 	}
-	return words.OneLine(words.Count(n, kind) + group)
+	return kind + "s" + group
 }
 
 // phrases describes the nodes of the tree.

@@ -69,6 +69,8 @@ type Node struct {
 	Change          observe.Change  `json:"change,omitempty"` // for an event
 	Object          *observe.Object `json:"object,omitempty"`
 	Subresource     string          `json:"subresource,omitempty"`
+	Selected        bool            `json:"selected,omitempty"`     // a delete of a collection has a selector
+	Impersonates    string          `json:"impersonates,omitempty"` // the user as whom a client has made the call, if another
 	ResourceVersion string          `json:"resourceVersion,omitempty"`
 	Status          int             `json:"status,omitempty"`
 	Conflict        bool            `json:"conflict,omitempty"`
@@ -128,6 +130,7 @@ type Node struct {
 	unrecorded bool
 
 	client      bool  // for a call: a client outside of the process made it
+	aggregated  bool  // for a call: an aggregated API server has answered it
 	noStatus    bool  // for a call: its object existed, and had no status subresource
 	statusSince bool  // for such a call: the object may have the subresource since
 	noEffect    bool  // for a call: it changed nothing

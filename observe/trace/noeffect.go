@@ -13,8 +13,8 @@ func (g *graph) noteNoEffect() {
 		}
 		version := objectVersion{placeOf(c.Object), c.ResourceVersion}
 		switch {
-		case g.writesReported:
-			c.noEffect = len(c.wrote) == 0 && !elsewhere[resourceOf(c.Object)]
+		case g.writesReported && !elsewhere[resourceOf(c.Object)]:
+			c.noEffect = len(c.wrote) == 0
 			continue
 		case c.ResourceVersion == "":
 			continue
@@ -28,12 +28,12 @@ func (g *graph) noteNoEffect() {
 	}
 }
 
-// storedElsewhere returns the resources that an aggregated API server stores: the creation of an object is
-// answered with a version, and the storage does not report it.
+// storedElsewhere returns the resources that an aggregated API server stores. Of calls of controllers, only the
+// creation of an object shows that: it is answered with a version, and the storage does not report it.
 func (g *graph) storedElsewhere() map[place]bool {
 	found := map[place]bool{}
 	for _, c := range g.calls {
-		if c.creates() && !c.failed() && c.ResourceVersion != "" && len(c.wrote) == 0 {
+		if c.aggregated || c.creates() && !c.failed() && c.ResourceVersion != "" && len(c.wrote) == 0 {
 			found[resourceOf(c.Object)] = true
 		}
 	}

@@ -77,3 +77,25 @@ func TestWritesAfterARestoreIntoAClusterHaveAnEffect(t *testing.T) {
 		t.Errorf("the last change is %s", labelOf(got))
 	}
 }
+
+// What an aggregated API server writes, the storage does not report. The creation of the object need not
+// be recorded.
+func TestWritesToAnAggregatedAPIHaveAnEffect(t *testing.T) {
+	flunder := observe.Object{Group: "wardle.example.com", Resource: "flunders", Kind: "Flunder", Namespace: "default", Name: "x"}
+	wrote := []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: "7"}}
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: wrote},
+		observe.Called{Verb: "patch", ResourceVersion: "3", Aggregated: true},
+		observe.Called{Verb: "patch", ResourceVersion: "3", Aggregated: true},
+		observe.Called{Verb: "patch", ResourceVersion: "4", Aggregated: true},
+	)
+	for _, r := range records[1:] {
+		r.Event.(*observe.Called).Object = flunder
+	}
+	g := newGraph(records, flunder, false)
+	for i, want := range []bool{false, false, true, false} {
+		if got := g.calls[i].noEffect; got != want {
+			t.Errorf("call %d: no effect is %v, want %v", i, got, want)
+		}
+	}
+}

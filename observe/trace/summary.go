@@ -206,7 +206,15 @@ func (p phrases) actor(n *Node) string {
 	if n.Verb == "list" && n.Kind == Outside {
 		return cmp.Or(words.OneLine(n.lister), "controllers")
 	}
-	return cmp.Or(words.OneLine(n.Controller), n.outsideActor())
+	return cmp.Or(words.OneLine(n.Controller), n.outsideActor()) + n.asWhom()
+}
+
+// asWhom names the user as whom a client has made the call, if another.
+func (n *Node) asWhom() string {
+	if n.Impersonates == "" {
+		return ""
+	}
+	return " as " + words.OneLine(n.Impersonates)
 }
 
 // outsideActor names who has made an outside write.

@@ -289,7 +289,7 @@ func (p *painter) describeItem(it item) string {
 	case n.Kind == Outside && n.Verb == "list":
 		s = p.controllerName(p.actor(n)) + " "
 	case n.Kind != Outside && (n.Kind != Call || n.parent == nil || n.root):
-		s = p.controllerName(n.Controller) + " "
+		s = p.controllerName(n.Controller) + n.asWhom() + " "
 	}
 	switch n.Kind {
 	case Event:
@@ -302,7 +302,7 @@ func (p *painter) describeItem(it item) string {
 	}
 	text := p.paintWrite(n, p.describeWrite(n))
 	if it.top != n { // a write after an event, without a sync: of a client, or by a timer of a controller
-		s = p.controllerName(n.Controller) + " " + describeChange(it.top.Change) + p.laterNote(it) + ", "
+		s = p.controllerName(n.Controller) + n.asWhom() + " " + describeChange(it.top.Change) + p.laterNote(it) + ", "
 	}
 	if n.root {
 		text += p.rootCause(n)

@@ -127,8 +127,19 @@ func (p phrases) whatWasDone(n *Node) string {
 		return "scaled " + name
 	case n.Subresource == "finalize":
 		return "finalized " + name
+	case n.Selected:
+		return "deleted " + p.selectedObjects(n.Object)
 	}
 	return p.writeVerb(n) + " " + p.targetName(n)
+}
+
+// selectedObjects names the objects of a collection that a delete with a selector is for.
+func (p phrases) selectedObjects(o *observe.Object) string {
+	s := "the " + pluralKind(p.kindName(o)) + " that match a selector"
+	if o.Namespace != "" {
+		s += " in " + o.Namespace
+	}
+	return words.OneLine(s)
 }
 
 // whenListed says when an object was found.

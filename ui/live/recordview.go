@@ -110,6 +110,7 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 	}
 	if e.Client != nil {
 		l.add("user", e.Client.User)
+		l.add("as", e.Client.Impersonates)
 		l.add("user agent", e.Client.UserAgent)
 	}
 	l.add("manager", e.FieldManager)

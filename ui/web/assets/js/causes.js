@@ -1,7 +1,7 @@
 // Trace and why: trees of causes and effects, as "ctrlplane trace -o json" has them.
 
 import { button, el } from "./dom.js";
-import { count, duration, kindKey, kindName, shortName, verbs } from "./names.js";
+import { count, duration, kindKey, kindName, shortName, verbOf } from "./names.js";
 
 const changes = { listed: "existed", added: "was added", updated: "was updated", resynced: "was delivered again", deleted: "was deleted" };
 
@@ -24,7 +24,7 @@ function sentence(n, kind) {
   case "outside":
     return ["an unrecorded write", `${n.verb} ${what}`];
   }
-  return [shortName(n.controller || "?"), `${verbs[n.verb] || n.verb} ${what}${n.subresource ? " (" + n.subresource + ")" : ""}`];
+  return [shortName(n.controller || "?"), `${verbOf(n)} ${what}${n.subresource ? " (" + n.subresource + ")" : ""}`];
 }
 
 // problem says why a node has failed; a deletion of what is gone has not.

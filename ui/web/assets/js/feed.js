@@ -2,7 +2,7 @@
 
 import { byId, el, show } from "./dom.js";
 import { isRoutine, isWrite } from "./model.js";
-import { count, kindKey, kindName, objectKey, shortName, verbs } from "./names.js";
+import { count, kindKey, kindName, objectKey, shortName, verbOf } from "./names.js";
 
 const kept = 150; // lines
 const atOnce = 12; // new lines in a moment; the rest is counted
@@ -141,7 +141,7 @@ const isConflict = (r) => r.retried && /the object has been modified/.test(r.err
 function lineOfCall(r, internals) {
   const bad = r.failed;
   if (!isWrite(r) || (isRoutine(r) && !internals && !bad)) return null;
-  const what = (bad ? "cannot " + r.verb : verbs[r.verb] || r.verb);
+  const what = (bad ? "cannot " + r.verb : verbOf(r));
   return {
     class: r.conflict ? "conflict" : bad ? "bad" : r.client ? "client" : "write", who: shortName(r.controller), what: r.subresource === "binding" && !bad ? "binds" : what,
     kind: kindName(kindKey(r.object)) + (r.subresource && r.subresource !== "binding" ? " " + r.subresource : ""), which: objectKey(r.object), why: bad ? (r.conflict ? "conflict: another one has written it meanwhile" : r.error || "no response") : "", record: r,

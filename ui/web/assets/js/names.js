@@ -41,4 +41,7 @@ export function duration(nanos) {
 
 export const count = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
 
-export const verbs = { create: "creates", update: "updates", patch: "changes", delete: "deletes", deletecollection: "deletes all" };
+const verbs = { create: "creates", update: "updates", patch: "changes", delete: "deletes", deletecollection: "deletes all" };
+
+// verbOf says what a call does; selected is set for a delete of a collection with a selector.
+export const verbOf = (call) => (call.selected ? "deletes selected" : verbs[call.verb] || call.verb);
