@@ -59,15 +59,17 @@ func TestRemainingWork(t *testing.T) {
 		{"queue of another process", quietSnapshot(func(s *observe.Snapshot) {
 			s.Queues = append(s.Queues, observe.Queue{Controller: "operator (admin)", Name: "widget", Outside: true, Depth: 3, InFlight: -1})
 		}), nil},
-		{"held writes of a client", quietSnapshot(func(s *observe.Snapshot) {
+		{"writes of clients, and an event", quietSnapshot(func(s *observe.Snapshot) {
 			s.Clients = []observe.Client{
 				{Name: "kubectl (admin)", State: "paused", Held: 2, Writing: 2},
 				{Name: "operator (admin)", State: "running", Reason: "each call waits 10s", Writing: 1},
 				{Name: "idle (admin)", State: "running", InFlight: 3},
 				{Name: "reporting (admin)", State: "running", Held: 1, Writing: 1},
+				{Name: "told (admin)", State: "running", AwaitsReport: true},
 			}
 		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}},
-			{"reporting (admin)", []string{"1 write held: a controller of the client is paused"}}}},
+			{"reporting (admin)", []string{"1 write held: a controller of the client is paused"}},
+			{"told (admin)", []string{"an event was sent to it a moment ago, and its next report is awaited"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {

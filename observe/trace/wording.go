@@ -135,8 +135,11 @@ func (p phrases) whatWasDone(n *Node) string {
 
 // selectedObjects names the objects of a collection that a delete with a selector is for.
 func (p phrases) selectedObjects(o *observe.Object) string {
-	s := "the " + pluralKind(p.kindName(o)) + " that match a selector"
-	if o.Namespace != "" {
+	s := o.GroupResource()
+	if o.Kind != "" {
+		s = pluralKind(p.kindName(o))
+	}
+	if s = "the " + s + " that match a selector"; o.Namespace != "" {
 		s += " in " + o.Namespace
 	}
 	return words.OneLine(s)
