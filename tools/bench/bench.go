@@ -33,34 +33,56 @@ func runBenchmark(ctx context.Context, o options, progress io.Writer) (_ *result
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), os.RemoveAll(parent))
 		}
+		res.Samples = append(res.Samples, samples...)
 		if err != nil {
 			if len(res.Samples) == 0 {
 				res = nil
 			}
 			return res, err // the log that the error names stays
 		}
-		res.Samples = append(res.Samples, samples...)
 	}
 	return res, os.RemoveAll(parent)
 }
 
-// takeSamples takes the samples of runs at the same time.
-func (o options) takeSamples(ctx context.Context, together []scheduledRun, parent string, progress io.Writer) ([]sample, error) {
-	samples, errs := make([]sample, len(together)), make([]error, len(together))
+// takeSamples takes the samples of runs at the same time, without those that have failed.
+func (o options) takeSamples(ctx context.Context, together []scheduledRun, parent string, progress io.Writer) (list []sample, _ error) {
+	var titles []string
+	for _, t := range together {
+		titles = append(titles, fmt.Sprintf("run %d of %d: %s", t.run+1, t.total, t.contestant))
+	}
+	samples := make([]sample, len(together))
+	errs := inStep(progress, titles, func(i int) (result string, err error) {
+		samples[i], err = o.takeSample(ctx, o.newContestant(together[i].contestant), parent, together[i].run)
+		return samples[i].String(), err
+	})
+	for i, err := range errs {
+		if err == nil {
+			list = append(list, samples[i])
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// inStep calls do for each title at the same time. It prints the titles before, and the result of
+// each after: behind the title if there is only one.
+func inStep(progress io.Writer, titles []string, do func(i int) (result string, err error)) []error {
+	results, errs := make([]string, len(titles)), make([]error, len(titles))
+	fmt.Fprint(progress, strings.Join(titles, " beside "), " … ")
 	var wg sync.WaitGroup
-	for i, t := range together {
-		wg.Go(func() { samples[i], errs[i] = o.takeSample(ctx, o.newContestant(t.contestant), parent, t.run) })
+	for i := range titles {
+		wg.Go(func() { results[i], errs[i] = do(i) })
 	}
 	wg.Wait()
-	for i, t := range together {
-		fmt.Fprintf(progress, "run %d of %d: %s … ", t.run+1, t.total, t.contestant)
+	for i, title := range titles {
 		if errs[i] != nil {
-			fmt.Fprintln(progress, "failed")
-			continue
+			results[i] = "failed"
 		}
-		fmt.Fprintln(progress, samples[i])
+		if len(titles) > 1 {
+			results[i] = "\n  " + title + ": " + results[i]
+		}
 	}
-	return samples, errors.Join(errs...)
+	fmt.Fprintln(progress, strings.Join(results, ""))
+	return errs
 }
 
 // groupRuns returns all runs in order, those together that run at the same time: with

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -98,5 +99,27 @@ func TestScheduleRuns(t *testing.T) {
 	want = []string{"three", "ctrlplane", "three", "ctrlplane", "hooks-off+hooks-on+view-attached", "view-attached+hooks-on+hooks-off"}
 	if diff := cmp.Diff(want, names(o)); diff != "" {
 		t.Errorf("beside each other: %s", diff)
+	}
+}
+
+func TestInStep(t *testing.T) {
+	failure := errors.New("it failed")
+	for want, titles := range map[string][]string{
+		"a … 1 s\n": {"a"},
+		"a beside b … \n  a: 1 s\n  b: failed\n": {"a", "b"},
+	} {
+		var progress strings.Builder
+		errs := inStep(&progress, titles, func(i int) (string, error) {
+			if !strings.HasSuffix(progress.String(), " … ") {
+				t.Errorf("printed before the runs: %q", progress.String())
+			}
+			return "1 s", map[int]error{1: failure}[i]
+		})
+		if got := progress.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if len(errs) != len(titles) || errs[0] != nil || len(errs) == 2 && !errors.Is(errs[1], failure) {
+			t.Errorf("got %v", errs)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -152,20 +151,17 @@ func (o options) groupContestants(all []workloadContestant) [][]workloadContesta
 
 // measureTogether measures a part once with each of the contestants, at the same time.
 func (o options) measureTogether(ctx context.Context, parent string, contestants []workloadContestant, part workloadPart, n int, values workloadValues, progress io.Writer) error {
-	got, errs := make([]map[string]float64, len(contestants)), make([]error, len(contestants))
-	var wg sync.WaitGroup
-	for i, c := range contestants {
-		wg.Go(func() { got[i], errs[i] = o.measureWorkload(ctx, parent, c, part, n) })
+	var titles []string
+	for _, c := range contestants {
+		titles = append(titles, fmt.Sprintf("run %d of %d: %s, %s", n+1, o.runs, c.name, part.name))
 	}
-	wg.Wait()
+	got := make([]map[string]float64, len(contestants))
+	errs := inStep(progress, titles, func(i int) (result string, err error) {
+		got[i], err = o.measureWorkload(ctx, parent, contestants[i], part, n)
+		return describeWorkload(part.name, got[i]), err
+	})
 	for i, c := range contestants {
-		fmt.Fprintf(progress, "run %d of %d: %s, %s … ", n+1, o.runs, c.name, part.name)
-		if errs[i] != nil {
-			fmt.Fprintln(progress, "failed")
-			continue
-		}
 		values.add(c.name, part.name, got[i])
-		fmt.Fprintln(progress, describeWorkload(part.name, got[i]))
 	}
 	return errors.Join(errs...)
 }
