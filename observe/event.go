@@ -259,6 +259,13 @@ func (c *Called) IsAbsence() bool {
 	return c.Client != nil && c.Verb == "get" && c.Status == http.StatusNotFound
 }
 
+// SaysDeleted reports whether a message is upstream's for the conflict of an update or a server-side apply that could
+// create an object, but has the UID of a deleted one.
+func SaysDeleted(message string) bool {
+	return strings.HasSuffix(strings.TrimSpace(message), "UID in object meta:") ||
+		strings.Contains(message, "uid mismatch: ") && strings.HasSuffix(message, ", and no existing object was found")
+}
+
 // FoundGone reports whether a deletion has found that the object does not exist any more,
 // because another client was faster: that is not a failure. That the server does not serve the kind
 // is one, and so is an injected fault.

@@ -14,7 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/storage"
+	storeerrors "k8s.io/apiserver/pkg/storage/errors"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -114,5 +117,25 @@ func TestOnlyAModifiedObjectIsAConflict(t *testing.T) {
 	status := apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "once", errors.New("the object has been modified; please apply your changes to the latest version and try again")).Status()
 	if c := refusedCall(t, "", "secrets", status); !c.Conflict || c.Error != "409 Conflict" {
 		t.Errorf("a Secret: conflict %v, error %q", c.Conflict, c.Error)
+	}
+}
+
+// Some kinds can be created with an update. An update with the UID of a deleted object of them is a conflict, unless
+// there is another object of that name.
+func TestAnUpdateOfADeletedObjectIsAConflict(t *testing.T) {
+	read := types.UID("a")
+	for stored, want := range map[types.UID]bool{"": true, "b": false} {
+		err := (&storage.Preconditions{UID: &read}).Check("/registry/services/specs/default/once", &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: stored}})
+		var refused *apierrors.StatusError
+		if !errors.As(storeerrors.InterpretUpdateError(err, schema.GroupResource{Resource: "services"}, "once"), &refused) {
+			t.Fatal(err)
+		}
+		if c := refusedCall(t, "", "services", refused.ErrStatus); c.Conflict != want || c.Error != strings.TrimSpace(refused.ErrStatus.Message) {
+			t.Errorf("stored UID %q: conflict %v, error %q", stored, c.Conflict, c.Error)
+		}
+	}
+	applied := apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "once", errors.New("uid mismatch: the provided object specified uid a, and no existing object was found")).Status()
+	if c := refusedCall(t, "", "services", applied); !c.Conflict {
+		t.Errorf("server-side apply: no conflict: %q", c.Error)
 	}
 }

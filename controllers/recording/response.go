@@ -59,8 +59,8 @@ func (s ResponseSummary) ObjectKind() string {
 }
 
 // modified are parts of the messages with which a write is refused because the object had been modified since
-// it was read. To try again does not help with other conflicts: with the UID of a deleted object, with a field
-// of another manager in a server-side apply, or with a binding of a Pod that has a node.
+// it was read. To try again does not help with other conflicts: with the UID of an object that was deleted and
+// created again, with a field of another manager in a server-side apply, or with a binding of a Pod that has a node.
 var modified = []string{
 	"the object has been modified",
 	"ResourceVersion in precondition",
@@ -69,8 +69,8 @@ var modified = []string{
 }
 
 func (s ResponseSummary) isConflict() bool {
-	return s.Reason == string(metav1.StatusReasonConflict) &&
-		slices.ContainsFunc(modified, func(part string) bool { return strings.Contains(s.Message, part) })
+	return s.Reason == string(metav1.StatusReasonConflict) && (observe.SaysDeleted(s.Message) ||
+		slices.ContainsFunc(modified, func(part string) bool { return strings.Contains(s.Message, part) }))
 }
 
 // OwnerReference is an owner of an object.

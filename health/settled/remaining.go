@@ -110,32 +110,30 @@ func (l *workCollector) addQueue(q observe.Queue) {
 	if of.State == "" || !l.isDue(q.NextDue) { // the API server's own queues poll
 		return
 	}
-	retries := l.retryTexts(q, of.Failing)
-	for _, r := range retries {
-		l.add(where, r)
+	named := false
+	for _, f := range of.Failing {
+		due := l.isDue(f.Due) && !f.Due.Before(q.NextDue)
+		if f.Queue == q.Name && (due || f.Retried && f.Due.IsZero()) {
+			l.add(where, l.retryText(f))
+			named = named || due
+		}
 	}
-	if len(retries) == 0 {
+	if !named {
 		l.add(where, "a delayed key is due in queue "+q.Name+l.timeUntil(q.NextDue))
 	}
 }
 
-// retryTexts describes the failed keys of a queue that are due, and those for which it is not known when they are.
-func (l *workCollector) retryTexts(q observe.Queue, failing []observe.FailingKey) (list []string) {
-	for _, f := range failing {
-		unknown := f.Retried && f.Due.IsZero()
-		if f.Queue == q.Name && (unknown || l.isDue(f.Due) && !f.Due.Before(q.NextDue)) {
-			retry := "its retry is due" // it may be queued behind other keys
-			if in := l.timeUntil(f.Due); unknown || in != "" {
-				retry = "is retried" + in
-			}
-			text := fmt.Sprintf("%s in queue %s failed %s and %s", keyText(f.Key, f.KeyBasis), f.Queue, f.HowOften(), retry)
-			if f.Error != "" {
-				text += ": " + words.OneLine(f.Error)
-			}
-			list = append(list, text)
-		}
+// retryText describes a failed key that is due, or for which it is not known when it is.
+func (l *workCollector) retryText(f observe.FailingKey) string {
+	retry := "its retry is due" // it may be queued behind other keys
+	if in := l.timeUntil(f.Due); f.Due.IsZero() || in != "" {
+		retry = "is retried" + in
 	}
-	return list
+	text := fmt.Sprintf("%s in queue %s failed %s and %s", keyText(f.Key, f.KeyBasis), f.Queue, f.HowOften(), retry)
+	if f.Error != "" {
+		text += ": " + words.OneLine(f.Error)
+	}
+	return text
 }
 
 // stateTexts are the states of controllers that are about to work or that may be working.

@@ -121,7 +121,11 @@ func TestRemainingWork(t *testing.T) {
 		{"retried, when is not known", of(func(q *observe.Queue, c *observe.Controller) {
 			q.NextDue = now.Add(time.Second)
 			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 7, Retried: true, Error: "no quota"}}
-		}), job("shop/j in queue job failed 7 times in a row and is retried: no quota")},
+		}), job("shop/j in queue job failed 7 times in a row and is retried: no quota", "a delayed key is due in queue job in 1s")},
+		{"retried, when is known of one key", of(func(q *observe.Queue, c *observe.Controller) {
+			q.NextDue = now.Add(time.Second)
+			c.Failing = []observe.FailingKey{{Queue: "job", Key: "shop/j", Times: 7, Retried: true}, {Queue: "job", Key: "shop/k", Times: 1, Retried: true, Due: q.NextDue}}
+		}), job("shop/j in queue job failed 7 times in a row and is retried", "shop/k in queue job failed once and is retried in 1s")},
 		{"delayed in a component that is not a controller", of(func(q *observe.Queue, c *observe.Controller) { q.NextDue, c.State = now, "" }), nil},
 		{"delayed in a queue without an owner", of(func(q *observe.Queue, _ *observe.Controller) { q.NextDue, q.Controller = now, "" }), nil},
 

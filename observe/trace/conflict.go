@@ -3,6 +3,8 @@ package trace
 import (
 	"slices"
 	"strconv"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // noteConflicts notes for each write that was refused because its object had been modified which
@@ -26,6 +28,14 @@ func (g *graph) noteConflicts() {
 	}
 }
 
+// conflictingChange says what had happened to the object of a write that had a conflict.
+func (n *Node) conflictingChange() string {
+	if observe.SaysDeleted(n.Error) {
+		return "deleted"
+	}
+	return "modified"
+}
+
 // modification says who had modified or deleted what a write that had a conflict is about, if that is known;
 // what is empty, or names it.
 func (p phrases) modification(n *Node, what string) string {
@@ -39,6 +49,8 @@ func (p phrases) modification(n *Node, what string) string {
 	}
 	if deleted, _ := by.wroteTo(*n.Object); deleted {
 		return s + "deleted" + what
+	} else if observe.SaysDeleted(n.Error) { // by a later write, which is not recorded
+		return ""
 	}
 	return s + "modified" + what + " to version " + strconv.FormatUint(by.storedVersion(*n.Object), 10)
 }

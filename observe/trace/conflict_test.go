@@ -1,9 +1,20 @@
 package trace
 
 import (
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/storage"
+	storeerrors "k8s.io/apiserver/pkg/storage/errors"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -36,17 +47,58 @@ func TestConflictsNameWhoHadModifiedTheObject(t *testing.T) {
 
 // Some kinds can be created with an update: an update of what was deleted is a conflict then.
 func TestConflictsNameWhoHadDeletedTheObject(t *testing.T) {
-	records := clientCalls(
-		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)},
-		observe.Called{Verb: "delete", Wrote: deploymentWritten("9", true)},
-		observe.Called{Verb: "update", Status: 409, Conflict: true, Error: "modified"},
-	)
-	records[2].Event.(*observe.Called).Controller = "shop-operator"
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	deleted := observe.Called{Verb: "delete", Wrote: deploymentWritten("9", true)}
+	for want, calls := range map[string][]observe.Called{
+		"conflict: kubectl (admin) had deleted the object\n": {created, deleted, updateOfDeleted(t)},
+		"conflict: the object has been deleted\n":            {created, updateOfDeleted(t)},
+	} {
+		records := clientCalls(calls...)
+		records[len(records)-1].Event.(*observe.Called).Controller = "shop-operator"
+		tree, err := Build(records, deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+// The error of a sync is the message as the API server sent it, which ends with a space after a deletion.
+func TestSyncEndsInConflictWithADeletion(t *testing.T) {
+	refused := updateOfDeleted(t)
+	refused.Sync = 1
+	records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}, refused)
+	records[1].Event.(*observe.Called).Client = nil
+	at := records[1].Time
+	records = append(records,
+		observe.Record{Seq: 4, Time: at.Add(-time.Millisecond), Event: &observe.Delivered{Controller: "kubectl (admin)", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7"}},
+		observe.Record{Seq: 5, Time: at.Add(time.Millisecond), Event: &observe.Synced{Controller: "kubectl (admin)", ID: 1, Key: "default/web", Cause: 4, Retried: true, Error: refused.Error + " "}})
 	tree, err := Build(records, deployment("web"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, text := "conflict: kubectl (admin) had deleted the object\n", writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
+	if want, text := "; conflict, will retry\n", writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
 		t.Errorf("no %q in:\n%s", want, text)
 	}
+}
+
+// updateOfDeleted returns what is recorded of an update that the API server refuses because the object was deleted.
+func updateOfDeleted(t *testing.T) observe.Called {
+	t.Helper()
+	read := types.UID("u")
+	err := (&storage.Preconditions{UID: &read}).Check("/registry/deployments/default/web", &metav1.PartialObjectMetadata{})
+	var refused *apierrors.StatusError
+	if !errors.As(storeerrors.InterpretUpdateError(err, schema.GroupResource{Group: "apps", Resource: "deployments"}, "web"), &refused) {
+		t.Fatal(err)
+	}
+	refused.ErrStatus.Kind = "Status"
+	body, err := json.Marshal(refused.ErrStatus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := observe.Called{Verb: "update", Status: int(refused.ErrStatus.Code)}
+	recording.ParseResponse("application/json", body).AddTo(&c)
+	return c
 }

@@ -16,7 +16,7 @@ type failedEffect struct {
 }
 
 // failedEffects returns the writes that clients try because of an object and that have failed since the last time that
-// they succeeded, or that the client created or removed what it could not write. Of a client that reports its syncs, the
+// they succeeded, or that the client made up for them with another write. Of a client that reports its syncs, the
 // keys that fail are known instead, and a conflict is not a failure.
 func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 	mine := map[*Node]bool{}
@@ -34,8 +34,8 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		}
 		switch {
 		case !n.Failed || n.isStored():
-			maps.DeleteFunc(failing, func(f subject, _ *failedEffect) bool { return f == k || n.replaces(f) })
-		case n.Conflict || n.foundExisting() || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine):
+			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f.last) })
+		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine):
 		case failing[k] == nil:
 			failing[k] = &failedEffect{n, 1}
 			order = append(order, k)
@@ -53,9 +53,10 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 	return list
 }
 
-// replaces reports whether a write has created or removed the object that the same client could not write before.
-func (n *Node) replaces(failed subject) bool {
-	return (n.creates() || n.Gone) && failed.controller == n.Controller && failed.object == placeOf(n.Object)
+// replaces reports whether a write has created or removed the object that the same client could not write before, or
+// has written the object that it could not create because it exists.
+func (n *Node) replaces(failed *Node) bool {
+	return (n.creates() || n.Gone || failed.foundExisting()) && failed.Controller == n.Controller && placeOf(failed.Object) == placeOf(n.Object)
 }
 
 // foundExisting reports whether n was to create an object that exists: many clients create first, and update then.

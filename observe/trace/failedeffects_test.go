@@ -23,7 +23,7 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		"conflict":                     {[]observe.Called{{Verb: "update", Status: 409, Conflict: true}}, "", nil},
 		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, "", nil},
 		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, "", nil},
-		"exists":                       {[]observe.Called{exists}, "", nil},
+		"exists, and is another one's": {[]observe.Called{exists, exists}, "", []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
 		"is being deleted": {[]observe.Called{{Verb: "create", Status: 409, Error: `object is being deleted: pods "a" already exists`}, {Verb: "patch"}}, "",
 			[]string{`shop-operator fails to create Pod a, once: 409: object is being deleted: pods "a" already exists.`}},
 		"only one verb is refused": {[]observe.Called{{Verb: "update", Status: 403, Error: "forbidden"}, {Verb: "patch"}}, "", []string{"shop-operator fails to update Pod a, once: 403: forbidden."}},

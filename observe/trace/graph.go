@@ -178,7 +178,7 @@ func (g *graph) linkCalls() {
 		if s == nil {
 			continue
 		}
-		s.conflict = s.conflict || c.Conflict && c.Error == s.Error
+		s.conflict = s.conflict || c.Conflict && c.Error == strings.TrimSpace(s.Error)
 		if s.Open && !s.running {
 			if c.Time.Before(s.Time) {
 				s.Time = c.Time

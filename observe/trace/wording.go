@@ -75,7 +75,7 @@ func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	switch {
 	case n.isRetriedConflict():
-		return fmt.Sprintf("had a conflict when it tried to %s %s, which %s; retried", n.Verb, what, cmp.Or(p.modification(n, ""), "had been modified"))
+		return fmt.Sprintf("had a conflict when it tried to %s %s, which %s; retried", n.Verb, what, cmp.Or(p.modification(n, ""), "had been "+n.conflictingChange()))
 	case n.foundGone():
 		return p.shortWrite(n)
 	case n.Failed && !n.isStored():
@@ -188,10 +188,8 @@ func (n *Node) isRetriedConflict() bool {
 func (p phrases) describeFailure(n *Node) string {
 	why := words.OneLine(n.Error)
 	switch {
-	case n.Conflict && n.modifiedBy != nil:
-		return "conflict: " + p.modification(n, " the object")
 	case n.Conflict:
-		return "conflict: the object has been modified"
+		return "conflict: " + cmp.Or(p.modification(n, " the object"), "the object has been "+n.conflictingChange())
 	case n.Status == 0:
 		return "no answer: " + why
 	case n.noStatus && n.statusSince:

@@ -181,7 +181,7 @@ func (m model) markLines() []line {
 	return []line{
 		styledLine(" Marks", strong),
 		explain(markBad, "an error: a call or sync failed"),
-		explain(markConflict, "a conflict: the object had been modified"),
+		explain(markConflict, "a conflict: the object had been modified or deleted"),
 		explain("~KEY", "likely key, inferred from calls or events"),
 		explain("?", "unknown"),
 		explain("retry", "the sync will be retried"),

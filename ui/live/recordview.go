@@ -91,7 +91,7 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 	l.add("call", e.Verb+" "+formatCallTarget(e), item.verbStyle)
 	status := item.status
 	if e.Conflict && !e.IsInjected() {
-		status += ", a conflict: the object had been modified meanwhile"
+		status += ", a conflict: the object had been modified or deleted meanwhile"
 	}
 	l.add("status", status+" after "+m.formatTook(e.Took), item.textStyle())
 	l.add("error", e.Error, item.textStyle())
