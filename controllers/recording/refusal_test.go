@@ -102,6 +102,7 @@ func TestOnlyAModifiedObjectIsAConflict(t *testing.T) {
 		"the object has been modified; please apply your changes to the latest version and try again":                                       true,
 		"Precondition failed: ResourceVersion in precondition: 7, ResourceVersion in object meta: 8":                                        true,
 		"the ResourceVersion in the precondition (7) does not match the ResourceVersion in record (8). The object might have been modified": true,
+		"the control plane was restored to another state while this write waited: read the object again":                                    true,
 		observe.InjectedFault: true,
 		"Precondition failed: UID in precondition: a, UID in object meta: b":                                                                              false,
 		"the UID in the precondition (a) does not match the UID in record (b). The object might have been deleted and then recreated":                     false,
