@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/keyutil"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 	serviceaccountcontroller "k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -53,7 +56,7 @@ func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constr
 			return e.newConstructor(c)
 		}
 	}
-	if name == names.StorageVersionMigratorController && c.GraphBuilder == nil {
+	if name == names.StorageVersionMigratorController && c.GraphBuilder == nil && migratorEnabled() {
 		return func(ctx context.Context) (app.Controller, error) { // upstream's would end the process
 			klog.FromContext(ctx).Info(needsCollector)
 			return nil, nil
@@ -67,6 +70,12 @@ func (s *Supervisor) constructorFor(name string, c app.ControllerContext) constr
 		}
 		return newCRDAwareGC(c, made)
 	}
+}
+
+// migratorEnabled reports whether upstream would build the storage version migrator.
+func migratorEnabled() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.StorageVersionMigrator) &&
+		clientfeatures.FeatureGates().Enabled(clientfeatures.InformerResourceVersion)
 }
 
 // needsCollector is why a controller does not run without the graph of owners.

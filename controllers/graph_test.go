@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/rest"
+	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
+	"k8s.io/kubernetes/pkg/features"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
@@ -51,6 +54,18 @@ func TestMigratorNeedsTheGarbageCollector(t *testing.T) {
 	}
 	if got := s.units[names.StorageVersionMigratorController].status(); got.State != Running {
 		t.Errorf("with the garbage collector: %s, %q", got.State, got.Reason)
+	}
+}
+
+// A migrator that is off for another reason does not keep the garbage collector from starting.
+func TestGarbageCollectorStartsWithoutTheMigrator(t *testing.T) {
+	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.StorageVersionMigrator, false)
+	s := newPreparedSupervisor(t, names.StorageVersionMigratorController)
+	if got := s.units[names.StorageVersionMigratorController].status(); got.State != Off || got.Reason == needsCollector {
+		t.Errorf("got %s, %q", got.State, got.Reason)
+	}
+	if err := s.startUnit(t.Context(), names.GarbageCollectorController, intervene.Intervention{}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -29,7 +29,7 @@ func newTestInformers(t *testing.T, pods ...string) (*sharedInformers, *fake.Cli
 		}
 	}
 	return &sharedInformers{
-		typed:    informers.NewSharedInformerFactory(client, 0),
+		typed:    newTrackedFactory(informers.NewSharedInformerFactory(client, 0)),
 		metadata: metadatainformer.NewSharedInformerFactory(metadatafake.NewSimpleMetadataClient(metadatafake.NewTestScheme()), 0),
 		ctx:      t.Context(),
 	}, client

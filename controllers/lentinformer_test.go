@@ -21,7 +21,7 @@ func TestNodeHandlerDoesNotDelayClose(t *testing.T) {
 	lender.Start(ctx.Done())
 	own, stop := context.WithCancel(ctx)
 	s := &sharedInformers{
-		typed:    informers.NewSharedInformerFactory(fake.NewClientset(), 0),
+		typed:    newTrackedFactory(informers.NewSharedInformerFactory(fake.NewClientset(), 0)),
 		metadata: newFakeMetadata(),
 		ctx:      own, cancel: stop, mapperDone: make(chan struct{}), started: make(chan struct{}),
 	}
@@ -56,7 +56,7 @@ func TestLentInformers(t *testing.T) {
 	lender.WaitForCacheSync(ctx.Done())
 
 	own := informers.NewSharedInformerFactoryWithOptions(fake.NewClientset(), 24*time.Hour, informers.WithTransform(dropManagedFields))
-	s := &sharedInformers{typed: own, ctx: ctx}
+	s := &sharedInformers{typed: newTrackedFactory(own), ctx: ctx}
 	s.useLent(func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nil })
 	f := s.newFacade(nil)
 	generic, err := f.ForResource(schema.GroupVersionResource{Version: "v1", Resource: "pods"})

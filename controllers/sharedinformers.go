@@ -1,9 +1,11 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,12 +31,16 @@ import (
 // as upstream does.
 const mapperResetPeriod = 30 * time.Second
 
-// maxSyncWait is how long a start waits for the lists of the informers.
-const maxSyncWait = 5 * time.Second
+const (
+	// maxSyncWait is how long a start waits for lists that fail.
+	maxSyncWait = 5 * time.Second
+	// syncPollPeriod is how often it looks, after that, whether the others have ended.
+	syncPollPeriod = 100 * time.Millisecond
+)
 
 // sharedInformers are the informers of all controllers: one cache for each resource.
 type sharedInformers struct {
-	typed          informers.SharedInformerFactory
+	typed          *trackedFactory
 	metadata       metadatainformer.SharedInformerFactory
 	metadataClient metadata.Interface
 	mapper         *restmapper.DeferredDiscoveryRESTMapper
@@ -76,8 +82,8 @@ func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sharedInformers{
-		typed: informers.NewSharedInformerFactoryWithOptions(client, resync,
-			informers.WithTransform(dropManagedFields), informers.WithInformerName(name)),
+		typed: newTrackedFactory(informers.NewSharedInformerFactoryWithOptions(client, resync,
+			informers.WithTransform(dropManagedFields), informers.WithInformerName(name))),
 		metadata: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, resync,
 			metadatainformer.WithTransform(dropManagedFields)),
 		metadataClient: metadataClient,
@@ -118,7 +124,7 @@ func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
 			handle(node)
 		}
 	}
-	nodes := s.typed.Core().V1().Nodes().Informer()
+	nodes := s.newFacade(nil).Core().V1().Nodes().Informer()
 	handler, err := nodes.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: on, UpdateFunc: func(_, obj any) { on(obj) },
 	})
@@ -139,19 +145,27 @@ func (s *sharedInformers) start() {
 	close(s.started)
 }
 
-// waitForSync waits for the informers of built-in kinds, but not for long: that only saves
-// time, as each controller waits for its own, and the lists of a kind that the API server
-// does not serve, or of one with an object that cannot be decoded, never succeed. It does
-// not wait for those of custom resources, whose conversion webhook may be down.
+// waitForSync waits for the informers of built-in kinds. It does not wait long for those whose
+// lists fail, as those of a kind that the API server does not serve, or of one with an object
+// that cannot be decoded, never succeed: only the controllers that need them wait. It does not
+// wait for those of custom resources, whose conversion webhook may be down.
 func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) error {
 	limited, cancel := context.WithTimeoutCause(ctx, maxSyncWait, fmt.Errorf("not listed within %v", maxSyncWait))
 	defer cancel()
-	err := s.typed.WaitForCacheSyncWithContext(limited).AsError()
-	if ctx.Err() != nil {
+	if s.typed.WaitForCacheSyncWithContext(limited).Err == nil {
+		return nil
+	}
+	var reasons []string
+	err := wait.PollUntilContextCancel(ctx, syncPollPeriod, true, func(context.Context) (done bool, err error) {
+		var inProgress bool
+		reasons, inProgress = s.typed.unlisted()
+		return !inProgress, nil
+	})
+	if err != nil || ctx.Err() != nil {
 		return fmt.Errorf("controllers: informers: %w", context.Cause(ctx))
 	}
-	if err != nil {
-		log.Warn("some kinds cannot be listed: the controllers that need them wait", "err", err)
+	if err := s.typed.WaitForCacheSyncWithContext(limited).AsError(); err != nil {
+		log.Warn("some kinds cannot be listed: the controllers that need them wait", "err", cmp.Or(strings.Join(reasons, "; "), err.Error()))
 	}
 	return nil
 }
@@ -159,7 +173,7 @@ func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) err
 // resyncNamespaces lets handlers of Namespaces ask for resyncs as often as period. Those of the
 // namespace controller are added when the informer runs, and it then shortens no period.
 func (s *sharedInformers) resyncNamespaces(period time.Duration) error {
-	_, err := s.typed.Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{}, period)
+	_, err := s.newFacade(nil).Core().V1().Namespaces().Informer().AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{}, period)
 	return err
 }
 

@@ -11,9 +11,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/informers/internalinterfaces"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
@@ -24,7 +28,8 @@ func withTestInformers(t *testing.T, client *fake.Clientset, test func(t *testin
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &sharedInformers{
-			typed: informers.NewSharedInformerFactory(client, 12*time.Hour), metadata: newFakeMetadata(), ctx: ctx, started: make(chan struct{}),
+			typed:    newTrackedFactory(informers.NewSharedInformerFactory(client, 12*time.Hour)),
+			metadata: newFakeMetadata(), ctx: ctx, cancel: cancel, started: make(chan struct{}),
 		}
 		test(t, s)
 		cancel()
@@ -44,8 +49,9 @@ func withoutConfigMaps() *fake.Clientset {
 // A kind that cannot be listed must not keep all controllers from starting.
 func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 	withTestInformers(t, withoutConfigMaps(), func(t *testing.T, s *sharedInformers) {
-		s.typed.Core().V1().ConfigMaps().Informer()
-		s.typed.Core().V1().Pods().Informer()
+		view := s.newFacade(nil)
+		view.Core().V1().ConfigMaps().Informer()
+		view.Core().V1().Pods().Informer()
 		s.start()
 		var log bytes.Buffer
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -53,12 +59,80 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		if err := s.waitForSync(ctx, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 			t.Error(err)
 		}
-		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "v1.ConfigMap") || strings.Contains(got, "v1.Pod") {
+		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "v1.ConfigMap: the server could not find") || strings.Contains(got, "v1.Pod") {
 			t.Errorf("logged %q", got)
 		}
 		cancel()
 		if err := s.waitForSync(ctx, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
 			t.Errorf("a start that is interrupted: %v", err)
+		}
+	})
+}
+
+// slowPods returns the constructor of an informer whose lists first call list.
+func slowPods(list func(elapsed time.Duration) error) internalinterfaces.NewInformerFunc {
+	client := fake.NewClientset(namedPod("a", corev1.PodRunning))
+	begin := time.Now()
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		err := list(time.Since(begin))
+		return err != nil, nil, err
+	})
+	return func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		return coreinformers.NewPodInformer(client, "", 0, cache.Indexers{})
+	}
+}
+
+// A list that takes long has not failed: without it controllers would run with empty caches.
+func TestStartWaitsForListsInProgress(t *testing.T) {
+	const duration = 20 * time.Second
+	for name, list := range map[string]func(elapsed time.Duration) error{
+		"slow": func(time.Duration) error {
+			time.Sleep(duration)
+			return nil
+		},
+		"to be tried again": func(elapsed time.Duration) error {
+			if elapsed < duration {
+				return apierrors.NewTooManyRequests("storage is (re)initializing", 1)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withTestInformers(t, withoutConfigMaps(), func(t *testing.T, s *sharedInformers) {
+				view := s.newFacade(nil)
+				view.Core().V1().ConfigMaps().Informer()
+				pods := view.InformerFor(&corev1.Pod{}, slowPods(list))
+				s.start()
+				var log bytes.Buffer
+				if err := s.waitForSync(t.Context(), slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+					t.Error(err)
+				}
+				if got := log.String(); !pods.HasSynced() || !strings.Contains(got, "v1.ConfigMap") || strings.Contains(got, "v1.Pod") {
+					t.Errorf("Pods are listed: %v; logged %q", pods.HasSynced(), got)
+				}
+			})
+		})
+	}
+}
+
+// An informer that is lent may run already: then it is not known whether its list fails.
+func TestStartDoesNotWaitForLentInformersForLong(t *testing.T) {
+	withTestInformers(t, fake.NewClientset(), func(t *testing.T, s *sharedInformers) {
+		lent := informers.NewSharedInformerFactory(withoutConfigMaps(), 0)
+		configMaps := lent.Core().V1().ConfigMaps().Informer()
+		lent.StartWithContext(s.ctx)
+		defer lent.Shutdown()
+		defer s.cancel()
+		s.newFacade(nil).InformerFor(&corev1.ConfigMap{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+			return lentInformer{configMaps, 0}
+		})
+		s.start()
+		synctest.Wait()
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := s.waitForSync(ctx, slog.New(slog.NewTextHandler(&log, nil))); err != nil || !strings.Contains(log.String(), "v1.ConfigMap") {
+			t.Errorf("got %v, logged %q", err, log.String())
 		}
 	})
 }

@@ -366,10 +366,13 @@ func TestRecentRevisionsAreRemovedLast(t *testing.T) {
 	}
 	_, old := getKey(t, d.client, "k")
 	d.old.moments = []moment{{at: time.Now().Add(-2 * d.recent), revision: old}}
+	awaitWatches := watchPrevious(t, d.client, "k")
 	fill()
 	if d.compacted != old {
 		t.Errorf("removed up to %d, want %d", d.compacted, old)
 	}
+	_, latest := getKey(t, d.client, "k")
+	awaitWatches(latest)
 	if _, err := d.client.Get(testContext(t), "k", clientv3.WithRev(old-1)); !errors.Is(rpctypes.Error(err), rpctypes.ErrCompacted) {
 		t.Errorf("an old revision: %v", err)
 	}
@@ -383,6 +386,66 @@ func TestRecentRevisionsAreRemovedLast(t *testing.T) {
 	must(t, create(t, d.client, "new", "v"))
 	if len(d.reports.lines) > 0 {
 		t.Errorf("reports %q, want none", d.reports.lines)
+	}
+}
+
+// watchPrevious begins watches of a key that exists: each of their events must have the value
+// before. The returned function waits until they have received the events up to a revision.
+func watchPrevious(t *testing.T, c *clientv3.Client, key string) (await func(revision int64)) {
+	t.Helper()
+	var watches []clientv3.WatchChan
+	for range 5 {
+		watch := c.Watch(testContext(t), key, clientv3.WithPrevKV(), clientv3.WithCreatedNotify())
+		if created := <-watch; !created.Created {
+			t.Fatalf("watch: %v", created.Err())
+		}
+		watches = append(watches, watch)
+	}
+	return func(revision int64) {
+		t.Helper()
+		for _, watch := range watches {
+			for received := int64(0); received < revision; {
+				response := <-watch
+				must(t, response.Err())
+				for _, event := range response.Events {
+					if received = event.Kv.ModRevision; event.PrevKv == nil {
+						t.Fatalf("the event of revision %d of %d has no value before it", received, revision)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Objects fill the database, not revisions: new ones must be refused as soon as that is known.
+func TestFullDatabaseIsCompactedWithoutDelay(t *testing.T) {
+	d := newFullDatabase(t, t.TempDir())
+	d.recent = time.Hour
+	early := putKey(t, d.client, "k", "v")
+	d.old.moments = []moment{{at: time.Now().Add(-2 * d.recent), revision: early}}
+	for i := 0; d.compacted == 0; i++ {
+		must(t, create(t, d.client, fmt.Sprintf("k%d", i), d.value))
+		d.spaceWatch.server.Backend().ForceCommit()
+		if i%8 == 0 {
+			d.spaceWatch.look(t.Context())
+		}
+	}
+	if d.compacted != early {
+		t.Fatalf("removed up to %d, want %d", d.compacted, early)
+	}
+	for i := range 16 { // more than the compaction itself gains
+		must(t, create(t, d.client, fmt.Sprintf("more%d", i), d.value))
+	}
+	await(t, "the end of the compaction", d.compactionSettled)
+	for range 2 { // the first may have removed free pages
+		d.spaceWatch.look(t.Context())
+	}
+	if now := d.spaceWatch.server.KV().Rev(); d.compacted != now {
+		t.Errorf("removed up to %d, want %d, as that has gained nothing", d.compacted, now)
+	}
+	d.look()
+	if err := create(t, d.client, "new", d.value); !errors.Is(err, errRefused) {
+		t.Errorf("create: got %v, want that it is refused", err)
 	}
 }
 

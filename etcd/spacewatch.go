@@ -155,10 +155,10 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 	}
 	size, used := db.Size(), db.SizeInUse()
 	switch {
+	case gained && used >= full && w.keepsNew: // the next one keeps nothing, and begins now
+		w.compacting = false
 	case gained && used >= full && used < w.measured: // or measured for the first time
 		w.measured, w.endedAt = used, time.Now() // readers may still hold old pages
-	case gained && used >= full && w.keepsNew: // the next one keeps nothing
-		w.compacting = false
 	case gained:
 		w.compacting, w.keepsNew = false, false
 		w.judge(used, full, enough)
