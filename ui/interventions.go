@@ -2,6 +2,8 @@ package ui
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -41,6 +43,29 @@ func Interventions(s observe.Snapshot) []Intervention {
 		}
 	}
 	return found
+}
+
+// InterventionsFor returns the interventions that may be why an object, whose resource is RESOURCE or RESOURCE.GROUP,
+// is not healthy. What a Node reports does not depend on controllers that neither watch nor write Nodes. Of other
+// objects all interventions are returned: they may wait for objects that others create.
+func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
+	all := Interventions(s)
+	if resource != "nodes" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(i Intervention) bool {
+		at := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return words.OneLine(c.Name) == i.Controller })
+		return at >= 0 && !touches(&s.Controllers[at], resource)
+	})
+}
+
+// touches reports whether a controller watches a resource, or has written it. Of one without either, nothing is known.
+func touches(c *observe.Controller, resource string) bool {
+	writes := func(w observe.WriteCount) bool {
+		written, _, _ := strings.Cut(w.Resource, "/")
+		return written == resource
+	}
+	return len(c.Watches)+len(c.Writes) == 0 || slices.Contains(c.Watches, resource) || slices.ContainsFunc(c.Writes, writes)
 }
 
 // summarizeInterventions names the controllers with an intervention; empty if

@@ -40,7 +40,7 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	o := &q.Options
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
 	if q.State.Problem != "" {
-		o.Working = append(o.Working, interventionSentences(o.State)...)
+		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
 	chain, err := trace.Why(records, q.About, *o)
 	if errors.Is(err, trace.ErrNoRecords) && q.ExplainMissing != nil {
@@ -73,8 +73,8 @@ func (q *Why) Write(out io.Writer, records []observe.Record, f trace.Format, s t
 
 // interventionSentences says which controllers and clients were changed manually: that may be why an object is
 // not healthy.
-func interventionSentences(now observe.Snapshot) (list []string) {
-	for _, i := range Interventions(now) {
+func interventionSentences(now observe.Snapshot, about observe.Object) (list []string) {
+	for _, i := range InterventionsFor(now, about.GroupResource()) {
 		list = append(list, i.String()+".")
 	}
 	return list

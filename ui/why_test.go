@@ -29,3 +29,31 @@ func TestWhyNamesInterventions(t *testing.T) {
 		}
 	}
 }
+
+// A Node does not wait for controllers that have nothing to do with Nodes.
+func TestWhyOfANodeNamesItsControllers(t *testing.T) {
+	off := func(name string, watches []string, writes ...observe.WriteCount) observe.Controller {
+		return observe.Controller{Name: name, State: observe.StateOff, Reason: observe.ReasonStopped, Watches: watches, Writes: writes}
+	}
+	now := observe.Snapshot{
+		Process: observe.Process{State: observe.Ready},
+		Controllers: []observe.Controller{
+			off("deployment-controller", []string{"deployments.apps", "pods"}, observe.WriteCount{Verb: "update", Resource: "deployments.apps/status", Count: 1}),
+			off("node-lifecycle-controller", []string{"nodes", "pods"}),
+			off("cloud-node-controller", []string{"services"}, observe.WriteCount{Verb: "patch", Resource: "nodes/status", Count: 1}),
+			off("unknown-controller", nil),
+		},
+		Clients: []observe.Client{{Name: "operator (admin)", State: "paused"}},
+	}
+	const related = "node-lifecycle-controller is stopped."
+	for resource, want := range map[string][]string{
+		"nodes": {related, "cloud-node-controller is stopped.", "unknown-controller is stopped.", "operator (admin) is paused."},
+		"pods":  {"deployment-controller is stopped.", related, "cloud-node-controller is stopped.", "unknown-controller is stopped.", "operator (admin) is paused."},
+	} {
+		q := Why{About: observe.Object{Resource: resource, Name: "one"}, Options: trace.Options{State: now}, State: ObjectState{Exists: true, Problem: "It is not ready."}}
+		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
+		if !slices.Equal(q.Options.Working, want) {
+			t.Errorf("%s: got %q, want %q", resource, q.Options.Working, want)
+		}
+	}
+}

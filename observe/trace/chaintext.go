@@ -104,6 +104,8 @@ func (c *Chain) writeSince(p *painter) {
 			}
 		case c.What == Changed && n.isOfOpenSync():
 			s += " in a sync without a recorded end: this explains its write before that"
+		case n.isApart():
+			s += ", which removed the object" + c.hint(n)
 		default:
 			s += c.hint(n)
 		}

@@ -49,10 +49,15 @@ func deletion(last map[What]*Node) *Node {
 		return by
 	}
 	removal := last[Deleted]
-	if removal == nil || removal.markedBy == nil || removal.descendsFrom(map[*Node]bool{removal.markedBy: true}) {
-		return removal
+	if removal.isApart() {
+		return removal.markedBy
 	}
-	return removal.markedBy
+	return removal
+}
+
+// isApart reports whether n has removed an object for another cause than the delete that has marked it.
+func (n *Node) isApart() bool {
+	return n != nil && n.markedBy != nil && !n.descendsFrom(map[*Node]bool{n.markedBy: true})
 }
 
 // addDeletion adds what belongs to the deletion of the object and is not in the chain: what
@@ -60,10 +65,25 @@ func deletion(last map[What]*Node) *Node {
 func (c *Chain) addDeletion(last map[What]*Node) {
 	n := last[marked]
 	c.held = n != nil && c.What == Deleted
-	if c.What == Deleted && n == nil {
+	if n == nil && (c.What == Deleted || c.isRemovedSince(last)) {
 		n = last[Deleted]
 	}
-	if n != nil && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) && (n == last[marked] || c.Links[0] == n.markedBy) {
+	if n != nil && !slices.Contains(c.Links, n) && !slices.Contains(c.Since, n) && (n == last[marked] || n.isApart()) {
 		c.Since = append(c.Since, n)
 	}
+}
+
+// isRemovedSince reports whether the object was removed after the explained change, and does not exist again.
+func (c *Chain) isRemovedSince(last map[What]*Node) bool {
+	n := last[Deleted]
+	if n == nil || !n.Time.After(c.Links[0].Time) {
+		return false
+	}
+	isBefore := func(by *Node) bool { return by == nil || compareTime(by, n) < 0 }
+	return isBefore(last[Created]) && isBefore(last[restored])
+}
+
+// isRemovedApart reports whether Since also has the write that removed the object, which n has marked.
+func (c *Chain) isRemovedApart(n *Node) bool {
+	return slices.ContainsFunc(c.Since, func(by *Node) bool { return by.markedBy == n })
 }

@@ -38,7 +38,10 @@ func TestWhyOfMarkedObjects(t *testing.T) {
 		"why of a held one":  {[]observe.Called{created, marked, status}, "", finalizer, []string{"was created", `Later, at 12:00:01.000, kubectl (admin) deleted Deployment web: "why web --deleted" shows why.`}, "no record"},
 		"its last change":    {[]observe.Called{created, marked, status}, Changed, finalizer, []string{"was changed", `Before, at 12:00:01.000, kubectl (admin) deleted Deployment web: "why web --deleted" shows why.`}, "no record"},
 		"the mark":           {[]observe.Called{created, marked}, Changed, finalizer, []string{"was changed", "kubectl (admin) deleted Deployment web"}, "Before"},
-		"why of one removed": {[]observe.Called{created, marked, removed}, "", "", []string{`Later, at 12:00:01.000, kubectl (admin) deleted Deployment web: "why web --deleted" shows why.`}, "patched"},
+		"why of one removed": {[]observe.Called{created, marked, removed}, "", "", []string{"Later, at 12:00:01.000, kubectl (admin) deleted Deployment web.", `Later, at 12:00:02.000, kubectl (admin) patched Deployment web, which removed the object: "why web --deleted" shows why.`}, "last change"},
+		"of many, removed":   {[]observe.Called{created, all, removed}, "", "", []string{"Later, at 12:00:01.000, kubectl (admin) deleted every Deployment in default.", `Later, at 12:00:02.000, kubectl (admin) patched Deployment web, which removed the object: "why web --deleted" shows why.`}, "last change"},
+		"of many, held":      {[]observe.Called{created, all}, "", finalizer, []string{`deleted every Deployment in default: "why web --deleted" shows why.`}, "last change"},
+		"change, removed":    {[]observe.Called{created, marked, status, removed}, Changed, "", []string{`Later, at 12:00:03.000, kubectl (admin) patched Deployment web, which removed the object: "why web --deleted" shows why.`}, "last change"},
 		"created again":      {[]observe.Called{created, marked, removed, created}, "", "", []string{"was created (1.0 ms, from 12:00:03.000)"}, "deleted"},
 		"by a restore":       {[]observe.Called{created, marked, byRestore}, Deleted, "", []string{"removed Deployment web"}, "kubectl (admin) deleted"},
 	} {

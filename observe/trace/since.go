@@ -77,9 +77,9 @@ func (g *graph) noteReplaced() {
 func (c *Chain) hint(n *Node) string {
 	command, shows := c.whyDeleted, "why"
 	switch {
-	case n.creates(), n.Verb == observe.VerbRestore && !n.Gone:
+	case n.creates(), n.Verb == observe.VerbRestore && !n.Gone, c.isRemovedApart(n):
 		return ""
-	case !n.Marked && n.writeEffect(c.About) == Changed:
+	case !n.marks(&c.About) && n.writeEffect(c.About) == Changed:
 		command, shows = c.whyChanged, "the last change"
 	}
 	if command == "" {

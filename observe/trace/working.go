@@ -22,7 +22,7 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 		c := &now.Controllers[i]
 		for _, r := range c.Running {
 			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isKeyOf(records, c.Name, r.Queue, r.Key, about) {
-				list = append(list, words.OneLine(c.Name+" has been syncing "+r.Key)+p.since(r.Since, now.Time)+".")
+				list = append(list, words.OneLine(c.Name+" has been syncing "+r.Key)+p.since(r.Since, now.Time)+heldNote(c)+".")
 			}
 		}
 	}
@@ -34,6 +34,17 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 		}
 	}
 	return list
+}
+
+// heldNote says why a sync of a paused controller lasts.
+func heldNote(c *observe.Controller) string {
+	switch {
+	case c.State != observe.StatePaused:
+		return ""
+	case c.Writing == 0:
+		return ": the controller is paused"
+	}
+	return ": the controller is paused and its writes are held"
 }
 
 // isKeyOf reports whether a key of a queue is that of the object.

@@ -33,6 +33,12 @@ func workState(seconds int, controller string, running ...observe.RunningSync) o
 	}
 }
 
+// holding returns the state with a write of the controller in flight, which is held if the controller is paused.
+func holding(s observe.Snapshot) observe.Snapshot {
+	s.Controllers[0].Writing = 1
+	return s
+}
+
 // Of an object that a controller has not got to, it says what its key waits for.
 func TestWorkForAnObject(t *testing.T) {
 	var records []observe.Record
@@ -47,6 +53,8 @@ func TestWorkForAnObject(t *testing.T) {
 		"running":        {workState(40, "running", hangs), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s)."}},
 		"waiting":        {workState(40, "running", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s), behind default/hang, which has been syncing since 12:00:00.000 (40.0 s)."}},
 		"paused":         {workState(40, "paused", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s): the controller is paused."}},
+		"held":           {holding(workState(40, "paused", hangs)), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s): the controller is paused and its writes are held."}},
+		"none held":      {workState(40, "paused", hangs), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s): the controller is paused."}},
 		"just now":       {workState(2, "running", hangs), workSite("new"), nil},
 		"began just now": {workState(0, "running", hangs), workSite("hang"), nil},
 		"another object": {workState(40, "running", hangs), workSite("other"), nil},
