@@ -37,12 +37,18 @@ func (s *reasonSearch) explainClaims(u *unstructured.Unstructured) string {
 	return ""
 }
 
+// provisioned is the reason of the event that says that a claim has a volume now.
+const provisioned = "ProvisioningSucceeded"
+
 // explainClaim says why a PersistentVolumeClaim is not bound. The volume controller
 // reports it in events that are not always warnings.
 func (s *reasonSearch) explainClaim(u *unstructured.Unstructured) string {
 	e := s.latestEvent(u, func(*corev1.Event) bool { return true })
-	if e == nil {
+	switch {
+	case e == nil:
 		return ""
+	case e.Reason == provisioned:
+		return "not bound yet"
 	}
 	return joinReason(e.Reason, e.Message)
 }

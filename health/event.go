@@ -1,6 +1,8 @@
 package health
 
 import (
+	"cmp"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,10 +14,19 @@ import (
 
 // lastWarning returns the latest warning about an object.
 func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
-	if e := s.latestEvent(u, func(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }); e != nil {
+	if e := s.latestEvent(u, isWarning); e != nil {
 		return joinReason(e.Reason, e.Message)
 	}
 	return ""
+}
+
+// addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same.
+func (s *reasonSearch) addLastWarning(text string, u *unstructured.Unstructured) string {
+	e := s.latestEvent(u, isWarning)
+	if e == nil || strings.Contains(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
+		return text
+	}
+	return text + "; last warning: " + joinReason(e.Reason, e.Message)
 }
 
 // latestEvent returns the latest wanted event about an object.
@@ -41,6 +52,8 @@ func (s *reasonSearch) latestEvent(u *unstructured.Unstructured, wanted func(*co
 	}
 	return newest
 }
+
+func isWarning(e *corev1.Event) bool { return e.Type == corev1.EventTypeWarning }
 
 // involvedUID returns the UID of the object that an event is about.
 func involvedUID(event *unstructured.Unstructured) types.UID {

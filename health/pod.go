@@ -70,9 +70,7 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 		}
 	}
 	if t.vague {
-		if warning := s.lastWarning(u); warning != "" {
-			return t.text + "; last warning: " + warning
-		}
+		return s.addLastWarning(t.text, u)
 	}
 	return t.text
 }

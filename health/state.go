@@ -172,6 +172,7 @@ func readConditions(u *unstructured.Unstructured) []metav1.Condition {
 
 // joinReason returns "REASON: MESSAGE", or the one that is not empty.
 func joinReason(reason, message string) string {
+	message = strings.TrimRight(message, ": \n") // a probe may have no output
 	if reason == "" || message == "" {
 		return reason + message
 	}

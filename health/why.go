@@ -84,11 +84,7 @@ func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	if reason := s.explainKind(u); reason != "" {
 		return reason
 	}
-	message := StateOf(u).Message
-	if warning := s.lastWarning(u); warning != "" {
-		return message + "; last warning: " + warning
-	}
-	return message
+	return s.addLastWarning(StateOf(u).Message, u)
 }
 
 // explainKind applies the rules for the object's kind. It returns "" if there is no

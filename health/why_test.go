@@ -119,6 +119,13 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 	{"readiness probe", containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`) +
 		"\n---\n" + warning("p", "Unhealthy", "Readiness probe failed: 503", "2026-01-02T00:00:00Z"),
 		"container app is running but not ready; last warning: Unhealthy: Readiness probe failed: 503"},
+	{"readiness probe without output", containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`) +
+		"\n---\n" + warning("p", "Unhealthy", "Readiness probe failed: ", "2026-01-02T00:00:00Z"),
+		"container app is running but not ready; last warning: Unhealthy: Readiness probe failed"},
+	{"warning that the condition repeats",
+		`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {namespace: shop, name: h}, status: {conditions: [{type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: "unable to compute the replica count: no metrics"}]}}` +
+			"\n---\n" + warning("h", "FailedGetResourceMetric", "no metrics", "2026-01-02T00:00:00Z"),
+		"FailedGetResourceMetric: unable to compute the replica count: no metrics"},
 	{"container that was restarted", containers(`phase: Running`, `{name: app, ready: false, restartCount: 1, state: {running: {}}, lastState: {terminated: {exitCode: 2}}}`),
 		"container app is not ready; exited with code 2, restarted once"},
 	{"readiness gate", `
@@ -130,6 +137,11 @@ status: {phase: Running, containerStatuses: [{name: app, ready: true, state: {ru
 		"readiness gate example.com/open is not true"},
 	{"pending claim", `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c}, status: {phase: Pending}}`,
 		"PVC is not Bound. phase: Pending"},
+	{"claim whose volume was provisioned",
+		`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: shop, name: c}, status: {phase: Pending}}` +
+			"\n---\n" + warning("c", "ProvisioningFailed", "an older one", "2026-01-01T00:00:00Z") +
+			"\n---\n" + strings.Replace(warning("c", "ProvisioningSucceeded", "Successfully provisioned volume pvc-1", "2026-01-02T00:00:00Z"), "Warning", "Normal", 1),
+		"not bound yet"},
 	{"load balancer", `{apiVersion: v1, kind: Service, metadata: {namespace: shop, name: s}, spec: {type: LoadBalancer, clusterIP: 10.0.0.1}}` +
 		"\n---\n" + warning("s", "SyncLoadBalancerFailed", "the cloud is full", "2026-01-01T00:00:00Z"),
 		"no external address; last warning: SyncLoadBalancerFailed: the cloud is full"},

@@ -273,8 +273,15 @@ func (c *Called) FoundGone() bool {
 	return c.Verb == "delete" && c.Status == http.StatusNotFound && !strings.Contains(c.Error, "could not find the requested resource") && !c.IsInjected()
 }
 
-// IsFailure reports whether the call has failed, other than a deletion that has found the object gone.
-func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() }
+// foundUnserved reports whether an informer has found that its kind is not served any more. Upstream
+// never stops the informer of a kind whose CustomResourceDefinition was deleted: it tries again forever.
+func (c *Called) foundUnserved() bool {
+	return c.Controller == "shared-informers" && (c.Verb == "list" || c.Verb == "watch") && c.Status == http.StatusNotFound && !c.IsInjected()
+}
+
+// IsFailure reports whether the call has failed, other than a deletion that has found the object gone,
+// or an informer that has found its kind gone.
+func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() && !c.foundUnserved() }
 
 // ReportsWrites reports whether the storage has reported what the call has written. An etcd
 // cluster of the user's reports nothing: a call without Wrote may have had an effect then. What a
@@ -282,7 +289,7 @@ func (c *Called) IsFailure() bool { return c.Failed() && !c.FoundGone() }
 func (c *Called) ReportsWrites() bool { return len(c.Wrote) > 0 && c.Verb != VerbRestore }
 
 // isPlainRead reports whether the call only reads, as expected.
-func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.Failed() || c.IsAbsence()) }
+func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.IsFailure() || c.IsAbsence()) }
 
 // Failed reports whether the call was rejected or got no answer that its caller waited for.
 func (c *Called) Failed() bool { return !c.Canceled && c.Status == 0 || c.Status >= 400 }

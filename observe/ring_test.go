@@ -249,6 +249,23 @@ func TestNamesakesOfLeasesAndEvents(t *testing.T) {
 	}
 }
 
+// The informer of a kind that is not served any more tries again forever: that is no failure of it.
+func TestInformerOfUnservedKind(t *testing.T) {
+	for _, verb := range []string{"list", "watch"} {
+		gone := Called{Controller: "shared-informers", Verb: verb, Object: Object{Group: "ex.io", Resource: "widgets"}, Status: 404}
+		if gone.IsFailure() || isNotable(&gone) || !isBackground(&gone) {
+			t.Errorf("%s: the kind that is gone is a failure", verb)
+		}
+		other, refused, injected := gone, gone, gone
+		other.Controller, refused.Status, injected.Error = "shop-operator", 403, InjectedFault
+		for _, c := range []*Called{&other, &refused, &injected} {
+			if !c.IsFailure() || !isNotable(c) {
+				t.Errorf("%+v is no failure", c)
+			}
+		}
+	}
+}
+
 // Background is never notable: no other ring would keep it.
 func TestBackground(t *testing.T) {
 	for _, e := range backgroundEvents() {

@@ -120,7 +120,7 @@ func (m model) recordFilter(k screenKind) func(observe.Event) bool {
 		}
 		switch e := e.(type) {
 		case *observe.Called:
-			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.Failed()) && !removedNothing(e, reported)
+			return (page || !e.IsRoutine() || e.Event.IsWarning()) && (e.IsWrite() || e.IsFailure()) && !removedNothing(e, reported)
 		case *observe.Synced:
 			return page || e.Failed()
 		case *observe.Logged:

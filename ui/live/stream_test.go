@@ -35,6 +35,15 @@ func TestActivityLeavesOutEmptyCollections(t *testing.T) {
 	}
 }
 
+// Activity leaves out the lists of the informer of a kind that is not served any more.
+func TestActivityLeavesOutUnservedKinds(t *testing.T) {
+	for status, want := range map[int]bool{404: false, 500: true} {
+		if got := (model{}).recordFilter(queuesScreen)(&observe.Called{Controller: "shared-informers", Verb: "list", Status: status}); got != want {
+			t.Errorf("%d: shown is %v", status, got)
+		}
+	}
+}
+
 // A queue with one worker has no plural.
 func TestFreeWorkers(t *testing.T) {
 	for workers, want := range map[int]string{1: "1 worker is free", 5: "5 workers are free"} {

@@ -75,7 +75,7 @@ func (d *digest) addStateChange(r observe.Record, e *observe.ControllerChanged) 
 // events, which have no consequences.
 func (d *digest) addCall(r observe.Record, e *observe.Called) {
 	d.retries.addCall(r.Seq, e)
-	if !e.Failed() && (!e.IsWrite() || e.IsRoutine()) {
+	if !e.IsFailure() && (!e.IsWrite() || e.IsRoutine()) {
 		return
 	}
 	m := mark{
