@@ -15,6 +15,7 @@ import (
 // ObjectState is the state of an object at present, as far as it is known.
 type ObjectState struct {
 	Problem          string // what is wrong with it; empty if nothing is
+	FailedNode       string // says that its node was failed by a user; empty if it was not
 	Exists, Deleting bool
 }
 
@@ -40,6 +41,9 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	o := &q.Options
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
 	if q.State.Problem != "" {
+		if q.State.FailedNode != "" {
+			o.Working = append(o.Working, q.State.FailedNode+".")
+		}
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
 	chain, err := trace.Why(records, q.About, *o)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
@@ -54,6 +55,27 @@ func TestWhyOfANodeNamesItsControllers(t *testing.T) {
 		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
 		if !slices.Equal(q.Options.Working, want) {
 			t.Errorf("%s: got %q, want %q", resource, q.Options.Working, want)
+		}
+	}
+}
+
+// That its node was failed is said before what else may be why an object is not healthy.
+func TestWhyNamesAFailedNode(t *testing.T) {
+	list := []control.Node{{Name: "node-1", Failed: true}, {Name: "node-2", Ready: "Unknown"}}
+	command := func(s string) string { return "ctrlplane " + s }
+	if got := DescribeFailedNode(list, "node-2", command) + DescribeFailedNode(list, "", command); got != "" {
+		t.Errorf("of nodes that were not failed: %q", got)
+	}
+	now := observe.Snapshot{Controllers: []observe.Controller{{Name: "node-lifecycle-controller", State: observe.StatePaused}}}
+	for problem, want := range map[string][]string{
+		"It is not ready.": {`node-1 was failed by "nodes fail": to undo it: ctrlplane nodes recover node-1.`, "node-lifecycle-controller is paused."},
+		"":                 nil,
+	} {
+		state := ObjectState{Exists: true, Problem: problem, FailedNode: DescribeFailedNode(list, "node-1", command)}
+		q := Why{About: observe.Object{Resource: "nodes", Kind: "Node", Name: "node-1"}, Options: trace.Options{State: now}, State: state}
+		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
+		if !slices.Equal(q.Options.Working, want) {
+			t.Errorf("with the problem %q: got %q, want %q", problem, q.Options.Working, want)
 		}
 	}
 }

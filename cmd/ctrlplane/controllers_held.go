@@ -57,6 +57,10 @@ func newHeldCommand(t *target, a actors) *cobra.Command {
 }
 
 func printHeldWrites(out io.Writer, list control.HeldWriteList) error {
+	if list.Total == 0 {
+		_, err := fmt.Fprintln(out, "no writes are held")
+		return err
+	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "VERB\tOBJECT\tHELD FOR")
 	for _, h := range list.Items {

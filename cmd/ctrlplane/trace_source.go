@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
@@ -68,7 +69,13 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	if err != nil {
 		return ui.ObjectState{}
 	}
-	return describeNow(ctx, waiter, about)
+	state := describeNow(ctx, waiter, about)
+	if state.Problem != "" {
+		ctx, cancel := context.WithTimeout(ctx, examineTimeout)
+		defer cancel()
+		state.FailedNode = s.target.explainFailedNode(ctx, s.cfg, s.Client, schema.GroupKind{Group: about.Group, Kind: about.Kind}, about.Namespace, about.Name)
+	}
+	return state
 }
 
 // describeNow returns the state of an object; of one that cannot be examined nothing is known.

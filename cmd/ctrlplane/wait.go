@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
@@ -176,13 +177,24 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	if err != nil {
 		return
 	}
+	cfg, err := w.target.restConfig()
+	if err != nil {
+		return
+	}
+	resource := "nodes"
 	for _, o := range objects {
+		if o.Ref.GroupKind() != (schema.GroupKind{Kind: "Node"}) {
+			resource = ""
+		}
+		if why := w.target.explainFailedNode(ctx, cfg, client, o.Ref.GroupKind(), o.Ref.Namespace, o.Ref.Name); why != "" {
+			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
+		}
 		for _, line := range ui.FailingFor(now, o.Ref.Namespace, o.Ref.Name) {
 			fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
 		}
 	}
 	undo := map[string]string{"stopped": "start", "paused": "resume", "running": "clear"}
-	for _, i := range ui.Interventions(now) {
+	for _, i := range ui.InterventionsFor(now, resource) {
 		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine("controllers "+undo[i.State]+" "+i.Controller))
 	}
 }

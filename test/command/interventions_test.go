@@ -133,6 +133,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "step", "replicaset", "--until", "settled"), "update ReplicaSet default/"+name, "-  replicas: 0\n", "+  replicas: 3\n")
 	says(do("kubectl", "get", "deployment", name), "3/3")
 	says(do("controllers", "held", "replicaset", "-o", "json"), `"total": 0`)
+	says(do("controllers", "held", "replicaset"), "no writes are held")
 	requireInterruptedStep(t, dir)
 	do("wait", "deployment", name)
 	do("controllers", "resume", "--all")

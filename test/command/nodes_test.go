@@ -132,6 +132,25 @@ node-3 True 0/5 4 8Gi zone-a`)
 node-3 True 0/5 4 8Gi zone-a`)
 }
 
+// A Node that a user has failed, and a Pod on it, say so, and how to undo it.
+func TestWhyNamesAFailedNode(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	p := program.Up(t, dir, "--nodes", "1", "--kube-controller-manager-arg", "node-monitor-grace-period=4s")
+	program.MustRun(t, dir, "kubectl", "create", "deployment", "web", "--image", "web")
+	program.MustRun(t, dir, "wait", "deployment/web")
+	pod := strings.TrimSpace(program.MustRun(t, dir, "kubectl", "get", "pods", "-o", "name"))
+	program.MustRun(t, dir, "nodes", "fail", "node-1")
+	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=Unknown", "node/node-1", "--timeout=5m")
+	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=False", pod, "--timeout=5m")
+	for _, object := range []string{"node/node-1", pod} {
+		p.AwaitFailure(t, []string{"wait", object, "--timeout", "1s"}, `: node-1 was failed by "nodes fail": to undo it: `)
+		if why := program.MustRun(t, dir, "why", object); !strings.Contains(why, `node-1 was failed by "nodes fail"`) {
+			t.Errorf("why %s:\n%s", object, why)
+		}
+	}
+}
+
 // TestLoadBalancerRangeExhausted checks that a Service without an address says why,
 // and gets the first address that is released.
 func TestLoadBalancerRangeExhausted(t *testing.T) {
