@@ -249,7 +249,7 @@ func TestNamesakesOfLeasesAndEvents(t *testing.T) {
 	}
 }
 
-// The informer of a kind that is not served any more tries again forever: that is no failure of it.
+// The informer of a kind that is not served any more retries forever, which is not a failure.
 func TestInformerOfUnservedKind(t *testing.T) {
 	for _, verb := range []string{"list", "watch"} {
 		gone := Called{Controller: "shared-informers", Verb: verb, Object: Object{Group: "ex.io", Resource: "widgets"}, Status: 404}
@@ -260,7 +260,7 @@ func TestInformerOfUnservedKind(t *testing.T) {
 		other.Controller, refused.Status, injected.Error = "shop-operator", 403, InjectedFault
 		for _, c := range []*Called{&other, &refused, &injected} {
 			if !c.IsFailure() || !isNotable(c) {
-				t.Errorf("%+v is no failure", c)
+				t.Errorf("%+v is not a failure", c)
 			}
 		}
 	}
