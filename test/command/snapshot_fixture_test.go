@@ -58,7 +58,7 @@ func (k snapshotFixture) newClient() *kubernetes.Clientset {
 func (k snapshotFixture) startUp(args ...string) *program.ControlPlane {
 	k.t.Helper()
 	p := program.Start(k.t, k.command(append([]string{"up", "--ui", "none"}, args...)...), k.dir)
-	p.Await(k.t, "ready", func() bool { return strings.Contains(k.status(), " is ready") }) // its kubeconfig works earlier
+	p.AwaitReady(k.t)
 	return p
 }
 

@@ -80,7 +80,7 @@ func TestSnapshotFiles(t *testing.T) {
 	relative := other.command("up", "--ui", "none", "--nodes", "0", "--from", "."+string(filepath.Separator)+filepath.Base(file))
 	relative.Dir = filepath.Dir(file)
 	q := program.Start(t, relative, other.dir)
-	q.Await(t, "ready", func() bool { return strings.Contains(other.status(), " is ready") })
+	q.AwaitReady(t)
 	requireContains(t, other.mustRun("kubectl", "get", "configmap", "one", "-o", "name"), "configmap/one")
 	other.mustRun("kubectl", "delete", "configmap", "one")
 	requireContains(t, other.mustRun("snapshot", "diff", file, "-o", "name"), "ConfigMap default/one removed\n")

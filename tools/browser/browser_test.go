@@ -41,7 +41,7 @@ func runTests(m *testing.M) int {
 
 // writePages writes the pages of TestWriteBrowserPages in ui/report and observe/trace.
 var writePages = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "test", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "./observe/trace", "-pages="+pagesDir)
+	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-run=^TestWriteBrowserPages$", "./ui/report", "./observe/trace", "-pages="+pagesDir)
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)

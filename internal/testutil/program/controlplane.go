@@ -46,11 +46,17 @@ func Start(t *testing.T, cmd *exec.Cmd, dir string) *ControlPlane {
 func Up(t *testing.T, dir string, args ...string) *ControlPlane {
 	t.Helper()
 	p := Start(t, Command(t, append([]string{"up", "--ui", "none", "--data-dir", dir}, args...)...), dir)
-	p.Await(t, "ready", func() bool {
-		client, err := NewClient(dir)
-		return err == nil && HasStarted(dir) && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
-	})
+	p.AwaitReady(t)
 	return p
+}
+
+// AwaitReady waits until the verbs find the control plane, and until it is ready.
+func (p *ControlPlane) AwaitReady(t *testing.T) {
+	t.Helper()
+	p.Await(t, "ready", func() bool {
+		client, err := NewClient(p.Dir)
+		return err == nil && HasStarted(p.Dir) && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
+	})
 }
 
 // HasStarted reports whether the control plane in a data folder has written its state file, which
@@ -80,15 +86,18 @@ func (p *ControlPlane) Client(t *testing.T) *kubernetes.Clientset {
 	return client
 }
 
-// Await waits until the control plane is in a state, of which what is the name.
+// Await waits until the control plane is in a state, of which what is the name. It asks less often
+// if asking takes long: running the program takes more of the CPU than most of what is awaited.
 func (p *ControlPlane) Await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(Timeout)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
+	for {
+		began := time.Now()
+		if done() {
+			return
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(max(20*time.Millisecond, 2*time.Since(began))):
 		case <-p.Done:
 			t.Fatalf("ended before it was %s: %s", what, p.Stderr)
 		case <-deadline:
