@@ -34,7 +34,7 @@ test: unit e2e ## run all tests
 unit: ## run the tests of single packages
 	$(RACE) $(LIGHT)
 	$(TEST) $(HEAVY)
-	cd tools && $(RACE) ./bench ./screen/... ./browser ./traceformat ./image ./site
+	cd tools && go build ./... && $(RACE) ./bench ./screen/... ./browser ./traceformat ./image ./site
 	cd instrument && $(TEST) ./...
 
 # The time limit ends what hangs: test/command alone takes 7 to 15 minutes on two busy cores.
