@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // writeBarrier holds the writes of clients while a restore replaces the state. While
@@ -38,7 +39,7 @@ type writeHold struct {
 
 // ErrRestored is the reason why a write fails that was held: its client has not seen
 // the state that was restored.
-var ErrRestored = errors.New("the control plane was restored to another state while this write waited: read the object again")
+var ErrRestored = errors.New(observe.RestoredMeanwhile + ": read the object again")
 
 // installWriteBarrier puts a barrier, and the count of writes in namespaces, behind
 // authentication, authorization and priority and fairness, so that it does not change

@@ -2,10 +2,13 @@ package controllers
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -42,6 +45,27 @@ func TestNodeHandlerDoesNotDelayClose(t *testing.T) {
 	}
 	close(restored)
 	<-ended
+}
+
+// A restore may recreate the other informers. The lent ones, which outlive them, must not keep their caches.
+func TestLentInformersKeepNoCachesOfTheOthers(t *testing.T) {
+	lender := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	pods, nodes := lender.Core().V1().Pods().Informer(), lender.Core().V1().Nodes().Informer()
+	borrow := func() weak.Pointer[corev1.ConfigMap] {
+		s := &sharedInformers{typed: newTrackedFactory(informers.NewSharedInformerFactory(fake.NewClientset(), 0)), ctx: t.Context()}
+		s.useLent(func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nodes })
+		cached := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "cached"}}
+		if err := s.newFacade(nil).Core().V1().ConfigMaps().Informer().GetStore().Add(cached); err != nil {
+			t.Fatal(err)
+		}
+		return weak.Make(cached)
+	}
+	cached := borrow()
+	runtime.GC()
+	if cached.Value() != nil {
+		t.Error("the caches of the others are kept")
+	}
+	runtime.KeepAlive(lender)
 }
 
 // Informers that are lent serve every way to ask for them, and run until their owner stops

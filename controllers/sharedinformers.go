@@ -1,8 +1,8 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -34,6 +34,8 @@ const mapperResetPeriod = 30 * time.Second
 const (
 	// maxSyncWait is how long a start waits for lists that fail.
 	maxSyncWait = 5 * time.Second
+	// maxStall is how long it then waits for lists in progress without an end of any.
+	maxStall = 30 * time.Second
 	// syncPollPeriod is how often it looks, after that, whether the others have ended.
 	syncPollPeriod = 100 * time.Millisecond
 )
@@ -147,25 +149,33 @@ func (s *sharedInformers) start() {
 
 // waitForSync waits for the informers of built-in kinds. It does not wait long for those whose
 // lists fail, as those of a kind that the API server does not serve, or of one with an object
-// that cannot be decoded, never succeed: only the controllers that need them wait. It does not
-// wait for those of custom resources, whose conversion webhook may be down.
+// that cannot be decoded, never succeed: only the controllers that need them wait. With a watch
+// cache the latter do not fail but ask to try again, forever. It does not wait for those of custom
+// resources, whose conversion webhook may be down.
 func (s *sharedInformers) waitForSync(ctx context.Context, log *slog.Logger) error {
-	limited, cancel := context.WithTimeoutCause(ctx, maxSyncWait, fmt.Errorf("not listed within %v", maxSyncWait))
+	limited, cancel := context.WithTimeoutCause(ctx, maxSyncWait, errors.New("not listed in time"))
 	defer cancel()
 	if s.typed.WaitForCacheSyncWithContext(limited).Err == nil {
 		return nil
 	}
 	var reasons []string
+	var inProgress int
+	changed := time.Now()
 	err := wait.PollUntilContextCancel(ctx, syncPollPeriod, true, func(context.Context) (done bool, err error) {
-		var inProgress bool
-		reasons, inProgress = s.typed.unlisted()
-		return !inProgress, nil
+		before := inProgress
+		if reasons, inProgress = s.typed.unlisted(); inProgress != before {
+			changed = time.Now()
+		}
+		return inProgress == 0 || time.Since(changed) >= maxStall, nil
 	})
 	if err != nil || ctx.Err() != nil {
 		return fmt.Errorf("controllers: informers: %w", context.Cause(ctx))
 	}
 	if err := s.typed.WaitForCacheSyncWithContext(limited).AsError(); err != nil {
-		log.Warn("some kinds cannot be listed: the controllers that need them wait", "err", cmp.Or(strings.Join(reasons, "; "), err.Error()))
+		if inProgress > 0 || len(reasons) == 0 {
+			reasons = append(reasons, err.Error())
+		}
+		log.Warn("some kinds cannot be listed: the controllers that need them wait", "err", strings.Join(reasons, "; "))
 	}
 	return nil
 }

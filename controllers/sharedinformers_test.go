@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/informers/internalinterfaces"
@@ -65,6 +66,29 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		cancel()
 		if err := s.waitForSync(ctx, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
 			t.Errorf("a start that is interrupted: %v", err)
+		}
+	})
+}
+
+// The watch cache of a kind with an object that cannot be decoded never becomes ready: each request is to be tried again.
+func TestStartDoesNotWaitForAKindThatIsNeverReady(t *testing.T) {
+	client := fake.NewClientset(namedPod("a", corev1.PodRunning))
+	notReady := apierrors.NewTooManyRequests("storage is (re)initializing", 1)
+	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, notReady })
+	client.PrependWatchReactor("configmaps", func(clienttesting.Action) (bool, watch.Interface, error) { return true, nil, notReady })
+	withTestInformers(t, client, func(t *testing.T, s *sharedInformers) {
+		view := s.newFacade(nil)
+		view.Core().V1().ConfigMaps().Informer()
+		view.Core().V1().Pods().Informer()
+		s.start()
+		var log bytes.Buffer
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		if err := s.waitForSync(ctx, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+			t.Error(err)
+		}
+		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "v1.ConfigMap: not listed in time") || strings.Contains(got, "v1.Pod") {
+			t.Errorf("logged %q", got)
 		}
 	})
 }

@@ -17,12 +17,34 @@ import (
 type trackedFactory struct {
 	informers.SharedInformerFactory
 
-	mu     sync.Mutex
-	errors map[cache.SharedIndexInformer]error // nil: none yet, or one that may pass by itself
+	mu    sync.Mutex
+	lists map[cache.SharedIndexInformer]*listError
+}
+
+// listError is the latest error of an informer's lists. It is not a part of the factory, which the caches of all
+// informers belong to: the informer keeps it, and one that is lent outlives the others.
+type listError struct {
+	mu  sync.Mutex
+	err error // nil: none yet, or one that may pass by itself
+}
+
+func (l *listError) set(err error) {
+	if mayPass(err) {
+		err = nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+}
+
+func (l *listError) get() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
 }
 
 func newTrackedFactory(factory informers.SharedInformerFactory) *trackedFactory {
-	return &trackedFactory{SharedInformerFactory: factory, errors: map[cache.SharedIndexInformer]error{}}
+	return &trackedFactory{SharedInformerFactory: factory, lists: map[cache.SharedIndexInformer]*listError{}}
 }
 
 func (f *trackedFactory) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
@@ -43,25 +65,17 @@ func (f *trackedFactory) ForResource(gvr schema.GroupVersionResource) (informers
 func (f *trackedFactory) track(informer cache.SharedIndexInformer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, tracked := f.errors[informer]; tracked {
+	if _, tracked := f.lists[informer]; tracked {
 		return
 	}
+	list := &listError{}
 	err := informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		f.noteError(informer, err)
+		list.set(err)
 		cache.DefaultWatchErrorHandler(ctx, r, err)
 	})
 	if err == nil {
-		f.errors[informer] = nil
+		f.lists[informer] = list
 	}
-}
-
-func (f *trackedFactory) noteError(informer cache.SharedIndexInformer, err error) {
-	if mayPass(err) {
-		err = nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.errors[informer] = err
 }
 
 // mayPass reports whether an error only asks the client to try again, as while the API server
@@ -70,15 +84,17 @@ func mayPass(err error) bool {
 	return apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
 }
 
-// unlisted returns why kinds cannot be listed, and whether other lists are in progress.
-func (f *trackedFactory) unlisted() (reasons []string, inProgress bool) {
+// unlisted returns why kinds cannot be listed, and how many other lists are in progress. They may be so forever: a
+// reflector tries some errors again without a call of the handler.
+func (f *trackedFactory) unlisted() (reasons []string, inProgress int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for informer, err := range f.errors {
+	for informer, list := range f.lists {
+		err := list.get()
 		switch {
 		case informer.HasSynced():
 		case err == nil:
-			inProgress = true
+			inProgress++
 		default:
 			reasons = append(reasons, err.Error())
 		}

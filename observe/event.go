@@ -238,6 +238,10 @@ const InjectedFault = "fault injected by ctrlplane"
 // conflict is none: the object was not modified.
 func (c *Called) IsInjected() bool { return strings.Contains(c.Error, InjectedFault) }
 
+// RestoredMeanwhile is in the error of each write that waited during a restore, which refuses it. That it then
+// is a conflict does not mean that its object was modified.
+const RestoredMeanwhile = "the control plane was restored to another state while this write waited"
+
 // IsRoutine reports whether the call concerns a Lease or an Event.
 func (c *Called) IsRoutine() bool { return c.Object.IsRoutine() }
 

@@ -26,8 +26,10 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
-		if strings.Contains(s.Message, observe.InjectedFault) {
-			line += ": " + observe.InjectedFault
+		for _, ours := range []string{observe.InjectedFault, observe.RestoredMeanwhile} {
+			if strings.Contains(s.Message, ours) {
+				line += ": " + ours
+			}
 		}
 	}
 	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))

@@ -76,6 +76,10 @@ func TestRefusalOfASecretIsItsReason(t *testing.T) {
 	if c := refusedCall(t, "", "secrets", injected); c.Error != "409 Conflict: fault injected by ctrlplane" || !c.IsInjected() {
 		t.Errorf("got %q for a fault that is injected", c.Error)
 	}
+	restored := apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "once", errors.New(observe.RestoredMeanwhile+": read the object again")).Status()
+	if c := refusedCall(t, "", "secrets", restored); c.Error != "409 Conflict: "+observe.RestoredMeanwhile {
+		t.Errorf("got %q for a write that a restore refuses", c.Error)
+	}
 	status.Message = strings.Repeat("long ", 1000)
 	if c := refusedCall(t, "", "pods", status); len(c.Error) > 1<<10 || !strings.HasPrefix(c.Error, "long long") {
 		t.Errorf("got %d bytes: %q", len(c.Error), c.Error)

@@ -65,7 +65,7 @@ var modified = []string{
 	"the object has been modified",
 	"ResourceVersion in precondition",
 	"The object might have been modified",
-	"restored to another state", // apiserver.ErrRestored
+	observe.RestoredMeanwhile,
 	observe.InjectedFault,
 }
 

@@ -3,6 +3,7 @@ package trace
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -16,7 +17,7 @@ func (g *graph) noteConflicts() {
 	}
 	last := map[place]storedBy{}
 	for _, n := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
-		if n.Conflict {
+		if n.Conflict && !n.refusedByRestore() {
 			n.modifiedBy = last[placeOf(n.Object)].call
 		}
 		for _, w := range n.wrote {
@@ -26,6 +27,14 @@ func (g *graph) noteConflicts() {
 			}
 		}
 	}
+}
+
+// restoredReason is why a restore refuses a write: it may not have changed the write's object.
+const restoredReason = "the control plane was restored while the write waited"
+
+// refusedByRestore reports whether a restore has refused a write that waited.
+func (n *Node) refusedByRestore() bool {
+	return n.Conflict && strings.Contains(n.Error, observe.RestoredMeanwhile)
 }
 
 // conflictingChange says what had happened to the object of a write that had a conflict.

@@ -65,6 +65,32 @@ func TestConflictsNameWhoHadDeletedTheObject(t *testing.T) {
 	}
 }
 
+// A restore refuses the writes that wait, whether it changes their object or not: no recorded writer is to blame. A create
+// among them is a refused write.
+func TestARefusalByARestoreIsNoModification(t *testing.T) {
+	const restored = "conflict: the control plane was restored while the write waited"
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	refused := func(verb string) observe.Called {
+		return observe.Called{Verb: verb, Status: 409, Conflict: true, Error: `Operation cannot be fulfilled on deployments.apps "web": ` + observe.RestoredMeanwhile + ": read the object again"}
+	}
+	records := clientCalls(created, refused("update"))
+	records[1].Event.(*observe.Called).Controller = "shop-operator"
+	tree, err := Build(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, restored+"\n") {
+		t.Errorf("no %q in:\n%s", restored, text)
+	}
+	chain, err := Why(clientCalls(refused("create")), deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " "); chain.What != Refused || !strings.Contains(text, restored) {
+		t.Errorf("%s: no %q in:\n%s", chain.What, restored, text)
+	}
+}
+
 // The error of a sync is the message as the API server sent it, which ends with a space after a deletion.
 func TestSyncEndsInConflictWithADeletion(t *testing.T) {
 	refused := updateOfDeleted(t)

@@ -26,8 +26,10 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		}
 	}
 	failing := map[subject]*failedEffect{}
+	creatorOf := creators{}
 	var order []subject
 	for _, n := range g.nodes {
+		creatorOf.note(n)
 		k, ok := n.subject()
 		if !ok || n.Kind != Call {
 			continue
@@ -35,7 +37,8 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		switch {
 		case !n.Failed || n.isStored():
 			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f.last) })
-		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine):
+		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine),
+			n.foundExisting() && creatorOf[placeOf(n.Object)] == n.Controller: // its cache had not yet seen what it created
 		case failing[k] == nil:
 			failing[k] = &failedEffect{n, 1}
 			order = append(order, k)
@@ -51,6 +54,24 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		}
 	}
 	return list
+}
+
+// creators are the controllers and clients that have created the objects that exist.
+type creators map[place]string
+
+func (c creators) note(n *Node) {
+	for _, w := range n.wrote {
+		if w.Deleted {
+			delete(c, placeOfWritten(w))
+		}
+	}
+	switch {
+	case n.Object == nil:
+	case n.Gone:
+		delete(c, placeOf(n.Object))
+	case n.creates() && !n.failed():
+		c[placeOf(n.Object)] = n.Controller
+	}
 }
 
 // replaces reports whether a write has created or removed the object that the same client could not write before, or

@@ -24,6 +24,9 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		"created if it does not exist": {[]observe.Called{{Verb: "patch", Status: 404, Error: `pods "a" not found`}, {Verb: "create", Status: 201}}, "", nil},
 		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, "", nil},
 		"exists, and is another one's": {[]observe.Called{exists, exists}, "", []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
+		"exists, and is its own":       {[]observe.Called{{Verb: "create", Status: 201}, exists, exists}, "", nil},
+		"its own was replaced": {[]observe.Called{{Verb: "create", Status: 201}, {Verb: "delete"}, exists}, "",
+			[]string{`shop-operator fails to create Pod a, once: 409: pods "a" already exists.`}},
 		"is being deleted": {[]observe.Called{{Verb: "create", Status: 409, Error: `object is being deleted: pods "a" already exists`}, {Verb: "patch"}}, "",
 			[]string{`shop-operator fails to create Pod a, once: 409: object is being deleted: pods "a" already exists.`}},
 		"only one verb is refused": {[]observe.Called{{Verb: "update", Status: 403, Error: "forbidden"}, {Verb: "patch"}}, "", []string{"shop-operator fails to update Pod a, once: 403: forbidden."}},
@@ -35,7 +38,7 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 			c := r.Event.(*observe.Called)
 			c.Controller, c.Object, c.Cause = "shop-operator", pod("a"), 99
 			if !c.Failed() {
-				c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9"}}
+				c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9", Deleted: c.Verb == "delete"}}
 			}
 		}
 		records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{

@@ -183,11 +183,11 @@ func (n *Node) writeEffect(about observe.Object) What {
 	return Changed
 }
 
-// writeFailure returns Refused or Failed for a write that was answered with an error, other
-// than for a conflict or because the object does not exist, and has stored nothing; "" for other nodes.
+// writeFailure returns Refused or Failed for a write that was answered with an error, other than for a conflict with
+// a stored object or because the object does not exist, and has stored nothing; "" for other nodes.
 func (n *Node) writeFailure() What {
 	switch {
-	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict, n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus, n.isStored():
+	case !n.isWrite(), n.Status < http.StatusBadRequest, n.Conflict && !(n.creates() && n.refusedByRestore()), n.Status == http.StatusNotFound && n.Verb != "create" && !n.noStatus, n.isStored():
 		return ""
 	case n.Status >= http.StatusInternalServerError, n.Status == http.StatusTooManyRequests, n.Status == http.StatusRequestTimeout:
 		return Failed

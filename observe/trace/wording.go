@@ -74,6 +74,8 @@ func (p phrases) requestName(n *Node) string {
 func (p phrases) describeWrite(n *Node) string {
 	what := p.targetName(n)
 	switch {
+	case n.isRetriedConflict() && n.refusedByRestore():
+		return fmt.Sprintf("had a conflict when it tried to %s %s: %s; retried", n.Verb, what, restoredReason)
 	case n.isRetriedConflict():
 		return fmt.Sprintf("had a conflict when it tried to %s %s, which %s; retried", n.Verb, what, cmp.Or(p.modification(n, ""), "had been "+n.conflictingChange()))
 	case n.foundGone():
@@ -188,6 +190,8 @@ func (n *Node) isRetriedConflict() bool {
 func (p phrases) describeFailure(n *Node) string {
 	why := words.OneLine(n.Error)
 	switch {
+	case n.refusedByRestore():
+		return "conflict: " + restoredReason
 	case n.Conflict:
 		return "conflict: " + cmp.Or(p.modification(n, " the object"), "the object has been "+n.conflictingChange())
 	case n.Status == 0:

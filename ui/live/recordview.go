@@ -90,7 +90,10 @@ func (m model) recordFields(r observe.Record, item feedItem) []recordField {
 func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 	l.add("call", e.Verb+" "+formatCallTarget(e), item.verbStyle)
 	status := item.status
-	if e.Conflict && !e.IsInjected() {
+	switch {
+	case e.Conflict && strings.Contains(e.Error, observe.RestoredMeanwhile):
+		status += ", a conflict: the control plane was restored meanwhile"
+	case e.Conflict && !e.IsInjected():
 		status += ", a conflict: the object had been modified or deleted meanwhile"
 	}
 	l.add("status", status+" after "+m.formatTook(e.Took), item.textStyle())
