@@ -30,6 +30,8 @@ type Options struct {
 	// Workers returns the number of workers of a controller's queue, 0 if unknown.
 	// May be nil.
 	Workers func(controller, queue string) int
+	// Held returns the number of writes that a paused controller holds. May be nil.
+	Held func(controller string) int
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
 	// Clients returns the clients outside of the process. May be nil.
@@ -218,6 +220,7 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 		s.Queues = append(s.Queues, v)
 	}
+	asks := o.options.Load()
 	behind, failing := o.handlers.lagsByRecorder(now), o.sampler.failingKeys()
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
@@ -226,9 +229,12 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		fails := failing[r.name]
 		n := min(len(fails), maxFailingKeys)
 		c.Failing, c.MoreFailing = fails[:n], len(fails)-n
+		if c.State == StatePaused && asks != nil && asks.Held != nil {
+			c.Held = asks.Held(c.Name)
+		}
 		s.Controllers = append(s.Controllers, c)
 	}
-	if asks := o.options.Load(); asks != nil && asks.Clients != nil {
+	if asks != nil && asks.Clients != nil {
 		s.Clients = asks.Clients()
 	}
 	s.Process = o.readProcess()

@@ -126,7 +126,8 @@ type Controller struct {
 	// thousand are kept.
 	MoreFailing int        `json:"moreFailing,omitempty"`
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
-	Writing     int64      `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
+	Writing     int64      `json:"writing,omitempty"` // writes without an answer, held ones included, except of Leases and Events
+	Held        int        `json:"held,omitempty"`    // held writes, if it is paused
 }
 
 // WriteCount counts the writes of one kind.
