@@ -55,6 +55,7 @@ type Observer struct {
 
 	versions versions
 	handlers handlers
+	timers   timers
 
 	mu        sync.Mutex
 	recorders map[string]*Recorder
@@ -239,8 +240,9 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	}
 	s.Process = o.readProcess()
 	o.sampler.fillRates(&s.Process, now)
-	if s.Process.Busy = busyNames(&s); s.Process.Busy == nil {
-		s.Timers = o.sortedTimers()
+	s.Process.Busy = busyNames(&s)
+	s.Timers = o.readTimers(now, s.Process.Busy != nil)
+	if s.Process.Busy == nil {
 		s.Process.Quiet = o.isQuiet(now)
 		s.Process.Busy = s.dueBy(now.Add(settleHorizon))
 		if actor := o.lastActor.Load(); actor != nil && s.Process.Busy == nil && !s.Process.Quiet {
@@ -279,16 +281,6 @@ func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
 	return since > int64(busyQuietTime) || since > int64(quietTime) && processIdle() && o.lastActivity.Load() == latest
-}
-
-func (o *Observer) sortedTimers() []Timer {
-	asks := o.options.Load()
-	if asks == nil || asks.Timers == nil {
-		return nil
-	}
-	list := asks.Timers()
-	slices.SortFunc(list, compareTimers)
-	return list
 }
 
 // moreQueues returns the queues that are not client-go work queues.
