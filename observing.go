@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"context"
 	"os"
 	"slices"
 	"sync"
@@ -36,6 +37,7 @@ func (p *controlPlane) startObserver() {
 			}
 			return p.supervisor.WorkerCount(controller, queue)
 		},
+		Held: p.countHeldWrites,
 		Timers: func() []observe.Timer {
 			if !p.ready.Load() {
 				return nil
@@ -56,6 +58,18 @@ func (p *controlPlane) startObserver() {
 		},
 	})
 	p.onClose(p.observer.Close)
+}
+
+// countHeldWrites returns the number of writes that a paused controller holds.
+func (p *controlPlane) countHeldWrites(controller string) int {
+	if !p.ready.Load() {
+		return 0
+	}
+	list, err := p.interventions().HeldWrites(context.Background(), controller, 0)
+	if err != nil {
+		p.log.Debug("observe", "err", err)
+	}
+	return list.Total
 }
 
 // recorderFor returns the recorder of what a controller does; nil if observation is off.

@@ -38,9 +38,10 @@ type Listing struct {
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
 func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
-	m, err := kinds.NewMapper(w.kinds).Find(ctx, kind)
+	mapper := kinds.NewMapper(w.kinds)
+	m, err := mapper.Find(ctx, kind)
 	if err != nil {
-		return Listing{}, fmt.Errorf("unknown kind %q: use a name that kubectl accepts, such as pods or deploy", kind)
+		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
 	list, err := w.objects.Resource(m.Resource).List(ctx, metav1.ListOptions{Limit: maxListed})
 	if err != nil {

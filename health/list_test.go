@@ -52,7 +52,12 @@ func TestListSortsByHealth(t *testing.T) {
 			t.Errorf("%s: no reason", item.Ref)
 		}
 	}
-	if _, err := w.List(t.Context(), "podz"); err == nil || !strings.Contains(err.Error(), `unknown kind "podz": use a name that kubectl accepts`) {
-		t.Errorf("got %v", err)
+	for kind, want := range map[string]string{
+		"podz":   `unknown kind "podz": did you mean "pod"?`,
+		"nosuch": `unknown kind "nosuch": use a name that kubectl accepts, such as pods or deploy`,
+	} {
+		if _, err := w.List(t.Context(), kind); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }

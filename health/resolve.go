@@ -74,7 +74,7 @@ func waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*met
 			return m, err
 		}
 		if unknown = true; bounded.Err() != nil {
-			return nil, usage.Errorf("unknown kind %s: correct the name or install its CustomResourceDefinition", kind)
+			return nil, usage.Errorf("unknown kind %s: %s", kind, mapper.Hint(ctx, kind, "correct the name or install its CustomResourceDefinition"))
 		}
 		mapper.Reset(ctx)
 	}

@@ -32,14 +32,17 @@ func TestRefsWaitsForNewKind(t *testing.T) {
 
 func TestRefsRefusesUnknownKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		_, err := newCluster(t).Refs(t.Context(), "shop", []string{"pod/p", "gadget/g"})
-		want := "gadget/g: unknown kind gadget: correct the name or install its CustomResourceDefinition"
-		if err == nil || err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
-		if took := time.Since(began); took < newKindGrace || took > 2*newKindGrace {
-			t.Errorf("took %v", took)
+		for arg, want := range map[string]string{
+			"gadget/g":      "gadget/g: unknown kind gadget: correct the name or install its CustomResourceDefinition",
+			"deploymnt/web": `deploymnt/web: unknown kind deploymnt: did you mean "deployment"?`,
+		} {
+			began := time.Now()
+			if _, err := newCluster(t).Refs(t.Context(), "shop", []string{"pod/p", arg}); err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			if took := time.Since(began); took < newKindGrace || took > 2*newKindGrace {
+				t.Errorf("took %v", took)
+			}
 		}
 	})
 }

@@ -88,6 +88,7 @@ var (
 	jobKind        = schema.GroupKind{Group: "batch", Kind: "Job"}
 	deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
+	crdKind        = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	hpaKind        = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 )
 
@@ -122,7 +123,14 @@ func (s *State) applyStricterRules(u *unstructured.Unstructured) {
 }
 
 func (s *State) applyJobRules(u *unstructured.Unstructured) {
-	s.Final = s.Status == Failed
+	if s.Final = s.Status == Failed; s.Final { // kstatus has failed Pods per completions: "failed: 3/1"
+		c, _ := findCondition(u, string(batchv1.JobFailed))
+		s.Message = "Job has failed"
+		if why := words.OneLine(joinReason(c.Reason, c.Message)); why != "" {
+			s.Message += ": " + why
+		}
+		return
+	}
 	var job batchv1.Job
 	if c, _ := findCondition(u, string(batchv1.JobComplete)); c.Status == metav1.ConditionTrue || s.Status != Current || convertObject(u, &job) != nil {
 		return

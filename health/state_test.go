@@ -58,7 +58,11 @@ func TestStateOf(t *testing.T) {
 		},
 		"Job that has failed": {
 			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, status: {startTime: "2026-01-01T00:00:00Z", failed: 1, conditions: [{type: Failed, status: "True"}]}}`,
-			State{Status: Failed, Message: "Job Failed. failed: 1/1", Final: true},
+			State{Status: Failed, Message: "Job has failed", Final: true},
+		},
+		"Job that has failed for a reason": {
+			`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {completions: 1}, status: {startTime: "2026-01-01T00:00:00Z", failed: 3, conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: "Job has reached\nthe specified backoff limit"}]}}`,
+			State{Status: Failed, Message: "Job has failed: BackoffLimitExceeded: Job has reached the specified backoff limit", Final: true},
 		},
 		"autoscaler without a target": {
 			`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, status: {conditions: [{type: AbleToScale, status: "False", reason: FailedGetScale, message: "deployments.apps \"webb\" not found"}]}}`,

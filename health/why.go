@@ -130,6 +130,8 @@ func (s *reasonSearch) explainDeletion(u *unstructured.Unstructured) string {
 		case len(finalizers) == 0:
 			return text + "; the namespace controller has not reported the remaining content yet"
 		}
+	case of == crdKind:
+		return text + s.explainInstances(u)
 	case of == podKind && len(finalizers) == 0:
 		return text + "; the kubelet of its node has not stopped it"
 	}

@@ -189,6 +189,17 @@ status:
 		"being deleted; the kubelet of its node has not stopped it"},
 	{"CustomResourceDefinition", crd(`{type: NamesAccepted, status: "False", reason: ListKindConflict, message: '"WidgetList" is already in use'}`),
 		`"WidgetList" is already in use`},
+	{"CustomResourceDefinition that waits for its objects", deletedCRD("") + "\n---\n" + `
+{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}}
+---
+{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [a/b]}}
+---
+{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: store, name: w}}`,
+		"being deleted; waiting for finalizer customresourcecleanup.apiextensions.k8s.io: Widget shop/w is being deleted; waiting for finalizer a/b (and 2 other Widgets)"},
+	{"CustomResourceDefinition whose objects are protected", deletedCRD(`{type: Terminating, status: "True", reason: InstanceDeletionFailed, message: "could not issue all deletes: w is protected"}`) + "\n---\n" + widget,
+		"being deleted; waiting for finalizer customresourcecleanup.apiextensions.k8s.io: Widget shop/w still exists; could not issue all deletes: w is protected"},
+	{"CustomResourceDefinition without objects", deletedCRD(`{type: Terminating, status: "True", reason: InstanceDeletionInProgress, message: CustomResource deletion is in progress}`),
+		"being deleted; waiting for finalizer customresourcecleanup.apiextensions.k8s.io"},
 	{"APIService", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, status: {conditions: [{type: Available, status: "False", reason: ServiceNotFound, message: no service}]}}`,
 		"not available: ServiceNotFound: no service"},
 }
@@ -207,6 +218,14 @@ func warning(of, reason, message, at string) string {
 func crd(condition string) string {
 	return `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com},
   spec: {group: example.com, names: {kind: Widget}}, status: {conditions: [` + condition + `]}}`
+}
+
+// deletedCRD is a CustomResourceDefinition that is being deleted, and has a condition.
+func deletedCRD(condition string) string {
+	return `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition,
+  metadata: {name: widgets.example.com, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [customresourcecleanup.apiextensions.k8s.io]},
+  spec: {group: example.com, names: {kind: Widget, plural: widgets}, versions: [{name: v1alpha1, served: false}, {name: v1, served: true}]},
+  status: {conditions: [` + condition + `]}}`
 }
 
 func TestWhy(t *testing.T) {
@@ -245,6 +264,18 @@ func TestWhyObjectIsMissing(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+func TestWhyCannotListObjects(t *testing.T) {
+	c := newCluster(t, deletedCRD(""))
+	c.objects.PrependReactor("list", "widgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no conversion")
+	})
+	got := c.Why(t.Context(), parseObject(t, deletedCRD("")))
+	want := "being deleted; waiting for finalizer customresourcecleanup.apiextensions.k8s.io; no further details: list widgets: no conversion"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	// Workers returns the number of workers of a controller's queue, 0 if unknown.
 	// May be nil.
 	Workers func(controller, queue string) int
+	// Held returns the number of writes that a paused controller holds. May be nil.
+	Held func(controller string) int
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
 	// Clients returns the clients outside of the process. May be nil.
@@ -53,6 +55,7 @@ type Observer struct {
 
 	versions versions
 	handlers handlers
+	timers   timers
 
 	mu        sync.Mutex
 	recorders map[string]*Recorder
@@ -218,6 +221,7 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 		s.Queues = append(s.Queues, v)
 	}
+	asks := o.options.Load()
 	behind, failing := o.handlers.lagsByRecorder(now), o.sampler.failingKeys()
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
@@ -226,15 +230,19 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		fails := failing[r.name]
 		n := min(len(fails), maxFailingKeys)
 		c.Failing, c.MoreFailing = fails[:n], len(fails)-n
+		if c.State == StatePaused && asks != nil && asks.Held != nil {
+			c.Held = asks.Held(c.Name)
+		}
 		s.Controllers = append(s.Controllers, c)
 	}
-	if asks := o.options.Load(); asks != nil && asks.Clients != nil {
+	if asks != nil && asks.Clients != nil {
 		s.Clients = asks.Clients()
 	}
 	s.Process = o.readProcess()
 	o.sampler.fillRates(&s.Process, now)
-	if s.Process.Busy = busyNames(&s); s.Process.Busy == nil {
-		s.Timers = o.sortedTimers()
+	s.Process.Busy = busyNames(&s)
+	s.Timers = o.readTimers(now, s.Process.Busy != nil)
+	if s.Process.Busy == nil {
 		s.Process.Quiet = o.isQuiet(now)
 		s.Process.Busy = s.dueBy(now.Add(settleHorizon))
 		if actor := o.lastActor.Load(); actor != nil && s.Process.Busy == nil && !s.Process.Quiet {
@@ -273,16 +281,6 @@ func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
 	return since > int64(busyQuietTime) || since > int64(quietTime) && processIdle() && o.lastActivity.Load() == latest
-}
-
-func (o *Observer) sortedTimers() []Timer {
-	asks := o.options.Load()
-	if asks == nil || asks.Timers == nil {
-		return nil
-	}
-	list := asks.Timers()
-	slices.SortFunc(list, compareTimers)
-	return list
 }
 
 // moreQueues returns the queues that are not client-go work queues.

@@ -14,7 +14,7 @@ type Snapshot struct {
 	Controllers []Controller `json:"controllers,omitempty"` // by name
 	Queues      []Queue      `json:"queues"`                // by controller, then name
 	Clients     []Client     `json:"clients,omitempty"`     // by name
-	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; only while no controller is busy
+	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; while a controller is busy, only those with a Reason, as of a moment before
 	Journal     JournalStats `json:"journal"`
 }
 
@@ -126,7 +126,8 @@ type Controller struct {
 	// thousand are kept.
 	MoreFailing int        `json:"moreFailing,omitempty"`
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
-	Writing     int64      `json:"writing,omitempty"` // writes without an answer, except of Leases and Events
+	Writing     int64      `json:"writing,omitempty"` // writes without an answer, held ones included, except of Leases and Events
+	Held        int        `json:"held,omitempty"`    // held writes, if it is paused
 }
 
 // WriteCount counts the writes of one kind.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -317,6 +318,35 @@ func TestSnapshotHasSortedTimers(t *testing.T) {
 	if err != nil || !slices.Equal(s.Timers, []observe.Timer{at(1), at(2)}) {
 		t.Errorf("got %v, %v", s.Timers, err)
 	}
+}
+
+// While a controller is busy, what waits after a failure is as of a second ago at most.
+func TestTimersWhileBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		var depth atomic.Int64 // the sampler asks, too
+		restart := observe.Timer{Controller: "c", What: "a", Due: time.Now().Add(2500 * time.Millisecond), Reason: "CrashLoopBackOff"}
+		o := observe.New(observe.Options{
+			MoreQueues: func() []observe.Queue { return []observe.Queue{{Controller: "c", Name: "q", Depth: depth.Load()}} },
+			Timers: func() []observe.Timer {
+				asked++
+				return []observe.Timer{{Controller: "c", What: "b", Due: restart.Due}, restart}
+			},
+		})
+		defer o.Close()
+		for _, step := range []struct {
+			after        time.Duration
+			depth        int64
+			timers, asks int
+		}{{0, 0, 2, 1}, {0, 1, 1, 1}, {999 * time.Millisecond, 1, 1, 1}, {time.Millisecond, 1, 1, 2}, {time.Second, 1, 1, 3}, {500 * time.Millisecond, 1, 0, 3}, {0, 0, 2, 4}} {
+			time.Sleep(step.after)
+			depth.Store(step.depth)
+			s, err := o.Snapshot(t.Context())
+			if err != nil || len(s.Timers) != step.timers || asked != step.asks || step.timers == 1 && s.Timers[0] != restart {
+				t.Errorf("%+v: %d questions, %v, %v", step, asked, s.Timers, err)
+			}
+		}
+	})
 }
 
 // The cost of adding a key with a delay, including reading the stack.

@@ -14,14 +14,24 @@ type Intervention struct {
 	Controller string // or the client
 	State      string // paused, stopped or running
 	Reason     string // the intervention in a few words; may be empty
+	Held       int    // held writes
+	OfClient   bool
 }
 
 // String describes the intervention in a few words.
 func (i Intervention) String() string {
 	if i.Reason == "" {
-		return i.Controller + " is " + i.State
+		return WithHeld(i.Controller+" is "+i.State, i.Held)
 	}
-	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, i.Reason)
+	return WithHeld(fmt.Sprintf("%s is %s: %s", i.Controller, i.State, i.Reason), i.Held)
+}
+
+// WithHeld adds to a text how many writes are held, if any are.
+func WithHeld(text string, held int) string {
+	if held > 0 {
+		text += " (" + CountNoun(held, "write") + " held)"
+	}
+	return text
 }
 
 // Interventions returns the interventions on the controllers and clients of a snapshot.
@@ -32,24 +42,25 @@ func Interventions(s observe.Snapshot) []Intervention {
 	for _, c := range s.Controllers {
 		switch {
 		case c.State == "paused", c.State == "running" && c.Reason != "":
-			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
+			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason), c.Held, false})
 		case c.State == "off" && c.Reason == observe.ReasonStopped && s.Process.State != observe.Stopping: // all are, then
-			found = append(found, Intervention{words.OneLine(c.Name), "stopped", ""})
+			found = append(found, Intervention{words.OneLine(c.Name), "stopped", "", 0, false})
 		}
 	}
 	for _, c := range s.Clients {
 		if c.State == "paused" || c.Reason != "" {
-			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason)})
+			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason), c.Held, true})
 		}
 	}
 	return found
 }
 
 // InterventionsFor returns the interventions that may be why an object, whose resource is RESOURCE or RESOURCE.GROUP,
-// is not healthy. What a Node reports does not depend on controllers that neither watch nor write Nodes. Of other
-// objects all interventions are returned: they may wait for objects that others create.
+// is not healthy. Nothing waits for a controller that is only paused and holds no write. What a Node
+// reports does not depend on controllers that neither watch nor write Nodes. Of other objects all
+// other interventions are returned: they may wait for objects that others create.
 func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
-	all := Interventions(s)
+	all := slices.DeleteFunc(Interventions(s), Intervention.holdsNothing)
 	if resource != "nodes" {
 		return all
 	}
@@ -57,6 +68,11 @@ func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
 		at := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return words.OneLine(c.Name) == i.Controller })
 		return at >= 0 && !touches(&s.Controllers[at], resource)
 	})
+}
+
+// holdsNothing reports whether a pause is the only intervention, and has not yet had an effect.
+func (i Intervention) holdsNothing() bool {
+	return i.State == observe.StatePaused && i.Held == 0 && i.Reason == "its writes are held"
 }
 
 // touches reports whether a controller watches a resource, or has written it. Of one without either, nothing is known.

@@ -217,7 +217,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
 	for _, c := range s.Clients {
 		if c.Reason != "" {
-			rows = append(rows, []string{c.Name, c.State, c.Reason})
+			rows = append(rows, []string{c.Name, c.State, WithHeld(c.Reason, c.Held)})
 		}
 		for _, why := range []string{c.Refused, describeDropped(c)} {
 			if why != "" {
@@ -227,7 +227,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 	}
 	for _, c := range s.Controllers {
 		if c.State != "running" && c.State != "" || c.Reason != "" {
-			rows = append(rows, []string{c.Name, c.State, DescribeReason(c, s.Time)})
+			rows = append(rows, []string{c.Name, c.State, WithHeld(DescribeReason(c, s.Time), c.Held)})
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {

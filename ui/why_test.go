@@ -14,13 +14,15 @@ func TestWhyNamesInterventions(t *testing.T) {
 	now := observe.Snapshot{
 		Process: observe.Process{State: observe.Ready},
 		Controllers: []observe.Controller{
-			{Name: "replicaset-controller", State: "paused"},
+			{Name: "replicaset-controller", State: "paused", Reason: "its writes are held", Held: 3},
+			{Name: "namespace-controller", State: "paused", Reason: "its writes are held"},
+			{Name: "cronjob-controller", State: "paused", Reason: "its writes are held, each call waits 2s"},
 			{Name: "deployment-controller", State: "off", Reason: observe.ReasonStopped},
 			{Name: "job-controller", State: "running"},
 		},
 	}
 	for problem, want := range map[string][]string{
-		"Available: 0/1": {"replicaset-controller is paused.", "deployment-controller is stopped."},
+		"Available: 0/1": {"replicaset-controller is paused: its writes are held (3 writes held).", "cronjob-controller is paused: its writes are held, each call waits 2s.", "deployment-controller is stopped."},
 		"":               nil,
 	} {
 		q := Why{About: observe.Object{Kind: "Deployment", Name: "web"}, Options: trace.Options{State: now}, State: ObjectState{Exists: true, Problem: problem}}

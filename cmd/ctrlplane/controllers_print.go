@@ -125,9 +125,4 @@ func failingLines(c control.Controller) []string {
 	return ui.FailingLines(c.State, c.Failing, c.MoreFailing, true, time.Now())
 }
 
-func reasonCell(c control.Controller) string {
-	if c.Held > 0 {
-		return fmt.Sprintf("%s (%s held)", c.Reason, words.Count(c.Held, "write"))
-	}
-	return c.Reason
-}
+func reasonCell(c control.Controller) string { return ui.WithHeld(c.Reason, c.Held) }

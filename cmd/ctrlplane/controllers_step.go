@@ -42,8 +42,9 @@ func newStepCommand(t *target, a actors) *cobra.Command {
 		Long: fmt.Sprintf(`Release the next N held writes of a paused %s, 1 by default. Each write is
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
-Secrets masked. If fewer writes are held, step waits for more; interrupt it to stop
-waiting. With -o json each write is one line, with -o yaml one document.`, a.noun),
+Secrets masked. If fewer writes are held, step waits for more until --timeout is over;
+interrupt it to stop waiting. With -o json each write is one line, with -o yaml one
+document.`, a.noun),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
   ctrlplane %[1]s step %[2]s 3
   ctrlplane %[1]s step %[2]s -o json | jq .after.metadata.name`, a.verb, a.examples[0]),
@@ -53,6 +54,8 @@ waiting. With -o json each write is one line, with -o yaml one document.`, a.nou
 		},
 	}
 	s.output.add(cmd)
+	f := cmd.Flags()
+	f.DurationVar(&s.timeout, "timeout", 0, "how long to wait for the writes (default: no limit)")
 	if a.verb != controllerActors.verb { // a client's work is not known, only its requests
 		return cmd
 	}
@@ -66,9 +69,8 @@ code is 1, and stderr lists the busy controllers.`
   ctrlplane controllers step replicaset 3
   ctrlplane controllers step replicaset --until settled
   ctrlplane controllers step replicaset -o json | jq .after.metadata.name`
-	f := cmd.Flags()
+	f.Lookup("timeout").Usage = "how long it may take (default: no limit, and 1m with --until)"
 	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
-	f.DurationVar(&s.timeout, "timeout", time.Minute, "how long --until may take")
 	return cmd
 }
 
@@ -80,10 +82,10 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 		return usage.Errorf("--until: unknown state %q: use settled", s.until)
 	case s.until != "" && len(args) > 1:
 		return usage.Errorf("controllers step: the number of writes and --until exclude each other: use one of them")
-	case s.until == "" && cmd.Flags().Changed("timeout"):
-		return usage.Errorf("--timeout needs --until: add it, or leave --timeout out")
-	case s.until != "" && s.timeout <= 0:
+	case cmd.Flags().Changed("timeout") && s.timeout <= 0:
 		return usage.Errorf("--timeout: %v is not positive", s.timeout)
+	case s.until != "" && s.timeout == 0:
+		s.timeout = time.Minute
 	}
 	s.n = 1
 	if len(args) > 1 {
@@ -109,11 +111,14 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	}
 	mode := ui.Detect(os.Stdout, os.Environ())
 	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
+	if s.timeout > 0 {
+		bounded, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
+		defer cancel()
+		ctx = bounded
+	}
 	if s.until == "" {
 		return s.stepWrites(ctx, s.actors.interventions(client), errs, each)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
-	defer cancel()
 	err = stepping.UntilSettled(ctx, s.actors.interventions(client), client, s.name, each)
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(errs, busy.Work)
@@ -128,7 +133,11 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 	for n := 0; n < s.n; {
 		done, err := s.stepOrWait(ctx, interventions, errs, &said)
 		if ctx.Err() != nil {
-			return fmt.Errorf("interrupted: %d of %s released", n, words.Count(s.n, "write"))
+			why := "interrupted"
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				why = context.Cause(ctx).Error()
+			}
+			return fmt.Errorf("%s: %d of %s released", why, n, words.Count(s.n, "write"))
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -60,7 +61,8 @@ func newKindMapper(cfg *rest.Config) (kinds.Mapper, error) {
 
 func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.RESTScopeNameRoot }
 
-// unknownKindError says how to list the kinds.
-func unknownKindError(t *target, kind string) error {
-	return usage.Errorf("unknown kind %q: %q lists all kinds", kind, t.commandLine("kubectl api-resources"))
+// unknownKindError suggests a kind, or says how to list the kinds.
+func unknownKindError(ctx context.Context, t *target, mapper kinds.Mapper, kind string) error {
+	otherwise := fmt.Sprintf("%q lists all kinds", t.commandLine("kubectl api-resources"))
+	return usage.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, otherwise))
 }

@@ -115,7 +115,7 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 func (r *reconcileCommand) resolveKind(ctx context.Context, mapper kinds.Mapper, name string) (reconciler.Kind, error) {
 	m, err := mapper.Find(ctx, strings.ToLower(name))
 	if meta.IsNoMatchError(err) {
-		return reconciler.Kind{}, unknownKindError(r.target, name)
+		return reconciler.Kind{}, unknownKindError(ctx, r.target, mapper, name)
 	}
 	if err != nil {
 		return reconciler.Kind{}, err

@@ -112,6 +112,11 @@ func (s *recordedSource) now() time.Time { return s.Time() }
 
 // resolve finds a kind among the resources that were served.
 func (s *recordedSource) resolve(ctx context.Context, kind, namespace, name string) (observe.Object, error) {
+	return resolveObject(ctx, s.mapper(), kind, namespace, name)
+}
+
+// mapper returns a mapper that knows the resources that were served.
+func (s *recordedSource) mapper() kinds.Mapper {
 	versions := map[string]*restmapper.APIGroupResources{}
 	var groups []*restmapper.APIGroupResources
 	for _, r := range s.recording.Resources {
@@ -131,7 +136,7 @@ func (s *recordedSource) resolve(ctx context.Context, kind, namespace, name stri
 			Name: r.Resource, SingularName: r.Singular, Kind: r.Kind, Namespaced: r.Namespaced, ShortNames: r.ShortNames,
 		})
 	}
-	return resolveObject(ctx, kinds.NewStaticMapper(groups), kind, namespace, name)
+	return kinds.NewStaticMapper(groups)
 }
 
 // describeNow knows nothing: a recording has no objects.
@@ -139,12 +144,12 @@ func (s *recordedSource) describeNow(context.Context, observe.Object) ui.ObjectS
 	return ui.ObjectState{}
 }
 
-func (s *recordedSource) unknownKind(kind string) error {
+func (s *recordedSource) unknownKind(ctx context.Context, kind string) error {
 	hint := "check how it is written"
 	if len(s.recording.Resources) == 0 {
 		hint = "the recording has no short names: write it as deployment or deployments"
 	}
-	return usage.Errorf("unknown kind %q: it is not in the recording: %s", kind, hint)
+	return usage.Errorf("unknown kind %q: it is not in the recording: %s", kind, s.mapper().Hint(ctx, kind, hint))
 }
 
 func (s *recordedSource) explainMissing(_ context.Context, about observe.Object, err error) error {

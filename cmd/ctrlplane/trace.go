@@ -145,7 +145,7 @@ func (o *traceCommand) loadRecords(ctx context.Context, path string, args []stri
 	if meta.IsNoMatchError(err) {
 		known := false
 		if about, known = trace.Find(records, kind, o.namespace, name); !known {
-			return none(src.unknownKind(kind))
+			return none(src.unknownKind(ctx, kind))
 		}
 		err = nil
 	}

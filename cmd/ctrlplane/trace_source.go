@@ -23,7 +23,7 @@ type explainable interface {
 	// whether an error is about an unknown kind.
 	resolve(ctx context.Context, kind, namespace, name string) (observe.Object, error)
 	// unknownKind says what to do about a kind that is neither served nor in the records.
-	unknownKind(kind string) error
+	unknownKind(ctx context.Context, kind string) error
 	// describeNow returns the state of an object at present, as far as it is known.
 	describeNow(ctx context.Context, about observe.Object) ui.ObjectState
 	// explainMissing says more about an object without records, if more is known.
@@ -60,8 +60,12 @@ func (s liveSource) resolve(ctx context.Context, kind, namespace, name string) (
 	return resolveObject(ctx, mapper, kind, namespace, name)
 }
 
-func (s liveSource) unknownKind(kind string) error {
-	return unknownKindError(s.target, kind)
+func (s liveSource) unknownKind(ctx context.Context, kind string) error {
+	mapper, err := newKindMapper(s.cfg)
+	if err != nil {
+		return err
+	}
+	return unknownKindError(ctx, s.target, mapper, kind)
 }
 
 func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.ObjectState {

@@ -195,7 +195,11 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	}
 	undo := map[string]string{"stopped": "start", "paused": "resume", "running": "clear"}
 	for _, i := range ui.InterventionsFor(now, resource) {
-		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine("controllers "+undo[i.State]+" "+i.Controller))
+		verb := "controllers "
+		if i.OfClient {
+			verb = "clients "
+		}
+		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine(verb+undo[i.State]+" "+quoteWord(i.Controller)))
 	}
 }
 

@@ -150,8 +150,11 @@ func (l *workCollector) addController(c observe.Controller) {
 		l.add(c.Name, is)
 	}
 	l.addSyncs(c)
-	if c.Writing > 0 {
-		l.add(c.Name, words.Count(c.Writing, "write")+" in flight")
+	if c.Held > 0 && c.Writing > 0 { // Events may be held, which are no work
+		l.add(c.Name, words.Count(c.Held, "write")+" held: the controller is paused")
+	}
+	if sent := c.Writing - int64(c.Held); sent > 0 {
+		l.add(c.Name, words.Count(sent, "write")+" in flight")
 	}
 }
 
@@ -161,7 +164,7 @@ const maxSyncs = 3
 // addSyncs adds the running syncs of a controller, those that run longest first.
 func (l *workCollector) addSyncs(c observe.Controller) {
 	held := ""
-	if c.State == observe.StatePaused && c.Writing > 0 {
+	if c.Held > 0 {
 		held = ": the controller is paused and its writes are held"
 	}
 	running := slices.SortedStableFunc(slices.Values(c.Running), func(a, b observe.RunningSync) int { return a.Since.Compare(b.Since) })

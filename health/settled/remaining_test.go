@@ -94,12 +94,12 @@ func TestRemainingWork(t *testing.T) {
 			}
 		}), job("sync of an unknown key running for 9s", "sync of an unknown key running for 7s", "sync of an unknown key running for 3s", "2 other syncs running")},
 		{"many syncs of a paused controller", of(func(_ *observe.Queue, c *observe.Controller) {
-			c.State, c.Writing = "paused", 4
+			c.State, c.Writing, c.Held = "paused", 4, 4
 			for range 4 {
 				c.Running = append(c.Running, observe.RunningSync{Queue: "job", Since: now.Add(-time.Second)})
 			}
 		}), job("sync of an unknown key running for 1s: the controller is paused and its writes are held", "sync of an unknown key running for 1s: the controller is paused and its writes are held",
-			"sync of an unknown key running for 1s: the controller is paused and its writes are held", "1 other sync running: the controller is paused and its writes are held", "4 writes in flight")},
+			"sync of an unknown key running for 1s: the controller is paused and its writes are held", "1 other sync running: the controller is paused and its writes are held", "4 writes held: the controller is paused")},
 		{"parked keys", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.Parked = 7, true }), nil},
 		{"parked, with one in flight", of(func(q *observe.Queue, _ *observe.Controller) { q.Depth, q.InFlight, q.Parked = 7, 1, true }),
 			job("queue job has depth 7, 1 in flight")},
@@ -131,9 +131,10 @@ func TestRemainingWork(t *testing.T) {
 
 		{"a write in flight", of(func(_ *observe.Queue, c *observe.Controller) { c.Writing = 1 }), job("1 write in flight")},
 		{"held writes", of(func(_ *observe.Queue, c *observe.Controller) {
-			c.State, c.Writing = "paused", 2
+			c.State, c.Writing, c.Held = "paused", 3, 2
 			c.Running = []observe.RunningSync{{Queue: "job", Key: "shop/j", KeyBasis: observe.BasisLog, Since: now.Add(-time.Second)}}
-		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes in flight")},
+		}), job("sync of shop/j running for 1s: the controller is paused and its writes are held", "2 writes held: the controller is paused", "1 write in flight")},
+		{"held Events", of(func(_ *observe.Queue, c *observe.Controller) { c.State, c.Writing, c.Held = "paused", 0, 2 }), nil},
 		{"started", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "building" }), job("the controller is being started")},
 		{"stopped", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "stopping" }), job("the controller is being stopped")},
 		{"started, with a reason", of(func(_ *observe.Queue, c *observe.Controller) {

@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"context"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -11,23 +12,29 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/restmapper"
+
+	"github.com/ctrlplane/ctrlplane/internal/suggest"
 )
 
 // Mapper maps names to resources. If several resources have a name, it is that of the group
 // with the highest priority, as in kubectl.
-type Mapper struct{ names meta.RESTMapperWithContext }
+type Mapper struct {
+	names  meta.RESTMapperWithContext
+	served discovery.DiscoveryInterfaceWithContext
+}
 
 // NewMapper returns a mapper that knows what a server serves.
 func NewMapper(server discovery.DiscoveryInterfaceWithContext) Mapper {
 	cached := orderedCache{memory.NewMemCacheClientWithContext(server)}
-	return Mapper{restmapper.NewShortcutExpanderWithContext(restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached), cached, nil)}
+	return Mapper{restmapper.NewShortcutExpanderWithContext(restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached), cached, nil), cached}
 }
 
 // NewStaticMapper returns a mapper that knows the resources of groups, the group with the
 // highest priority first.
 func NewStaticMapper(groups []*restmapper.APIGroupResources) Mapper {
 	resources := meta.ToRESTMapperWithContext(restmapper.NewDiscoveryRESTMapper(groups))
-	return Mapper{restmapper.NewShortcutExpanderWithContext(resources, staticDiscovery{groups: groups}, nil)}
+	served := staticDiscovery{groups: groups}
+	return Mapper{restmapper.NewShortcutExpanderWithContext(resources, served, nil), served}
 }
 
 // Find returns the resource that kubectl calls so: "deploy", "pods", "Widget.example.com",
@@ -55,6 +62,26 @@ func (m Mapper) Find(ctx context.Context, name string) (*meta.RESTMapping, error
 		}
 	}
 	return m.names.RESTMappingWithContext(ctx, kind)
+}
+
+// Hint returns "did you mean …?" with the kind that an unknown name probably stands for, or otherwise if there is none.
+func (m Mapper) Hint(ctx context.Context, name, otherwise string) string {
+	name, _, _ = strings.Cut(name, ".") // without the group
+	return suggest.Hint(name, m.longNames(ctx), otherwise)
+}
+
+// longNames returns the kinds that are served, and their plurals, as far as they are known. Short names are like too many
+// words.
+func (m Mapper) longNames(ctx context.Context) (names []string) {
+	_, lists, _ := m.served.ServerGroupsAndResourcesWithContext(logr.NewContext(ctx, logr.Discard()))
+	for _, list := range lists {
+		for _, r := range list.APIResources {
+			if !strings.Contains(r.Name, "/") { // not a subresource
+				names = append(names, strings.ToLower(r.Kind), r.Name)
+			}
+		}
+	}
+	return names
 }
 
 // Reset makes the mapper ask the server again: a kind may be new.

@@ -113,3 +113,17 @@ func TestFind(t *testing.T) {
 		})
 	}
 }
+
+// A name that no resource has is probably that of a kind with a similar one.
+func TestHint(t *testing.T) {
+	for name, m := range map[string]Mapper{"server": NewMapper(serveAggregated(t)), "static": NewStaticMapper(staticGroups())} {
+		for word, want := range map[string]string{
+			"deploymnt": `did you mean "deployment"?`, "Deploymnts": `did you mean "deployments"?`, "gizmoo.beta.example": `did you mean "gizmo"?`,
+			"podz": `did you mean "pod"?`, "nosuch": "otherwise",
+		} {
+			if got := m.Hint(t.Context(), word, "otherwise"); got != want {
+				t.Errorf("%s: %s: got %s, want %s", name, word, got, want)
+			}
+		}
+	}
+}

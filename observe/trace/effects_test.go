@@ -71,6 +71,34 @@ func TestFailedCallsAreNoWrites(t *testing.T) {
 	}
 }
 
+// The delete of a collection counts the objects that it has removed; without reports of the storage, it names their kind.
+func TestDeletedCollectionsAreCounted(t *testing.T) {
+	collection := func(kind, resource string, n Node) *Node {
+		n.Kind, n.Controller, n.Verb, n.Status = Call, "c", "deletecollection", 200
+		n.Object = &observe.Object{Kind: kind, Resource: resource, Namespace: "gone"}
+		return &n
+	}
+	in := func(resource, name string, deleted bool) observe.Written {
+		return observe.Written{Resource: resource, Namespace: "gone", Name: name, Deleted: deleted}
+	}
+	secrets := collection("Secret", "secrets", Node{wrote: []observe.Written{in("secrets", "a", true), in("secrets", "b", true), in("configmaps", "other", true)}})
+	pods := collection("Pod", "pods", Node{wrote: []observe.Written{in("pods", "a", false)}, Watchers: 1})
+	for want, nodes := range map[string][]*Node{
+		"; 1 controller answered with 2 writes: deleted 2 Secrets": {secrets, pods},
+		"; 1 controller answered with 3 writes: deleted every ConfigMap, Pod": {
+			collection("Pod", "pods", Node{Watchers: 1}), collection("ConfigMap", "configmaps", Node{Watchers: 2}), collection("Pod", "pods", Node{Watchers: 1})},
+		"; 1 controller answered with 2 writes": {collection("Pod", "pods", Node{}), collection("Pod", "pods", Node{Watchers: 1, Selected: true})},
+	} {
+		e := newEffects(phrases{})
+		for _, n := range nodes {
+			e.add(n)
+		}
+		if got := e.describe(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // A write that was answered with the version that was stored before has changed nothing.
 func TestWritesWithoutChange(t *testing.T) {
 	reported := recorded(

@@ -68,12 +68,13 @@ type effects struct {
 	phrases
 	controllers       map[string]bool
 	writes            int
-	created, deleted  map[string]int // by kind
+	created, deleted  map[string]int  // by kind
+	every             map[string]bool // kinds of which an unknown number was deleted
 	conflicts, failed int
 }
 
 func newEffects(p phrases) *effects {
-	return &effects{phrases: p, controllers: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}}
+	return &effects{phrases: p, controllers: map[string]bool{}, created: map[string]int{}, deleted: map[string]int{}, every: map[string]bool{}}
 }
 
 func (e *effects) add(n *Node) {
@@ -93,10 +94,25 @@ func (e *effects) add(n *Node) {
 		e.conflicts++
 	case failed:
 		e.failed++
+	case n.Verb == "deletecollection":
+		e.addCollection(n, kind)
 	case n.Gone && n.Object.Name != "":
 		e.deleted[kind]++
 	case n.creates():
 		e.created[kind]++
+	}
+}
+
+// addCollection counts what the delete of a collection has removed. If the storage has not reported that, it is not
+// known of how many objects the events are.
+func (e *effects) addCollection(n *Node, kind string) {
+	for _, w := range n.wrote {
+		if w.Deleted && w.Resource == n.Object.GroupResource() {
+			e.deleted[kind]++
+		}
+	}
+	if len(n.wrote) == 0 && n.Watchers > 0 && !n.Selected {
+		e.every[kind] = true
 	}
 }
 
@@ -129,6 +145,9 @@ func (e *effects) list() (parts []string) {
 		if len(kinds) > 0 {
 			parts = append(parts, of.verb+" "+strings.Join(kinds, ", "))
 		}
+	}
+	if len(e.every) > 0 {
+		parts = append(parts, "deleted every "+words.OneLine(strings.Join(slices.Sorted(maps.Keys(e.every)), ", ")))
 	}
 	if e.conflicts > 0 {
 		parts = append(parts, words.Count(e.conflicts, "conflict"))

@@ -36,13 +36,10 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 	return list
 }
 
-// heldNote says why a sync of a paused controller lasts.
+// heldNote says why a sync of a paused controller lasts: a pause holds writes, and nothing else.
 func heldNote(c *observe.Controller) string {
-	switch {
-	case c.State != observe.StatePaused:
+	if c.State != observe.StatePaused || c.Held == 0 {
 		return ""
-	case c.Writing == 0:
-		return ": the controller is paused"
 	}
 	return ": the controller is paused and its writes are held"
 }

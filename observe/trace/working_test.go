@@ -33,9 +33,9 @@ func workState(seconds int, controller string, running ...observe.RunningSync) o
 	}
 }
 
-// holding returns the state with a write of the controller in flight, which is held if the controller is paused.
+// holding returns the state with a write of the controller that is held.
 func holding(s observe.Snapshot) observe.Snapshot {
-	s.Controllers[0].Writing = 1
+	s.Controllers[0].Held = 1
 	return s
 }
 
@@ -54,7 +54,7 @@ func TestWorkForAnObject(t *testing.T) {
 		"waiting":        {workState(40, "running", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s), behind default/hang, which has been syncing since 12:00:00.000 (40.0 s)."}},
 		"paused":         {workState(40, "paused", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s): the controller is paused."}},
 		"held":           {holding(workState(40, "paused", hangs)), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s): the controller is paused and its writes are held."}},
-		"none held":      {workState(40, "paused", hangs), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s): the controller is paused."}},
+		"none held":      {workState(40, "paused", hangs), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s)."}},
 		"just now":       {workState(2, "running", hangs), workSite("new"), nil},
 		"began just now": {workState(0, "running", hangs), workSite("hang"), nil},
 		"another object": {workState(40, "running", hangs), workSite("other"), nil},

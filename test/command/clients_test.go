@@ -232,6 +232,7 @@ func (t *clientsTest) testFaults(p *program.ControlPlane) {
 	t.says(t.run("clients", "clear", "shop-operator"), "cleared: "+shopOperator)
 	t.awaitConfigMap(p, "conflicts")
 	t.run("clients", "delay", "shop-operator", "300ms")
+	p.AwaitFailure(t.T, []string{"wait", "configmap/none", "--timeout", "1s"}, "to undo it: ", " clients clear '"+shopOperator+"'")
 	t.createSite("slow")
 	t.awaitConfigMap(p, "slow")
 	p.Await(t.T, "recorded", func() bool { return t.client(shopOperator).Last.Object.Name == "slow" })

@@ -30,7 +30,7 @@ func TestInterventionErrors(t *testing.T) {
 		{"step replicaset --until settled", 2, "controller replicaset-controller is not paused: pause it first"},
 		{"step replicaset 3 --until settled", 2, "exclude each other"},
 		{"step replicaset --until tomorrow", 2, `--until: unknown state "tomorrow": use settled`},
-		{"step replicaset --timeout 3s", 2, "--timeout needs --until"},
+		{"step replicaset --timeout 0s", 2, "--timeout: 0s is not positive"},
 		{"step replicaset --until settled --timeout 0s", 2, "--timeout: 0s is not positive"},
 		{"step replicaset none", 2, `"none" is not a number of writes`},
 		{"step replicaset -o wide", 2, `--output: unknown format "wide": use json or yaml`},
@@ -134,6 +134,10 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("kubectl", "get", "deployment", name), "3/3")
 	says(do("controllers", "held", "replicaset", "-o", "json"), `"total": 0`)
 	says(do("controllers", "held", "replicaset"), "no writes are held")
+	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "controllers", "step", "rs", "2", "--timeout", "300ms"))
+	if lines := strings.Split(stderr, "\n"); code != 1 || len(lines) != 3 || lines[1] != "ctrlplane: timed out after 300ms: 0 of 2 writes released" {
+		t.Errorf("a step without a write: exit code %d: %q", code, lines)
+	}
 	requireInterruptedStep(t, dir)
 	do("wait", "deployment", name)
 	do("controllers", "resume", "--all")

@@ -126,6 +126,10 @@ func TestReconcileUsageErrors(t *testing.T) {
 		"reconcile configmaps sh":                     {2, "reconcile KIND -- COMMAND"},
 		"reconcile nothings -- sh":                    {2, `unknown kind "nothings"`},
 		"reconcile configmaps --owns nothings -- sh":  {2, `unknown kind "nothings"`},
+		"reconcile configmapz -- sh":                  {2, `unknown kind "configmapz": did you mean "configmap"?`},
+		"why deploymnt/web":                           {2, `unknown kind "deploymnt": did you mean "deployment"?`},
+		"trace deploymnt/web":                         {2, `unknown kind "deploymnt": did you mean "deployment"?`},
+		"wait deploymnt/web":                          {2, `unknown kind deploymnt: did you mean "deployment"?`},
 		"reconcile configmaps -- no-such-program-was": {1, "no-such-program-was"},
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/health/stepping"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // A paused controller creates no Pods while its queue grows; three steps create three
@@ -38,6 +39,10 @@ func TestInterventionPauseStepResume(t *testing.T) {
 		return h.Verb == "create" && h.Object.Kind == "Pod" && h.Object.Namespace == ns && strings.HasPrefix(h.Object.Name, "web-") && len(h.Body) > 0
 	}) {
 		t.Errorf("held: %v, %s", err, toYAML(held))
+	}
+	snapshot, err := controlPlane.server.Observer().Snapshot(ctx)
+	if at := slices.IndexFunc(snapshot.Controllers, func(c observe.Controller) bool { return c.Name == "replicaset-controller" }); err != nil || at < 0 || snapshot.Controllers[at].Held == 0 {
+		t.Errorf("the snapshot counts no held writes: %v", err)
 	}
 	if got := countPods(t, ns); got != paused {
 		t.Errorf("%d Pods, want %d as when the controller was paused", got, paused)

@@ -71,11 +71,7 @@ func (m model) failureLine() line {
 func (m model) interventionsLine() line {
 	var changes []string
 	for _, h := range m.activeInterventions() {
-		s := h.String()
-		if m.held != nil && m.held.controller == h.Controller && m.held.list.Total > 0 {
-			s += " (" + ui.CountNoun(m.held.list.Total, "write") + " held)"
-		}
-		changes = append(changes, words.OneLine(s))
+		changes = append(changes, h.String())
 	}
 	if changes == nil {
 		return nil

@@ -56,7 +56,7 @@ func pausedSnapshot() observe.Snapshot {
 	for i := range s.Controllers {
 		switch c := &s.Controllers[i]; c.Name {
 		case "replicaset-controller":
-			c.State, c.Reason = statePaused, "its writes are held"
+			c.State, c.Reason, c.Held = statePaused, "its writes are held", 40
 		case "deployment-controller":
 			c.Reason = "each call waits 2s"
 		case "cronjob-controller":
@@ -132,14 +132,31 @@ func TestFooterCountsHeldWrites(t *testing.T) {
 	h := sourceWithHeldWrites()
 	for i := range h.snapshot.Controllers {
 		if c := &h.snapshot.Controllers[i]; c.Name == "replicaset-controller" {
-			c.Reason = "its writes are held, 2 workers in place of 5"
+			c.Reason, c.Held = "its writes are held, 2 workers in place of 5", 40
 		}
 	}
 	m := newTestModel(t, Options{Source: h, NoColor: true}, 200, 40)
-	m = pressKeys(t, m, "/", "r", "e", "p", "l", "i", "c", "a", "s", "e", "t", "enter")
-	m.held = &heldWrites{controller: "replicaset-controller", list: h.held}
 	if want, got := "2 workers in place of 5 (40 writes held)", m.View().Content; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
+	}
+}
+
+// The held writes of each paused controller are counted, also while another one is selected.
+func TestHeldWritesOfEveryController(t *testing.T) {
+	h := sourceWithHeldWrites()
+	for i := range h.snapshot.Controllers {
+		switch c := &h.snapshot.Controllers[i]; c.Name {
+		case "replicaset-controller":
+			c.Held = 4
+		case "deployment-controller":
+			c.State, c.Reason, c.Held = statePaused, "its writes are held", 7
+		}
+	}
+	got := modelOnQueue(t, h, "").View().Content
+	for _, want := range []string{"paused, 4 held", "paused, 7 held", "(4 writes held)", "(7 writes held)"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
 	}
 }
 

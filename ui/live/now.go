@@ -25,9 +25,9 @@ func (m model) nowText(r row) (string, style) {
 	case c.State == stateFailed:
 		return joinReason("failed", reason), bad
 	case c.State == statePaused && isError:
-		return m.pausedText(r.controller, reason) + ", " + failingText("fails", failing), bad
+		return pausedText(c, reason) + ", " + failingText("fails", failing), bad
 	case c.State == statePaused:
-		return m.pausedText(r.controller, reason), caution
+		return pausedText(c, reason), caution
 	case c.State == stateOff && isError:
 		return m.offText(c, reason) + ", " + failingText("failed", failing), bad
 	case c.State == stateOff:
@@ -68,9 +68,9 @@ func joinReason(what, why string) string {
 	return what + ": " + why
 }
 
-func (m model) pausedText(controller, reason string) string {
-	if m.held != nil && m.held.controller == controller && m.held.list.Total > 0 {
-		return fmt.Sprintf("paused, %d held", m.held.list.Total)
+func pausedText(c *observe.Controller, reason string) string {
+	if c.Held > 0 {
+		return fmt.Sprintf("paused, %d held", c.Held)
 	}
 	if other, ok := strings.CutPrefix(reason, "its writes are held, "); ok {
 		return "paused, " + other

@@ -1,0 +1,43 @@
+package observe
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// timers are those that were last read.
+type timers struct {
+	mu   sync.Mutex
+	list []Timer
+	next time.Time // when they are read again while a controller is busy
+}
+
+// While a controller is busy, timers are read at most once in timerInterval, and that takes at most one part in
+// timerShare of the time: with thousands of Pods it takes tens of milliseconds.
+const (
+	timerInterval = time.Second
+	timerShare    = 100
+)
+
+// readTimers returns the timers, soonest first; while a controller is busy, those that wait because something has failed.
+func (o *Observer) readTimers(now time.Time, isBusy bool) []Timer {
+	asks := o.options.Load()
+	if asks == nil || asks.Timers == nil {
+		return nil
+	}
+	t := &o.timers
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !isBusy || !now.Before(t.next) {
+		began := time.Now()
+		t.list = asks.Timers()
+		slices.SortFunc(t.list, compareTimers)
+		t.next = now.Add(max(timerInterval, timerShare*time.Since(began)))
+	}
+	list := slices.Clone(t.list)
+	if isBusy {
+		list = slices.DeleteFunc(list, func(t Timer) bool { return t.Reason == "" || !t.Due.After(now) })
+	}
+	return list
+}
