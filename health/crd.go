@@ -59,7 +59,11 @@ func (s *reasonSearch) explainInstances(crd *unstructured.Unstructured) string {
 		text, failure = fmt.Sprintf(": %s is %s", RefOf(first), s.explainDeletion(first)), ""
 	}
 	if others := len(left) - 1; others > 0 {
-		text += fmt.Sprintf(" (and %s)", words.Count(others, "other "+first.GetKind()))
+		atLeast := ""
+		if len(left) == maxListed {
+			atLeast = "at least "
+		}
+		text += fmt.Sprintf(" (and %s%s)", atLeast, words.Count(others, "other "+first.GetKind()))
 	}
 	return text + failure
 }

@@ -14,7 +14,7 @@ type Snapshot struct {
 	Controllers []Controller `json:"controllers,omitempty"` // by name
 	Queues      []Queue      `json:"queues"`                // by controller, then name
 	Clients     []Client     `json:"clients,omitempty"`     // by name
-	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; while a controller is busy, only those with a Reason, as of a moment before
+	Timers      []Timer      `json:"timers,omitempty"`      // of components that have no queues, soonest first; while a controller is busy, only those with a Reason, as of some seconds before
 	Journal     JournalStats `json:"journal"`
 }
 

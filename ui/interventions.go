@@ -70,9 +70,11 @@ func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
 	})
 }
 
-// holdsNothing reports whether a pause is the only intervention, and has not yet had an effect.
+// holdsNothing reports whether a pause is the only intervention, and no write waits for it. Clients,
+// and the controllers that they report, stop waiting after a while and try again later.
 func (i Intervention) holdsNothing() bool {
-	return i.State == observe.StatePaused && i.Held == 0 && i.Reason == "its writes are held"
+	isOutside := i.OfClient || strings.Contains(i.Controller, "/")
+	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == "its writes are held"
 }
 
 // touches reports whether a controller watches a resource, or has written it. Of one without either, nothing is known.

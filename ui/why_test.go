@@ -19,10 +19,11 @@ func TestWhyNamesInterventions(t *testing.T) {
 			{Name: "cronjob-controller", State: "paused", Reason: "its writes are held, each call waits 2s"},
 			{Name: "deployment-controller", State: "off", Reason: observe.ReasonStopped},
 			{Name: "job-controller", State: "running"},
+			{Name: "operator/site", State: "paused", Reason: "its writes are held"},
 		},
 	}
 	for problem, want := range map[string][]string{
-		"Available: 0/1": {"replicaset-controller is paused: its writes are held (3 writes held).", "cronjob-controller is paused: its writes are held, each call waits 2s.", "deployment-controller is stopped."},
+		"Available: 0/1": {"replicaset-controller is paused: its writes are held (3 writes held).", "cronjob-controller is paused: its writes are held, each call waits 2s.", "deployment-controller is stopped.", "operator/site is paused: its writes are held."},
 		"":               nil,
 	} {
 		q := Why{About: observe.Object{Kind: "Deployment", Name: "web"}, Options: trace.Options{State: now}, State: ObjectState{Exists: true, Problem: problem}}

@@ -132,21 +132,21 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 	said := false // that it waits, since the last write
 	for n := 0; n < s.n; {
 		done, err := s.stepOrWait(ctx, interventions, errs, &said)
-		if ctx.Err() != nil {
+		if done != nil {
+			n, said = n+1, false
+			if err := each(done); err != nil {
+				return err
+			}
+			continue
+		}
+		if ctx.Err() != nil { // one more write may have been released, but not answered
 			why := "interrupted"
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				why = context.Cause(ctx).Error()
 			}
-			return fmt.Errorf("%s: %d of %s released", why, n, words.Count(s.n, "write"))
+			return fmt.Errorf("%s: %d of %s done", why, n, words.Count(s.n, "write"))
 		}
 		if err != nil {
-			return err
-		}
-		if done == nil { // no write was held yet
-			continue
-		}
-		n, said = n+1, false
-		if err := each(done); err != nil {
 			return err
 		}
 	}

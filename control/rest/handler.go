@@ -105,6 +105,13 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 			of := &snapshot.Controllers[at]
 			c.Failing, c.MoreFailing, c.Held = of.Failing, of.MoreFailing, of.Held
 		}
+		if s.Interventions != nil && c.State == "paused" && c.Held == 0 { // without observation, the snapshot has no controllers
+			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
+			if err != nil {
+				return nil, err
+			}
+			c.Held = held.Total
+		}
 	}
 	return list, nil
 }

@@ -150,10 +150,11 @@ func (l *workCollector) addController(c observe.Controller) {
 		l.add(c.Name, is)
 	}
 	l.addSyncs(c)
-	if c.Held > 0 && c.Writing > 0 { // Events may be held, which are no work
-		l.add(c.Name, words.Count(c.Held, "write")+" held: the controller is paused")
+	held := min(int64(c.Held), c.Writing) // Events may be held, which are no work
+	if held > 0 {
+		l.add(c.Name, words.Count(held, "write")+" held: the controller is paused")
 	}
-	if sent := c.Writing - int64(c.Held); sent > 0 {
+	if sent := c.Writing - held; sent > 0 {
 		l.add(c.Name, words.Count(sent, "write")+" in flight")
 	}
 }

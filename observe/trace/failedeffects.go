@@ -38,7 +38,7 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 		case !n.Failed || n.isStored():
 			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f.last) })
 		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine),
-			n.foundExisting() && creatorOf[placeOf(n.Object)] == n.Controller: // its cache had not yet seen what it created
+			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
 		case failing[k] == nil:
 			failing[k] = &failedEffect{n, 1}
 			order = append(order, k)
@@ -56,8 +56,8 @@ func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
 	return list
 }
 
-// creators are the controllers and clients that have created the objects that exist.
-type creators map[place]string
+// creators are the calls that have created the objects that exist.
+type creators map[place]*Node
 
 func (c creators) note(n *Node) {
 	for _, w := range n.wrote {
@@ -70,8 +70,14 @@ func (c creators) note(n *Node) {
 	case n.Gone:
 		delete(c, placeOf(n.Object))
 	case n.creates() && !n.failed():
-		c[placeOf(n.Object)] = n.Controller
+		c[placeOf(n.Object)] = n
 	}
+}
+
+// createdFor reports whether the object of a call was created by the same controller, and because of the same nodes.
+func (c creators) createdFor(mine map[*Node]bool, n *Node) bool {
+	by := c[placeOf(n.Object)]
+	return by != nil && by.Controller == n.Controller && by.descendsFrom(mine)
 }
 
 // replaces reports whether a write has created or removed the object that the same client could not write before, or

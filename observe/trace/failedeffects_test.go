@@ -25,6 +25,8 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		"created, or updated":          {[]observe.Called{exists, {Verb: "update"}, exists, {Verb: "update"}}, "", nil},
 		"exists, and is another one's": {[]observe.Called{exists, exists}, "", []string{`shop-operator fails to create Pod a, 2 times in a row: 409: pods "a" already exists.`}},
 		"exists, and is its own":       {[]observe.Called{{Verb: "create", Status: 201}, exists, exists}, "", nil},
+		"created for another object": {[]observe.Called{{Verb: "create", Status: 201, Cause: 98}, exists}, "",
+			[]string{`shop-operator fails to create Pod a, once: 409: pods "a" already exists.`}},
 		"its own was replaced": {[]observe.Called{{Verb: "create", Status: 201}, {Verb: "delete"}, exists}, "",
 			[]string{`shop-operator fails to create Pod a, once: 409: pods "a" already exists.`}},
 		"is being deleted": {[]observe.Called{{Verb: "create", Status: 409, Error: `object is being deleted: pods "a" already exists`}, {Verb: "patch"}}, "",
@@ -36,7 +38,10 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		records := clientCalls(calls...)
 		for _, r := range records[1:] {
 			c := r.Event.(*observe.Called)
-			c.Controller, c.Object, c.Cause = "shop-operator", pod("a"), 99
+			c.Controller, c.Object = "shop-operator", pod("a")
+			if c.Cause == 0 {
+				c.Cause = 99
+			}
 			if !c.Failed() {
 				c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9", Deleted: c.Verb == "delete"}}
 			}

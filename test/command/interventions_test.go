@@ -60,7 +60,7 @@ func requireInterruptedStep(t *testing.T, dir string) {
 	step := &outputFollower{program.Start(t, cmd, dir), out}
 	step.awaitText(t, "ctrlplane: no write of replicaset-controller is held: waiting for its next write; Ctrl-C stops waiting")
 	step.Stop(t, syscall.SIGINT)
-	if lines := out.wholeLines(); len(lines) != 2 || lines[1] != "ctrlplane: interrupted: 0 of 2 writes released" {
+	if lines := out.wholeLines(); len(lines) != 2 || lines[1] != "ctrlplane: interrupted: 0 of 2 writes done" {
 		t.Errorf("an interrupted step: %q", lines)
 	}
 }
@@ -134,8 +134,8 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("kubectl", "get", "deployment", name), "3/3")
 	says(do("controllers", "held", "replicaset", "-o", "json"), `"total": 0`)
 	says(do("controllers", "held", "replicaset"), "no writes are held")
-	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "controllers", "step", "rs", "2", "--timeout", "300ms"))
-	if lines := strings.Split(stderr, "\n"); code != 1 || len(lines) != 3 || lines[1] != "ctrlplane: timed out after 300ms: 0 of 2 writes released" {
+	_, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "controllers", "step", "rs", "2", "--timeout", "3s"))
+	if lines := strings.Split(stderr, "\n"); code != 1 || len(lines) != 3 || lines[1] != "ctrlplane: timed out after 3s: 0 of 2 writes done" {
 		t.Errorf("a step without a write: exit code %d: %q", code, lines)
 	}
 	requireInterruptedStep(t, dir)
