@@ -39,7 +39,6 @@ type spaceWatch struct {
 	compacted  int64 // the revision of the last compaction here
 	keepsNew   bool  // that has kept the revisions of the last moments
 	compacting bool  // what that has gained is not known yet
-	early      bool  // new objects are refused before that is known
 	endedAt    time.Time
 	measured   int64         // how much the database used when it was last measured after the compaction
 	settle     time.Duration // until readers of the database have released its old pages
@@ -156,15 +155,10 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 	}
 	size, used := db.Size(), db.SizeInUse()
 	switch {
-	case gained && used >= full && used < w.measured: // or measured for the first time
-		// Readers may still hold old pages.
-		w.measured, w.endedAt = used, time.Now()
-		if w.keepsNew && w.guard.dbFull.Load() == nil { // the next compaction takes time, too
-			w.early = true
-			w.refuseCreates(used)
-		}
-	case gained && used >= full && w.keepsNew: // the next one keeps nothing
+	case gained && used >= full && w.keepsNew: // the next one keeps nothing, and begins now
 		w.compacting = false
+	case gained && used >= full && used < w.measured: // or measured for the first time
+		w.measured, w.endedAt = used, time.Now() // readers may still hold old pages
 	case gained:
 		w.compacting, w.keepsNew = false, false
 		w.judge(used, full, enough)
@@ -184,16 +178,11 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 func (w *spaceWatch) judge(used, full, enough int64) {
 	switch {
 	case used >= full:
-		w.refuseCreates(used)
-	case used < enough, w.early:
+		reason := fmt.Sprintf("new objects are refused: etcd's database uses %d of %d MiB: delete objects, which still works, as do updates", used>>20, w.quota>>20)
+		w.guard.dbFull.Store(&reason)
+	case used < enough:
 		w.guard.dbFull.Store(nil)
 	}
-	w.early = false
-}
-
-func (w *spaceWatch) refuseCreates(used int64) {
-	reason := fmt.Sprintf("new objects are refused: etcd's database uses %d of %d MiB: delete objects, which still works, as do updates", used>>20, w.quota>>20)
-	w.guard.dbFull.Store(&reason)
 }
 
 // compact removes old revisions. The API server does so only every five minutes. It keeps those
