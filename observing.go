@@ -67,7 +67,7 @@ func (p *controlPlane) countHeldWrites(controller string) int {
 	}
 	list, err := p.interventions().HeldWrites(context.Background(), controller, 0)
 	if err != nil {
-		p.log.Debug("observe", "err", err)
+		p.log.Debug("cannot count the held writes", "controller", controller, "err", err)
 	}
 	return list.Total
 }

@@ -242,6 +242,9 @@ func (c *Called) IsInjected() bool { return strings.Contains(c.Error, InjectedFa
 // is a conflict does not mean that its object was modified.
 const RestoredMeanwhile = "the control plane was restored to another state while this write waited"
 
+// SaysRestored reports whether a message has RestoredMeanwhile.
+func SaysRestored(message string) bool { return strings.Contains(message, RestoredMeanwhile) }
+
 // IsRoutine reports whether the call concerns a Lease or an Event.
 func (c *Called) IsRoutine() bool { return c.Object.IsRoutine() }
 

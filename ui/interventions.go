@@ -15,7 +15,7 @@ type Intervention struct {
 	State      string // paused, stopped or running
 	Reason     string // the intervention in a few words; may be empty
 	Held       int    // held writes
-	OfClient   bool
+	OfClient   bool   // Controller names a client
 }
 
 // String describes the intervention in a few words.
@@ -42,14 +42,14 @@ func Interventions(s observe.Snapshot) []Intervention {
 	for _, c := range s.Controllers {
 		switch {
 		case c.State == "paused", c.State == "running" && c.Reason != "":
-			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason), c.Held, false})
+			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held})
 		case c.State == "off" && c.Reason == observe.ReasonStopped && s.Process.State != observe.Stopping: // all are, then
-			found = append(found, Intervention{words.OneLine(c.Name), "stopped", "", 0, false})
+			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: "stopped"})
 		}
 	}
 	for _, c := range s.Clients {
 		if c.State == "paused" || c.Reason != "" {
-			found = append(found, Intervention{words.OneLine(c.Name), c.State, words.OneLine(c.Reason), c.Held, true})
+			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held, OfClient: true})
 		}
 	}
 	return found

@@ -49,7 +49,7 @@ func (fakeSource) Snapshot(context.Context) (observe.Snapshot, error) {
 	orphan := gc
 	orphan.Name, orphan.Depth, orphan.InFlight, orphan.Retries, orphan.ErrorRetries = "orphan", 3, 2, 0, 0
 	return observe.Snapshot{
-		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8, Held: 7}},
+		Controllers: []observe.Controller{{Name: gc.Controller, Syncs: 9, Failures: 2, Changes: 6, Errors: 1, Conflicts: 8}},
 		Queues: []observe.Queue{gc, orphan, {Name: "unowned", Depth: 1},
 			{Controller: "kube-scheduler", Name: "active", Depth: 1}, {Controller: "kube-scheduler", Name: "gated", Depth: 50, Parked: true}},
 	}, nil

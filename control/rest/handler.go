@@ -102,10 +102,9 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 		c := &list[i]
 		c.Work, c.Workers = work[c.Name], workers[c.Name]
 		if at := slices.IndexFunc(snapshot.Controllers, func(o observe.Controller) bool { return o.Name == c.Name }); at >= 0 {
-			of := &snapshot.Controllers[at]
-			c.Failing, c.MoreFailing, c.Held = of.Failing, of.MoreFailing, of.Held
+			c.Failing, c.MoreFailing = snapshot.Controllers[at].Failing, snapshot.Controllers[at].MoreFailing
 		}
-		if s.Interventions != nil && c.State == "paused" && c.Held == 0 { // without observation, the snapshot has no controllers
+		if s.Interventions != nil && c.State == "paused" {
 			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
 			if err != nil {
 				return nil, err

@@ -3,7 +3,6 @@ package trace
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -34,7 +33,7 @@ const restoredReason = "the control plane was restored while the write waited"
 
 // refusedByRestore reports whether a restore has refused a write that waited.
 func (n *Node) refusedByRestore() bool {
-	return n.Conflict && strings.Contains(n.Error, observe.RestoredMeanwhile)
+	return n.Conflict && observe.SaysRestored(n.Error)
 }
 
 // conflictingChange says what had happened to the object of a write that had a conflict.

@@ -91,8 +91,8 @@ func (m model) addCallFields(l *fieldList, e *observe.Called, item feedItem) {
 	l.add("call", e.Verb+" "+formatCallTarget(e), item.verbStyle)
 	status := item.status
 	switch {
-	case e.Conflict && strings.Contains(e.Error, observe.RestoredMeanwhile):
-		status += ", a conflict: the control plane was restored meanwhile"
+	case e.Conflict && observe.SaysRestored(e.Error):
+		status += ", a conflict: the control plane was restored while the write waited"
 	case e.Conflict && !e.IsInjected():
 		status += ", a conflict: the object had been modified or deleted meanwhile"
 	}

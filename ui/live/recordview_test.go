@@ -11,7 +11,7 @@ import (
 func TestARecordSaysWhatAConflictIsWith(t *testing.T) {
 	for message, want := range map[string]string{
 		"the object has been modified":                        ", a conflict: the object had been modified or deleted meanwhile after",
-		observe.RestoredMeanwhile + ": read the object again": ", a conflict: the control plane was restored meanwhile after",
+		observe.RestoredMeanwhile + ": read the object again": ", a conflict: the control plane was restored while the write waited after",
 		observe.InjectedFault:                                 "409 after",
 	} {
 		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24)
