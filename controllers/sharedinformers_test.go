@@ -108,7 +108,9 @@ func slowPods(list func(elapsed time.Duration) error) internalinterfaces.NewInfo
 
 // A list that takes long has not failed: without it controllers would run with empty caches.
 func TestStartWaitsForListsInProgress(t *testing.T) {
-	const duration = 20 * time.Second
+	// Much longer, and the next try could come after maxStall: a reflector doubles its delay from 0.8 s, and makes each up to
+	// twice as long at random.
+	const duration = 10 * time.Second
 	for name, list := range map[string]func(elapsed time.Duration) error{
 		"slow": func(time.Duration) error {
 			time.Sleep(duration)
