@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,9 +13,21 @@ import (
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
-// explainFailedNode says that a Node, or the node of a Pod, was failed by a user; "" if it was not, or if that
-// cannot be found out.
-func (t *target) explainFailedNode(ctx context.Context, cfg *rest.Config, nodes control.Nodes, kind schema.GroupKind, namespace, name string) string {
+// listFailedNodes returns the nodes that were failed by a user, or nothing if that cannot be found out.
+func listFailedNodes(ctx context.Context, nodes control.Nodes) []control.Node {
+	list, err := nodes.List(ctx)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(list, func(n control.Node) bool { return !n.Failed })
+}
+
+// explainFailedNode says that a Node, or the node of a Pod, is one of those that were failed by a user; "" if it is
+// not, or if that cannot be found out.
+func (t *target) explainFailedNode(ctx context.Context, cfg *rest.Config, failed []control.Node, kind schema.GroupKind, namespace, name string) string {
+	if len(failed) == 0 {
+		return ""
+	}
 	switch kind {
 	case schema.GroupKind{Kind: "Node"}:
 	case schema.GroupKind{Kind: "Pod"}:
@@ -30,9 +43,5 @@ func (t *target) explainFailedNode(ctx context.Context, cfg *rest.Config, nodes 
 	default:
 		return ""
 	}
-	list, err := nodes.List(ctx)
-	if err != nil {
-		return ""
-	}
-	return ui.DescribeFailedNode(list, name, t.commandLine)
+	return ui.DescribeFailedNode(failed, name, t.commandLine)
 }

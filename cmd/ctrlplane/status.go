@@ -68,7 +68,7 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	if s.Snapshot, err = src.Snapshot(ctx); err != nil {
 		return err
 	}
-	if s.HotLoops, err = findHotLoops(ctx, src, s.Time); err != nil {
+	if s.HotLoops, err = assert.FindLoops(ctx, src, s.Time); err != nil {
 		return err
 	}
 	var unknown error // does not keep the rest from being shown
@@ -111,18 +111,6 @@ func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyO
 
 // unhealthyTimeout bounds the search for unhealthy objects.
 const unhealthyTimeout = 5 * time.Second
-
-// loopRecords is how many of the newest records are searched for hot loops.
-const loopRecords = 4000
-
-// findHotLoops returns the hot loops that go on at a time.
-func findHotLoops(ctx context.Context, src observe.Source, now time.Time) ([]assert.HotLoop, error) {
-	page, err := src.Records(ctx, observe.Query{Limit: loopRecords})
-	if err != nil {
-		return nil, err
-	}
-	return assert.CurrentLoops(page.Records, now), nil
-}
 
 func printHotLoops(out io.Writer, loops []assert.HotLoop) error {
 	for _, l := range loops {

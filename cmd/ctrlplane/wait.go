@@ -181,12 +181,13 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	if err != nil {
 		return
 	}
+	failed := listFailedNodes(ctx, client)
 	resource := "nodes"
 	for _, o := range objects {
 		if o.Ref.GroupKind() != (schema.GroupKind{Kind: "Node"}) {
 			resource = ""
 		}
-		if why := w.target.explainFailedNode(ctx, cfg, client, o.Ref.GroupKind(), o.Ref.Namespace, o.Ref.Name); why != "" {
+		if why := w.target.explainFailedNode(ctx, cfg, failed, o.Ref.GroupKind(), o.Ref.Namespace, o.Ref.Name); why != "" {
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
 		}
 		for _, line := range ui.FailingFor(now, o.Ref.Namespace, o.Ref.Name) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -79,7 +80,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		printRemainingWork(out, busy.Work)
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), loopTimeout)
 		defer cancel()
-		loops, loopErr := findHotLoops(after, src, time.Now())
+		loops, loopErr := assert.FindLoops(after, src, time.Now())
 		if loopErr == nil {
 			loopErr = printHotLoops(out, loops)
 		}

@@ -2,6 +2,7 @@ package assert
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,6 +77,18 @@ type HotLoop struct {
 	AtLeast   bool          `json:"atLeast,omitempty"`
 	Interval  time.Duration `json:"intervalNanos"` // from one round to the next, on average
 	PerSecond float64       `json:"perSecond"`
+}
+
+// searchedRecords is how many of the newest records are searched for hot loops.
+const searchedRecords = 4000
+
+// FindLoops returns each hot loop among the latest records of a source that has not ended at a time, most rounds first.
+func FindLoops(ctx context.Context, source observe.Source, now time.Time) ([]HotLoop, error) {
+	page, err := source.Records(ctx, observe.Query{Limit: searchedRecords})
+	if err != nil {
+		return nil, err
+	}
+	return CurrentLoops(page.Records, now), nil
 }
 
 // CurrentLoops returns each hot loop among the records that has not ended at a time, most rounds first.

@@ -144,7 +144,11 @@ func (m model) clientRow(c observe.Client, name, last int) line {
 		{spaces(columnGap) + alignLeft(words.OneLine(watches), clientWatchWidth, tail), plain},
 	}
 	if last > 0 {
-		row = append(row, span{spaces(columnGap) + alignLeft(words.OneLine(ui.DescribeLastRequest(c)), last, tail), faint})
+		text, style := words.OneLine(ui.DescribeLastRequest(c)), faint
+		if loops := m.loopsOf(words.OneLine(c.Name)); loops != nil {
+			text, style = describeLoop(loops[0]), caution
+		}
+		row = append(row, span{spaces(columnGap) + alignLeft(text, last, tail), style})
 	}
 	return row
 }
@@ -161,6 +165,7 @@ func (m model) addClientDetails(s *detailBuilder, c observe.Client) {
 	if c.Refused != "" {
 		s.addEntry("refused", 0, styledLine(words.OneLine(c.Refused), bad))
 	}
+	m.addLoops(s, words.OneLine(c.Name))
 	if m.inProgress != "" {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))
 	}

@@ -110,10 +110,13 @@ func (m model) hasChangedClient() bool {
 }
 
 // busyLine names the busy controllers with the keys that wait for each, as far as they
-// fit into w columns. Without work it names who was active a moment ago.
+// fit into w columns, or a hot loop. Without work it names who was active a moment ago.
 func (m model) busyLine(p observe.Process, w int) line {
 	if p.Leader == observe.LeaderOther && p.LeaseHolder != "" {
 		return styledLine(truncate("leader: "+words.OneLine(p.LeaseHolder), w-1, m.theme.ellipsis())+" ", faint)
+	}
+	if l := m.loopLine(w); l != nil {
+		return l
 	}
 	if p.Settled || p.State != "" && p.State != observe.Ready {
 		return nil

@@ -53,7 +53,8 @@ type model struct {
 	retryAt      time.Time // earliest time of the next pull
 	pullError    string    // of the last pull; empty if it succeeded
 	warnings     []string
-	warningsRead int         // how many of warnings the user has opened
+	warningsRead int // how many of warnings the user has opened
+	loops        hotLoops
 	held         *heldWrites // of the selected controller; nil unless it is paused
 
 	output outputPane

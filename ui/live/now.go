@@ -35,6 +35,9 @@ func (m model) nowText(r row) (string, style) {
 	case isError:
 		return failingText("fails", failing), bad
 	}
+	if loop := m.loopOf(r); loop != "" {
+		return loop, caution
+	}
 	running := r.runningSyncs()
 	if q := r.queue; q != nil && q.Parked && q.Depth > 0 {
 		return "wait for a change elsewhere", caution

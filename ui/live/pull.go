@@ -144,6 +144,12 @@ func (m model) handleTick(now time.Time) (model, tea.Cmd) {
 		m.pulling, m.pullStarted = true, now
 		cmds = append(cmds, m.pullCmd(w))
 	}
+	if !isRepeating(m.snapshot) {
+		m.loops.found = nil
+	} else if m.needsLoops() {
+		m.loops.looking = true
+		cmds = append(cmds, m.loopCmd())
+	}
 	if m.needsInspection() {
 		m.inspecting = true
 		cmds = append(cmds, m.inspectCmd(m.currentScreen().object))

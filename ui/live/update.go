@@ -28,6 +28,8 @@ func (m model) handle(msg tea.Msg) (model, tea.Cmd) {
 		return m.handleTick(time.Time(msg))
 	case pullResult:
 		return m.applyPull(msg), nil
+	case loopResult:
+		return m.applyLoops(msg), nil
 	case interventionResult:
 		return m.applyIntervention(msg), nil
 	case speedResult:

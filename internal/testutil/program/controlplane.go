@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 )
 
 // ControlPlane is a control plane in a process of its own.
@@ -80,6 +82,20 @@ func NewClient(dir string) (*kubernetes.Clientset, error) {
 func (p *ControlPlane) Client(t *testing.T) *kubernetes.Clientset {
 	t.Helper()
 	client, err := NewClient(p.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// Control returns a client of what only ctrlplane serves, such as its snapshot and its records.
+func (p *ControlPlane) Control(t *testing.T) *controlrest.Client {
+	t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(p.Dir, "kubeconfig"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := controlrest.NewClient(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

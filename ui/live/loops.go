@@ -1,0 +1,129 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+const (
+	// loopInterval is how often hot loops are looked for, which reads thousands of records.
+	loopInterval = 5 * time.Second
+	// loopRate is the least rate per second of what may be a hot loop.
+	loopRate = 2
+)
+
+// hotLoops are those of the present that were found last.
+type hotLoops struct {
+	found   []assert.HotLoop
+	at      time.Time // of the last look
+	looking bool
+}
+
+type loopResult struct {
+	found      []assert.HotLoop
+	generation int
+}
+
+// needsLoops reports whether to look for hot loops now.
+func (m model) needsLoops() bool {
+	return m.source != nil && m.past == nil && !m.frozen && m.hasSnapshot && !m.loops.looking && m.now.Sub(m.loops.at) >= loopInterval
+}
+
+// isRepeating reports whether anything happens often enough to be a hot loop.
+func isRepeating(s observe.Snapshot) bool {
+	for i := range s.Queues {
+		if s.Queues[i].AddRate >= loopRate {
+			return true
+		}
+	}
+	for i := range s.Clients {
+		if s.Clients[i].RequestRate >= loopRate {
+			return true
+		}
+	}
+	return false
+}
+
+// loopCmd returns a command that looks for hot loops. What cannot be read is no loop: pulls show why.
+func (m model) loopCmd() tea.Cmd {
+	outer, source, at, generation := m.ctx, m.source, m.snapshot.Time, m.generation
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(outer, pullTimeout)
+		defer cancel()
+		found, err := assert.FindLoops(ctx, source, at)
+		if err != nil {
+			return loopResult{generation: generation}
+		}
+		return loopResult{found, generation}
+	}
+}
+
+func (m model) applyLoops(r loopResult) model {
+	m.loops.looking, m.loops.at = false, m.now
+	if r.generation == m.generation {
+		m.loops.found = r.found
+	}
+	return m
+}
+
+// loopsOf returns the hot loops of a controller or client, the hottest first.
+func (m model) loopsOf(name string) (list []assert.HotLoop) {
+	if m.past != nil {
+		return nil
+	}
+	for _, l := range m.loops.found {
+		if words.OneLine(l.Controller) == name {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// loopOf describes the hottest loop of a row; empty if it has none.
+func (m model) loopOf(r row) string {
+	for _, l := range m.loopsOf(r.controller) {
+		if r.queue == nil || l.Queue == "" || l.Queue == r.queue.Name {
+			return describeLoop(l)
+		}
+	}
+	return ""
+}
+
+// addLoops adds the hot loops of a controller or client to its details.
+func (m model) addLoops(s *detailBuilder, name string) {
+	for i, l := range m.loopsOf(name) {
+		s.addEntry("repeats", i, styledLine(describeLoop(l), caution))
+	}
+}
+
+// describeLoop says how often first: what repeats itself may be long.
+func describeLoop(l assert.HotLoop) string {
+	what := l.Key
+	if l.Object != nil {
+		what = strings.TrimSpace(l.Verb + " of " + l.Object.String() + " " + l.Subresource)
+	}
+	return words.OneLine(fmt.Sprintf("hot loop, %.0f/s: %s", l.PerSecond, what))
+}
+
+// loopLine names the hottest loop in w columns; nil if there is none.
+func (m model) loopLine(w int) line {
+	if m.past != nil || len(m.loops.found) == 0 {
+		return nil
+	}
+	l := m.loops.found[0]
+	text := ui.ShortName(words.OneLine(l.Controller)) + ": " + describeLoop(l)
+	more := ""
+	if n := len(m.loops.found) - 1; n > 0 {
+		more = fmt.Sprintf(" +%d", n)
+	}
+	return line{{truncate(text, w-1-textWidth(more), m.theme.ellipsis()), caution}, {more + " ", faint}}
+}
