@@ -9,10 +9,9 @@ BIN := bin/ctrlplane
 TEST  := go test -vet=off
 # The race detector needs a C compiler; without one the tests run without it.
 RACE  := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(TEST) -race,$(TEST))
-# Packages whose tests link the Kubernetes server are tested without the race
-# detector, which would compile all of it a second time. "make race" does that.
-HEAVY  = $(shell .ci/packages heavy)
-LIGHT  = $(shell .ci/packages light)
+# The race detector compiles all that a test links a second time: it is used where packages do
+# something concurrently and link little. "make race" uses it everywhere.
+PACKAGES = $(shell .ci/packages $(1))
 # The tools are a module of their own: they are built there and run from here.
 TOOL   = cd tools && go build -o ../bin/$(notdir $(1)) ./$(1) && cd .. && bin/$(notdir $(1)) -ctrlplane $(BIN)
 
@@ -32,9 +31,9 @@ build: ## build bin/ctrlplane
 test: unit e2e ## run all tests
 
 unit: ## run the tests of single packages
-	$(RACE) $(LIGHT)
-	$(TEST) $(HEAVY)
-	cd tools && go build ./... && $(RACE) ./bench ./screen/... ./browser ./traceformat ./image ./site
+	$(TEST) $(call PACKAGES,heavy) $(call PACKAGES,plain)
+	$(RACE) $(call PACKAGES,race)
+	cd tools && go build -ldflags '-s -w' ./... && $(RACE) ./screen/... && $(TEST) ./bench ./browser ./traceformat ./image ./site
 	cd instrument && $(TEST) ./...
 
 # The time limit ends what hangs: test/command alone takes 7 to 15 minutes on two busy cores.
@@ -49,10 +48,10 @@ e2e: build ## run the behaviour tests against a real control plane and those of 
 # the behaviour tests run one package at a time, and fewer tests at a time.
 race: export GORACE = suppressions=$(CURDIR)/.ci/race.supp
 race: build ## run all tests under the race detector
-	CGO_ENABLED=1 go test -race -timeout 30m $(LIGHT) $(HEAVY)
-	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -p 1 -parallel 4 -timeout 60m ./ctrlplanetest ./test/...
-	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 go test -race -p 1 -timeout 30m ./...
-	cd instrument && CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 $(TEST) -race -timeout 30m $(call PACKAGES,light) $(call PACKAGES,heavy)
+	CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 $(TEST) -race -p 1 -parallel 4 -timeout 60m ./ctrlplanetest ./test/...
+	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) CGO_ENABLED=1 $(TEST) -race -p 1 -timeout 30m ./...
+	cd instrument && CGO_ENABLED=1 $(TEST) -race ./...
 
 lint: ## run the static checks
 	$(GOLANGCI_LINT) run ./...

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -63,7 +63,7 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 func TestClientsRecognizeInjectedErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // a client tries again 10 times after a 429, which says when
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}
-		client, err := kubernetes.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
+		client, err := corev1client.NewForConfig(InterceptCalls(&rest.Config{Host: "http://x", Transport: api, ContentConfig: rest.ContentConfig{
 			ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"}}, g))
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestClientsRecognizeInjectedErrors(t *testing.T) {
 		for _, code := range control.FaultCodes {
 			g.SetFault(control.Fault{Rate: 1, Code: code})
 			began := time.Now()
-			_, err := client.CoreV1().Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
+			_, err := client.Pods("default").Update(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
 			if is := codes[code]; is == nil || !is(err) || !strings.Contains(err.Error(), observe.InjectedFault) {
 				t.Errorf("%s: got %v", code, err)
 			}

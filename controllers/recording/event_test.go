@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	eventsv1client "k8s.io/client-go/kubernetes/typed/events/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -38,15 +39,20 @@ func TestEventsAreRecordedWithTheirContent(t *testing.T) {
 	for _, format := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		o := observe.New(observe.Options{})
 		defer o.Close()
-		client, err := kubernetes.NewForConfig(ObserveCalls(&rest.Config{Host: "http://x", Transport: echo{}, ContentConfig: rest.ContentConfig{ContentType: format}}, o.Recorder("web-controller")))
+		cfg := ObserveCalls(&rest.Config{Host: "http://x", Transport: echo{}, ContentConfig: rest.ContentConfig{ContentType: format}}, o.Recorder("web-controller"))
+		core, err := corev1client.NewForConfig(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := eventsv1client.NewForConfig(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := metav1.ObjectMeta{Name: "web-1.1", Namespace: "shop"}
-		if _, err := client.CoreV1().Events("shop").Create(t.Context(), &corev1.Event{ObjectMeta: name, Type: want.Type, Reason: want.Reason, Message: want.Note, InvolvedObject: pod}, metav1.CreateOptions{}); err != nil {
+		if _, err := core.Events("shop").Create(t.Context(), &corev1.Event{ObjectMeta: name, Type: want.Type, Reason: want.Reason, Message: want.Note, InvolvedObject: pod}, metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 		}
-		if _, err := client.EventsV1().Events("shop").Create(t.Context(), &eventsv1.Event{ObjectMeta: name, Type: want.Type, Reason: want.Reason, Note: want.Note, Regarding: pod}, metav1.CreateOptions{}); err != nil {
+		if _, err := events.Events("shop").Create(t.Context(), &eventsv1.Event{ObjectMeta: name, Type: want.Type, Reason: want.Reason, Note: want.Note, Regarding: pod}, metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 		}
 		page, err := o.Records(t.Context(), observe.Query{Notable: true, Object: &want.Regarding})
