@@ -101,17 +101,18 @@ func (m model) loopOf(r row) string {
 // addLoops adds the hot loops of a controller or client to its details.
 func (m model) addLoops(s *detailBuilder, name string) {
 	for i, l := range m.loopsOf(name) {
-		s.addEntry("repeats", i, styledLine(describeLoop(l), caution))
+		text := fmt.Sprintf("%s, %s, one every %v", describeLoop(l), ui.CountNoun(int64(l.Rounds), "round"), l.Interval.Round(time.Millisecond))
+		s.addEntry("repeats", i, styledLine(text, caution))
 	}
 }
 
-// describeLoop says how often first: what repeats itself may be long.
+// describeLoop leaves out how often: the row has the rates.
 func describeLoop(l assert.HotLoop) string {
 	what := l.Key
 	if l.Object != nil {
 		what = strings.TrimSpace(l.Verb + " of " + l.Object.String() + " " + l.Subresource)
 	}
-	return words.OneLine(fmt.Sprintf("hot loop, %.0f/s: %s", l.PerSecond, what))
+	return words.OneLine("hot loop: " + what)
 }
 
 // loopLine names the hottest loop in w columns; nil if there is none.
@@ -120,7 +121,7 @@ func (m model) loopLine(w int) line {
 		return nil
 	}
 	l := m.loops.found[0]
-	text := ui.ShortName(words.OneLine(l.Controller)) + ": " + describeLoop(l)
+	text := ui.ShortName(words.OneLine(l.Controller)) + " in " + describeLoop(l)
 	more := ""
 	if n := len(m.loops.found) - 1; n > 0 {
 		more = fmt.Sprintf(" +%d", n)

@@ -59,16 +59,16 @@ func TestHotLoops(t *testing.T) {
 	s.Clients = []observe.Client{{Name: "shop (me)", State: stateRunning, RequestRate: 10}}
 	source := &fixedSource{snapshot: s, records: loopingRecords(30, 100*time.Millisecond)}
 	m := lookForLoops(t, newTestModel(t, Options{Source: source, NoColor: true}, 140, 30))
-	if screen := strings.Join(m.drawScreen(), "\n"); !strings.Contains(screen, "hot loop, 10/s: default/web") {
+	if screen := strings.Join(m.drawScreen(), "\n"); !strings.Contains(screen, "hot loop: default/web") {
 		t.Errorf("the loop is not shown:\n%s", screen)
 	}
-	if header := m.drawScreen()[1]; !strings.Contains(header, "hot loop, 10/s") || !strings.Contains(header, "+1") {
+	if header := m.drawScreen()[1]; !strings.Contains(header, "deployment in hot loop: default/web") || !strings.Contains(header, "+1") {
 		t.Errorf("the header is %q", header)
 	}
-	if page := strings.Join(m.openController("deployment-controller").drawScreen(), "\n"); !strings.Contains(page, "repeats     hot loop, 10/s: default/web") {
+	if page := strings.Join(m.openController("deployment-controller").drawScreen(), "\n"); !strings.Contains(page, "repeats     hot loop: default/web, 30 rounds, one every 100ms") {
 		t.Errorf("the page of the controller:\n%s", page)
 	}
-	if list := strings.Join(m.openClients().drawScreen(), "\n"); !strings.Contains(list, "hot loop, 10/s: patch of Conf") {
+	if list := strings.Join(m.openClients().drawScreen(), "\n"); !strings.Contains(list, "hot loop: patch of Conf") {
 		t.Errorf("the list of clients:\n%s", list)
 	}
 
