@@ -38,6 +38,12 @@ func (p *controlPlane) startObserver() {
 			return p.supervisor.WorkerCount(controller, queue)
 		},
 		Held: p.countHeldWrites,
+		Unlisted: func(controller string) string {
+			if !p.ready.Load() {
+				return ""
+			}
+			return p.supervisor.Unlisted(controller)
+		},
 		Timers: func() []observe.Timer {
 			if !p.ready.Load() {
 				return nil

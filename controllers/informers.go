@@ -107,6 +107,23 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 	return result
 }
 
+// unlisted returns why kinds cannot be listed that the controller uses.
+func (f *facade) unlisted() (reasons []string) {
+	tracked, ok := f.typed.(*trackedFactory)
+	if !ok {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, informer := range f.used {
+		if err := tracked.errorOf(informer); err != nil {
+			reasons = append(reasons, err.Error())
+		}
+	}
+	slices.Sort(reasons)
+	return reasons
+}
+
 func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }
 
 func (f *facade) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {

@@ -63,6 +63,14 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "v1.ConfigMap: the server could not find") || strings.Contains(got, "v1.Pod") {
 			t.Errorf("logged %q", got)
 		}
+		if got := view.unlisted(); len(got) != 1 || !strings.Contains(got[0], "v1.ConfigMap: the server could not find") {
+			t.Errorf("the controller waits for %q", got)
+		}
+		other := s.newFacade(nil)
+		other.Core().V1().Pods().Informer()
+		if got := other.unlisted(); got != nil {
+			t.Errorf("one that does not need the kind waits for %q", got)
+		}
 		cancel()
 		if err := s.waitForSync(ctx, slog.New(slog.DiscardHandler)); !errors.Is(err, context.Canceled) {
 			t.Errorf("a start that is interrupted: %v", err)

@@ -245,6 +245,19 @@ func (s *Supervisor) Statuses() []Status {
 	return all
 }
 
+// Unlisted returns why kinds cannot be listed that a running controller waits for; empty if it waits for none.
+func (s *Supervisor) Unlisted(controller string) string {
+	u := s.units[controller]
+	if u == nil {
+		return ""
+	}
+	run := u.currentRun()
+	if run == nil || !u.status().State.isRunning() {
+		return ""
+	}
+	return strings.Join(run.facade.unlisted(), "; ")
+}
+
 // HealthChecks returns the checks of the controllers that are to run: ready has one
 // for each controller, for /readyz; alive has one for all, for /livez and
 // /healthz, as upstream needs about 0.1 ms of the start for each path of a check.

@@ -78,6 +78,17 @@ func (f *trackedFactory) track(informer cache.SharedIndexInformer) {
 	}
 }
 
+// errorOf returns why the kind of an informer cannot be listed; nil if it has been, or if its list is in progress.
+func (f *trackedFactory) errorOf(informer cache.SharedIndexInformer) error {
+	f.mu.Lock()
+	list := f.lists[informer]
+	f.mu.Unlock()
+	if list == nil || informer.HasSynced() {
+		return nil
+	}
+	return list.get()
+}
+
 // mayPass reports whether an error only asks the client to try again, as while the API server
 // reads many objects.
 func mayPass(err error) bool {

@@ -32,6 +32,8 @@ type Options struct {
 	Workers func(controller, queue string) int
 	// Held returns the number of writes that a paused controller holds. May be nil.
 	Held func(controller string) int
+	// Unlisted returns why kinds cannot be listed that a controller waits for; empty = it waits for none. May be nil.
+	Unlisted func(controller string) string
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer
 	// Clients returns the clients outside of the process. May be nil.
@@ -232,6 +234,9 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		c.Failing, c.MoreFailing = fails[:n], len(fails)-n
 		if c.State == StatePaused && asks != nil && asks.Held != nil {
 			c.Held = asks.Held(c.Name)
+		}
+		if asks != nil && asks.Unlisted != nil {
+			c.Unlisted = asks.Unlisted(c.Name)
 		}
 		s.Controllers = append(s.Controllers, c)
 	}

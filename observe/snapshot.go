@@ -128,6 +128,8 @@ type Controller struct {
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
 	Writing     int64      `json:"writing,omitempty"` // writes without an answer, held ones included, except of Leases and Events
 	Held        int        `json:"held,omitempty"`    // held writes, if it is paused
+	// Unlisted says why a kind cannot be listed that it needs: it does nothing before.
+	Unlisted string `json:"unlisted,omitempty"`
 }
 
 // WriteCount counts the writes of one kind.

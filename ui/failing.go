@@ -172,12 +172,15 @@ func FailingLines(state string, failing []observe.FailingKey, more int, settled 
 func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 
 // SettledWarnings says, one line each, what a settled control plane does not do: keys fail, the
-// process of an operator has ended, reads of a client are refused, or Pods wait for a restart.
+// process of an operator has ended, a kind cannot be listed, reads of a client are refused, or Pods wait for a restart.
 func SettledWarnings(s observe.Snapshot) (lines []string) {
 	for _, c := range s.Controllers {
 		if c.State == "off" && strings.Contains(c.Name, "/") {
 			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
 			continue
+		}
+		if c.Unlisted != "" {
+			lines = append(lines, "settled, but "+c.Name+" "+DescribeUnlisted(c))
 		}
 		for _, l := range FailingLines(c.State, c.Failing, c.MoreFailing, true, s.Time) {
 			lines = append(lines, "settled, but "+c.Name+" is "+l)

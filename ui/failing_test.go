@@ -79,6 +79,7 @@ func TestSettledWarnings(t *testing.T) {
 	now := time.Now()
 	s := observe.Snapshot{Time: now, Controllers: []observe.Controller{
 		{Name: "job-controller", State: "off"},
+		{Name: "hpa", State: "running", Unlisted: "failed to list HPAs: not found"},
 		{Name: "chaos/page", State: "off", Reason: "its process has ended", Since: now.Add(-3 * time.Second)},
 		{Name: "chaos/site", State: "running", Failing: []observe.FailingKey{
 			{Queue: "site", Key: "default/f1", KeyBasis: observe.BasisQueue, Times: 14, Error: "no luck", Due: now.Add(time.Minute)},
@@ -91,6 +92,7 @@ func TestSettledWarnings(t *testing.T) {
 		s.Timers = append(s.Timers, observe.Timer{What: fmt.Sprintf("Pod default/web-%d", i), Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"})
 	}
 	want := []string{
+		"settled, but hpa waits for a kind that cannot be listed: failed to list HPAs: not found",
 		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
 		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
 		"settled, but shop (bob): list of configmaps is refused: forbidden",

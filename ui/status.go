@@ -229,6 +229,9 @@ func troubleRows(s observe.Snapshot) [][]string {
 		if c.State != "running" && c.State != "" || c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, WithHeld(DescribeReason(c, s.Time), c.Held)})
 		}
+		if c.Unlisted != "" {
+			rows = append(rows, []string{c.Name, "waiting", DescribeUnlisted(c)})
+		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
 				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), countMoreKeys(len(c.Failing) - i + c.MoreFailing)})
@@ -238,6 +241,11 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 	}
 	return rows
+}
+
+// DescribeUnlisted says which kind a controller waits for, and why.
+func DescribeUnlisted(c observe.Controller) string {
+	return "waits for a kind that cannot be listed: " + words.OneLine(c.Unlisted)
 }
 
 // DescribeReason returns the reason of a controller's state, and of an operator since when that is

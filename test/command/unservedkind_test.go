@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -20,6 +21,10 @@ func TestUnservedKind(t *testing.T) {
 	program.MustRun(t, dir, "kubectl", "scale", "deployment/web", "--replicas=2")
 	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/web", "--timeout=60s")
 	program.MustRun(t, dir, "wait", "settled", "--timeout", "60s")
+	const reason = "horizontal-pod-autoscaler-controller  waiting  waits for a kind that cannot be listed: failed to list *v2.HorizontalPodAutoscaler: "
+	if status := program.Status(t, dir); !strings.Contains(status, reason) {
+		t.Errorf("status does not say which controller waits:\n%s", status)
+	}
 	program.MustRun(t, dir, "reset")
 	program.MustRun(t, dir, "kubectl", "create", "deployment", "web", "--image=nginx")
 	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/web", "--timeout=60s")

@@ -35,6 +35,9 @@ func (m model) nowText(r row) (string, style) {
 	case isError:
 		return failingText("fails", failing), bad
 	}
+	if c.Unlisted != "" {
+		return ui.DescribeUnlisted(*c), caution
+	}
 	if loop := m.loopOf(r); loop != "" {
 		return loop, caution
 	}
