@@ -18,7 +18,7 @@ import (
 // down.
 func (f *facade) viewFiltered(resource schema.GroupVersionResource, keep func(obj any) bool) informers.SharedInformerFactory {
 	view := &facade{
-		typed: f.typed, metadata: f.metadata, ctx: f.ctx, sharedRecorder: f.sharedRecorder, recorder: f.recorder,
+		typed: f.typed, tracked: f.tracked, metadata: f.metadata, ctx: f.ctx, sharedRecorder: f.sharedRecorder, recorder: f.recorder,
 		owner: f, filter: filter{resource, keep}, untilStart: &handlerBarrier{},
 	}
 	view.untilStart.hold()

@@ -29,6 +29,7 @@ import (
 // when informers start. The stores are shared.
 type facade struct {
 	typed          informers.SharedInformerFactory
+	tracked        *trackedFactory // what typed wraps
 	metadata       metadatainformer.SharedInformerFactory
 	ctx            context.Context   // of the shared informers, not of the controller
 	sharedRecorder *observe.Recorder // of the shared informers' own calls; may be nil
@@ -109,14 +110,10 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 
 // unlisted returns why kinds cannot be listed that the controller uses.
 func (f *facade) unlisted() (reasons []string) {
-	tracked, ok := f.typed.(*trackedFactory)
-	if !ok {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, informer := range f.used {
-		if err := tracked.errorOf(informer); err != nil {
+	for kind := range f.used {
+		if err := f.tracked.errorOf(kind); err != nil {
 			reasons = append(reasons, err.Error())
 		}
 	}

@@ -139,7 +139,7 @@ func (s *sharedInformers) handleNodes(handle func(*corev1.Node)) error {
 
 // newFacade is a controller's view; by may be nil.
 func (s *sharedInformers) newFacade(by *observe.Recorder) *facade {
-	return &facade{typed: s.typed, metadata: s.metadata, ctx: s.ctx, sharedRecorder: s.recorder, recorder: by}
+	return &facade{typed: s.typed, tracked: s.typed, metadata: s.metadata, ctx: s.ctx, sharedRecorder: s.recorder, recorder: by}
 }
 
 func (s *sharedInformers) start() {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -19,6 +20,7 @@ type trackedFactory struct {
 
 	mu    sync.Mutex
 	lists map[cache.SharedIndexInformer]*listError
+	kinds map[reflect.Type]cache.SharedIndexInformer // by the type of their objects
 }
 
 // listError is the latest error of an informer's lists. It is not a part of the factory, which the caches of all
@@ -44,12 +46,15 @@ func (l *listError) get() error {
 }
 
 func newTrackedFactory(factory informers.SharedInformerFactory) *trackedFactory {
-	return &trackedFactory{SharedInformerFactory: factory, lists: map[cache.SharedIndexInformer]*listError{}}
+	return &trackedFactory{SharedInformerFactory: factory, lists: map[cache.SharedIndexInformer]*listError{}, kinds: map[reflect.Type]cache.SharedIndexInformer{}}
 }
 
 func (f *trackedFactory) InformerFor(obj runtime.Object, build internalinterfaces.NewInformerFunc) cache.SharedIndexInformer {
 	informer := f.SharedInformerFactory.InformerFor(obj, build)
 	f.track(informer)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kinds[reflect.TypeOf(obj)] = informer
 	return informer
 }
 
@@ -78,9 +83,10 @@ func (f *trackedFactory) track(informer cache.SharedIndexInformer) {
 	}
 }
 
-// errorOf returns why the kind of an informer cannot be listed; nil if it has been, or if its list is in progress.
-func (f *trackedFactory) errorOf(informer cache.SharedIndexInformer) error {
+// errorOf returns why a kind cannot be listed; nil if it has been, or if its list is in progress.
+func (f *trackedFactory) errorOf(kind reflect.Type) error {
 	f.mu.Lock()
+	informer := f.kinds[kind]
 	list := f.lists[informer]
 	f.mu.Unlock()
 	if list == nil || informer.HasSynced() {

@@ -92,7 +92,7 @@ func TestSettledWarnings(t *testing.T) {
 		s.Timers = append(s.Timers, observe.Timer{What: fmt.Sprintf("Pod default/web-%d", i), Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"})
 	}
 	want := []string{
-		"settled, but hpa waits for a kind that cannot be listed: failed to list HPAs: not found",
+		"settled, but hpa waits: a kind that it needs cannot be listed: failed to list HPAs: not found",
 		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
 		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
 		"settled, but shop (bob): list of configmaps is refused: forbidden",

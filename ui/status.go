@@ -243,9 +243,9 @@ func troubleRows(s observe.Snapshot) [][]string {
 	return rows
 }
 
-// DescribeUnlisted says which kind a controller waits for, and why.
+// DescribeUnlisted says why a controller waits for a kind.
 func DescribeUnlisted(c observe.Controller) string {
-	return "waits for a kind that cannot be listed: " + words.OneLine(c.Unlisted)
+	return "a kind that it needs cannot be listed: " + words.OneLine(c.Unlisted)
 }
 
 // DescribeReason returns the reason of a controller's state, and of an operator since when that is

@@ -21,8 +21,8 @@ func TestUnservedKind(t *testing.T) {
 	program.MustRun(t, dir, "kubectl", "scale", "deployment/web", "--replicas=2")
 	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/web", "--timeout=60s")
 	program.MustRun(t, dir, "wait", "settled", "--timeout", "60s")
-	const reason = "horizontal-pod-autoscaler-controller  waiting  waits for a kind that cannot be listed: failed to list *v2.HorizontalPodAutoscaler: "
-	if status := program.Status(t, dir); !strings.Contains(status, reason) {
+	const reason = "hpa waiting a kind that it needs cannot be listed: failed to list *v2.HorizontalPodAutoscaler: "
+	if status := program.Status(t, dir); !strings.Contains(strings.Join(strings.Fields(status), " "), reason) {
 		t.Errorf("status does not say which controller waits:\n%s", status)
 	}
 	program.MustRun(t, dir, "reset")

@@ -16,11 +16,11 @@ func TestConflictIsNormal(t *testing.T) {
 	running := observe.RunningSync{Queue: "deployment", Key: "default/api", KeyBasis: observe.BasisLog}
 	queue := &observe.Queue{Name: "deployment"}
 	for want, c := range map[string]observe.Controller{
-		"conflict, tries again: default/web":                {Failing: []observe.FailingKey{conflict}},
-		"default/api":                                       {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
-		"fails: quota (default/db)":                         {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
-		"waits for a kind that cannot be listed: not found": {Unlisted: "not found", State: stateRunning},
-		"fails: default/new":                                {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/new", KeyBasis: observe.BasisLog}}},
+		"conflict, tries again: default/web":                      {Failing: []observe.FailingKey{conflict}},
+		"default/api":                                             {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
+		"fails: quota (default/db)":                               {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
+		"waits: a kind that it needs cannot be listed: not found": {Unlisted: "not found", State: stateRunning},
+		"fails: default/new":                                      {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/new", KeyBasis: observe.BasisLog}}},
 	} {
 		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30)
 		if got, _ := m.nowText(row{queue: queue, info: &c}); got != want {
