@@ -23,15 +23,22 @@ func (i Intervention) String() string {
 	if i.Reason == "" {
 		return WithHeld(i.Controller+" is "+i.State, i.Held)
 	}
-	return WithHeld(fmt.Sprintf("%s is %s: %s", i.Controller, i.State, i.Reason), i.Held)
+	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, WithHeld(i.Reason, i.Held))
 }
 
-// WithHeld adds to a text how many writes are held, if any are.
-func WithHeld(text string, held int) string {
-	if held > 0 {
-		text += " (" + CountNoun(held, "write") + " held)"
+// heldReason is the reason of a controller or client that is paused.
+const heldReason = "its writes are held"
+
+// WithHeld says in a reason how many writes are held, if any are.
+func WithHeld(reason string, held int) string {
+	if held <= 0 {
+		return reason
 	}
-	return text
+	count := map[bool]string{true: " is held", false: " are held"}[held == 1]
+	if rest, ok := strings.CutPrefix(reason, heldReason); ok {
+		return CountNoun(held, "write") + count + rest
+	}
+	return reason + " (" + CountNoun(held, "write") + count + ")"
 }
 
 // Interventions returns the interventions on the controllers and clients of a snapshot.
@@ -74,7 +81,7 @@ func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
 // and the controllers that they report, stop waiting after a while and try again later.
 func (i Intervention) holdsNothing() bool {
 	isOutside := i.OfClient || strings.Contains(i.Controller, "/")
-	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == "its writes are held"
+	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == heldReason
 }
 
 // touches reports whether a controller watches a resource, or has written it. Of one without either, nothing is known.

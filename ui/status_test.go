@@ -85,7 +85,7 @@ func TestInterventions(t *testing.T) {
 	}
 	want := []string{
 		"deployment-controller is running: each call waits 2s, 30% of its update calls fail: 409", "job-controller is stopped",
-		"replicaset-controller is paused: its writes are held (3 writes held)", "statefulset-controller is running: 2 workers in place of 5",
+		"replicaset-controller is paused: 3 writes are held", "statefulset-controller is running: 2 workers in place of 5",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -23,7 +23,7 @@ func TestWhyNamesInterventions(t *testing.T) {
 		},
 	}
 	for problem, want := range map[string][]string{
-		"Available: 0/1": {"replicaset-controller is paused: its writes are held (3 writes held).", "cronjob-controller is paused: its writes are held, each call waits 2s.", "deployment-controller is stopped.", "operator/site is paused: its writes are held."},
+		"Available: 0/1": {"replicaset-controller is paused: 3 writes are held.", "cronjob-controller is paused: its writes are held, each call waits 2s.", "deployment-controller is stopped.", "operator/site is paused: its writes are held."},
 		"":               nil,
 	} {
 		q := Why{About: observe.Object{Kind: "Deployment", Name: "web"}, Options: trace.Options{State: now}, State: ObjectState{Exists: true, Problem: problem}}

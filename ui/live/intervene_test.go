@@ -136,7 +136,7 @@ func TestFooterCountsHeldWrites(t *testing.T) {
 		}
 	}
 	m := newTestModel(t, Options{Source: h, NoColor: true}, 200, 40)
-	if want, got := "2 workers in place of 5 (40 writes held)", m.View().Content; !strings.Contains(got, want) {
+	if want, got := "paused: 40 writes are held, 2 workers in place of 5", m.View().Content; !strings.Contains(got, want) {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 }
@@ -153,7 +153,7 @@ func TestHeldWritesOfEveryController(t *testing.T) {
 		}
 	}
 	got := modelOnQueue(t, h, "").View().Content
-	for _, want := range []string{"paused, 4 held", "paused, 7 held", "(4 writes held)", "(7 writes held)"} {
+	for _, want := range []string{"paused, 4 held", "paused, 7 held", "paused: 4 writes are", "paused: 7 writes are"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
