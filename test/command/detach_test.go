@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -131,13 +132,9 @@ func TestDetached(t *testing.T) {
 	if err := syscall.Kill(p.PID, syscall.SIGQUIT); err != nil { // the Go runtime crashes
 		t.Fatal(err)
 	}
-	logsOfCrash := ""
-	for strings.Count(logsOfCrash, "SIGQUIT: quit") == 0 || u.list(t)[0].State == "running" {
-		if t.Context().Err() != nil {
-			t.Fatal("it does not crash")
-		}
-		logsOfCrash, _ = u.mustRun(t, "--name", "demo", "logs")
-	}
+	awaitTrue(t, "end of the process", func() bool { return !processAlive(t, strconv.Itoa(p.PID)) })
+	stdout, _ = u.mustRun(t, "--name", "demo", "logs")
+	requireText(t, stdout, "SIGQUIT: quit")
 	u.requireOnly(t, "demo", "crashed")
 	program.RequireFailure(t, u.command(t, "--name", "demo", "status"), 1, "it has crashed or was killed", "--name demo logs", "--name demo up")
 	program.RequireFailure(t, u.command(t, "delete", "dmo"), 2, `control plane "dmo" does not exist: did you mean "demo"?`)

@@ -203,7 +203,7 @@ func newConfigMap(name string) *corev1.ConfigMap {
 
 func TestRunsInParallel(t *testing.T) {
 	t.Parallel()
-	const n = 3
+	const n = 2
 	runs := make([]*runProcess, n)
 	for i := range runs {
 		runs[i] = startRun(t, "--", "sh", "-c", reportScript)

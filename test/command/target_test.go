@@ -24,7 +24,7 @@ func TestVerbsWithoutAName(t *testing.T) {
 	program.RequireFailure(t, u.command(t, "status"), 1, `control plane "default" is not running`)
 	u.mustRun(t, "--name", "run", "status")
 
-	u.up(t, "ephemeral", "--ephemeral")
+	u.upEphemeral(t)
 	_, stderr := u.mustRun(t, "status")
 	requireText(t, stderr, `ctrlplane: using control plane "ephemeral"`, "the only one running")
 	u.mustRun(t, "snapshot", "save", "base")
