@@ -27,10 +27,8 @@ func (u user) complete(t *testing.T, args ...string) []string {
 	return values
 }
 
-func TestCompletion(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.up(t, "demo", "--name", "demo")
+// testCompletion completes what there is in the control plane demo, which only this test has used.
+func (u user) testCompletion(t *testing.T) {
 	u.mustRun(t, "--name", "demo", "kubectl", "create", "configmap", "first", "--namespace", "kube-system")
 	u.mustRun(t, "--name", "demo", "snapshot", "save", "base")
 	u.mustRun(t, "--name", "demo", "controllers", "pause", "job")

@@ -67,12 +67,20 @@ func TestVerbsWithoutAName(t *testing.T) {
 	}
 }
 
-// TestOneName checks that a control plane has the same name everywhere, and that its
-// context's name is accepted in place of it.
-func TestOneName(t *testing.T) {
+// TestNamedControlPlane shares a control plane that was started by the name of its context.
+func TestNamedControlPlane(t *testing.T) {
 	t.Parallel()
-	u := newUser(t)
+	u, kubeconfig := newKubectlUser(t)
 	u.up(t, "demo", "--name", "ctrlplane-demo")
+	t.Run("completion", u.testCompletion)
+	t.Run("output flag", u.testOutputFlag)
+	t.Run("one name", u.testOneName)
+	t.Run("kubectl uses only the control plane", func(t *testing.T) { u.testKubectlUsesOnlyTheControlPlane(t, kubeconfig) })
+}
+
+// testOneName checks that a control plane has the same name everywhere, and that its
+// context's name is accepted in place of it.
+func (u user) testOneName(t *testing.T) {
 	for _, name := range []string{"demo", "ctrlplane-demo"} {
 		stdout, _ := u.mustRun(t, "--name", name, "status", "-o", "json")
 		var status struct{ Process struct{ Name string } }
