@@ -2,15 +2,17 @@ package command_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -29,26 +31,29 @@ const (
 	siteCRD      = "../../examples/operator/config/crd.yaml"
 )
 
-var siteResource = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sites"}
+var (
+	siteResource = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "sites"}
+	crdResource  = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
 
 // clientsTest is what the tests of clients share: a control plane, and an operator that
 // creates a ConfigMap for each Site that it sees.
 type clientsTest struct {
 	*testing.T
-	dir      string
+	plane    *program.ControlPlane
 	operator dynamic.Interface
 }
 
 // run runs a verb of ctrlplane and returns its output.
 func (t *clientsTest) run(args ...string) string {
 	t.Helper()
-	return program.MustRun(t.T, t.dir, args...)
+	return program.MustRun(t.T, t.plane.Dir, args...)
 }
 
 // fails runs a verb of ctrlplane that fails.
 func (t *clientsTest) fails(code int, says string, args ...string) {
 	t.Helper()
-	program.RequireFailure(t.T, program.Command(t.T, append([]string{"--data-dir", t.dir}, args...)...), code, says)
+	program.RequireFailure(t.T, program.Command(t.T, append([]string{"--data-dir", t.plane.Dir}, args...)...), code, says)
 }
 
 // says checks that a text contains words, wherever its lines are broken.
@@ -64,8 +69,8 @@ func (t *clientsTest) says(text string, words ...string) {
 
 func (t *clientsTest) snapshot() observe.Snapshot {
 	t.Helper()
-	var s observe.Snapshot
-	if err := json.Unmarshal([]byte(t.run("status", "-o", "json")), &s); err != nil {
+	s, err := t.plane.Control(t.T).Snapshot(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -85,14 +90,9 @@ func (t *clientsTest) client(name string) observe.Client {
 // startOperator runs the operator until the test ends: it has an account of its own.
 func (t *clientsTest) startOperator() {
 	t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(t.dir, "kubeconfig"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.run("kubectl", "create", "serviceaccount", "operator")
-	t.run("kubectl", "create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin", "--serviceaccount=default:operator")
-	own := rest.AnonymousClientConfig(cfg)
-	own.BearerToken, own.UserAgent = strings.TrimSpace(t.run("kubectl", "create", "token", "operator")), "shop-operator/v1 (linux/amd64)"
+	own := rest.AnonymousClientConfig(loadKubeconfig(t.T, t.plane.Dir))
+	own.BearerToken, own.UserAgent = t.createAccount(), "shop-operator/v1 (linux/amd64)"
+	var err error
 	if t.operator, err = dynamic.NewForConfig(own); err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,50 @@ func (t *clientsTest) startOperator() {
 		}
 	}()
 	t.Cleanup(func() { events.Stop(); <-ended })
+}
+
+// createAccount creates the account of the operator, and returns a token of it.
+func (t *clientsTest) createAccount() (token string) {
+	t.Helper()
+	client, operator := t.plane.Client(t.T), metav1.ObjectMeta{Name: "operator"}
+	accounts := client.CoreV1().ServiceAccounts("default")
+	_, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: operator}, metav1.CreateOptions{})
+	_, bindErr := client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: operator,
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: operator.Name, Namespace: "default"}},
+	}, metav1.CreateOptions{})
+	request, tokenErr := accounts.CreateToken(t.Context(), operator.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err := errors.Join(err, bindErr, tokenErr); err != nil {
+		t.Fatal(err)
+	}
+	return request.Status.Token
+}
+
+// createCRD creates the CustomResourceDefinition in a file, and waits until it is established.
+func (t *clientsTest) createCRD(file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crd unstructured.Unstructured
+	if err := yaml.Unmarshal(data, &crd.Object); err != nil {
+		t.Fatal(err)
+	}
+	crds := dynamic.NewForConfigOrDie(loadKubeconfig(t.T, t.plane.Dir)).Resource(crdResource)
+	if _, err := crds.Create(t.Context(), &crd, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.plane.Await(t.T, "serving "+crd.GetName(), func() bool {
+		got, err := crds.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions, _, err := unstructured.NestedSlice(got.Object, "status", "conditions")
+		return err == nil && slices.ContainsFunc(conditions, func(c any) bool {
+			return c.(map[string]any)["type"] == "Established" && c.(map[string]any)["status"] == "True"
+		})
+	})
 }
 
 // reconcile creates the ConfigMap of a Site, and tries again after a conflict.
@@ -138,10 +182,10 @@ func (t *clientsTest) createSite(name string) {
 	t.run("kubectl", "create", "-f", file)
 }
 
-func (t *clientsTest) awaitConfigMap(p *program.ControlPlane, name string) {
+func (t *clientsTest) awaitConfigMap(name string) {
 	t.Helper()
-	p.Await(t.T, "reconciled", func() bool {
-		_, err := p.Client(t.T).CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
+	t.plane.Await(t.T, "reconciled", func() bool {
+		_, err := t.plane.Client(t.T).CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil
 	})
 }
@@ -149,19 +193,13 @@ func (t *clientsTest) awaitConfigMap(p *program.ControlPlane, name string) {
 // TestClients follows kubectl and an operator, and intervenes in both.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	p := program.Up(t, dir, "--with", "shop-operator="+serveResponse(t, 200, testMetrics))
-	c := &clientsTest{T: t, dir: dir}
-	crd, err := filepath.Abs(siteCRD)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.run("kubectl", "apply", "-f", crd)
-	c.run("kubectl", "wait", "--for=condition=Established", "crd/sites.example.com")
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--with", "shop-operator="+serveResponse(t, 200, testMetrics))
+	c := &clientsTest{T: t, plane: p}
+	c.createCRD(siteCRD)
 	c.startOperator()
 
 	c.createSite("shop")
-	c.awaitConfigMap(p, "shop")
+	c.awaitConfigMap("shop")
 	c.says(c.run("trace", "site/shop"), "kubectl (kubernetes-admin) created Site shop", shopOperator+" saw it added, created ConfigMap shop", "likely, not certain")
 	c.says(c.run("why", "configmap/shop"), shopOperator+" created ConfigMap shop", shopOperator+" saw Site shop added", "kubectl (kubernetes-admin) created Site shop")
 	if text := c.run("why", "configmap/shop"); strings.Contains(text, "not in the records") {
@@ -174,17 +212,17 @@ func TestClients(t *testing.T) {
 		t.Errorf("%+v, last %+v", operator, operator.Last)
 	}
 
-	t.Run("metrics", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testMetrics(p) })
-	t.Run("pause", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testPause(p) })
-	t.Run("faults", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testFaults(p) })
-	t.Run("secrets", func(t *testing.T) { (&clientsTest{t, dir, c.operator}).testSecrets() })
+	t.Run("metrics", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testMetrics() })
+	t.Run("pause", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testPause() })
+	t.Run("faults", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testFaults() })
+	t.Run("secrets", func(t *testing.T) { (&clientsTest{t, p, c.operator}).testSecrets() })
 }
 
 // testMetrics looks for the queues of the operator, which serves some metrics. Their
 // keys do not keep the control plane from being settled.
-func (t *clientsTest) testMetrics(p *program.ControlPlane) {
+func (t *clientsTest) testMetrics() {
 	var s observe.Snapshot
-	p.Await(t.T, "settled", func() bool { s = t.snapshot(); return s.Process.Settled })
+	t.plane.Await(t.T, "settled", func() bool { s = t.snapshot(); return s.Process.Settled })
 	var found []string
 	for _, q := range s.Queues {
 		if q.Outside {
@@ -198,23 +236,23 @@ func (t *clientsTest) testMetrics(p *program.ControlPlane) {
 }
 
 // testPause holds the writes of clients. ctrlplane's own requests are not held.
-func (t *clientsTest) testPause(p *program.ControlPlane) {
+func (t *clientsTest) testPause() {
 	t.fails(2, "client "+shopOperator+" is not paused: pause it first", "clients", "step", "shop-operator")
 	t.says(t.run("clients", "pause", "shop-operator"), "paused: "+shopOperator)
 	t.createSite("held")
-	p.Await(t.T, "held", func() bool { return t.client(shopOperator).Held == 1 })
+	t.plane.Await(t.T, "held", func() bool { return t.client(shopOperator).Held == 1 })
 	t.says(t.run("clients", "held", "shop-operator"), "create  ConfigMap default/held")
 	t.says(t.run("status"), "changed manually: "+shopOperator+" (paused)", "its writes are held")
 	t.says(t.run("clients", "step", "shop-operator"), "create ConfigMap default/held: 201 Created", "+++ ConfigMap default/held", "+  name: held")
-	t.awaitConfigMap(p, "held")
+	t.awaitConfigMap("held")
 
 	t.run("clients", "pause", "--all") // kubectl and ctrlplane itself
-	create := program.Command(t.T, "--data-dir", t.dir, "kubectl", "create", "configmap", "late")
+	create := program.Command(t.T, "--data-dir", t.plane.Dir, "kubectl", "create", "configmap", "late")
 	if err := create.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.Await(t.T, "held", func() bool { return t.client("kubectl (kubernetes-admin)").Held == 1 })
-	p.AwaitFailure(t.T, []string{"wait", "settled", "--timeout", "1s"},
+	t.plane.Await(t.T, "held", func() bool { return t.client("kubectl (kubernetes-admin)").Held == 1 })
+	t.plane.AwaitFailure(t.T, []string{"wait", "settled", "--timeout", "1s"},
 		"kubectl (kubernetes-admin): 1 write held: the client is paused", "ctrlplane: not settled: kubectl (kubernetes-admin): timed out after 1s")
 	t.says(t.run("clients", "resume", "--all"), "kubectl (kubernetes-admin)", shopOperator)
 	if err := create.Wait(); err != nil {
@@ -224,18 +262,18 @@ func (t *clientsTest) testPause(p *program.ControlPlane) {
 }
 
 // testFaults makes requests of clients fail, and delays them.
-func (t *clientsTest) testFaults(p *program.ControlPlane) {
+func (t *clientsTest) testFaults() {
 	t.run("clients", "fail", "shop-operator", "--code", "409", "--resource", "configmaps")
 	t.createSite("conflicts")
-	p.Await(t.T, "in conflict", func() bool { return t.client(shopOperator).Conflicts >= 3 })
+	t.plane.Await(t.T, "in conflict", func() bool { return t.client(shopOperator).Conflicts >= 3 })
 	t.says(t.run("clients", "-o", "wide"), "100% of its configmaps calls fail: 409")
 	t.says(t.run("clients", "clear", "shop-operator"), "cleared: "+shopOperator)
-	t.awaitConfigMap(p, "conflicts")
+	t.awaitConfigMap("conflicts")
 	t.run("clients", "delay", "shop-operator", "300ms")
-	p.AwaitFailure(t.T, []string{"wait", "configmap/none", "--timeout", "1s"}, "to undo it: ", " clients clear '"+shopOperator+"'")
+	t.plane.AwaitFailure(t.T, []string{"wait", "configmap/none", "--timeout", "1s"}, "to undo it: ", " clients clear '"+shopOperator+"'")
 	t.createSite("slow")
-	t.awaitConfigMap(p, "slow")
-	p.Await(t.T, "recorded", func() bool { return t.client(shopOperator).Last.Object.Name == "slow" })
+	t.awaitConfigMap("slow")
+	t.plane.Await(t.T, "recorded", func() bool { return t.client(shopOperator).Last.Object.Name == "slow" })
 	if last := t.client(shopOperator).Last; last.Took.Milliseconds() < 300 {
 		t.Errorf("%+v took only %v", last, last.Took)
 	}

@@ -46,12 +46,9 @@ func requireUnchanged(t *testing.T, kubeconfig string) {
 	}
 }
 
-// TestKubectlUsesOnlyTheControlPlane checks that neither plugins nor "kubectl config" nor
-// flags lead to the cluster of the user's own kubeconfig.
-func TestKubectlUsesOnlyTheControlPlane(t *testing.T) {
-	t.Parallel()
-	u, kubeconfig := newKubectlUser(t)
-	u.up(t, "demo", "--name", "demo")
+// testKubectlUsesOnlyTheControlPlane checks that neither plugins nor "kubectl config" nor
+// flags lead to the cluster of the user's own kubeconfig. It changes the namespace of the control plane's.
+func (u user) testKubectlUsesOnlyTheControlPlane(t *testing.T, kubeconfig string) {
 	kubectl := func(args ...string) string {
 		t.Helper()
 		stdout, _ := u.mustRun(t, append([]string{"--name", "demo", "kubectl"}, args...)...)

@@ -7,9 +7,12 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -70,8 +73,13 @@ func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T
 	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/live 200\n/ready 503 busy")
 	expect(t, "condition met", "wait pod/answers --for=condition=Ready=false --timeout=60s")
 	p.Await(t, "telling which probe failed", func() bool {
-		events := program.MustRun(t, dir, "kubectl", "get", "events", "--field-selector", "involvedObject.name=answers,reason=Unhealthy")
-		return strings.Contains(events, "Readiness probe failed: HTTP probe failed with statuscode: 503")
+		events, err := p.Client(t).CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=answers,reason=Unhealthy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+			return strings.Contains(e.Message, "Readiness probe failed: HTTP probe failed with statuscode: 503")
+		})
 	})
 	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/ready 200")
 	awaitRestarts(t, p, "answers", 1)
@@ -81,8 +89,11 @@ func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T
 func awaitRestarts(t *testing.T, p *program.ControlPlane, pod string, times int) {
 	t.Helper()
 	p.Await(t, fmt.Sprintf("restarting %s %d times", pod, times), func() bool {
-		count, err := strconv.Atoi(program.MustRun(t, p.Dir, "kubectl", "get", "pod", pod, "-o", "jsonpath={.status.containerStatuses[0].restartCount}"))
-		return err == nil && count >= times
+		got, err := p.Client(t).CoreV1().Pods("default").Get(t.Context(), pod, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got.Status.ContainerStatuses) > 0 && int(got.Status.ContainerStatuses[0].RestartCount) >= times
 	})
 }
 

@@ -131,6 +131,7 @@ func TestKubectlPods(t *testing.T) {
 			return strings.Contains(got, want)
 		})
 	}
+	t.Run("Pods are watched once", func(t *testing.T) { testPodsAreWatchedOnce(t, p) })
 	kubectl(t, "wait", "--for=create", "serviceaccount/default", "--timeout=60s")
 	kubectl(t, "apply", "-f", file)
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -20,10 +23,8 @@ const reconcilerScript = `[ "$1" = note ] || exit 0
 %s kubectl create configmap copy -n "$2"
 `
 
-// TestReconcile runs a script as the reconciler of a controller.
-func TestReconcile(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// testReconcile runs a script as the reconciler of a controller.
+func testReconcile(t *testing.T, p *program.ControlPlane) {
 	dir := t.TempDir()
 	script, ready := filepath.Join(dir, "copy.sh"), filepath.Join(dir, "ready")
 	if err := os.WriteFile(script, fmt.Appendf(nil, reconcilerScript, ready, program.Path()), 0o600); err != nil {
@@ -53,9 +54,11 @@ func TestReconcile(t *testing.T) {
 	if err := os.WriteFile(ready, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.Await(t, "held write", func() bool {
-		return strings.Contains(program.MustRun(t, p.Dir, "controllers", "held", "operator/configmap"), "copy")
-	})
+	held := func() bool { return hasHeldWrite(t, p, "operator/configmap", "ConfigMap default/copy") }
+	p.Await(t, "held write", held)
+	if text := program.MustRun(t, p.Dir, "controllers", "held", "operator/configmap"); !strings.Contains(text, "copy") {
+		t.Errorf("held writes:\n%s", text)
+	}
 	program.MustRun(t, p.Dir, "controllers", "resume", "operator/configmap")
 	why := ""
 	t.Cleanup(func() {
@@ -74,9 +77,7 @@ func TestReconcile(t *testing.T) {
 	if err := p.Client(t).CoreV1().ConfigMaps("default").Delete(t.Context(), "note", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.Await(t, "next held write", func() bool {
-		return strings.Contains(program.MustRun(t, p.Dir, "controllers", "held", "operator/configmap"), "copy")
-	})
+	p.Await(t, "next held write", held)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +85,14 @@ func TestReconcile(t *testing.T) {
 		t.Error(err)
 	}
 	program.MustRun(t, p.Dir, "controllers", "resume", "operator/configmap")
-	if text := program.MustRun(t, p.Dir, "controllers"); !strings.Contains(text, "its process has ended") {
+	if text := program.MustRun(t, p.Dir, "controllers"); !regexp.MustCompile(`operator/configmap .*\n +its process has ended`).MatchString(text) {
 		t.Errorf("controllers:\n%s", text)
 	}
 }
 
-// TestOperatorThatEndsDuringALesson is not the lesson's to start again.
-func TestOperatorThatEndsDuringALesson(t *testing.T) {
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	cmd := program.Command(t, "--data-dir", p.Dir, "reconcile", "cm", "--", "true")
+// testOperatorThatEndsDuringALesson runs an operator that is not the lesson's to start again.
+func testOperatorThatEndsDuringALesson(t *testing.T, p *program.ControlPlane) {
+	cmd := program.Command(t, "--data-dir", p.Dir, "reconcile", "secrets", "--", "true")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,19 +105,21 @@ func TestOperatorThatEndsDuringALesson(t *testing.T) {
 		_ = cmd.Process.Kill() // fails if it has ended
 		<-ended
 	})
-	listed := func(text string) func() bool {
-		return func() bool { return strings.Contains(program.MustRun(t, p.Dir, "controllers"), text) }
-	}
-	p.Await(t, "operator", listed("operator/configmap"))
-	lesson := fmt.Sprintf("## One\n\n```run\nrun: kill %d; until ctrlplane controllers | grep \"its process has ended\"; do sleep 0.1; done\n```\n", cmd.Process.Pid)
-	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, lesson)); !strings.Contains(out, "its process has ended") {
+	const name, ends = "operator/secret", "its process has ended"
+	p.Await(t, "listing "+name, func() bool {
+		list, err := p.Control(t).Controllers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(list, func(c control.Controller) bool { return c.Name == name })
+	})
+	lesson := fmt.Sprintf("## One\n\n```run\nrun: kill %d; until ctrlplane controllers | grep -A 1 '^%s ' | grep '%s'; do sleep 0.1; done\n```\n", cmd.Process.Pid, name, ends)
+	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, lesson)); !strings.Contains(out, ends) {
 		t.Errorf("the operator has not ended:\n%s", out)
 	}
 }
 
-func TestReconcileUsageErrors(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+func testReconcileUsageErrors(t *testing.T, p *program.ControlPlane) {
 	for args, tc := range map[string]struct {
 		code int
 		says string

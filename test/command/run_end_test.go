@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestSecondSignalKillsTheCommand sends two signals that the command ignores.
@@ -36,15 +34,4 @@ func TestSecondSignalAfterTheTimeout(t *testing.T) {
 	r.sendSignal(t, syscall.SIGHUP)
 	r.requireExit(t, 124)
 	requireLastLine(t, r.stderr.String(), "the command was terminated after 3s")
-}
-
-// TestCommandCannotStopItsRun has a command that stops and deletes its control plane.
-func TestCommandCannotStopItsRun(t *testing.T) {
-	t.Parallel()
-	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", `"$0" down; echo $?; "$0" delete --force run; echo $?`, program.Path())
-	stdout, stderr, code := program.Run(t, cmd)
-	if code != 0 || stdout != "1\n1\n" {
-		t.Errorf("exit code %d, stdout %q: %s", code, stdout, stderr)
-	}
-	requireText(t, stderr, "belongs to the run or test that has started this command")
 }

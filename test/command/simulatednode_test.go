@@ -3,21 +3,11 @@
 package command_test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
-
-// TestNodeOfUserIsSimulatedWithoutOthers checks that a Node with kwok's annotation is
-// simulated although the control plane was started without nodes, and one without it is not.
-func TestNodeOfUserIsSimulatedWithoutOthers(t *testing.T) {
-	t.Parallel()
-	manifest := writeNodeManifest(t)
-	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", simulatedNodeScript, program.Path(), manifest)
-	requireSimulatedNode(t, cmd)
-}
 
 // simulatedNodeScript creates the Nodes and the Pod, and prints where the Pod runs.
 const simulatedNodeScript = `
@@ -26,17 +16,10 @@ const simulatedNodeScript = `
 		"$0" kubectl get pod pod -o 'jsonpath={.spec.nodeName}' &&
 		"$0" kubectl get node real -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'`
 
-func requireSimulatedNode(t *testing.T, cmd *exec.Cmd) {
-	t.Helper()
-	stdout, stderr, code := program.Run(t, cmd)
-	if code != 0 || stdout != "simulated" {
-		t.Errorf("exit code %d, stdout %q, want %q: %s", code, stdout, "simulated", stderr)
-	}
-}
-
-// TestNodeOfUserIsSimulatedAfterARestore creates the Node after a restore that has removed a
-// CustomResourceDefinition, for which the informers are recreated.
-func TestNodeOfUserIsSimulatedAfterARestore(t *testing.T) {
+// TestNodeOfUserIsSimulatedWithoutOthers checks that a Node with kwok's annotation is simulated
+// although the control plane was started without nodes, and one without it is not: also after a
+// restore that has removed the Node and a CustomResourceDefinition, for which the informers are recreated.
+func TestNodeOfUserIsSimulatedWithoutOthers(t *testing.T) {
 	t.Parallel()
 	crd := filepath.Join(t.TempDir(), "crd.yaml")
 	writeFile(t, crd, `
@@ -51,9 +34,14 @@ spec:
 `)
 	script := `
 		"$0" snapshot save before >&2 &&
+` + simulatedNodeScript + ` && echo &&
 		"$0" kubectl apply -f "$2" >&2 &&
 		"$0" snapshot restore before >&2 &&` + simulatedNodeScript
-	requireSimulatedNode(t, newRunCommand(t, "--nodes=0", "--", "sh", "-c", script, program.Path(), writeNodeManifest(t), crd))
+	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", script, program.Path(), writeNodeManifest(t), crd)
+	stdout, stderr, code := program.Run(t, cmd)
+	if want := "simulated\nsimulated"; code != 0 || stdout != want {
+		t.Errorf("exit code %d, stdout %q, want %q: %s", code, stdout, want, stderr)
+	}
 }
 
 func writeNodeManifest(t *testing.T) (path string) {

@@ -35,7 +35,6 @@ func TestRestoreSurvivesKill(t *testing.T) {
 	}{
 		{"before anything is written", func() *program.ControlPlane { return k.startRestore(objects) }, false},
 		{"as soon as it has begun", begin, true},
-		{"as soon as it has begun, again", begin, true},
 		{"when all is written", func() *program.ControlPlane {
 			restore := begin()
 			awaitExists(t, pending, false, restore.Done)

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"syscall"
@@ -14,11 +13,11 @@ import (
 )
 
 // process returns what a control plane says of itself.
-func (k snapshotFixture) process() observe.Process {
-	k.t.Helper()
-	var s observe.Snapshot
-	if err := json.Unmarshal([]byte(k.mustRun("status", "-o", "json")), &s); err != nil {
-		k.t.Fatal(err)
+func process(t *testing.T, p *program.ControlPlane) observe.Process {
+	t.Helper()
+	s, err := p.Control(t).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s.Process
 }
@@ -32,13 +31,16 @@ func TestStandby(t *testing.T) {
 	p := first.startUp(up...)
 	second := first.besides()
 	q := second.startUp(up...)
-	holder := regexp.MustCompile(`the controllers run in (\S+), which holds the lease`)
-	q.Await(t, "the leader", func() bool { return holder.MatchString(strings.Join(strings.Fields(second.status()), " ")) })
-	requireContains(t, second.status(), "on standby")
-	if p := second.process(); p.Leader != observe.LeaderOther || !strings.Contains(p.LeaseHolder, "_data_") || p.Settled {
+	q.Await(t, "the leader", func() bool { return process(t, q).LeaseHolder != "" })
+	status, holder := second.status(), regexp.MustCompile(`the controllers run in (\S+), which holds the lease`)
+	if !holder.MatchString(strings.Join(strings.Fields(status), " ")) {
+		t.Errorf("no holder of the lease in\n%s", status)
+	}
+	requireContains(t, status, "on standby")
+	if p := process(t, q); p.Leader != observe.LeaderOther || !strings.Contains(p.LeaseHolder, "_data_") || p.Settled {
 		t.Errorf("second: %+v", p)
 	}
-	if p := first.process(); p.Leader != observe.LeaderOwn || !strings.Contains(p.LeaseHolder, "_data_") {
+	if p := process(t, p); p.Leader != observe.LeaderOwn || !strings.Contains(p.LeaseHolder, "_data_") {
 		t.Errorf("first: %+v", p)
 	}
 	first.mustRun("wait", "-q", "settled")
@@ -57,7 +59,7 @@ func TestStandby(t *testing.T) {
 	requireContains(t, first.mustRun("nodes"), "node-1")
 
 	p.Stop(t, syscall.SIGTERM)
-	q.Await(t, "the lease", func() bool { return second.process().Leader == observe.LeaderOwn })
+	q.Await(t, "the lease", func() bool { return process(t, q).Leader == observe.LeaderOwn })
 	second.mustRun("wait", "-q", "settled")
 	second.mustRun("controllers", "pause", "deployment-controller")
 	requireContains(t, second.mustRun("nodes"), "node-1")

@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -64,9 +66,15 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	manifest := filepath.Join(t.TempDir(), "stuck.yaml")
 	writeFile(t, manifest, stuckManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
-	k.mustRun("kubectl", "delete", "namespace", "gone", "--wait=false")
+	if err := p.Client(t).CoreV1().Namespaces().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := p.Client(t).CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	cfg := rest.AnonymousClientConfig(loadKubeconfig(t, k.dir))
-	cfg.BearerToken, cfg.UserAgent = strings.TrimSpace(k.mustRun("kubectl", "create", "token", "default")), "stranger/v1 (linux/amd64)"
+	cfg.BearerToken, cfg.UserAgent = token.Status.Token, "stranger/v1 (linux/amd64)"
 	stranger, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +85,11 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		}
 	}
 	p.Await(t, "what is stuck", func() bool {
-		status := strings.Join(strings.Fields(k.status()), " ")
-		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
-			strings.Contains(status, "Deployment default/late failed Pod late-")
+		reasons := unhealthyReasons(t, p)
+		return strings.Contains(reasons["Namespace gone"], "finalizers remaining: example.com/wait") && strings.HasPrefix(reasons["Deployment default/late"], "Pod late-")
 	})
+	status := strings.Join(strings.Fields(k.status()), " ")
+	requireContains(t, status, "Namespace gone terminating for ", "finalizers remaining: example.com/wait", "Deployment default/late failed Pod late-")
 	p.Await(t, "warnings", func() bool {
 		_, stderr, code := program.Run(t, k.command("wait", "settled"))
 		return code == 0 && strings.Contains(stderr, "settled, but Pod default/crash waits for a restart: CrashLoopBackOff, next attempt in ") &&
@@ -90,7 +99,16 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 
 	writeFile(t, manifest, loopManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
-	p.Await(t, "the hot loop", func() bool {
+	awaitHotLoop := func() {
+		t.Helper()
+		p.Await(t, "the hot loop", func() bool {
+			loops := findLoops(t, p)
+			return len(loops) == 1 && loops[0].Controller == "deployment-controller" && loops[0].Key == "default/looping" &&
+				loops[0].PerSecond > 1 && len(unhealthyReasons(t, p)) == 2
+		})
+	}
+	p.Await(t, "the hot loop as JSON", func() bool { // it goes on in bursts
+		awaitHotLoop()
 		var s struct {
 			HotLoops []struct {
 				Controller, Key string
@@ -104,7 +122,37 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		return len(s.HotLoops) == 1 && s.HotLoops[0].Controller == "deployment-controller" && s.HotLoops[0].Key == "default/looping" &&
 			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) == 2
 	})
-	p.Await(t, "the line of the hot loop", func() bool { // it goes on in bursts
+	p.Await(t, "the line of the hot loop", func() bool {
+		awaitHotLoop()
 		return strings.Contains(k.status(), "hot loop: deployment-controller: key default/looping in queue deployment repeats itself: ")
 	})
+}
+
+// unhealthyReasons returns why each unhealthy object is.
+func unhealthyReasons(t *testing.T, p *program.ControlPlane) map[string]string {
+	t.Helper()
+	list, err := p.Control(t).Unhealthy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for _, u := range list {
+		reasons[u.Object.String()] = u.Reason
+	}
+	return reasons
+}
+
+// findLoops returns the hot loops that "status" would show.
+func findLoops(t *testing.T, p *program.ControlPlane) []assert.HotLoop {
+	t.Helper()
+	client := p.Control(t)
+	snapshot, err := client.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	loops, err := assert.FindLoops(t.Context(), client, snapshot.Time)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loops
 }

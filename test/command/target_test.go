@@ -24,7 +24,7 @@ func TestVerbsWithoutAName(t *testing.T) {
 	program.RequireFailure(t, u.command(t, "status"), 1, `control plane "default" is not running`)
 	u.mustRun(t, "--name", "run", "status")
 
-	u.up(t, "ephemeral", "--ephemeral")
+	u.upEphemeral(t)
 	_, stderr := u.mustRun(t, "status")
 	requireText(t, stderr, `ctrlplane: using control plane "ephemeral"`, "the only one running")
 	u.mustRun(t, "snapshot", "save", "base")
@@ -67,12 +67,20 @@ func TestVerbsWithoutAName(t *testing.T) {
 	}
 }
 
-// TestOneName checks that a control plane has the same name everywhere, and that its
-// context's name is accepted in place of it.
-func TestOneName(t *testing.T) {
+// TestNamedControlPlane shares a control plane that was started by the name of its context.
+func TestNamedControlPlane(t *testing.T) {
 	t.Parallel()
-	u := newUser(t)
+	u, kubeconfig := newKubectlUser(t)
 	u.up(t, "demo", "--name", "ctrlplane-demo")
+	t.Run("completion", u.testCompletion)
+	t.Run("output flag", u.testOutputFlag)
+	t.Run("one name", u.testOneName)
+	t.Run("kubectl uses only the control plane", func(t *testing.T) { u.testKubectlUsesOnlyTheControlPlane(t, kubeconfig) })
+}
+
+// testOneName checks that a control plane has the same name everywhere, and that its
+// context's name is accepted in place of it.
+func (u user) testOneName(t *testing.T) {
 	for _, name := range []string{"demo", "ctrlplane-demo"} {
 		stdout, _ := u.mustRun(t, "--name", name, "status", "-o", "json")
 		var status struct{ Process struct{ Name string } }

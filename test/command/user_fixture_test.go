@@ -2,6 +2,8 @@ package command_test
 
 import (
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,16 +40,40 @@ func (u user) mustRun(t *testing.T, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// up starts a control plane in the foreground and returns when other verbs find it by
-// the given name.
+// up starts a control plane in the foreground and returns when other verbs find it: in the data
+// folder of its name.
 func (u user) up(t *testing.T, name string, args ...string) *program.ControlPlane {
 	t.Helper()
-	p := program.Start(t, u.command(t, append([]string{"up", "--ui", "none"}, args...)...), "")
-	p.Await(t, "ready", func() bool {
-		_, _, code := program.Run(t, u.command(t, "--name", name, "status"))
-		return code == 0
-	})
+	cmd := u.command(t, append([]string{"up", "--ui", "none"}, args...)...)
+	p := program.Start(t, cmd, filepath.Join(u.home, "state", "ctrlplane", name))
+	p.AwaitReady(t)
 	return p
+}
+
+// upEphemeral is up of a control plane without a name, whose data folder is temporary.
+func (u user) upEphemeral(t *testing.T) *program.ControlPlane {
+	t.Helper()
+	others := u.temporaryFolders(t)
+	p := program.Start(t, u.command(t, "up", "--ui", "none", "--ephemeral"), "")
+	p.Await(t, "in a new folder", func() bool {
+		for _, dir := range u.temporaryFolders(t) {
+			if !slices.Contains(others, dir) {
+				p.Dir = dir
+			}
+		}
+		return p.Dir != ""
+	})
+	p.AwaitReady(t)
+	return p
+}
+
+func (u user) temporaryFolders(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(u.home, "ctrlplane-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // requireText checks that a text contains all others.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -23,26 +24,60 @@ metadata: {name: all, namespace: devices}
 spec: {devices: {requests: [{name: r, exactly: {deviceClassName: d, adminAccess: true}}]}}
 `
 
-// With a verbose log and an audit policy, upstream keeps more in the context of each
-// request. Requests that the handler of another request makes must not inherit it.
-func TestVerboseLogAndAuditPolicy(t *testing.T) {
+// TestUnusualAPIServer starts a control plane whose API server has a verbose log and an audit policy,
+// and does not serve a kind that a controller needs.
+func TestUnusualAPIServer(t *testing.T) {
 	t.Parallel()
 	folder, dir := t.TempDir(), t.TempDir()
 	policy, claim, audit := filepath.Join(folder, "policy.yaml"), filepath.Join(folder, "claim.yaml"), filepath.Join(folder, "audit.log")
 	writeFile(t, policy, auditEverything)
 	writeFile(t, claim, adminClaim)
-	p := program.Up(t, dir, "-v", "4", "--kube-apiserver-arg", "audit-policy-file="+policy, "--kube-apiserver-arg", "audit-log-path="+audit)
+	p := program.Up(t, dir, "--nodes", "1", "--runtime-config", "autoscaling/v2=false", "-v", "4", "--kube-apiserver-arg", "audit-policy-file="+policy, "--kube-apiserver-arg", "audit-log-path="+audit)
+	t.Run("unserved kind", func(t *testing.T) { testUnservedKind(t, p) })
+	t.Run("verbose log and audit policy", func(t *testing.T) { testVerboseLogAndAuditPolicy(t, p, claim, audit) })
+}
+
+// testUnservedKind checks that only the controller of that kind waits, also when the scheduler starts
+// again and when a snapshot is restored.
+func testUnservedKind(t *testing.T, p *program.ControlPlane) {
+	web := program.CreateWeb(t, p.Dir, 1)
+	awaitReplicas(t, p, web, 1)
+	program.MustRun(t, p.Dir, "controllers", "stop", "scheduler")
+	program.MustRun(t, p.Dir, "controllers", "start", "scheduler")
+	scale := []byte(`{"spec":{"replicas":2}}`)
+	if _, err := p.Client(t).AppsV1().Deployments("default").Patch(t.Context(), web, types.MergePatchType, scale, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitReplicas(t, p, web, 2)
+	program.MustRun(t, p.Dir, "wait", "settled", "--timeout", "60s")
+	const reason = "hpa waiting a kind that it needs cannot be listed: failed to list *v2.HorizontalPodAutoscaler: "
+	if status := program.Status(t, p.Dir); !strings.Contains(strings.Join(strings.Fields(status), " "), reason) {
+		t.Errorf("status does not say which controller waits:\n%s", status)
+	}
+	program.MustRun(t, p.Dir, "reset")
+	awaitReplicas(t, p, program.CreateWeb(t, p.Dir, 1), 1)
+}
+
+// awaitReplicas waits until a Deployment has as many ready replicas.
+func awaitReplicas(t *testing.T, p *program.ControlPlane, deployment string, n int32) {
+	t.Helper()
 	client := p.Client(t)
-	web := program.CreateWeb(t, dir, 3)
 	p.Await(t, "running the Deployment", func() bool {
-		d, err := client.AppsV1().Deployments("default").Get(t.Context(), web, metav1.GetOptions{})
-		return err == nil && d.Status.ReadyReplicas == 3
+		d, err := client.AppsV1().Deployments("default").Get(t.Context(), deployment, metav1.GetOptions{})
+		return err == nil && d.Status.ReadyReplicas == n
 	})
+}
+
+// With a verbose log and an audit policy, upstream keeps more in the context of each
+// request. Requests that the handler of another request makes must not inherit it.
+func testVerboseLogAndAuditPolicy(t *testing.T, p *program.ControlPlane, claim, audit string) {
+	web := program.CreateWeb(t, p.Dir, 3)
+	awaitReplicas(t, p, web, 3)
 	for _, args := range [][]string{
 		{"nodes"}, {"nodes", "add", "2"}, {"kubectl", "apply", "-f", claim}, {"status"},
 		{"trace", "deployment/" + web}, {"snapshot", "save", "base"}, {"reset"}, {"nodes"},
 	} {
-		out := program.MustRun(t, dir, args...)
+		out := program.MustRun(t, p.Dir, args...)
 		if out == "" {
 			t.Errorf("%v printed nothing", args)
 		}

@@ -73,11 +73,15 @@ func TestHelpGroups(t *testing.T) {
 }
 
 // TestPlainBuildKnowsItsVersions checks that server and kubectl say which release they
-// are, without flags of the linker.
+// are, without flags of the linker. At its end, the command fails to stop and delete its control plane.
 func TestPlainBuildKnowsItsVersions(t *testing.T) {
 	t.Parallel()
-	script := program.Path() + ` kubectl version -o json && ` + program.Path() + ` kubectl get --raw /metrics | grep '^kubernetes_build_info'`
-	out, stderr, code := program.Run(t, program.Command(t, "run", "--nodes", "0", "--", "sh", "-c", script))
+	script := `"$0" kubectl version -o json && "$0" kubectl get --raw /metrics | grep '^kubernetes_build_info' && { "$0" down; echo $?; "$0" delete --force run; echo $?; }`
+	out, stderr, code := program.Run(t, program.Command(t, "run", "--nodes", "0", "--", "sh", "-c", script, program.Path()))
+	if !strings.HasSuffix(out, "\n1\n1\n") {
+		t.Errorf("down and delete did not both fail with exit code 1:\n%s", out)
+	}
+	requireText(t, stderr, "belongs to the run or test that has started this command")
 	if code != 0 || strings.Count(out, `"gitVersion": "v1.37.1"`) != 2 || !strings.Contains(out, `git_version="v1.37.1"`) {
 		t.Errorf("exit code %d, %s\n%s", code, stderr, out)
 	}
