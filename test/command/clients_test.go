@@ -242,7 +242,7 @@ func (t *clientsTest) testPause() {
 	t.createSite("held")
 	t.plane.Await(t.T, "held", func() bool { return t.client(shopOperator).Held == 1 })
 	t.says(t.run("clients", "held", "shop-operator"), "create  ConfigMap default/held")
-	t.says(t.run("status"), "changed manually: "+shopOperator+" (paused)", "its writes are held")
+	t.says(t.run("status"), "changed manually: "+shopOperator+" (paused)", "1 write is held")
 	t.says(t.run("clients", "step", "shop-operator"), "create ConfigMap default/held: 201 Created", "+++ ConfigMap default/held", "+  name: held")
 	t.awaitConfigMap("held")
 
