@@ -156,10 +156,10 @@ func TestUsageErrors(t *testing.T) {
 		{"snapshot save Bad_Name", "Bad_Name"},
 		{"snapshot restore no-such-snapshot", "no-such-snapshot"},
 		{"snapshot diff a b c", "one or two names"},
-		{"learn 99", "99"},
+		{"learn 99", `unknown lesson "99"`},
 		{"learn /no/such.md", "/no/such.md"},
 		{"learn --list 1", "--list"},
-		{"learn --resume --auto", "exclude each other"},
+		{"learn --resume --auto", "exclude each other: use one of them"},
 		{"help nope", `unknown verb "nope"`},
 		{"completion nope", `unknown verb "nope"`},
 	} {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -17,11 +19,9 @@ func inHome(cmd *exec.Cmd, home string) *exec.Cmd {
 	return cmd
 }
 
-// TestLearnSaysHowToContinue leaves a lesson: only after its first step can it be continued,
+// testLearnSaysHowToContinue leaves a lesson: only after its first step can it be continued,
 // and that also when another lesson was begun in the meantime.
-func TestLearnSaysHowToContinue(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+func testLearnSaysHowToContinue(t *testing.T, p *program.ControlPlane) {
 	lesson := program.WriteLesson(t, twoSteps)
 	home := t.TempDir()
 	leave := func(typed string, args ...string) string {
@@ -57,10 +57,8 @@ func TestLearnSaysHowToContinue(t *testing.T) {
 	}
 }
 
-// TestLearnSecondOnOneControlPlane says what else to do than to stop the first one.
-func TestLearnSecondOnOneControlPlane(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// testLearnSecondOnOneControlPlane says what else to do than to stop the first one.
+func testLearnSecondOnOneControlPlane(t *testing.T, p *program.ControlPlane) {
 	lesson := program.WriteLesson(t, twoSteps)
 	first := program.Command(t, "--data-dir", p.Dir, "learn", lesson)
 	in, err := first.StdinPipe()
@@ -71,8 +69,8 @@ func TestLearnSecondOnOneControlPlane(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Await(t, "the first lesson", func() bool {
-		_, _, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "get", "serviceaccount", "default", "-n", "lesson-mine"))
-		return code == 0
+		_, err := p.Client(t).CoreV1().ServiceAccounts("lesson-mine").Get(t.Context(), "default", metav1.GetOptions{})
+		return err == nil
 	})
 	second := program.Command(t, "--data-dir", p.Dir, "learn", lesson)
 	program.RequireFailure(t, second, 1, "is running this lesson in namespace lesson-mine: stop it first, or use another control plane with --name")

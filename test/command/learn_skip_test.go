@@ -1,18 +1,15 @@
 package command_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestLearnSkipAfterMistake deletes the wrong object in lesson 2 and skips everything else:
+// testLearnSkipAfterMistake deletes the wrong object in lesson 2 and skips everything else:
 // the lesson goes on in the state that its text is about.
-func TestLearnSkipAfterMistake(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+func testLearnSkipAfterMistake(t *testing.T, p *program.ControlPlane) {
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "2")
 	cmd.Stdin = strings.NewReader("kubectl delete deployment web\n" + strings.Repeat("skip\n", 20))
 	stdout, stderr, code := program.Run(t, cmd)
@@ -32,10 +29,8 @@ func TestLearnSkipAfterMistake(t *testing.T) {
 	}
 }
 
-// TestLearnLeavesOut goes on without a task that cannot be done: nothing says that it was.
-func TestLearnLeavesOut(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// testLearnLeavesOut goes on without a task that cannot be done: nothing says that it was.
+func testLearnLeavesOut(t *testing.T, p *program.ControlPlane) {
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", program.WriteLesson(t, "## First\n\n```do\nsay: Do it.\nrun: test -e done\nuntil:\n- command: test -e done\n```\n\nIt was done.\n\n## Second\n\nMore.\n"))
 	cmd.Stdin = strings.NewReader("skip\nskip\nskip\nskip\n")
 	stdout, stderr, code := program.Run(t, cmd)

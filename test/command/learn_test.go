@@ -17,12 +17,10 @@ func TestLearnUsageErrors(t *testing.T) {
 		code int
 		says string
 	}{
-		"learn 99":                 {2, `unknown lesson "99"`},
 		"learn quueue":             {2, `did you mean "queue"?`},
 		"learn nowhere.md":         {2, "nowhere.md"},
 		"learn 1 2":                {2, "one lesson"},
 		"learn --resume":           {1, "nothing to resume"},
-		"learn --resume --auto":    {2, "use one of them"},
 		"learn --dir x":            {2, "--dir needs a lesson"},
 		"--name demo learn 1":      {1, "--name demo up"},
 		"learn --check":            {2, "name a file"},
@@ -70,6 +68,29 @@ func TestLearnAutoMatchesGoldenTraces(t *testing.T) {
 	}
 }
 
+// TestLearnOnOneControlPlane runs lessons one after another on one control plane: a lesson
+// removes what it has changed.
+func TestLearnOnOneControlPlane(t *testing.T) {
+	t.Parallel()
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, *program.ControlPlane)
+	}{
+		{"skip after a mistake", testLearnSkipAfterMistake},
+		{"leaves out", testLearnLeavesOut},
+		{"says how to continue", testLearnSaysHowToContinue},
+		{"second lesson at once", testLearnSecondOnOneControlPlane},
+		{"failed steps", testLearnReportsFailedSteps},
+		{"documented lesson", testLearnDocumentedLesson},
+		{"without Go", testLearnWithoutGo},
+		{"under timeout", testLearnUnderTimeout},
+		{"terminated twice", testLearnTerminatedTwice},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
+	}
+}
+
 // runLessons runs built-in lessons and returns what they print.
 func runLessons(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
@@ -82,10 +103,9 @@ func runLessons(t *testing.T, cmd *exec.Cmd) string {
 	return stdout
 }
 
-// TestLearnWithoutGo runs the lesson that uses Go on a machine without Go.
-func TestLearnWithoutGo(t *testing.T) {
-	t.Parallel()
-	cmd := program.Command(t, "learn", "own", "--auto")
+// testLearnWithoutGo runs the lesson that uses Go on a machine without Go.
+func testLearnWithoutGo(t *testing.T, p *program.ControlPlane) {
+	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "own", "--auto")
 	cmd.Env = append(cmd.Env, "PATH="+pathWithoutGo())
 	if out := runLessons(t, cmd); !strings.Contains(out, "sh controller.sh &") {
 		t.Errorf("got:\n%s", out)
@@ -117,9 +137,8 @@ func goCacheEnv(t *testing.T) (env []string) {
 	return env
 }
 
-// TestLearnDocumentedLesson runs the example in docs/lessons.md.
-func TestLearnDocumentedLesson(t *testing.T) {
-	t.Parallel()
+// testLearnDocumentedLesson runs the example in docs/lessons.md.
+func testLearnDocumentedLesson(t *testing.T, p *program.ControlPlane) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,16 +149,14 @@ func TestLearnDocumentedLesson(t *testing.T) {
 	if err := os.WriteFile(file, []byte(lesson), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stdout, stderr, code := program.Run(t, program.Command(t, "learn", "--auto", file))
+	stdout, stderr, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "learn", "--auto", file))
 	if code != 0 || !strings.Contains(stdout, "✓ There is a note.") && !strings.Contains(stdout, "ok There is a note.") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
 }
 
-// TestLearnReportsFailedSteps runs lessons with --auto whose checks fail.
-func TestLearnReportsFailedSteps(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// testLearnReportsFailedSteps runs lessons with --auto whose checks fail.
+func testLearnReportsFailedSteps(t *testing.T, p *program.ControlPlane) {
 	for name, tc := range map[string]struct{ steps, says string }{
 		"not done": {
 			"## One\n```do\nsay: x\nrun: kubectl create configmap a\nuntil:\n- count: configmaps\n  where: a=b\nwithin: 100ms\n```\n",

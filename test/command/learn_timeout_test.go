@@ -15,15 +15,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestLearnUnderTimeout checks that a lesson under timeout(1) cleans up: timeout sends its
+// testLearnUnderTimeout checks that a lesson under timeout(1) cleans up: timeout sends its
 // signal to the process and then to the whole group, which includes the lesson's commands.
-func TestLearnUnderTimeout(t *testing.T) {
-	t.Parallel()
+func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 	timeout, err := exec.LookPath("timeout")
 	if err != nil {
 		t.Skip(err)
 	}
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
 	lesson := program.WriteLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 60\n```\n")
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
 	cmd.Args = append([]string{timeout, "600", program.Path()}, cmd.Args[1:]...)
@@ -43,10 +41,8 @@ func TestLearnUnderTimeout(t *testing.T) {
 	}
 }
 
-// TestLearnTerminatedTwice sends SIGTERM again while a lesson cleans up.
-func TestLearnTerminatedTwice(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// testLearnTerminatedTwice sends SIGTERM again while a lesson cleans up.
+func testLearnTerminatedTwice(t *testing.T, p *program.ControlPlane) {
 	dir := t.TempDir()
 	lesson := program.WriteLesson(t, `## One
 `+"```run"+`

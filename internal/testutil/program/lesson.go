@@ -3,7 +3,6 @@ package program
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,7 +33,13 @@ func RequireLessonCleanedUp(t *testing.T, p *ControlPlane) {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), "lesson-mine", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-	if s := Status(t, p.Dir, "-o", "json"); strings.Contains(s, `"state": "paused"`) {
-		t.Error("a controller is still paused")
+	controllers, err := p.Control(t).Controllers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range controllers {
+		if c.State == "paused" {
+			t.Errorf("%s is still paused", c.Name)
+		}
 	}
 }
