@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,16 +45,16 @@ func parseUpstreamLogTexts(t *testing.T) map[string][]string {
 func upstreamLogTexts(t *testing.T) []string {
 	t.Helper()
 	var lines []string
-	parseControllers(t, func(name string, file *ast.File) {
-		ast.Inspect(file, func(n ast.Node) bool {
+	for _, f := range upstreamFiles(t) {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if text, attrs, ok := logLine(call); ok && (isAboutSync(text) || isAboutFailure(text) || slices.Contains(attrs, "key")) {
-					lines = append(lines, strings.Join(append([]string{name, strconv.Quote(text)}, attrs...), " "))
+					lines = append(lines, strings.Join(append([]string{f.name, strconv.Quote(text)}, attrs...), " "))
 				}
 			}
 			return true
 		})
-	})
+	}
 	slices.Sort(lines)
 	return slices.Compact(lines)
 }
@@ -62,8 +64,8 @@ func upstreamLogTexts(t *testing.T) []string {
 func TestDroppedKeysAreLogged(t *testing.T) {
 	var found int
 	var unseen []string
-	parseControllers(t, func(name string, file *ast.File) {
-		for _, d := range file.Decls {
+	for _, f := range upstreamFiles(t) {
+		for _, d := range f.syntax.Decls {
 			function, ok := d.(*ast.FuncDecl)
 			if !ok {
 				continue
@@ -82,10 +84,10 @@ func TestDroppedKeysAreLogged(t *testing.T) {
 			case limits && logs:
 				found++
 			case limits:
-				unseen = append(unseen, name+" "+function.Name.Name)
+				unseen = append(unseen, f.name+" "+function.Name.Name)
 			}
 		}
-	})
+	}
 	want := []string{
 		"endpoint/endpoints_controller.go handlePodErr",          // its line has no error
 		"endpointslice/endpointslice_controller.go handlePodErr", // likewise
@@ -96,12 +98,29 @@ func TestDroppedKeysAreLogged(t *testing.T) {
 	}
 }
 
-// parseControllers calls do with each file of upstream's controllers, in the order of their names.
-func parseControllers(t *testing.T, do func(name string, file *ast.File)) {
+// upstreamFile is a parsed file of upstream's controllers.
+type upstreamFile struct {
+	name   string // relative to the folder of the controllers
+	syntax *ast.File
+}
+
+// upstreamFiles returns the files of upstream's controllers, in the order of their names.
+func upstreamFiles(t *testing.T) []upstreamFile {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
+	files, err := parseControllersOnce()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatal(err)
+	}
+	return files
+}
+
+// parseControllersOnce spares the tests that read upstream's source a second of CPU time each.
+var parseControllersOnce = sync.OnceValues(parseControllers)
+
+func parseControllers() (files []upstreamFile, err error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
 	}
 	root := filepath.Join(strings.TrimSpace(string(out)), "pkg", "controller")
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -116,12 +135,10 @@ func parseControllers(t *testing.T, do func(name string, file *ast.File)) {
 		if err != nil {
 			return err
 		}
-		do(filepath.ToSlash(name), file)
+		files = append(files, upstreamFile{filepath.ToSlash(name), file})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return files, err
 }
 
 // logLine returns the text and the names of the attributes if a call logs a line.

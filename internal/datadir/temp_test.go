@@ -147,7 +147,7 @@ func TestConcurrentTemps(t *testing.T) {
 	var children []*exec.Cmd
 	outputs := map[*exec.Cmd]*strings.Builder{}
 	for range 4 {
-		cmd := helperCommand(t, "churn", "150")
+		cmd := helperCommand(t, "churn", "40")
 		outputs[cmd] = &strings.Builder{}
 		cmd.Stdout, cmd.Stderr = outputs[cmd], outputs[cmd]
 		if err := cmd.Start(); err != nil {
@@ -195,7 +195,7 @@ func TestTempWithoutUsableParent(t *testing.T) {
 // TestConcurrentRemoves removes the same folder in two processes.
 func TestConcurrentRemoves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d")
-	for range 5000 {
+	for range 1000 {
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 	}
 	parent := t.TempDir()
 	retaken := 0
-	for range 3000 {
+	for range 600 {
 		path := filepath.Join(parent, "d")
 		writeFiles(t, parent, map[string]string{"d/data": "x"})
 		old, err := tryLock(path, true)

@@ -110,7 +110,7 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
-	says(do("status"), "changed manually: replicaset-controller (paused)", "its writes are held")
+	says(do("status"), "changed manually: replicaset-controller (paused)", " held")
 
 	var asJSON, asYAML controllerList
 	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
@@ -128,7 +128,7 @@ func TestInterventionVerbs(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	}
-	says(do("controllers", "-o", "wide"), "CONFLICTS", "its writes are held (")
+	says(do("controllers", "-o", "wide"), "CONFLICTS", " held")
 
 	says(do("controllers", "step", "replicaset", "--until", "settled"), "update ReplicaSet default/"+name, "-  replicas: 0\n", "+  replicas: 3\n")
 	says(do("kubectl", "get", "deployment", name), "3/3")

@@ -18,11 +18,17 @@ type goroutines map[string]int
 // goroutinesNow counts the goroutines of this process.
 func goroutinesNow(t *testing.T) goroutines {
 	t.Helper()
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+	g, err := readGoroutines()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return countGoroutines(b.String())
+	return g
+}
+
+func readGoroutines() (goroutines, error) {
+	var b bytes.Buffer
+	err := pprof.Lookup("goroutine").WriteTo(&b, 1)
+	return countGoroutines(b.String()), err
 }
 
 var (

@@ -155,7 +155,7 @@ func uintFromEnv(t *testing.T, name string, otherwise uint64) uint64 {
 func TestSettleRandomWorkloads(t *testing.T) {
 	src, interventions := beginSettled(t)
 	seed := uintFromEnv(t, settledSeedEnv, uint64(time.Now().UnixNano()))
-	rounds := int(uintFromEnv(t, settledRoundsEnv, 12))
+	rounds := int(uintFromEnv(t, settledRoundsEnv, 6))
 	t.Logf("%s=%d", settledSeedEnv, seed)
 	made := 0
 	for round := range rounds {
@@ -216,7 +216,7 @@ func TestSettleRandomWorkloads(t *testing.T) {
 func TestSettleAfterDeployment(t *testing.T) {
 	src, _ := beginSettled(t)
 	ns := createNamespace(t)
-	for i := range 20 {
+	for i := range 8 {
 		if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
 			t.Fatal(err)
 		}

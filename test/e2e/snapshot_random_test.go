@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	snapshotSteps = flag.Int("snapshot-steps", 200, "number of steps of TestSnapshotRandom")
+	snapshotSteps = flag.Int("snapshot-steps", 80, "number of steps of TestSnapshotRandom")
 	snapshotSeed  = flag.Uint64("snapshot-seed", 0, "seed of TestSnapshotRandom; 0 = from the clock")
 )
 
@@ -61,7 +61,11 @@ func TestSnapshotRandom(t *testing.T) {
 	all := []saved{{saveSnapshot(t), maps.Clone(g.want), g.served}}
 	saves, restores := 1, 0
 	for step := range *snapshotSteps {
-		switch n := g.random.IntN(100); {
+		n := g.random.IntN(100)
+		if step == 20 || step == 60 { // few steps have none otherwise
+			g.toggleCRD()
+		}
+		switch {
 		case n < 10:
 			all = append(all, saved{saveSnapshot(t), maps.Clone(g.want), g.served})
 			if len(all) > 6 {
@@ -211,8 +215,7 @@ func (g *randomChanger) newObject(of schema.GroupVersionResource, name string) *
 	return u
 }
 
-// toggleCRD deletes the definition of the widgets, with all of them, or creates it again.
-// another one.
+// toggleCRD deletes the definition of the widgets, with all of them, or creates another one.
 func (g *randomChanger) toggleCRD() {
 	g.t.Helper()
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()

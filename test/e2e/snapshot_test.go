@@ -136,7 +136,7 @@ func TestSnapshotRestoresOwner(t *testing.T) {
 		}}})
 	}
 	saved := saveSnapshot(t)
-	for range 3 {
+	for range 2 {
 		deleteObject(t, c, owner.Name)
 		await(t, "some of the collection", listBySelector(c, ""), func(l *corev1.ConfigMapList) bool { return len(l.Items) < 18 })
 		restoreSnapshot(t, saved)

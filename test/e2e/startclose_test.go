@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +16,10 @@ import (
 )
 
 const (
-	cyclesEnv  = "CTRLPLANE_E2E_CYCLES"
-	cycleCount = 20
-	// cachedGoroutines is how many goroutines client-go keeps for cached transports
-	// with client certificates: two transports of a cycle with six each, of the last
-	// two cycles. They do not grow with the cycles.
-	cachedGoroutines = 24
+	cyclesEnv = "CTRLPLANE_E2E_CYCLES"
+	// cycleCount is more than the goroutines with the same stack that client-go keeps for
+	// cached transports: those do not grow with the cycles.
+	cycleCount = 8
 	// goroutineExitTimeout bounds how long goroutines of upstream outlive Close: those
 	// of timers, and of transports until they are garbage collected.
 	goroutineExitTimeout = 15 * time.Second
@@ -50,16 +46,21 @@ func runCycles() error {
 	if err := startAndClose(); err != nil { // creates what exists once per process
 		return err
 	}
-	before, _ := awaitGoroutines(0)
+	before, err := awaitGoroutines(func(goroutines) bool { return false }) // the whole timeout
+	if err != nil {
+		return err
+	}
 	for n := range cycleCount {
 		if err := startAndClose(); err != nil {
 			return fmt.Errorf("cycle %d: %w", n, err)
 		}
 	}
-	if after, stacks := awaitGoroutines(before + cachedGoroutines); after > before+cachedGoroutines {
-		return fmt.Errorf("%d goroutines after one cycle, %d after %d more:\n%s", before, after, cycleCount, stacks)
+	leaked := func(now goroutines) []string { return now.growthSince(before, cycleCount, ignoreNone) }
+	after, err := awaitGoroutines(func(now goroutines) bool { return len(leaked(now)) == 0 })
+	if stacks := leaked(after); len(stacks) > 0 {
+		return fmt.Errorf("%d goroutines after one cycle, %d after %d more:\n%s", before.total(), after.total(), cycleCount, strings.Join(stacks, "\n"))
 	}
-	return nil
+	return err
 }
 
 func startAndClose() error {
@@ -88,23 +89,24 @@ func startAndClose() error {
 	}
 }
 
-// awaitGoroutines waits until at most want goroutines are left, or the timeout, and
-// returns their number and stacks.
-func awaitGoroutines(want int) (int, string) {
+// ignoreNone makes growthSince list all goroutines.
+func ignoreNone(string) bool { return false }
+
+// awaitGoroutines waits until the goroutines are as wanted, or the timeout, and returns
+// them.
+func awaitGoroutines(wanted func(goroutines) bool) (goroutines, error) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(goroutineExitTimeout); runtime.NumGoroutine() > want; {
+	for deadline := time.After(goroutineExitTimeout); ; {
+		now, err := readGoroutines()
+		if err != nil || wanted(now.withoutLabels()) {
+			return now.withoutLabels(), err
+		}
 		select {
 		case <-tick.C:
 			runtime.GC() // client-go drops its transports when they are collected
-			continue
 		case <-deadline:
+			return now.withoutLabels(), nil
 		}
-		break
 	}
-	var stacks bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
-		return 0, err.Error()
-	}
-	return runtime.NumGoroutine(), strings.TrimSpace(stacks.String())
 }
