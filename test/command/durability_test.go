@@ -18,7 +18,7 @@ import (
 // write: every acknowledged write must be there after the next start.
 func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 	t.Parallel()
-	const rounds, writers = 6, 4
+	const rounds, writers = 3, 4
 	dir := filepath.Join(t.TempDir(), "data")
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,40 +135,6 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
-	}
-}
-
-// TestAuthentication sends requests without and with wrong credentials.
-func TestAuthentication(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	cfg := loadKubeconfig(t, p.Dir)
-	anonymous := rest.AnonymousClientConfig(cfg)
-	wrong := rest.AnonymousClientConfig(cfg)
-	wrong.BearerToken = "wrong"
-	for _, tc := range []struct {
-		cfg  *rest.Config
-		path string
-		want int
-	}{
-		{anonymous, "/healthz", 200}, {anonymous, "/livez", 200}, {anonymous, "/readyz", 200},
-		{anonymous, "/api", 401}, {anonymous, "/version", 401}, {anonymous, "/metrics", 401},
-		{anonymous, "/debug/pprof/", 401}, {anonymous, "/ctrlplane/v1/controllers", 401},
-		{wrong, "/api", 401}, {wrong, "/healthz", 401},
-		{cfg, "/api", 200}, {cfg, "/ctrlplane/v1/controllers", 200},
-	} {
-		client, err := rest.HTTPClientFor(tc.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Get(cfg.Host + tc.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != tc.want {
-			t.Errorf("%s: got %s, want %d %s", tc.path, resp.Status, tc.want, http.StatusText(tc.want))
-		}
 	}
 }
 
