@@ -79,7 +79,6 @@ func TestExplainErrors(t *testing.T) {
 	t.Parallel()
 	program.RequireFailure(t, program.Command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
 	program.RequireFailure(t, program.Command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	program.RequireFailure(t, program.Command(t, "explain", "job", "-o", "xml"), 2, `unknown format "xml"`)
 	program.RequireFailure(t, program.Command(t, "--name", "other", "explain", "job"), 1, `control plane "other" is not running`)
 }
 

@@ -24,7 +24,6 @@ func TestViewUsageErrors(t *testing.T) {
 		{"status", 1, `is not running: start it with "`},
 		{"--name demo top", 1, "--name demo up"},
 		{"--data-dir nowhere status", 1, "--data-dir nowhere up"},
-		{"status -o xml", 2, "use wide, json or yaml"},
 		{"status extra", 2, "takes no arguments"},
 		{"top --token-file x", 2, "need --metrics"},
 		{"top --insecure-skip-tls-verify", 2, "need --metrics"},
