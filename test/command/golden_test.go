@@ -61,6 +61,7 @@ fi
 
 // TestSnapshotDiffGolden does the same in two control planes, and then something else.
 func TestSnapshotDiffGolden(t *testing.T) {
+	t.Parallel()
 	golden := filepath.Join(t.TempDir(), "golden.yaml")
 	for _, update := range []string{"--update", ""} {
 		cmd := newRunCommand(t, "--nodes=3", "--", "sh", "-c", goldenScript, program.Path(), golden, update)

@@ -81,10 +81,34 @@ func TestRunKubernetesVersionErrors(t *testing.T) {
 	program.RequireFailure(t, program.Command(t, "up", "--kubernetes=1.20"), 2, `"1.20"`)
 }
 
+// TestRunVersionsWithLeftovers checks that a process that the command leaves behind, with
+// the output of the run, does not keep the runs from ending.
+func TestRunVersionsWithLeftovers(t *testing.T) {
+	cmd := newRunCommand(t, "--kubernetes", "1.36,1.37", "--", "sh", "-c", "sleep 300 & echo $!")
+	stdout, stderr, code := program.Run(t, cmd)
+	if code != 0 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, version := range []string{"1.36", "1.37"} {
+		if !strings.Contains(stderr, version+"         passed") {
+			t.Errorf("the table lacks %s: %s", version, stderr)
+		}
+	}
+	for line := range strings.Lines(stdout) {
+		_, text, _ := strings.Cut(strings.TrimSpace(line), "] ")
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("got %q: %v", line, err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Errorf("the process that was left: %v", err)
+		}
+	}
+}
+
 // TestRunVersionsInterrupted checks that a signal ends all runs, and that those that
 // wait do not start.
 func TestRunVersionsInterrupted(t *testing.T) {
-	t.Parallel()
 	r := startRun(t, "--kubernetes", "1.34,1.35,1.36", "--jobs", "2", "--", "sh", "-c", "echo begun; exec sleep 60")
 	for range 2 {
 		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
@@ -98,29 +122,16 @@ func TestRunVersionsInterrupted(t *testing.T) {
 	}
 }
 
-// TestRunVersionsForwardSignalsForTheCommand also checks that a process that the command leaves
-// behind, with the output of the run, does not keep the runs from ending.
 func TestRunVersionsForwardSignalsForTheCommand(t *testing.T) {
-	t.Parallel()
-	r := startRun(t, "--kubernetes", "1.34,1.35", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; sleep 300 & echo $!; wait")
-	var left []int
+	r := startRun(t, "--kubernetes", "1.34,1.35", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")
 	for range 2 {
-		line := r.readLine(t)
-		_, text, _ := strings.Cut(line, "] ")
-		pid, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("got %q: %v", line, err)
+		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
+			t.Fatalf("got %q", line)
 		}
-		left = append(left, pid)
 	}
 	r.sendSignal(t, syscall.SIGUSR1)
 	r.requireExit(t, 7)
 	if got := r.stderr.String(); strings.Count(got, "exit code 7") != 2 {
 		t.Errorf("got %s", got)
-	}
-	for _, pid := range left {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Errorf("the process that was left: %v", err)
-		}
 	}
 }

@@ -119,6 +119,7 @@ func TestRunPassesOnAllToASlowReader(t *testing.T) {
 // TestVerbsEndWhileTheirOutputIsStuck has verbs print until nothing is accepted, and sends one
 // signal.
 func TestVerbsEndWhileTheirOutputIsStuck(t *testing.T) {
+	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "-v", "6")
 	configMaps := p.Client(t).CoreV1().ConfigMaps("default")
 	busy := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "busy"}}
