@@ -108,7 +108,7 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 	return result
 }
 
-// unlisted returns why kinds cannot be listed that the controller uses.
+// unlisted returns why kinds that the controller uses cannot be listed.
 func (f *facade) unlisted() (reasons []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -245,7 +245,7 @@ func (s *Supervisor) Statuses() []Status {
 	return all
 }
 
-// Unlisted returns why kinds cannot be listed that a running controller waits for; empty if it waits for none.
+// Unlisted returns why kinds that a running controller needs cannot be listed; empty if they can.
 func (s *Supervisor) Unlisted(controller string) string {
 	u := s.units[controller]
 	if u == nil {

@@ -32,7 +32,7 @@ type Options struct {
 	Workers func(controller, queue string) int
 	// Held returns the number of writes that a paused controller holds. May be nil.
 	Held func(controller string) int
-	// Unlisted returns why kinds cannot be listed that a controller waits for; empty = it waits for none. May be nil.
+	// Unlisted returns why kinds that a controller needs cannot be listed; empty if they can. May be nil.
 	Unlisted func(controller string) string
 	// Timers returns the timers of components that have no queues. May be nil.
 	Timers func() []Timer

@@ -128,7 +128,7 @@ type Controller struct {
 	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
 	Writing     int64      `json:"writing,omitempty"` // writes without an answer, held ones included, except of Leases and Events
 	Held        int        `json:"held,omitempty"`    // held writes, if it is paused
-	// Unlisted says why a kind cannot be listed that it needs: it does nothing before.
+	// Unlisted says why a kind that it needs cannot be listed; until it can, the controller does nothing.
 	Unlisted string `json:"unlisted,omitempty"`
 }
 

@@ -160,28 +160,28 @@ func TestHotLoop(t *testing.T) {
 func TestCurrentLoops(t *testing.T) {
 	records := loopRecords(20, 50*time.Millisecond)
 	last := start.Add(19 * 50 * time.Millisecond)
-	if got := CurrentLoops(records, last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "patch of ConfigMap default/c repeats itself") {
+	if got := currentLoops(records, last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "patch of ConfigMap default/c repeats itself") {
 		t.Errorf("a loop that goes on: %v", got)
 	}
-	if got := CurrentLoops(records, last.Add(2*time.Second)); len(got) != 0 {
+	if got := currentLoops(records, last.Add(2*time.Second)); len(got) != 0 {
 		t.Errorf("a loop that has ended: %v", got)
 	}
 
 	want := HotLoop{Controller: "loop (me)", Verb: "patch", Rounds: 20, Interval: 50 * time.Millisecond, PerSecond: 20}
-	if got := CurrentLoops(records, last)[0]; got.Object == nil || got.Object.String() != "ConfigMap default/c" {
+	if got := currentLoops(records, last)[0]; got.Object == nil || got.Object.String() != "ConfigMap default/c" {
 		t.Errorf("its object is %v", got.Object)
 	} else if got.Object = nil; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 
 	// Of a loop that began before the first record that is kept, not all rounds are known.
-	if got := CurrentLoops(later(records, 0), last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "repeats itself: at least 20 rounds") {
+	if got := currentLoops(later(records, 0), last.Add(time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "repeats itself: at least 20 rounds") {
 		t.Errorf("a loop that has gone on for longer: %v", got)
 	}
 
 	// It went on for longer before it was interrupted, as by a deletion.
 	interrupted := slices.Concat(loopRecords(40, 50*time.Millisecond), later(records, time.Minute))
-	if got := CurrentLoops(interrupted, last.Add(time.Minute+time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "20 rounds") {
+	if got := currentLoops(interrupted, last.Add(time.Minute+time.Second)); len(got) != 1 || !strings.Contains(got[0].String(), "20 rounds") {
 		t.Errorf("a loop that goes on again: %v", got)
 	}
 }

@@ -88,11 +88,11 @@ func FindLoops(ctx context.Context, source observe.Source, now time.Time) ([]Hot
 	if err != nil {
 		return nil, err
 	}
-	return CurrentLoops(page.Records, now), nil
+	return currentLoops(page.Records, now), nil
 }
 
-// CurrentLoops returns each hot loop among the records that has not ended at a time, most rounds first.
-func CurrentLoops(records []observe.Record, now time.Time) (loops []HotLoop) {
+// currentLoops returns each hot loop among the records that has not ended at a time, most rounds first.
+func currentLoops(records []observe.Record, now time.Time) (loops []HotLoop) {
 	for _, l := range hotLoops(records, now.Add(-2*hotInterval)) {
 		loops = append(loops, newHotLoop(l, records))
 	}

@@ -53,7 +53,7 @@ func isRepeating(s observe.Snapshot) bool {
 	return false
 }
 
-// loopCmd returns a command that looks for hot loops. What cannot be read is no loop: pulls show why.
+// loopCmd returns a command that looks for hot loops. If the records cannot be read there is nothing to show: pulls say why.
 func (m model) loopCmd() tea.Cmd {
 	outer, source, at, generation := m.ctx, m.source, m.snapshot.Time, m.generation
 	return func() tea.Msg {
@@ -107,12 +107,15 @@ func (m model) addLoops(s *detailBuilder, name string) {
 }
 
 // describeLoop leaves out how often: the row has the rates.
-func describeLoop(l assert.HotLoop) string {
+func describeLoop(l assert.HotLoop) string { return "hot loop: " + loopSubject(l) }
+
+// loopSubject returns what repeats itself: a key, or a write of a client.
+func loopSubject(l assert.HotLoop) string {
 	what := l.Key
 	if l.Object != nil {
 		what = strings.TrimSpace(l.Verb + " of " + l.Object.String() + " " + l.Subresource)
 	}
-	return words.OneLine("hot loop: " + what)
+	return words.OneLine(what)
 }
 
 // loopLine names the hottest loop in w columns; nil if there is none.
@@ -121,7 +124,7 @@ func (m model) loopLine(w int) line {
 		return nil
 	}
 	l := m.loops.found[0]
-	text := ui.ShortName(words.OneLine(l.Controller)) + " in " + describeLoop(l)
+	text := "hot loop of " + ui.ShortName(words.OneLine(l.Controller)) + ": " + loopSubject(l)
 	more := ""
 	if n := len(m.loops.found) - 1; n > 0 {
 		more = fmt.Sprintf(" +%d", n)

@@ -62,7 +62,7 @@ func TestHotLoops(t *testing.T) {
 	if screen := strings.Join(m.drawScreen(), "\n"); !strings.Contains(screen, "hot loop: default/web") {
 		t.Errorf("the loop is not shown:\n%s", screen)
 	}
-	if header := m.drawScreen()[1]; !strings.Contains(header, "deployment in hot loop: default/web") || !strings.Contains(header, "+1") {
+	if header := m.drawScreen()[1]; !strings.Contains(header, "hot loop of deployment: default/web") || !strings.Contains(header, "+1") {
 		t.Errorf("the header is %q", header)
 	}
 	if page := strings.Join(m.openController("deployment-controller").drawScreen(), "\n"); !strings.Contains(page, "repeats     hot loop: default/web, 30 rounds, one every 100ms") {
