@@ -20,6 +20,8 @@ type Controller struct {
 	// number of those that are left out.
 	Failing     []observe.FailingKey `json:"failing,omitempty"`
 	MoreFailing int                  `json:"moreFailing,omitempty"`
+	// Unlisted says why a kind that it needs cannot be listed; until it can, the controller does nothing.
+	Unlisted string `json:"unlisted,omitempty"`
 	Work
 }
 

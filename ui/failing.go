@@ -180,7 +180,7 @@ func SettledWarnings(s observe.Snapshot) (lines []string) {
 			continue
 		}
 		if c.Unlisted != "" {
-			lines = append(lines, "settled, but "+c.Name+" waits: "+DescribeUnlisted(c))
+			lines = append(lines, "settled, but "+c.Name+" waits: "+DescribeUnlisted(c.Unlisted))
 		}
 		for _, l := range FailingLines(c.State, c.Failing, c.MoreFailing, true, s.Time) {
 			lines = append(lines, "settled, but "+c.Name+" is "+l)

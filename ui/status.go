@@ -230,7 +230,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 			rows = append(rows, []string{c.Name, c.State, WithHeld(DescribeReason(c, s.Time), c.Held)})
 		}
 		if c.Unlisted != "" {
-			rows = append(rows, []string{c.Name, "waiting", DescribeUnlisted(c)})
+			rows = append(rows, []string{c.Name, "waiting", DescribeUnlisted(c.Unlisted)})
 		}
 		for i, f := range c.Failing {
 			if i == maxFailing {
@@ -243,9 +243,9 @@ func troubleRows(s observe.Snapshot) [][]string {
 	return rows
 }
 
-// DescribeUnlisted says why a controller waits for a kind.
-func DescribeUnlisted(c observe.Controller) string {
-	return "a kind that it needs cannot be listed: " + words.OneLine(c.Unlisted)
+// DescribeUnlisted says that a controller waits for a kind, and why that cannot be listed.
+func DescribeUnlisted(why string) string {
+	return "a kind that it needs cannot be listed: " + words.OneLine(why)
 }
 
 // DescribeReason returns the reason of a controller's state, and of an operator since when that is

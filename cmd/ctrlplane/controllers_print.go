@@ -125,4 +125,10 @@ func failingLines(c control.Controller) []string {
 	return ui.FailingLines(c.State, c.Failing, c.MoreFailing, true, time.Now())
 }
 
-func reasonCell(c control.Controller) string { return ui.WithHeld(c.Reason, c.Held) }
+func reasonCell(c control.Controller) string {
+	reason := ui.WithHeld(c.Reason, c.Held)
+	if c.Unlisted != "" {
+		reason = strings.TrimPrefix(reason+"; waits: "+ui.DescribeUnlisted(c.Unlisted), "; ")
+	}
+	return reason
+}

@@ -103,6 +103,7 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 		c.Work, c.Workers = work[c.Name], workers[c.Name]
 		if at := slices.IndexFunc(snapshot.Controllers, func(o observe.Controller) bool { return o.Name == c.Name }); at >= 0 {
 			c.Failing, c.MoreFailing = snapshot.Controllers[at].Failing, snapshot.Controllers[at].MoreFailing
+			c.Unlisted = snapshot.Controllers[at].Unlisted
 		}
 		if s.Interventions != nil && c.State == "paused" {
 			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)

@@ -54,6 +54,9 @@ func testUnservedKind(t *testing.T, p *program.ControlPlane) {
 	if status := program.Status(t, p.Dir); !strings.Contains(strings.Join(strings.Fields(status), " "), reason) {
 		t.Errorf("status does not say which controller waits:\n%s", status)
 	}
+	if list := program.MustRun(t, p.Dir, "controllers", "-o", "wide"); !strings.Contains(list, "waits: a kind that it needs cannot be listed: failed to list *v2.HorizontalPodAutoscaler: ") {
+		t.Errorf("controllers does not say which one waits:\n%s", list)
+	}
 	program.MustRun(t, p.Dir, "reset")
 	awaitReplicas(t, p, program.CreateWeb(t, p.Dir, 1), 1)
 }

@@ -36,7 +36,7 @@ func (m model) nowText(r row) (string, style) {
 		return failingText("fails", failing), bad
 	}
 	if c.Unlisted != "" {
-		return "waits: " + ui.DescribeUnlisted(*c), caution
+		return "waits: " + ui.DescribeUnlisted(c.Unlisted), caution
 	}
 	if loop := m.loopOf(r); loop != "" {
 		return loop, caution
