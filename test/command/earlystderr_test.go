@@ -15,17 +15,22 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestEarlyStderrIsInitializedFirst checks the initialization order that
-// cmd/ctrlplane/earlystderr relies on: before the package that prints to stderr.
-func TestEarlyStderrIsInitializedFirst(t *testing.T) {
+// TestInitializationOrder checks the order that packages of cmd/ctrlplane rely on: before the
+// package that prints to stderr, and before the first that asks for kubectl's translations.
+func TestInitializationOrder(t *testing.T) {
 	t.Parallel()
 	cmd := program.Command(t, "version")
 	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
 	_, trace, _ := program.Run(t, cmd)
-	guard := strings.Index(trace, "init github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr ")
-	guarded := strings.Index(trace, "init k8s.io/apiserver/pkg/storage/storagebackend/factory ")
-	if guard < 0 || guarded < 0 || guard > guarded {
-		t.Errorf("earlystderr is initialized at %d of the trace, the etcd client's factory at %d", guard, guarded)
+	for own, upstream := range map[string]string{
+		"earlystderr":  "k8s.io/apiserver/pkg/storage/storagebackend/factory",
+		"translations": "k8s.io/kubectl/pkg/cmd/",
+	} {
+		before := strings.Index(trace, "init github.com/ctrlplane/ctrlplane/cmd/ctrlplane/"+own+" ")
+		after := strings.Index(trace, "init "+upstream)
+		if before < 0 || after < 0 || before > after {
+			t.Errorf("%s is initialized at %d of the trace, %s at %d", own, before, upstream, after)
+		}
 	}
 }
 

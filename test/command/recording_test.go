@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,21 +38,18 @@ func TestRecording(t *testing.T) {
 		}
 		return stdout
 	}
-	// The status has numbers that change all the time. What is between is the same before and
-	// after the moment.
-	var status string
+	// A renewed lease changes the queues every few seconds: the status must not fall on a change.
+	var status, before string
 	var since, at time.Time
-	p.Await(t, "the same for a second", func() bool {
-		before := time.Now()
-		s := queuesOf(live("status"))
-		if s == status && before.Sub(since) > time.Second {
-			at = before
-			return true
+	p.Await(t, "without a change for a second and a status", func() bool {
+		if now := countsOf(t, p); now != before {
+			before, since = now, time.Now()
 		}
-		if s != status {
-			status, since = s, time.Now()
+		if at = time.Now(); at.Sub(since) < time.Second {
+			return false
 		}
-		return false
+		status = queuesOf(live("status"))
+		return countsOf(t, p) == before
 	})
 	moment := at.Format(time.RFC3339Nano)
 	p.Await(t, "recorded up to the moment", func() bool {
@@ -86,6 +84,20 @@ func TestRecording(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, " is ") || !strings.Contains(stderr, "is cut: what is before it is shown") {
 		t.Errorf("of a cut recording: exit code %d, %s%s", code, stdout, stderr)
 	}
+}
+
+// countsOf returns what the control plane itself counts of its queues.
+func countsOf(t *testing.T, p *program.ControlPlane) string {
+	t.Helper()
+	snapshot, err := p.Control(t).Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts strings.Builder
+	for _, q := range snapshot.Queues {
+		fmt.Fprintln(&counts, q.Controller, q.Name, q.Adds, q.Done, q.Retries)
+	}
+	return counts.String()
 }
 
 // queuesOf returns the table of the queues.
