@@ -86,7 +86,8 @@ func TestRecording(t *testing.T) {
 	}
 }
 
-// countsOf returns what the control plane itself counts of its queues.
+// countsOf returns what the control plane itself counts of its controllers' queues. The status
+// leaves out the idle queues of the API server, one of which is used every second.
 func countsOf(t *testing.T, p *program.ControlPlane) string {
 	t.Helper()
 	snapshot, err := p.Control(t).Snapshot(t.Context())
@@ -95,7 +96,9 @@ func countsOf(t *testing.T, p *program.ControlPlane) string {
 	}
 	var counts strings.Builder
 	for _, q := range snapshot.Queues {
-		fmt.Fprintln(&counts, q.Controller, q.Name, q.Adds, q.Done, q.Retries)
+		if q.Controller != "kube-apiserver" {
+			fmt.Fprintln(&counts, q.Controller, q.Name, q.Adds, q.Done, q.Retries)
+		}
 	}
 	return counts.String()
 }
