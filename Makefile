@@ -31,10 +31,10 @@ build: ## build bin/ctrlplane
 test: unit e2e ## run all tests
 
 # Tests wait more than they compute: two parts run at the same time.
-PARTS = @$(MAKE) --no-print-directory -j 2
+PARTS := --no-print-directory -j 2
 
 unit: ## run the tests of single packages
-	$(PARTS) unit-packages unit-race unit-modules
+	@$(MAKE) $(PARTS) unit-packages unit-race unit-modules
 
 unit-packages:
 	$(TEST) $(call PACKAGES,heavy) $(call PACKAGES,plain)
@@ -47,14 +47,14 @@ unit-modules:
 	cd instrument && $(TEST) ./...
 
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
-	$(PARTS) e2e-command e2e-others
+	@$(MAKE) $(PARTS) e2e-command e2e-others
 
-# The time limit ends what hangs: the tests take 7 to 15 minutes on two busy cores.
+# The time limits end what hangs: test/command takes 7 to 15 minutes on two busy cores.
 e2e-command:
 	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -timeout 30m ./test/command
 
 e2e-others:
-	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 1 ./ctrlplanetest $$(go list ./test/... | grep -v '/test/command$$')
+	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 1 -timeout 30m ./ctrlplanetest $$(go list ./test/... | grep -v '/test/command$$')
 	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 1 -timeout 10m ./terminal ./torture/...
 	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -parallel 8 ./...
 	cd examples/operator && $(CURDIR)/$(BIN) run -- $(TEST) -count=1 -run Envtest ./...

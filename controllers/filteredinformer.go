@@ -23,6 +23,9 @@ func (f *facade) viewFiltered(resource schema.GroupVersionResource, keep func(ob
 	}
 	view.untilStart.hold()
 	view.untilStart.wrapInformers(view)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.views = append(f.views, view)
 	return view
 }
 

@@ -42,6 +42,7 @@ type facade struct {
 	mu       sync.Mutex
 	handlers []ownedHandler
 	used     map[reflect.Type]cache.SharedIndexInformer // by the type of their objects
+	views    []*facade                                  // of which this one is the owner
 }
 
 type ownedHandler struct {
@@ -108,7 +109,7 @@ func (f *facade) WaitForCacheSyncWithContext(ctx context.Context) cache.SyncResu
 	return result
 }
 
-// unlisted returns why kinds that the controller uses cannot be listed.
+// unlisted returns why kinds that the controller uses, here or in a view, cannot be listed.
 func (f *facade) unlisted() (reasons []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,8 +118,11 @@ func (f *facade) unlisted() (reasons []string) {
 			reasons = append(reasons, err.Error())
 		}
 	}
+	for _, view := range f.views {
+		reasons = append(reasons, view.unlisted()...)
+	}
 	slices.Sort(reasons)
-	return reasons
+	return slices.Compact(reasons)
 }
 
 func (f *facade) InformerName() *cache.InformerName { return f.typed.InformerName() }

@@ -40,6 +40,7 @@ var processWide = map[string]bool{
 	"k8s.io/client-go/util/workqueue.SetProvider":    true,
 	"k8s.io/component-base/configz.New":              true,
 	"k8s.io/component-base/metrics/legacyregistry.RawMustRegister": true,
+	"k8s.io/kubectl/pkg/util/i18n.SetLoadTranslationsFunc":         true,
 	"go.etcd.io/etcd/server/v3/storage/wal.SegmentSizeBytes":       true,
 }
 

@@ -38,18 +38,26 @@ func TestRecording(t *testing.T) {
 		}
 		return stdout
 	}
-	// A renewed lease changes the queues every few seconds: the status must not fall on a change.
-	var status, before string
-	var since, at time.Time
+	// A renewed lease changes the queues every few seconds: the status begins soon after a change.
+	var status, counts string
+	var at, changed time.Time
 	p.Await(t, "without a change for a second and a status", func() bool {
-		if now := countsOf(t, p); now != before {
-			before, since = now, time.Now()
+		switch now := countsOf(t, p); {
+		case counts == "":
+			counts, changed = now, time.Time{} // when that was is not known
+		case now != counts:
+			counts, changed = now, time.Now()
 		}
-		if at = time.Now(); at.Sub(since) < time.Second {
+		at = time.Now()
+		if changed.IsZero() || at.Sub(changed) < time.Second {
 			return false
 		}
 		status = queuesOf(live("status"))
-		return countsOf(t, p) == before
+		if countsOf(t, p) == counts {
+			return true
+		}
+		counts = ""
+		return false
 	})
 	moment := at.Format(time.RFC3339Nano)
 	p.Await(t, "recorded up to the moment", func() bool {

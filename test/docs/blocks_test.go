@@ -20,7 +20,7 @@ import (
 var checkedBy = map[[2]string]string{
 	{"install.md", "yaml"}:     "test/containers",
 	{"install.md", "go"}:       "test/containers",
-	{"lessons.md", "markdown"}: "TestLearnDocumentedLesson in test/command",
+	{"lessons.md", "markdown"}: "TestLearnOnOneControlPlane in test/command",
 }
 
 // unprompted matches commands that lack the prompt: they would be taken for output.

@@ -61,6 +61,9 @@ func (m model) addStateLine(s *detailBuilder, c observe.Controller) {
 		state = append(state, span{": " + words.OneLine(ui.DescribeReason(c, m.snapshot.Time)), plain})
 	}
 	s.addEntry("state", 0, state)
+	if c.Unlisted != "" {
+		s.addEntry("waits", 0, styledLine(ui.DescribeUnlisted(c.Unlisted), caution))
+	}
 	m.addLoops(s, words.OneLine(c.Name))
 	if m.inProgress != "" {
 		s.addEntry("", 0, styledLine(m.inProgress+m.theme.ellipsis(), accent))

@@ -101,7 +101,11 @@ func (m model) loopOf(r row) string {
 // addLoops adds the hot loops of a controller or client to its details.
 func (m model) addLoops(s *detailBuilder, name string) {
 	for i, l := range m.loopsOf(name) {
-		text := fmt.Sprintf("%s, %s, one every %v", describeLoop(l), ui.CountNoun(int64(l.Rounds), "round"), l.Interval.Round(time.Millisecond))
+		rounds := ui.CountNoun(int64(l.Rounds), "round")
+		if l.AtLeast {
+			rounds = "at least " + rounds
+		}
+		text := fmt.Sprintf("%s, %s, one every %v", describeLoop(l), rounds, l.Interval.Round(time.Millisecond))
 		s.addEntry("repeats", i, styledLine(text, caution))
 	}
 }

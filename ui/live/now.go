@@ -36,7 +36,7 @@ func (m model) nowText(r row) (string, style) {
 		return failingText("fails", failing), bad
 	}
 	if c.Unlisted != "" {
-		return "waits: " + ui.DescribeUnlisted(c.Unlisted), caution
+		return "waits: " + shortUnlisted(c.Unlisted), caution
 	}
 	if loop := m.loopOf(r); loop != "" {
 		return loop, caution
@@ -145,4 +145,12 @@ func (m model) delayedText(r row) (string, style) {
 		text += fmt.Sprintf(", %s delayed", formatShort(r.queue.Delayed))
 	}
 	return text, faint
+}
+
+// shortUnlisted begins with the kind: there is little room.
+func shortUnlisted(why string) string {
+	if what, ok := strings.CutPrefix(why, "failed to list *"); ok {
+		return words.OneLine("cannot list " + what)
+	}
+	return ui.DescribeUnlisted(why)
 }

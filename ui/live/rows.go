@@ -51,6 +51,9 @@ func (r row) isActive() bool {
 	return q.Depth > 0 || q.InFlight > 0 || q.AddRate > 0 || q.DoneRate > 0
 }
 
+// isWaiting reports whether a kind that the controller needs cannot be listed.
+func (r row) isWaiting() bool { return r.info != nil && r.info.Unlisted != "" }
+
 // inFlight returns how many keys are being worked on; -1 if unknown.
 func (r row) inFlight() int64 {
 	if r.queue != nil {
@@ -327,7 +330,7 @@ func (m model) arrangeRows(force bool) model {
 		switch {
 		case !r.matchesFilter(first.filter):
 		case r.internal && !m.showInternal && first.filter == "":
-		case m.hideIdle && !r.isActive() && !r.failing:
+		case m.hideIdle && !r.isActive() && !r.failing && !r.isWaiting():
 			m.idleHidden++
 		default:
 			m.rows = append(m.rows, r)

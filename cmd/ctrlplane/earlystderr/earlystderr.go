@@ -6,7 +6,7 @@
 //
 // Go initializes packages in the order of their import paths, once their imports are
 // initialized. This package imports little and sorts before k8s.io, so it comes first;
-// TestEarlyStderrIsInitializedFirst in test/command fails if that changes.
+// TestInitializationOrder in test/command fails if that changes.
 package earlystderr
 
 import (

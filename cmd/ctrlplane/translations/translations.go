@@ -33,7 +33,7 @@ func language(getenv func(string) string) string {
 	return cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG"))
 }
 
-// isEnglish reports whether kubectl would use its own texts, or the English ones.
+// isEnglish reports whether a language is English. For one that it does not know, kubectl uses English texts, too.
 func isEnglish(language string) bool {
 	name, _, _ := strings.Cut(language, ".")
 	name, _, _ = strings.Cut(name, "_")
