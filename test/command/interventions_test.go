@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -124,7 +125,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "start", "deploy"), "started: none (deployment-controller: running already)\n")
 	do("controllers", "stop", "deployment")
 	says(do("status"), "changed manually: deployment-controller (stopped)")
-	p.AwaitFailure(t, []string{"wait", "deployment/misspelt", "--timeout", "200ms"},
+	p.AwaitFailure(t, 200*time.Millisecond, []string{"wait", "deployment/misspelt"},
 		"deployment-controller is stopped, which may be why", "controllers start deployment-controller")
 	for _, verb := range []string{"trace", "why"} {
 		program.RequireFailure(t, program.Command(t, "--data-dir", dir, verb, "deployment/misspelt"), 1,
