@@ -99,24 +99,21 @@ func TestNamespaceIsNamedAfterTest(t *testing.T) {
 
 // TestNamespaceWithFinalizerFailsTest creates an object that cannot be deleted.
 func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
-	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, Timeout: 4 * time.Second})
-	r := newRecorder("TestStays")
-	var name string
-	r.runTest(func(tb testing.TB) {
-		name = cp.Namespace(tb)
-		createWidget(t, cp, name, "w", "example.com/stay")
+	withShortTimeout(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}}, func(t *testing.T, cp *ctrlplanetest.ControlPlane, timeout time.Duration) (missing string) {
+		r := newRecorder("TestStays")
+		var name string
+		r.runTest(func(tb testing.TB) {
+			name = cp.Namespace(tb)
+			createWidget(t, cp, name, "w", "example.com/stay")
+		})
+		return r.missingTexts(t,
+			fmt.Sprintf("ctrlplanetest: namespace %s is not deleted: timed out after %v\n", name, timeout),
+			"Widget w: being deleted; waiting for finalizer",
+			"example.com/stay",
+			"does the controller that removes the finalizers run until the namespace is deleted?",
+			"what controllers did in namespace "+name,
+		)
 	})
-	for _, want := range []string{
-		"ctrlplanetest: namespace " + name + " is not deleted: timed out after 4s\n",
-		"Widget w: being deleted; waiting for finalizer",
-		"example.com/stay",
-		"does the controller that removes the finalizers run until the namespace is deleted?",
-		"what controllers did in namespace " + name,
-	} {
-		if !r.failed || !strings.Contains(r.logged(), want) {
-			t.Errorf("got %s\nwant %s", r.logged(), want)
-		}
-	}
 }
 
 // TestSubtestsInheritNamespace checks which namespace Apply and ObjectsByName use.

@@ -68,6 +68,20 @@ func (r *recorder) addLog(s string) {
 // logged returns everything that was logged.
 func (r *recorder) logged() string { return strings.Join(slices.Clone(r.logs), "\n") }
 
+// missingTexts checks that a test has failed, and describes which of the texts it has not logged.
+func (r *recorder) missingTexts(t *testing.T, texts ...string) (missing string) {
+	t.Helper()
+	if !r.Failed() {
+		t.Fatalf("the test %s passed", r.name)
+	}
+	for _, want := range texts {
+		if !strings.Contains(r.logged(), want) {
+			missing += fmt.Sprintf("got %s\nwant %q\n", r.logged(), want)
+		}
+	}
+	return missing
+}
+
 func (r *recorder) Name() string                 { return r.name }
 func (r *recorder) Helper()                      {}
 func (r *recorder) Context() context.Context     { return r.ctx }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -252,8 +253,8 @@ func (t *clientsTest) testPause() {
 		t.Fatal(err)
 	}
 	t.plane.Await(t.T, "held", func() bool { return t.client("kubectl (kubernetes-admin)").Held == 1 })
-	t.plane.AwaitFailure(t.T, []string{"wait", "settled", "--timeout", "1s"},
-		"kubectl (kubernetes-admin): 1 write held: the client is paused", "ctrlplane: not settled: kubectl (kubernetes-admin): timed out after 1s")
+	t.plane.AwaitFailure(t.T, time.Second, []string{"wait", "settled"},
+		"kubectl (kubernetes-admin): 1 write held: the client is paused", "ctrlplane: not settled: kubectl (kubernetes-admin): timed out after ")
 	t.says(t.run("clients", "resume", "--all"), "kubectl (kubernetes-admin)", shopOperator)
 	if err := create.Wait(); err != nil {
 		t.Error(err)
@@ -270,7 +271,7 @@ func (t *clientsTest) testFaults() {
 	t.says(t.run("clients", "clear", "shop-operator"), "cleared: "+shopOperator)
 	t.awaitConfigMap("conflicts")
 	t.run("clients", "delay", "shop-operator", "300ms")
-	t.plane.AwaitFailure(t.T, []string{"wait", "configmap/none", "--timeout", "1s"}, "to undo it: ", " clients clear '"+shopOperator+"'")
+	t.plane.AwaitFailure(t.T, time.Second, []string{"wait", "configmap/none"}, "to undo it: ", " clients clear '"+shopOperator+"'")
 	t.createSite("slow")
 	t.awaitConfigMap("slow")
 	t.plane.Await(t.T, "recorded", func() bool { return t.client(shopOperator).Last.Object.Name == "slow" })

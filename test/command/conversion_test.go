@@ -43,14 +43,14 @@ func TestStartWithDeadConversionWebhook(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "crd.yaml"), crdWithDeadConversion)
 	writeFile(t, filepath.Join(folder, "gadget.yaml"), "{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a, namespace: default}}")
 	kubectl("apply", "-f", filepath.Join(folder, "crd.yaml"))
-	kubectl("wait", "--for=condition=Established", "crd/gadgets.example.com")
+	kubectl("wait", "--for=condition=Established", "--timeout=-1s", "crd/gadgets.example.com")
 	kubectl("apply", "-f", filepath.Join(folder, "gadget.yaml"))
 	first.Stop(t, syscall.SIGTERM)
 	if code := first.Cmd.ProcessState.ExitCode(); code != 0 {
 		t.Fatalf("the first run exited with %d: %s", code, first.Stderr)
 	}
 	second := program.Up(t, dir)
-	if _, stderr, code := program.Run(t, program.Command(t, "wait", "settled", "--data-dir", dir, "--timeout", "30s")); code != 0 {
+	if _, stderr, code := program.Run(t, program.Command(t, "wait", "settled", "--data-dir", dir, "--timeout", "5m")); code != 0 {
 		t.Errorf("wait settled exited with %d: %s", code, stderr)
 	}
 	second.Stop(t, syscall.SIGTERM)

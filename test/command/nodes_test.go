@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -112,7 +113,7 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=Unknown", "node/node-1", "--timeout=5m")
 	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=False", pod, "--timeout=5m")
 	for _, object := range []string{"node/node-1", pod} {
-		p.AwaitFailure(t, []string{"wait", object, "--timeout", "1s"}, `: node-1 was failed by "nodes fail": to undo it: `)
+		p.AwaitFailure(t, time.Second, []string{"wait", object}, `: node-1 was failed by "nodes fail": to undo it: `)
 		if why := program.MustRun(t, dir, "why", object); !strings.Contains(why, `node-1 was failed by "nodes fail"`) {
 			t.Errorf("why %s:\n%s", object, why)
 		}

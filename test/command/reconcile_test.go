@@ -23,6 +23,10 @@ const reconcilerScript = `[ "$1" = note ] || exit 0
 %s kubectl create configmap copy -n "$2"
 `
 
+// endedPattern matches why the controller of a process that has ended is off. The last report may be lost
+// on a busy machine: then the control plane notices the end by itself, a few seconds later.
+const endedPattern = "its process (has ended|does not report any more)"
+
 // testReconcile runs a script as the reconciler of a controller.
 func testReconcile(t *testing.T, p *program.ControlPlane) {
 	dir := t.TempDir()
@@ -85,9 +89,8 @@ func testReconcile(t *testing.T, p *program.ControlPlane) {
 		t.Error(err)
 	}
 	program.MustRun(t, p.Dir, "controllers", "resume", "operator/configmap")
-	if text := program.MustRun(t, p.Dir, "controllers"); !regexp.MustCompile(`operator/configmap .*\n +its process has ended`).MatchString(text) {
-		t.Errorf("controllers:\n%s", text)
-	}
+	off := regexp.MustCompile(`operator/configmap .*\n +` + endedPattern)
+	p.Await(t, "off", func() bool { return off.MatchString(program.MustRun(t, p.Dir, "controllers")) })
 }
 
 // testOperatorThatEndsDuringALesson runs an operator that is not the lesson's to start again.
@@ -105,7 +108,7 @@ func testOperatorThatEndsDuringALesson(t *testing.T, p *program.ControlPlane) {
 		_ = cmd.Process.Kill() // fails if it has ended
 		<-ended
 	})
-	const name, ends = "operator/secret", "its process has ended"
+	const name = "operator/secret"
 	p.Await(t, "listing "+name, func() bool {
 		list, err := p.Control(t).Controllers(t.Context())
 		if err != nil {
@@ -113,8 +116,8 @@ func testOperatorThatEndsDuringALesson(t *testing.T, p *program.ControlPlane) {
 		}
 		return slices.ContainsFunc(list, func(c control.Controller) bool { return c.Name == name })
 	})
-	lesson := fmt.Sprintf("## One\n\n```run\nrun: kill %d; until ctrlplane controllers | grep -A 1 '^%s ' | grep '%s'; do sleep 0.1; done\n```\n", cmd.Process.Pid, name, ends)
-	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, lesson)); !strings.Contains(out, ends) {
+	lesson := fmt.Sprintf("## One\n\n```run\nrun: kill %d; until ctrlplane controllers | grep -A 1 '^%s ' | grep -E '%s'; do sleep 0.1; done\n```\n", cmd.Process.Pid, name, endedPattern)
+	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, lesson)); !regexp.MustCompile(endedPattern).MatchString(out) {
 		t.Errorf("the operator has not ended:\n%s", out)
 	}
 }

@@ -37,8 +37,8 @@ const absentOwner = `metadata: {ownerReferences: [{apiVersion: apps/v1, kind: Re
 func TestRunHealthyVanished(t *testing.T) {
 	t.Parallel()
 	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "gc.yaml", "--",
-		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete &&
-			"$0" kubectl wait pod/running --for=condition=Ready && "$0" kubectl patch pod running --patch-file owner.yaml && "$0" kubectl wait pod/running --for=delete`, program.Path())
+		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete --timeout=-1s &&
+			"$0" kubectl wait pod/running --for=condition=Ready --timeout=-1s && "$0" kubectl patch pod running --patch-file owner.yaml && "$0" kubectl wait pod/running --for=delete --timeout=-1s`, program.Path())
 	for name, text := range map[string]string{"gc.yaml": vanishingManifest, "owner.yaml": absentOwner} {
 		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -45,7 +46,7 @@ func TestStandby(t *testing.T) {
 	}
 	first.mustRun("wait", "-q", "settled")
 
-	q.AwaitFailure(t, []string{"wait", "settled", "--timeout", "1s"}, "control plane: on standby: the controllers run in")
+	q.AwaitFailure(t, time.Second, []string{"wait", "settled"}, "control plane: on standby: the controllers run in")
 	for _, args := range []string{
 		"controllers pause deployment-controller", "controllers stop --all", "controllers delay deployment-controller 1s", "controllers step deployment-controller",
 		"controllers fail deployment-controller --rate 1 --code 500", "controllers scale deployment-controller --workers 2", "controllers speed 1/2",

@@ -71,8 +71,8 @@ func TestVerbsWithoutAName(t *testing.T) {
 func TestNamedControlPlane(t *testing.T) {
 	t.Parallel()
 	u, kubeconfig := newKubectlUser(t)
-	u.up(t, "demo", "--name", "ctrlplane-demo")
-	t.Run("completion", u.testCompletion)
+	p := u.up(t, "demo", "--name", "ctrlplane-demo")
+	t.Run("completion", func(t *testing.T) { u.testCompletion(t, p) })
 	t.Run("output flag", u.testOutputFlag)
 	t.Run("one name", u.testOneName)
 	t.Run("kubectl uses only the control plane", func(t *testing.T) { u.testKubectlUsesOnlyTheControlPlane(t, kubeconfig) })

@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -87,26 +89,35 @@ func (p *page) do(want int, method, path, body string) string {
 	return string(data)
 }
 
-// stream opens the stream of the page. It ends with the test.
-func (p *page) stream() *bufio.Scanner {
+// stream is an open stream of a page.
+type stream struct {
+	*bufio.Scanner
+	cancel context.CancelFunc
+}
+
+// openStream opens the stream of the page. It ends with the test.
+func (p *page) openStream() *stream {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.url+"api/stream", nil)
+	ctx, cancel := context.WithCancel(p.t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"api/stream", nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	response, err := p.client.Do(req)
+	client := &http.Client{Jar: p.client.Jar} // a Timeout would count until the end of the stream
+	response, err := client.Do(req)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { response.Body.Close() })
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 4<<20)
-	return lines
+	return &stream{lines, cancel}
 }
 
 // awaitLine reads until a line has all the texts.
-func awaitLine(t *testing.T, lines *bufio.Scanner, texts ...string) {
+func awaitLine(t *testing.T, lines *stream, texts ...string) {
 	t.Helper()
+	defer time.AfterFunc(program.Timeout, lines.cancel).Stop()
 	for lines.Scan() {
 		missing := false
 		for _, text := range texts {
@@ -143,7 +154,7 @@ func TestWebPage(t *testing.T) {
 	theirs := openPage(t, links)
 	second := openPage(t, links) // each use of a link prints another one
 
-	lines := theirs.stream()
+	lines := theirs.openStream()
 	awaitLine(t, lines, `"controllers":[`, `"deployment-controller"`)
 	ours.do(http.StatusOK, http.MethodPost, "ctrlplane/v1/controllers/pause", `{"names":["replicaset"]}`)
 	awaitLine(t, lines, `"kind":"controllerChanged"`, `"replicaset-controller"`, `"paused"`)

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -69,7 +70,7 @@ func TestKubectlRollout(t *testing.T) {
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("%d pods, %v", len(pods.Items), err)
 	}
-	p.AwaitFailure(t, []string{"kubectl", "drain", pods.Items[0].Spec.NodeName, "--timeout=2s"}, "disruption budget")
+	p.AwaitFailure(t, 2*time.Second, []string{"kubectl", "drain", pods.Items[0].Spec.NodeName}, "disruption budget")
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), pods.Items[0].Name, metav1.GetOptions{}); err != nil {
 		t.Errorf("the pod that the budget protects: %v", err)
 	}

@@ -5,7 +5,6 @@
 package docs_test
 
 import (
-	"bytes"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
@@ -23,9 +21,6 @@ import (
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 const root = "../.."
-
-// pageTimeout bounds the commands of one page.
-const pageTimeout = 3 * time.Minute
 
 // elsewhere are pages whose commands other tests run.
 var elsewhere = map[string]string{
@@ -116,7 +111,7 @@ func newWorkspace(t *testing.T) string {
 
 // script is the shell script of a page.
 func script(page string, blocks []snippets.Block) (text string, commands int) {
-	text = "set -euo pipefail\n" + setup[page]
+	text = "exec 2>&1\nset -euo pipefail\n" + setup[page] // one stream: each message stays with its command
 	for _, b := range blocks {
 		if b.NotRun != "" {
 			continue
@@ -185,12 +180,8 @@ func TestCommandsOfThePages(t *testing.T) {
 			if bash, err := exec.LookPath("bash"); err == nil {
 				cmd.Path = bash
 			}
-			var out bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &out
-			stop := time.AfterFunc(pageTimeout, func() { _ = cmd.Process.Kill() })
-			defer stop.Stop()
-			if err := cmd.Run(); err != nil {
-				t.Errorf("%v:\n%s", err, out.String())
+			if out, _, code := program.Run(t, cmd); code != 0 {
+				t.Errorf("exit code %d:\n%s", code, out)
 			}
 			program.MustRun(t, data, "reset")
 		})

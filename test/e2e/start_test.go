@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // startEnv makes the process start one control plane and print a report: startCounts
@@ -82,21 +83,19 @@ func startInChild(t *testing.T, what string, into any) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), startEnv+"="+what, "TMPDIR="+t.TempDir())
-	out, err := cmd.Output()
-	if err != nil {
-		var failed *exec.ExitError
-		errors.As(err, &failed)
-		t.Fatalf("%v: %s", err, failed.Stderr)
+	out, stderr, code := program.Run(t, cmd)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if err := json.Unmarshal(out, into); err != nil {
+	if err := json.Unmarshal([]byte(out), into); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// runStart starts a control plane in the child process and prints the report.
+// runStart starts a control plane in the child process and prints the report. How long that takes
+// depends on the machine: only the deadline of the tests bounds it.
 func runStart(what string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	srv := &ctrlplane.Server{Nodes: ctrlplane.NodesConfig{Count: 1}}
 	if what != startCounts {
 		srv.Nodes.Count, srv.Scheduler.Disabled = 0, true
@@ -173,15 +172,8 @@ var seededResources = []schema.GroupVersionResource{
 // readContents returns the objects of those resources once the control plane has
 // settled, by resource and name, without fields that differ each time.
 func readContents(ctx context.Context, srv *ctrlplane.Server) (map[string]any, error) {
-	for {
-		s, err := srv.Observer().Snapshot(ctx)
-		if err != nil || ctx.Err() != nil {
-			return nil, errors.Join(err, ctx.Err())
-		}
-		if s.Process.Settled {
-			break
-		}
-		runtime.Gosched()
+	if err := settled.Wait(ctx, srv.Observer(), retryHorizon, nil); err != nil {
+		return nil, err
 	}
 	client, err := dynamic.NewForConfig(srv.RESTConfig())
 	if err != nil {

@@ -135,12 +135,13 @@ func MustRun(t *testing.T, dir string, args ...string) string {
 }
 
 // AwaitFailure runs a verb with the control plane in a data folder, which must fail with exit code 1,
-// until stderr contains all the given texts, wherever its lines are broken: a verb with a short
-// --timeout may end before the control plane has answered.
-func (p *ControlPlane) AwaitFailure(t *testing.T, args []string, texts ...string) {
+// until stderr contains all the given texts, wherever its lines are broken. Its --timeout is doubled
+// each time: on a slow machine a verb may end before the control plane has answered.
+func (p *ControlPlane) AwaitFailure(t *testing.T, timeout time.Duration, args []string, texts ...string) {
 	t.Helper()
 	p.Await(t, fmt.Sprintf("%v with %q", args, texts), func() bool {
-		_, stderr, code := Run(t, Command(t, append([]string{"--data-dir", p.Dir}, args...)...))
+		_, stderr, code := Run(t, Command(t, slices.Concat([]string{"--data-dir", p.Dir}, args, []string{"--timeout", timeout.String()})...))
+		timeout *= 2
 		if code != 1 {
 			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 		}
