@@ -226,6 +226,7 @@ func TestTemplates(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "ctrlplane")
 	writeFile(t, bin, fakeProgram)
 	cmd := exec.CommandContext(t.Context(), "make", "-s", "-f", filepath.Join(root, "examples", "ci", "Makefile"), "smoke", "CTRLPLANE="+bin, "SMOKE_COMMAND=true")
+	cmd.Env = append(os.Environ(), "MAKEFLAGS=") // those of the make that runs the tests
 	out, err := cmd.CombinedOutput()
 	if want := "run\n--report=ctrlplane-report\n--manifests=config/\n--settle\n--healthy\n--no-hot-loop\n--\ntrue\n"; err != nil || string(out) != want {
 		t.Errorf("make smoke: %v: %s", err, out)
