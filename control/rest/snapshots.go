@@ -44,7 +44,7 @@ func (c *Client) Snapshots() control.Snapshots { return snapshotsClient{c} }
 type snapshotsClient struct{ client *Client }
 
 func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
-	response := s.client.rest.Get().AbsPath(StatePath).Do(ctx)
+	response := s.client.rest.Get().AbsPath(StatePath).Do(withoutLog(ctx))
 	if err := response.Error(); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
 
 func (s snapshotsClient) Restore(ctx context.Context, file []byte) (result control.RestoreResult, err error) {
 	req := s.client.rest.Put().AbsPath(StatePath).SetHeader("Content-Type", "application/octet-stream").Body(file)
-	response := req.Do(ctx)
+	response := req.Do(withoutLog(ctx))
 	if err := response.Error(); err != nil { // Raw would not decode the server's message
 		return result, err
 	}

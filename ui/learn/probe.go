@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -199,13 +200,35 @@ func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
 	if err != nil || c.Path == "" {
 		return value{text: name}, err
 	}
+	text, err := fieldOf(o.Object, c.Path)
+	return value{text: text}, err
+}
+
+// fieldOf returns what a path selects in an object; empty if that is missing. It removes fields
+// that are null from the object: JSONPath has an error for them.
+func fieldOf(object map[string]any, path string) (string, error) {
+	dropNulls(object)
 	j := jsonpath.New("").AllowMissingKeys(true)
-	if err := j.Parse(jsonPathTemplate(c.Path)); err != nil {
-		return value{}, err
+	if err := j.Parse(jsonPathTemplate(path)); err != nil {
+		return "", err
 	}
 	var b strings.Builder
-	err = j.Execute(&b, o.Object)
-	return value{text: b.String()}, err
+	err := j.Execute(&b, object)
+	return b.String(), err
+}
+
+func dropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, field any) bool { return field == nil })
+		for _, field := range v {
+			dropNulls(field)
+		}
+	case []any:
+		for _, element := range v {
+			dropNulls(element)
+		}
+	}
 }
 
 func (p *probe) countObjects(ctx context.Context, c *Check) (value, error) {
