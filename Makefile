@@ -19,7 +19,7 @@ GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v
 GORELEASER    := go run github.com/goreleaser/goreleaser/v2@v2.15.1
 ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-.PHONY: up build test unit unit-packages unit-race unit-modules e2e e2e-command e2e-others race lint bench pod-cost growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
+.PHONY: up build test unit e2e race lint bench pod-cost growing profile-start torture fuzz capture recording conformance cross golden seed site snapshot-release help
 
 up: build ## build, and start a control plane
 	$(BIN) up
@@ -30,32 +30,16 @@ build: ## build bin/ctrlplane
 
 test: unit e2e ## run all tests
 
-# Tests wait more than they compute: two parts run at the same time.
-PARTS := --no-print-directory -j 2
-
 unit: ## run the tests of single packages
-	@$(MAKE) $(PARTS) unit-packages unit-race unit-modules
-
-unit-packages:
 	$(TEST) $(call PACKAGES,heavy) $(call PACKAGES,plain)
-
-unit-race:
 	$(RACE) $(call PACKAGES,race)
-
-unit-modules:
 	cd tools && go build -ldflags '-s -w' ./... && $(RACE) ./screen/... && $(TEST) ./bench ./browser ./traceformat ./image ./site
 	cd instrument && $(TEST) ./...
 
+# The time limit ends what hangs: test/command takes 7 to 15 minutes on two busy cores.
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
-	@$(MAKE) $(PARTS) e2e-command e2e-others
-
-# The time limits end what hangs: test/command takes 7 to 15 minutes on two busy cores.
-e2e-command:
-	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -timeout 30m ./test/command
-
-e2e-others:
-	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 1 -timeout 30m ./ctrlplanetest $$(go list ./test/... | grep -v '/test/command$$')
-	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 1 -timeout 10m ./terminal ./torture/...
+	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 2 -timeout 30m ./ctrlplanetest ./test/...
+	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 2 -timeout 10m ./terminal ./torture/...
 	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -parallel 8 ./...
 	cd examples/operator && $(CURDIR)/$(BIN) run -- $(TEST) -count=1 -run Envtest ./...
 
