@@ -42,7 +42,7 @@ type facade struct {
 	mu       sync.Mutex
 	handlers []ownedHandler
 	used     map[reflect.Type]cache.SharedIndexInformer // by the type of their objects
-	views    []*facade                                  // of which this one is the owner
+	views    []*facade                                  // of which this one is the owner, until their Shutdown
 }
 
 type ownedHandler struct {
@@ -82,6 +82,15 @@ func (f *facade) Shutdown() {
 	if f.untilStart != nil {
 		f.untilStart.release(true)
 	}
+	if f.owner != nil {
+		f.owner.forgetView(f)
+	}
+}
+
+func (f *facade) forgetView(view *facade) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.views = slices.DeleteFunc(f.views, func(v *facade) bool { return v == view })
 }
 
 func (f *facade) WaitForCacheSync(stop <-chan struct{}) map[reflect.Type]bool {

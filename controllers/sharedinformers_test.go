@@ -69,10 +69,12 @@ func TestStartDoesNotWaitForAKindThatCannotBeListed(t *testing.T) {
 		}
 		viewed := s.newFacade(nil) // as the scheduler's
 		filtered := viewed.viewFiltered(corev1.SchemeGroupVersion.WithResource("pods"), func(any) bool { return true })
-		defer filtered.Shutdown()
 		filtered.Core().V1().ConfigMaps().Informer()
 		if got := viewed.unlisted(); len(got) != 1 || !strings.Contains(got[0], "v1.ConfigMap: the server could not find") {
 			t.Errorf("the controller with a view waits for %q", got)
+		}
+		if filtered.Shutdown(); viewed.unlisted() != nil {
+			t.Errorf("the controller waits for %q of a view that was shut down", viewed.unlisted())
 		}
 		other := s.newFacade(nil)
 		other.Core().V1().Pods().Informer()

@@ -152,7 +152,7 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 	db := w.server.Backend()
 	if db.Size() >= full {
 		w.commitFreePages()
-		for tries := 0; gained && db.SizeInUse() >= full && tries < maxCommits && sleepContext(ctx, commitPause); tries++ {
+		for tries := 0; gained && db.SizeInUse() >= full && tries < commitTries && sleepContext(ctx, commitPause); tries++ {
 			w.commitFreePages()
 		}
 	}
@@ -223,7 +223,7 @@ func (w *spaceWatch) compactionSettled() bool {
 // Etcd ends the transaction that still reads released pages in a goroutine, after a commit. On a
 // busy machine that may be after the next commit, and the pages count as used.
 const (
-	maxCommits  = 10
+	commitTries = 10
 	commitPause = 10 * time.Millisecond
 )
 

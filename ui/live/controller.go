@@ -62,7 +62,7 @@ func (m model) addStateLine(s *detailBuilder, c observe.Controller) {
 	}
 	s.addEntry("state", 0, state)
 	if c.Unlisted != "" {
-		s.addEntry("waits", 0, styledLine(ui.DescribeUnlisted(c.Unlisted), caution))
+		s.addField("waits", ui.DescribeUnlisted(c.Unlisted))
 	}
 	m.addLoops(s, words.OneLine(c.Name))
 	if m.inProgress != "" {

@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,14 @@ func TestHotLoops(t *testing.T) {
 	}
 	if page := strings.Join(m.openController("deployment-controller").drawScreen(), "\n"); !strings.Contains(page, "repeats     hot loop: default/web, 30 rounds, one every 100ms") {
 		t.Errorf("the page of the controller:\n%s", page)
+	}
+	later := m
+	later.loops.found = slices.Clone(m.loops.found)
+	for i := range later.loops.found {
+		later.loops.found[i].AtLeast = true
+	}
+	if page := strings.Join(later.openController("deployment-controller").drawScreen(), "\n"); !strings.Contains(page, "at least 30 rounds") {
+		t.Errorf("the page of a loop that began before the records:\n%s", page)
 	}
 	if list := strings.Join(m.openClients().drawScreen(), "\n"); !strings.Contains(list, "hot loop: patch of Conf") {
 		t.Errorf("the list of clients:\n%s", list)

@@ -20,6 +20,7 @@ func TestConflictIsNormal(t *testing.T) {
 		"default/api":                                             {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
 		"fails: quota (default/db)":                               {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
 		"waits: a kind that it needs cannot be listed: not found": {Unlisted: "not found", State: stateRunning},
+		"waits: cannot list v1.Lease: not found":                  {Unlisted: "failed to list *v1.Lease: not found", State: stateRunning},
 		"fails: default/new":                                      {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/new", KeyBasis: observe.BasisLog}}},
 	} {
 		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30)
@@ -30,6 +31,25 @@ func TestConflictIsNormal(t *testing.T) {
 	sync := observe.Record{Event: &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: conflictError, Retried: true}}
 	if i := describeRecord(sync); i.mark != markConflict || i.status != "retry" || i.subject != "default/web" {
 		t.Errorf("%+v", i)
+	}
+}
+
+// TestWaitingForAKindThatCannotBeListed: the row stays without idle ones, and the page has the whole reason.
+func TestWaitingForAKindThatCannotBeListed(t *testing.T) {
+	const reason = "failed to list *v1.Job: the server could not find the requested resource (get jobs.batch)"
+	s := idleSnapshot()
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; c.Name == "job-controller" {
+			c.Unlisted = reason
+		}
+	}
+	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30), "i")
+	if screen := strings.Join(m.drawScreen(), "\n"); !strings.Contains(screen, "waits: cannot list v1.Job") || strings.Contains(screen, "cronjob") {
+		t.Errorf("without idle rows:\n%s", screen)
+	}
+	page := strings.Join(strings.Fields(strings.Join(m.openController("job-controller").drawScreen(), " ")), " ")
+	if want := "waits a kind that it needs cannot be listed: " + reason; !strings.Contains(page, want) {
+		t.Errorf("the page has no %q:\n%s", want, page)
 	}
 }
 

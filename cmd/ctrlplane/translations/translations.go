@@ -1,8 +1,9 @@
-// Package translations spares a program that is used in English the loading of kubectl's
-// translations, which are the same as the texts that they translate. Loading them takes more of
-// a program's start than any other package. A program that imports kubectl's commands has to
-// import it; that it is initialized before them follows from its import path, by which Go orders
-// packages that are ready.
+// Package translations keeps kubectl from loading its English translations, which are the texts
+// that they translate: that takes longer than the initialization of any package.
+//
+// It must be imported by the program, and is initialized before kubectl's commands: Go orders
+// packages by their import paths, once their imports are initialized. TestInitializationOrder in
+// test/command fails if that changes.
 package translations
 
 import (

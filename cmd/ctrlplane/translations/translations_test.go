@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chai2010/gettext-go/po"
+	"k8s.io/kubectl/pkg/util/i18n"
 )
 
 func TestIsEnglish(t *testing.T) {
@@ -27,6 +28,21 @@ func TestLanguage(t *testing.T) {
 		env[name] = name
 		if got := language(get); got != name {
 			t.Errorf("language is that of %s, want %s", got, name)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	for _, tc := range []struct {
+		language string
+		loads    bool
+	}{{"en_US.UTF-8", false}, {"de_DE.UTF-8", true}} {
+		t.Setenv("LC_ALL", tc.language)
+		if err := load(); err != nil {
+			t.Error(err)
+		}
+		if err := i18n.SetLoadTranslationsFunc(load); (err != nil) != tc.loads { // an error if they are loaded
+			t.Errorf("%s: %v", tc.language, err)
 		}
 	}
 }
