@@ -67,9 +67,12 @@ func TestWorkloadStageFailsPod(t *testing.T) {
 	createStage(t, app, failingStage)
 	createObject(t, pods(ns), newPod("broken", map[string]string{"app": app}))
 	createObject(t, pods(ns), newPod("other", webLabels))
-	failed := await(t, "failed pod", getByName(pods(ns), "broken"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
-	if s := failed.Status; s.Reason != "Broken" || s.StartTime == nil || s.ContainerStatuses[0].State.Running == nil {
-		t.Errorf("status: %s", toYAML(s)) // the stage does not change the containers
+	// The stage leaves the containers alone: the kubelet stops those of a Pod that has failed.
+	failed := await(t, "failed pod without a running container", getByName(pods(ns), "broken"), func(p *corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodFailed && p.Status.ContainerStatuses[0].State.Terminated != nil
+	})
+	if s := failed.Status; s.Reason != "Broken" || s.StartTime == nil || s.ContainerStatuses[0].State.Terminated.ExitCode != 143 {
+		t.Errorf("status: %s", toYAML(s))
 	}
 	awaitEvent(t, ns, "Pod", "broken", "Broken")
 	await(t, "running pod of another app", getByName(pods(ns), "other"), func(p *corev1.Pod) bool { return isRunning(*p) })
