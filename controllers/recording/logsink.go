@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -56,7 +57,7 @@ func (s *recordingSink) Info(level int, msg string, kv ...any) {
 	switch {
 	case level == recordedVerbosity+1 && isAboutSync(msg) && !isAboutFailure(msg):
 		s.recorder.NameSync(cmp.Or(keyIn(kv), s.key))
-	case isRecorded(level):
+	case isRecorded(level) && !isAboutNormalEvent(msg, kv):
 		s.recordLine(-level, nil, msg, kv)
 	}
 	if s.log.Enabled(level) {
@@ -126,6 +127,23 @@ func isAboutFailure(msg string) bool {
 
 // droppedKey is part of the lines that say that a controller retries a key no longer.
 const droppedKey = "out of the queue"
+
+// eventOccurred is the line of client-go about each Kubernetes Event that a controller sends.
+const eventOccurred = "Event occurred"
+
+// isAboutNormalEvent reports whether a line is about an Event that is no warning. The call that creates
+// the Event says the same.
+func isAboutNormalEvent(msg string, kv []any) bool {
+	if msg != eventOccurred {
+		return false
+	}
+	for i := 0; i+1 < len(kv); i += 2 {
+		if kv[i] == "type" {
+			return kv[i+1] == corev1.EventTypeNormal
+		}
+	}
+	return false
+}
 
 // parseAttrs appends the attributes in kv, and returns the key of the sync that
 // they name: the value of "key" or, in a line about a sync, the first one that

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics"
 	endpointsliceutil "k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
@@ -253,6 +256,31 @@ func TestRecordingDoesNotChangeLog(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// client-go logs each Event that a controller sends. Of a normal one, the call is recorded already.
+func TestNormalEventsAreNoLines(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	ctx := klog.NewContext(t.Context(), NewLogger(slog.DiscardHandler, o.Recorder("c")))
+	events := record.NewBroadcaster(record.WithContext(ctx))
+	defer events.Shutdown()
+	events.StartStructuredLogging(recordedVerbosity)
+	send := events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "c"})
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+	send.Event(pod, corev1.EventTypeNormal, "Started", "it started")
+	send.Event(pod, corev1.EventTypeWarning, "Failed", "it failed")
+	if err := o.Wait(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	page, err := o.Records(ctx, observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := page.Records[0].Event.(*observe.Logged)
+	if first.Message != eventOccurred || !slices.Contains(first.Attrs, observe.Attr{Key: "reason", Value: "Failed"}) {
+		t.Errorf("the first line is %+v", first)
 	}
 }
 

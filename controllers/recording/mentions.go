@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // minMention and maxMention are the lengths of texts that may be names.
@@ -105,9 +107,25 @@ func mentionsInProto(found []Mention, data []byte, most int) []Mention {
 		if text := data[at : at+length]; !slices.ContainsFunc(text, func(b byte) bool { return !isNameByte[b] }) {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 			at += length
+			if string(text) == fieldsFormat {
+				at += fieldSetSize(data[at:])
+			}
 		}
 	}
 	return found
+}
+
+// fieldsFormat is the fieldsType of a ManagedFieldsEntry. The set of fields follows it: half of
+// a typical object, in which nothing is named.
+const fieldsFormat = "FieldsV1"
+
+// fieldSetSize returns the size of the fieldsV1, field 7 of a ManagedFieldsEntry, at the beginning
+// of data; 0 if that has something else.
+func fieldSetSize(data []byte) int {
+	if number, _, _ := protowire.ConsumeTag(data); number != 7 {
+		return 0
+	}
+	return max(protowire.ConsumeFieldValue(7, protowire.BytesType, data[1:])+1, 0)
 }
 
 // isNameByte has the characters of names and of keys.

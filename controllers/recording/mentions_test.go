@@ -47,6 +47,31 @@ func TestMentions(t *testing.T) {
 	}
 }
 
+// The set of managed fields, which names nothing, is not searched.
+func TestNoMentionsInManagedFields(t *testing.T) {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-1", ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "a-manager", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("\x05field")}},
+			{Manager: "b-manager", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("\x05other"), 100)}},
+			{Manager: "c-manager", FieldsType: "FieldsV1"},
+		}},
+		Spec: corev1.PodSpec{ServiceAccountName: "robot"},
+	}
+	var data bytes.Buffer
+	if err := protobuf.NewSerializer(nil, nil).Encode(pod, &data); err != nil {
+		t.Fatal(err)
+	}
+	m := MentionsIn(data.Bytes(), 100)
+	for name, want := range map[string]bool{"web-1": true, "a-manager": true, "b-manager": true, "c-manager": true, "robot": true, "field": false, "other": false} {
+		if mentions(m, name) != want {
+			t.Errorf("%s is found: %v", name, !want)
+		}
+	}
+	for n := range data.Len() { // a truncated object may end in a set
+		MentionsIn(data.Bytes()[:n], 100)
+	}
+}
+
 func BenchmarkMentions(b *testing.B) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "ns"}, Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
 	for range 5 {
