@@ -120,10 +120,13 @@ const (
 // event of a watch that was sent to a client outside of the process. Of the latter only
 // those are recorded that likely caused a write.
 type Delivered struct {
-	Controller      string `json:"controller"` // or the client's name
-	Change          Change `json:"change"`
-	Object          Object `json:"object"`
-	ResourceVersion string `json:"resourceVersion,omitempty"`
+	Controller string `json:"controller"` // or the client's name
+	// AlsoTo names other controllers that have received the event within a second and whose
+	// handlers, as the one of Controller, have added no key. Took is of the first one.
+	AlsoTo          []string `json:"alsoTo,omitempty"`
+	Change          Change   `json:"change"`
+	Object          Object   `json:"object"`
+	ResourceVersion string   `json:"resourceVersion,omitempty"`
 	// Queues names the queues that the handler added keys to, one entry per add.
 	Queues []string `json:"queues,omitempty"`
 	// Adds holds the number of each of these adds within its queue, from 1.
@@ -139,6 +142,8 @@ type Delivered struct {
 	// Unchanged is set if this version differs from the one that was delivered before in
 	// nothing but heartbeats, or in nothing that the handler receives.
 	Unchanged bool `json:"-"`
+
+	idle *idleDelivery // what AlsoTo will be; nil if the handler has added a key
 }
 
 // DelayedKey is a key that is added to a queue when it is due.

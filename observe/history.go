@@ -28,7 +28,8 @@ type history struct {
 	order   []seenObject // by the time when they were first seen; some are gone
 	count   uint64       // of the objects that were seen
 
-	reported bool // the storage has reported what a call has written
+	seen     *Delivered // the last event: others who have received it add nothing
+	reported bool       // the storage has reported what a call has written
 
 	recent  [recentSyncs]*Record          // syncs by ID
 	running map[uint64]*causeNode         // syncs that have made writes and have not ended
@@ -67,7 +68,7 @@ type delayNode struct {
 func newHistory(j *Journal, most int) *history {
 	return &history{
 		journal: j, most: most, objects: map[storedObject]*objectHistory{},
-		running: map[uint64]*causeNode{}, delays: map[historyQueue][]*delayNode{},
+		running: map[uint64]*causeNode{}, delays: map[historyQueue][]*delayNode{}, seen: &Delivered{},
 	}
 }
 
@@ -75,17 +76,7 @@ func newHistory(j *Journal, most int) *history {
 func (h *history) advance() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	first, end := h.journal.all.bounds()
-	h.next = max(h.next, first)
-	for ; h.next < end; h.next++ {
-		r, gone := h.journal.all.get(h.next)
-		if r == nil && !gone {
-			return // still being written
-		}
-		if r != nil {
-			h.read(r)
-		}
-	}
+	h.next = h.journal.each(h.next, h.read)
 }
 
 func (h *history) read(r *Record) {
@@ -155,14 +146,15 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 	if d.Change == Resynced || d.Change == Listed || d.Object.IsRoutine() {
 		return
 	}
-	at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
-	if d.Change != Deleted {
+	if d.Change != Deleted && !d.isSameEvent(h.seen) {
+		at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
 		o := h.object(at)
 		if v := o.find(d.ResourceVersion); v == nil {
 			v = o.version(d.ResourceVersion)
 			v.seen = &causeNode{record: r}
 			h.changed(at, v, d.Change == Added && o.created == nil)
 		}
+		h.seen = d
 	}
 	for _, l := range d.Later {
 		h.addDelay(historyQueue{d.Controller, l.Queue}, l.Due, r)

@@ -31,8 +31,8 @@ func newJournal(size int) *Journal {
 	return j
 }
 
-// append adds a record and returns its Seq.
-func (j *Journal) append(e Event, now time.Time) uint64 {
+// append adds a record of an event and returns it.
+func (j *Journal) append(e Event, now time.Time) *Record {
 	r := &Record{Seq: j.all.reserveSlot() + 1, Time: now, Event: e}
 	causal, notable := !j.isBackground(e), isNotable(e)
 	if causal {
@@ -57,7 +57,7 @@ func (j *Journal) append(e Event, now time.Time) uint64 {
 	if j.readerWaiting.Load() && j.readerWaiting.CompareAndSwap(true, false) {
 		close(*j.wake.Swap(new(make(chan struct{}))))
 	}
-	return r.Seq
+	return r
 }
 
 func isNotable(e Event) bool {
@@ -88,6 +88,23 @@ func (j *Journal) Wait(ctx context.Context, after uint64) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// each calls f with the records after a Seq that are in the ring of all kinds, in order, and returns the
+// Seq up to which it has come.
+func (j *Journal) each(after uint64, f func(*Record)) uint64 {
+	first, next := j.all.bounds()
+	at := max(first, after)
+	for ; at < next; at++ {
+		r, gone := j.all.get(at)
+		switch {
+		case r != nil:
+			f(r)
+		case !gone: // still being written
+			return at
+		}
+	}
+	return at
 }
 
 // Records returns the records that q selects. The error is always nil.
@@ -173,8 +190,8 @@ func (r *ring) between(after, first uint64) (list []*Record, oldest uint64) {
 }
 
 func (p *Page) addMatching(r *Record, q *Query) {
-	if q.Match(r) {
-		p.Records = append(p.Records, *r)
+	if selected, ok := q.Select(r); ok {
+		p.Records = append(p.Records, selected)
 	}
 }
 
@@ -186,8 +203,11 @@ func (p *Page) addOlder(list []*Record, q *Query) {
 	}
 	added := 0
 	for _, r := range list {
-		if r.Seq > q.After && !have[r.Seq] && q.Match(r) {
-			p.Records = append(p.Records, *r)
+		if r.Seq <= q.After || have[r.Seq] {
+			continue
+		}
+		if selected, ok := q.Select(r); ok {
+			p.Records = append(p.Records, selected)
 			added++
 		}
 	}

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +53,25 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		by.Deliver(&Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "x"}}, func() {})
+	}
+}
+
+// BenchmarkDeliverIdle delivers each event to 16 controllers that do nothing with it.
+func BenchmarkDeliverIdle(b *testing.B) {
+	o := New(Options{})
+	defer o.Close()
+	var all []*Recorder
+	for i := range 16 {
+		all = append(all, o.Recorder(string(rune('a'+i))))
+	}
+	version := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		version++
+		event := Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "x"}, ResourceVersion: strconv.Itoa(version)}
+		for _, by := range all {
+			by.Deliver(&event, func() {})
+		}
 	}
 }
 

@@ -55,6 +55,7 @@ type Observer struct {
 	history     *history
 	sampler     *sampler
 
+	idle     idleDeliveries
 	versions versions
 	handlers handlers
 	timers   timers
@@ -166,7 +167,7 @@ func (o *Observer) warn(err error, effect string) {
 	o.Append(&Logged{Controller: "ctrlplane", Level: 8, Message: err.Error() + ": " + effect + ": use the version of Go that ctrlplane is tested with"})
 }
 
-func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now) }
+func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now).Seq }
 
 func (r *Recorder) markActive(now time.Time) {
 	storeMax(&r.observer.lastActivity, now.UnixNano())
@@ -188,7 +189,7 @@ func (o *Observer) CausesBefore(seq uint64) []Record {
 	o.history.advance()
 	var list []Record
 	for _, r := range o.history.recordsBefore(seq - 1) {
-		list = append(list, *r)
+		list = append(list, r.forReader())
 	}
 	return list
 }

@@ -130,6 +130,9 @@ func (q *queue) keyRetried() {
 	if !known {
 		q.noteRetry(time.Time{})
 		q.delayed.add(&delayedKey{due: time.Now().Add(assumedDelay)}) // of an unknown key: its timer adds it at another time
+		if s := currentScope(); s != nil && s.delivery != nil {
+			s.delivery.addsLater.Store(true)
+		}
 		return
 	}
 	due := time.Now().Add(d)

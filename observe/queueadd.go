@@ -147,6 +147,8 @@ type delivery struct {
 	seq     atomic.Uint64 // of its record; 0 until the handler has returned
 	adds    atomic.Pointer[queueAdd]
 	delayed atomic.Pointer[delayedAdd]
+
+	addsLater atomic.Bool // a key, with a delay that is not known
 }
 
 // delayedAdd is a key that a handler added with a delay.
@@ -167,6 +169,11 @@ func (d *delivery) recordDelayedAdd(queue string, due time.Time) {
 	for !d.delayed.CompareAndSwap(l.next, l) {
 		l.next = d.delayed.Load()
 	}
+}
+
+// isIdle reports whether the handler has added no key so far.
+func (d *delivery) isIdle() bool {
+	return d.adds.Load() == nil && d.delayed.Load() == nil && !d.addsLater.Load()
 }
 
 // copyAddsTo copies the adds, oldest first, and the delayed keys to e.

@@ -18,6 +18,15 @@ type Record struct {
 	notablePos uint64 // position in the ring of notable records
 }
 
+// forReader returns the record as it is from now on.
+func (r *Record) forReader() Record {
+	read := *r
+	if d, ok := r.Event.(*Delivered); ok {
+		read.Event = d.forReader()
+	}
+	return read
+}
+
 type recordHeader struct {
 	Seq  uint64    `json:"seq"`
 	Time time.Time `json:"time"`

@@ -95,30 +95,56 @@ func (r *Recorder) AddWatch(resource string) {
 	}
 }
 
-// Deliver runs an event handler for d, and records d with the keys that the handler
-// added. With a nil Recorder, Deliver just runs the handler.
+// Deliver runs an event handler for d, which it does not keep, and records it with the keys that
+// the handler added. With a nil Recorder, Deliver just runs the handler.
 func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	if r == nil {
 		handler()
 		return
 	}
+	began := time.Now()
+	shared := r.observer.idle.find(d, began)
+	var event *Delivered
+	if shared != nil {
+		event = shared.Event.(*Delivered)
+	} else {
+		event = r.copyEvent(d)
+	}
 	s := &struct {
 		scope
 		delivery
-	}{scope{labels: r.labels, recorder: r}, delivery{object: &d.Object}}
-	event := &s.delivery
-	s.scope.delivery = event
-	began := time.Now()
+	}{scope{labels: r.labels, recorder: r}, delivery{object: &event.Object}}
+	s.scope.delivery = &s.delivery
 	runInScope(&s.scope, handler)
 	now := time.Now()
-	d.Controller, d.Took = r.name, now.Sub(began)
-	event.copyAddsTo(d)
 	r.delivered.Add(1)
-	seq := r.observer.append(d, now)
-	event.seq.Store(seq)
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(now)
 	}
+	isIdle := s.delivery.isIdle()
+	if shared != nil {
+		if isIdle && event.Controller != r.name && event.idle.add(r) {
+			s.delivery.seq.Store(shared.Seq)
+			return
+		}
+		event = r.copyEvent(d)
+	}
+	event.Took = now.Sub(began)
+	if isIdle = isIdle && d.ResourceVersion != ""; isIdle {
+		event.idle = &idleDelivery{}
+	}
+	s.delivery.copyAddsTo(event)
+	record := r.observer.journal.append(event, now)
+	s.delivery.seq.Store(record.Seq)
+	if isIdle {
+		r.observer.idle.put(record)
+	}
+}
+
+func (r *Recorder) copyEvent(d *Delivered) *Delivered {
+	event := *d
+	event.Controller = r.name
+	return &event
 }
 
 // Call runs send, which makes the API call c and fills in its answer, and records c.

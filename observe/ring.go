@@ -27,7 +27,9 @@ func (r *ring) storeRecord(rec *Record) {
 	slot := &r.slots[at%uint64(len(r.slots))]
 	for {
 		old := slot.Load()
-		if old != nil && r.place(old) > at || slot.CompareAndSwap(old, rec) {
+		// Looking at a record that was stored long ago takes longer than all the rest. It need
+		// not be done as long as no later position has the slot.
+		if isLast := r.next.Load()-at <= uint64(len(r.slots)); !isLast && old != nil && r.place(old) > at || slot.CompareAndSwap(old, rec) {
 			return
 		}
 	}

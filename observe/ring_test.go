@@ -220,8 +220,8 @@ func TestSyncsOfBackground(t *testing.T) {
 		s    Synced
 		want bool
 	}{
-		{Synced{Cause: renewal}, true}, {Synced{Cause: renewal, Writes: 1}, false}, {Synced{Cause: renewal, Error: "x"}, false},
-		{Synced{Cause: change}, false}, {Synced{}, true}, {Synced{CauseSync: 1}, false},
+		{Synced{Cause: renewal.Seq}, true}, {Synced{Cause: renewal.Seq, Writes: 1}, false}, {Synced{Cause: renewal.Seq, Error: "x"}, false},
+		{Synced{Cause: change.Seq}, false}, {Synced{}, true}, {Synced{CauseSync: 1}, false},
 	} {
 		if got := j.isBackground(&tc.s); got != tc.want {
 			t.Errorf("%+v: background %v", tc.s, got)

@@ -155,24 +155,7 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 
 // updateFailures reads the syncs that ended since the last call.
 func (s *sampler) updateFailures() {
-	page, _ := s.observer.journal.Records(context.Background(), Query{After: s.read, Kinds: []Kind{KindSynced, KindControllerChanged, KindCalled}})
-	s.read = page.Next
-	for _, r := range page.Records {
-		switch e := r.Event.(type) {
-		case *ControllerChanged:
-			s.followState(e)
-		case *Called:
-			s.followWrites(e)
-		case *Synced:
-			switch {
-			case s.stopping[e.Controller]: // a stop interrupts the syncs that run
-			case e.Key == "":
-				s.followUnknown(e, r)
-			default:
-				s.followSync(e, r)
-			}
-		}
-	}
+	s.read = s.observer.journal.each(s.read, s.followRecord)
 	dropped := s.takeDropped()
 	s.forgetFailures(func(k failingKey) bool { return s.failures[k].seq <= dropped[k] })
 	late := time.Now().Add(-overdue)
@@ -180,6 +163,23 @@ func (s *sampler) updateFailures() {
 		f := s.failures[k]
 		return f.due.Before(late) && (s.saysGone(k) || f.succeeded && !f.AtLeast)
 	})
+}
+
+func (s *sampler) followRecord(r *Record) {
+	switch e := r.Event.(type) {
+	case *ControllerChanged:
+		s.followState(e)
+	case *Called:
+		s.followWrites(e)
+	case *Synced:
+		switch {
+		case s.stopping[e.Controller]: // a stop interrupts the syncs that run
+		case e.Key == "":
+			s.followUnknown(e, r)
+		default:
+			s.followSync(e, r)
+		}
+	}
 }
 
 // drop notes that a queue has forgotten a key. Hooks call it.
@@ -211,7 +211,7 @@ func (s *sampler) saysGone(k failingKey) bool {
 	return deleted && strings.Contains(s.failures[k].Error, fmt.Sprintf("%s %q not found", resource, name))
 }
 
-func (s *sampler) followSync(e *Synced, r Record) {
+func (s *sampler) followSync(e *Synced, r *Record) {
 	k := failingKey{e.Controller, e.Queue, e.Key}
 	f := s.failures[k]
 	switch {
@@ -235,7 +235,7 @@ func (s *sampler) followSync(e *Synced, r Record) {
 
 // followUnknown follows a sync of an unknown key: it may be a retry of any key of its queue that
 // fails and was due.
-func (s *sampler) followUnknown(e *Synced, r Record) {
+func (s *sampler) followUnknown(e *Synced, r *Record) {
 	added := r.Time.Add(-e.Took - e.Waited)
 	for k, f := range s.failures {
 		switch {

@@ -24,7 +24,7 @@ func FormatRecord(r observe.Record) string {
 		fields = []string{e.Controller, "queue", e.Queue, fmt.Sprintf("depth %d (max %d), in flight %d, adds %d, done %d, retries %d",
 			e.Depth, e.MaxDepth, e.InFlight, e.Adds, e.Done, e.Retries)}
 	case *observe.Delivered:
-		fields = []string{e.Controller, string(e.Change), e.Object.String(), formatQueues(e.Queues), compactDuration(e.Took)}
+		fields = []string{receivers(e), string(e.Change), e.Object.String(), formatQueues(e.Queues), compactDuration(e.Took)}
 	case *observe.Called:
 		fields = []string{e.Controller, e.Verb, formatCallTarget(e), formatStatusCode(e.Status), compactDuration(e.Took), callError(e)}
 	case *observe.Synced:
@@ -51,6 +51,14 @@ func formatTime(t time.Time) string { return t.Format("15:04:05.000") }
 // compactDuration formats a duration without spaces, so that tools such as awk
 // can split a line into columns.
 func compactDuration(d time.Duration) string { return strings.ReplaceAll(formatDuration(d), " ", "") }
+
+// receivers names the controllers that have received an event.
+func receivers(e *observe.Delivered) string {
+	if len(e.AlsoTo) == 0 {
+		return e.Controller
+	}
+	return e.Controller + " and " + CountNoun(len(e.AlsoTo), "other")
+}
 
 func formatQueues(queues []string) string {
 	if len(queues) == 0 {

@@ -26,6 +26,8 @@ func TestFormatRecord(t *testing.T) {
 			"deployment-controller  updated  ReplicaSet default/web-7d4b  queued in deployment  <1ms"},
 		{"delivered without enqueuing", &observe.Delivered{Controller: "deployment-controller", Change: observe.Resynced, Object: replicaSet},
 			"deployment-controller  resynced  ReplicaSet default/web-7d4b  <1ms"},
+		{"delivered to several", &observe.Delivered{Controller: "job-controller", AlsoTo: []string{"a", "b"}, Change: observe.Added, Object: replicaSet},
+			"job-controller and 2 others  added  ReplicaSet default/web-7d4b  <1ms"},
 		{"write", &observe.Called{Controller: "deployment-controller", Verb: "create", Object: replicaSet, Status: 201, Took: 3 * time.Millisecond},
 			"deployment-controller  create  ReplicaSet default/web-7d4b  201  3ms"},
 		{"subresource", &observe.Called{Controller: "replicaset-controller", Verb: "update", Object: replicaSet, Subresource: "status", Status: 200, Took: 2 * time.Millisecond},

@@ -37,7 +37,7 @@ func ObserveEvents(h cache.ResourceEventHandler, of schema.GroupVersionResource,
 		progress = recorder.AddHandler(of.GroupResource().String())
 	}
 	object := observe.Object{Group: of.Group, Resource: of.Resource, Kind: builtInKinds()[of]}
-	return deliveryRecorder{h, recorder, progress, object}, progress
+	return &deliveryRecorder{h, recorder, progress, object}, progress
 }
 
 // deliveryRecorder is an event handler that records its events.
@@ -48,16 +48,18 @@ type deliveryRecorder struct {
 	object   observe.Object // of the resource, without a name
 }
 
-func (d deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
+func (d *deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
 	change := observe.Added
 	if isInInitialList {
 		change = observe.Listed
 	}
-	d.deliver(d.newEvent(obj, change), func() { d.next.OnAdd(obj, isInInitialList) })
+	e := d.describe(obj, change)
+	d.recorder.Deliver(&e, func() { d.next.OnAdd(obj, isInInitialList) })
+	d.handler.MarkDelivered(e.ResourceVersion)
 }
 
-func (d deliveryRecorder) OnUpdate(before, obj any) {
-	e := d.newEvent(obj, observe.Updated)
+func (d *deliveryRecorder) OnUpdate(before, obj any) {
+	e := d.describe(obj, observe.Updated)
 	if old, ok := before.(metav1.Object); ok {
 		if old.GetResourceVersion() == e.ResourceVersion {
 			e.Change = observe.Resynced
@@ -65,20 +67,19 @@ func (d deliveryRecorder) OnUpdate(before, obj any) {
 		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
 	e.Unchanged, e.TakenBy = isUnchanged(before, obj), takerOf(before, obj)
-	d.deliver(e, func() { d.next.OnUpdate(before, obj) })
-}
-
-func (d deliveryRecorder) OnDelete(obj any) {
-	d.deliver(d.newEvent(obj, observe.Deleted), func() { d.next.OnDelete(obj) })
-}
-
-func (d deliveryRecorder) deliver(e *observe.Delivered, handle func()) {
-	d.recorder.Deliver(e, handle)
+	d.recorder.Deliver(&e, func() { d.next.OnUpdate(before, obj) })
 	d.handler.MarkDelivered(e.ResourceVersion)
 }
 
-func (d deliveryRecorder) newEvent(obj any, change observe.Change) *observe.Delivered {
-	e := &observe.Delivered{Change: change, Object: d.object}
+func (d *deliveryRecorder) OnDelete(obj any) {
+	e := d.describe(obj, observe.Deleted)
+	d.recorder.Deliver(&e, func() { d.next.OnDelete(obj) })
+	d.handler.MarkDelivered(e.ResourceVersion)
+}
+
+// describe returns the event of an object. It is a value because most events need no place of their own.
+func (d *deliveryRecorder) describe(obj any, change observe.Change) observe.Delivered {
+	e := observe.Delivered{Change: change, Object: d.object}
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 		if obj == nil {

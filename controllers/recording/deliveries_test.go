@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -20,7 +21,7 @@ func TestDeliveriesAreRecorded(t *testing.T) {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "u", ResourceVersion: version}}
 	}
 	var handled []string
-	d := deliveryRecorder{
+	d := &deliveryRecorder{
 		next: cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc:    func(obj any, listed bool) { handled = append(handled, "add") },
 			UpdateFunc: func(_, obj any) { handled = append(handled, "update") },
@@ -65,7 +66,7 @@ func TestDeliveriesAreRecorded(t *testing.T) {
 		e.Took, e.Controller = 0, ""
 		got = append(got, e)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(observe.Delivered{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

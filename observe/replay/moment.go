@@ -48,8 +48,8 @@ func (m *Moment) Records(_ context.Context, q observe.Query) (observe.Page, erro
 		p.CompleteAfter = lastGap(records)
 	}
 	for i := range records {
-		if r := &records[i]; q.Match(r) {
-			p.Records = append(p.Records, *r)
+		if r, ok := q.Select(&records[i]); ok {
+			p.Records = append(p.Records, r)
 		}
 	}
 	if over := len(p.Records) - q.Limit; q.Limit > 0 && over > 0 {

@@ -127,13 +127,17 @@ func callStart(r *observe.Record, c *observe.Called) time.Time {
 }
 
 func (g *graph) addEvent(r *observe.Record, d *observe.Delivered) {
-	n := &Node{
+	n := Node{
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Event, Time: r.Time.Add(-d.Took), Took: d.Took, seq: r.Seq,
 		Controller: d.Controller, Change: d.Change, Object: canonicalObject(d.Object), ResourceVersion: d.ResourceVersion,
 		queues: d.Queues, adds: d.Adds, later: d.Later, uid: d.Object.UID, deleting: d.Deleting,
 	}
-	g.events = append(g.events, n)
-	g.bySeq[r.Seq] = n
+	g.events, g.bySeq[r.Seq] = append(g.events, &n), &n
+	for i, name := range d.AlsoTo {
+		other := n
+		other.ID, other.Controller, other.Took, other.alsoTo = fmt.Sprintf("r%d.%d", r.Seq, i+1), name, 0, nil
+		g.events, n.alsoTo = append(g.events, &other), append(n.alsoTo, &other)
+	}
 }
 
 func (g *graph) addSync(r *observe.Record, s *observe.Synced) {

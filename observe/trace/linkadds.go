@@ -125,9 +125,22 @@ func (g *graph) indexAdds() *addIndex {
 
 func compareEnd(x, y *Node) int { return cmp.Or(x.End().Compare(y.End()), cmp.Compare(x.seq, y.seq)) }
 
+// reportedEvent returns the event that the record of s names, as it was delivered to its controller: after the
+// handler of an event has returned, a goroutine that it has started may add a key.
+func (a *addIndex) reportedEvent(s *Node) *Node {
+	e := a.bySeq[s.cause]
+	if e == nil || e.Controller == s.Controller {
+		return e
+	}
+	if i := slices.IndexFunc(e.alsoTo, func(n *Node) bool { return n.Controller == s.Controller }); i >= 0 {
+		return e.alsoTo[i]
+	}
+	return e
+}
+
 // addingEvent returns the event whose handler added the key of s.
 func (a *addIndex) addingEvent(s *Node) (*Node, Certainty) {
-	reported, running := a.bySeq[s.cause], a.runningEvents(s)
+	reported, running := a.reportedEvent(s), a.runningEvents(s)
 	switch len(running) {
 	case 0:
 		return nil, ""
@@ -181,7 +194,7 @@ func (a *addIndex) addCountMatches(e, s *Node) bool {
 // eventByPosition returns the event that s follows by its position in the queue, if the
 // times match except for a preempted thread.
 func (a *addIndex) eventByPosition(s *Node) *Node {
-	if reported := a.bySeq[s.cause]; reported != nil && isWithin(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
+	if reported := a.reportedEvent(s); reported != nil && isWithin(s.addedAt(), reported.Time, reported.End().Add(maxAddDelay)) {
 		return reported
 	}
 	return nil

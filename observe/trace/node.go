@@ -116,6 +116,7 @@ type Node struct {
 
 	wrote     []observe.Written // by a call, as the storage reports it
 	afterSync uint64            // for a call: the sync that started its goroutine and had ended
+	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
 	deleting  bool              // an event with which the object is marked as deleted
 
 	adds   []uint64             // for an event: the numbers of these adds in their queues

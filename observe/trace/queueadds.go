@@ -51,7 +51,7 @@ func (a *addIndex) linkByQueue(s *Node) bool {
 		s.setCause(p, Exact, rule)
 		return true
 	}
-	if e := a.bySeq[s.record.Cause]; e != nil {
+	if e := a.reportedEvent(s); e != nil {
 		s.setCause(e, Exact, ByAdd)
 		return true
 	}

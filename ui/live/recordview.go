@@ -76,6 +76,7 @@ func (m model) recordFields(r observe.Record, item feedItem) []recordField {
 		l.add("event", string(e.Change)+" "+e.Object.String())
 		l.add("version", e.ResourceVersion)
 		l.add("effect", item.note)
+		l.add("also to", strings.Join(e.AlsoTo, ", "))
 		l.add("handler", m.formatTook(e.Took))
 	case *observe.ControllerChanged:
 		l.add("state", e.State, item.textStyle())

@@ -163,6 +163,7 @@ func TestFeedItemsAreSanitized(t *testing.T) {
 		&observe.Synced{Controller: evil, Queue: evil, Key: evil, Error: evil},
 		&observe.Logged{Controller: evil, Message: evil, Attrs: []observe.Attr{{Key: evil, Value: evil}}},
 		&observe.Delivered{Controller: evil, Change: observe.Change(evil), Object: object, Queues: []string{evil}},
+		&observe.Delivered{Controller: evil, AlsoTo: []string{evil}, Change: observe.Change(evil), Object: object},
 		&observe.ControllerChanged{Controller: evil, State: evil, Reason: evil},
 		&observe.BootStep{Step: evil, Error: evil},
 	) {

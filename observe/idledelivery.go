@@ -1,0 +1,117 @@
+package observe
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Most handlers do nothing with most events: the event of a new Pod is delivered to some twenty
+// controllers, and three of them add a key. Those that do nothing share one record.
+
+// idleShareTime is how long after the first delivery of an event others share its record.
+const idleShareTime = time.Second
+
+// idleDelivery collects the other controllers of a Delivered. The record does not change any
+// more once somebody has read it.
+type idleDelivery struct {
+	mu     sync.Mutex // held for nanoseconds
+	isRead bool
+	alsoTo []*Recorder
+}
+
+// add adds a controller, unless the record was read or has it.
+func (i *idleDelivery) add(r *Recorder) bool {
+	i.mu.Lock()
+	added := !i.isRead && !slices.Contains(i.alsoTo, r)
+	if added {
+		if i.alsoTo == nil {
+			i.alsoTo = make([]*Recorder, 0, 16)
+		}
+		i.alsoTo = append(i.alsoTo, r)
+	}
+	i.mu.Unlock()
+	return added
+}
+
+// read returns the controllers.
+func (i *idleDelivery) read() (names []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.isRead = true
+	for _, r := range i.alsoTo {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func (i *idleDelivery) has(controller string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.ContainsFunc(i.alsoTo, func(r *Recorder) bool { return r.name == controller })
+}
+
+// forReader returns the event as it is from now on.
+func (d *Delivered) forReader() *Delivered {
+	if d.idle == nil {
+		return d
+	}
+	read := *d
+	read.AlsoTo, read.idle = d.idle.read(), nil
+	return &read
+}
+
+// wasFor reports whether the event was delivered to a controller.
+func (d *Delivered) wasFor(controller string) bool {
+	return d.Controller == controller || slices.Contains(d.AlsoTo, controller) || d.idle != nil && d.idle.has(controller)
+}
+
+// only returns the event with one of its controllers. How long the handlers of the others took was
+// not recorded.
+func (d *Delivered) only(controller string) *Delivered {
+	if d.AlsoTo == nil && d.idle == nil {
+		return d
+	}
+	one := *d
+	if one.Controller != controller {
+		one.Controller, one.Took = controller, 0
+	}
+	one.AlsoTo, one.idle = nil, nil
+	return &one
+}
+
+// isSameEvent reports whether two handlers have received the same event.
+func (d *Delivered) isSameEvent(e *Delivered) bool {
+	return d.ResourceVersion == e.ResourceVersion && d.Change == e.Change && d.Object == e.Object &&
+		d.Deleting == e.Deleting && d.Unchanged == e.Unchanged && d.TakenBy == e.TakenBy
+}
+
+// idleDeliveries finds the records of the last events with which handlers did nothing. Readers
+// and writers take no lock: what is lost to another event costs one record more.
+type idleDeliveries [256]atomic.Pointer[Record]
+
+var versionSeed = maphash.MakeSeed()
+
+func (s *idleDeliveries) slot(version string) *atomic.Pointer[Record] {
+	return &s[maphash.String(versionSeed, version)%uint64(len(s))]
+}
+
+// find returns the record of the same event, with which another handler did nothing; nil if there is none.
+func (s *idleDeliveries) find(d *Delivered, now time.Time) *Record {
+	if d.ResourceVersion == "" { // of no certain version
+		return nil
+	}
+	r := s.slot(d.ResourceVersion).Load()
+	if r == nil || now.Sub(r.Time) > idleShareTime {
+		return nil
+	}
+	if !r.Event.(*Delivered).isSameEvent(d) {
+		return nil
+	}
+	return r
+}
+
+// put adds the record of an event with which a handler did nothing. It has a version.
+func (s *idleDeliveries) put(r *Record) { s.slot(r.Event.(*Delivered).ResourceVersion).Store(r) }
