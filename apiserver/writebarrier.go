@@ -51,8 +51,8 @@ func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *name
 		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			info, ok := request.RequestInfoFrom(req.Context())
 			if ok && isObjectWrite(info) {
-				if !b.admitWrite(req.Context()) {
-					responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
+				if err := b.admitWrite(req.Context()); err != nil {
+					responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info, err), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 					return
 				}
 				defer b.finishWrite()
@@ -74,14 +74,17 @@ var (
 	streamSubresources = []string{"exec", "attach", "portforward", "proxy", "log", "token"}
 )
 
-// refusedWriteError is the answer to a write that was held. After a conflict, the API
-// server's own controllers wait for the event of a newer object. After a restore there
-// may be none, so they get an error that they retry.
-func refusedWriteError(ctx context.Context, info *request.RequestInfo) error {
-	if isAPIServer(ctx) {
-		return apierrors.NewServiceUnavailable(ErrRestored.Error())
+// refusedWriteError is the answer to a write that was held and not admitted, for the reason
+// err. After a conflict, the API server's own controllers wait for the event of a newer
+// object. After a restore there may be none, so they get an error that they retry.
+func refusedWriteError(ctx context.Context, info *request.RequestInfo, err error) error {
+	switch {
+	case !errors.Is(err, ErrRestored): // as upstream answers a write whose context ends
+		return apierrors.NewTimeoutError(fmt.Sprintf("write waited for the end of a restore: %v: send it again", err), 0)
+	case isAPIServer(ctx):
+		return apierrors.NewServiceUnavailable(err.Error())
 	}
-	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, ErrRestored)
+	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, err)
 }
 
 // isAPIServer reports whether the API server itself sent the request.
@@ -98,27 +101,28 @@ func isObjectWrite(info *request.RequestInfo) bool {
 		!(info.APIGroup == "coordination.k8s.io" && info.Resource == "leases")
 }
 
-// admitWrite returns true if a write may proceed. If the barrier is closed it waits until it
-// opens and returns false: the write must be refused. While the last writes in flight
-// end, it admits the writes that the API server sends on their behalf.
-func (b *writeBarrier) admitWrite(ctx context.Context) bool {
+// admitWrite returns nil if a write may proceed, which finishWrite has to end. If the barrier
+// is closed it waits until it opens, and returns ErrRestored if the state was restored, or
+// until the context ends, and returns its cause. While the last writes in flight end, it
+// admits the writes that the API server sends on their behalf.
+func (b *writeBarrier) admitWrite(ctx context.Context) error {
 	own := isAPIServer(ctx)
 	for {
 		b.mu.Lock()
 		if b.hold == nil || own && !b.sealed {
 			b.inFlight++
 			b.mu.Unlock()
-			return true
+			return nil
 		}
 		hold := b.hold
 		b.mu.Unlock()
 		select {
 		case <-hold.ended:
 			if hold.restored {
-				return false
+				return ErrRestored
 			}
 		case <-ctx.Done():
-			return false
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func TestWriteBarrier(t *testing.T) {
 		held := f.sendRequest(ctx, "bob", "delete", "held")
 		f.sendRequest(ctx, "bob", "get", "read")
 		f.sendRequest(ctx, user.APIServerUser, "create", "nested") // on behalf of the first
-		canceled, cancel := context.WithCancel(ctx)
+		canceled, cancel := context.WithCancelCause(ctx)
 		gone := f.sendRequest(canceled, "bob", "create", "gone")
 		if got := strings.Join(f.enteredNames(), " "); got != "first read nested" {
 			t.Errorf("admitted: %q", got)
@@ -87,10 +87,10 @@ func TestWriteBarrier(t *testing.T) {
 			t.Fatalf("closed while a write is in flight: %v", err)
 		default:
 		}
-		cancel()
+		cancel(errors.New("client gone"))
 		synctest.Wait()
-		if w := <-gone; w.Code != http.StatusConflict {
-			t.Errorf("canceled: %d", w.Code)
+		if w := <-gone; w.Code != http.StatusGatewayTimeout || !strings.Contains(w.Body.String(), "client gone") || strings.Contains(w.Body.String(), "restored") {
+			t.Errorf("canceled: %d %s", w.Code, w.Body)
 		}
 		close(f.release)
 		if err := <-closed; err != nil {
