@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/webpage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -175,6 +174,3 @@ var ruleWords = map[Rule]string{
 
 // Text describes a step for readers of the page without a script.
 func (s pageStep) Text() string { return s.Clock + " " + s.Facts[0][1] }
-
-// Bad reports whether the step has failed.
-func (s pageStep) Bad() bool { return strings.TrimSpace(s.Tone) != "" }

@@ -92,6 +92,24 @@ func TestPageCountsWhatIsNotShown(t *testing.T) {
 	}
 }
 
+// The list below the picture has its colors: a conflict does not look like a failure.
+func TestPageListHasTones(t *testing.T) {
+	tree := buildTree(t, "conflict", deployment("busy"), Options{})
+	want := map[string]int{}
+	for _, s := range (phrases{home: "default"}).newDiagram(tree).Steps {
+		want[s.Tone]++
+	}
+	page := writeString(t, tree, HTML, Style{})
+	for tone, item := range map[string]string{"": "<li>", "bad": `<li class="bad">`, "conflict": `<li class="conflict">`} {
+		if got := strings.Count(page, item); got != want[tone] {
+			t.Errorf("%d steps with the tone %q, want %d", got, tone, want[tone])
+		}
+	}
+	if want["conflict"] == 0 {
+		t.Error("no conflict")
+	}
+}
+
 func TestEveryRuleHasWords(t *testing.T) {
 	for _, r := range []Rule{ByCall, ByKey, ByStorage, ByVersion, ByDeletion, ByWrite, ByAdd, ByRetry, BySync, ByDelay, ByMerge, ByWatch} {
 		if ruleWords[r] == "" {
