@@ -72,10 +72,10 @@ func (p *controlPlane) recordRestored(c snapshotservice.Change) {
 	p.observer.Append(call)
 }
 
-// blockWrites holds the writes of clients until release. If the state was restored, those
+// blockWrites blocks the writes of clients until release. If the state was restored, those
 // that a client's pause or delay holds have to be refused, too: the client has not seen it.
 func (p *controlPlane) blockWrites(ctx context.Context) (release func(restored bool), err error) {
-	open, err := p.api.HoldWrites(ctx)
+	open, err := p.api.BlockWrites(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,9 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	clientgotesting "k8s.io/client-go/testing"
+	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
@@ -226,6 +229,44 @@ func TestPollHealth(t *testing.T) {
 			t.Errorf("%d: got %q, %v, want %q", tc.code, got, err, tc.want)
 		}
 		srv.Close()
+	}
+}
+
+// The error names the checks that failed last, although the deadline ends a later poll that hangs.
+func TestWaitHealthyNamesFailingChecks(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answers []string // of the first polls; the next one hangs. "" aborts
+		want    string
+	}{
+		"check":   {[]string{"[-]ping failed: x\n", "[+]ping ok\n[-]etcd failed: x\n"}, "waiting for etcd"},
+		"none":    {nil, "no answer"},
+		"aborted": {[]string{""}, "abort"},
+		"both":    {[]string{"", "[-]etcd failed: x\n"}, "waiting for etcd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				polls := 0
+				handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+					polls++
+					switch {
+					case polls > len(tc.answers):
+						<-req.Context().Done()
+					case tc.answers[polls-1] == "":
+						panic(http.ErrAbortHandler)
+					default:
+						w.WriteHeader(http.StatusInternalServerError)
+						_, _ = w.Write([]byte(tc.answers[polls-1]))
+					}
+				})
+				s := &Server{aggregator: &aggregatorapiserver.APIAggregator{GenericAPIServer: &server.GenericAPIServer{Handler: &server.APIServerHandler{FullHandlerChain: handler}}}}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := s.waitHealthy(ctx, "/readyz")
+				if !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "apiserver: /readyz: context deadline exceeded: ") || !strings.Contains(err.Error(), tc.want) || strings.Count(err.Error(), "deadline") != 1 {
+					t.Errorf("got %v, want %q", err, tc.want)
+				}
+			})
+		})
 	}
 }
 

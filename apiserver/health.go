@@ -28,10 +28,16 @@ func (s *Server) waitHealthy(ctx context.Context, path string) error {
 	ticker := time.NewTicker(healthPollInterval)
 	defer ticker.Stop()
 	bootstrapped := s.bootstrapped
+	failing := "no answer"
 	for {
-		failing, err := pollHealth(ctx, client, path)
-		if err == nil && failing == "" {
+		now, err := pollHealth(ctx, client, path)
+		switch {
+		case err == nil && now == "":
 			return nil
+		case err == nil:
+			failing = now
+		case ctx.Err() == nil: // a poll that the context has ended says less than the one before
+			failing = err.Error()
 		}
 		select {
 		case <-bootstrapped:

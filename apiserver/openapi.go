@@ -48,7 +48,7 @@ type openAPIDocuments struct {
 }
 
 // deferOpenAPI keeps upstream from building the documents and puts a handler in front
-// of its routing. Call install before the server serves.
+// of its routing. Call registerDocuments before the server serves.
 func deferOpenAPI(config *app.Config) *openAPIDocuments {
 	generic := config.KubeAPIs.ControlPlane.Generic
 	generic.SkipOpenAPIInstallation = true

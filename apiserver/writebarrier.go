@@ -21,23 +21,23 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// writeBarrier holds the writes of clients while a restore replaces the state. While
+// writeBarrier blocks the writes of clients while a restore replaces the state. While
 // it is open it costs each write a mutex.
 type writeBarrier struct {
 	mu       sync.Mutex
-	hold     *writeHold    // nil while the barrier is open
+	block    *writeBlock   // nil while the barrier is open
 	sealed   bool          // closed, and no write is in flight
 	inFlight int           // writes that were admitted and have not ended
 	drained  chan struct{} // closed when no write is in flight; nil unless close waits
 }
 
-// writeHold is the time from the closing of a barrier until it opens.
-type writeHold struct {
+// writeBlock is the time from the closing of a barrier until it opens.
+type writeBlock struct {
 	ended    chan struct{}
 	restored bool // final when ended is closed: the writes that waited must be refused
 }
 
-// ErrRestored is the reason why a write fails that was held: its client has not seen
+// ErrRestored is the reason why a write fails that was blocked: its client has not seen
 // the state that was restored.
 var ErrRestored = errors.New(observe.RestoredMeanwhile + ": read the object again")
 
@@ -51,8 +51,8 @@ func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *name
 		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			info, ok := request.RequestInfoFrom(req.Context())
 			if ok && isObjectWrite(info) {
-				if !b.admitWrite(req.Context()) {
-					responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
+				if err := b.admitWrite(req.Context()); err != nil {
+					responsewriters.ErrorNegotiated(refusedWriteError(req.Context(), info, err), legacyscheme.Codecs, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, req)
 					return
 				}
 				defer b.finishWrite()
@@ -74,14 +74,17 @@ var (
 	streamSubresources = []string{"exec", "attach", "portforward", "proxy", "log", "token"}
 )
 
-// refusedWriteError is the answer to a write that was held. After a conflict, the API
-// server's own controllers wait for the event of a newer object. After a restore there
-// may be none, so they get an error that they retry.
-func refusedWriteError(ctx context.Context, info *request.RequestInfo) error {
-	if isAPIServer(ctx) {
-		return apierrors.NewServiceUnavailable(ErrRestored.Error())
+// refusedWriteError is the answer to a write that was blocked and not admitted, for the reason
+// err. After a conflict, the API server's own controllers wait for the event of a newer
+// object. After a restore there may be none, so they get an error that they retry.
+func refusedWriteError(ctx context.Context, info *request.RequestInfo, err error) error {
+	switch {
+	case !errors.Is(err, ErrRestored): // as upstream answers a write whose context ends
+		return apierrors.NewTimeoutError(fmt.Sprintf("write waited for the end of a restore: %v: send it again", err), 0)
+	case isAPIServer(ctx):
+		return apierrors.NewServiceUnavailable(err.Error())
 	}
-	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, ErrRestored)
+	return apierrors.NewConflict(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource}, info.Name, err)
 }
 
 // isAPIServer reports whether the API server itself sent the request.
@@ -98,27 +101,28 @@ func isObjectWrite(info *request.RequestInfo) bool {
 		!(info.APIGroup == "coordination.k8s.io" && info.Resource == "leases")
 }
 
-// admitWrite returns true if a write may proceed. If the barrier is closed it waits until it
-// opens and returns false: the write must be refused. While the last writes in flight
-// end, it admits the writes that the API server sends on their behalf.
-func (b *writeBarrier) admitWrite(ctx context.Context) bool {
+// admitWrite returns nil if a write may proceed, which finishWrite has to end. If the barrier
+// is closed it waits until it opens, and returns ErrRestored if the state was restored, or
+// until the context ends, and returns its cause. While the last writes in flight end, it
+// admits the writes that the API server sends on their behalf.
+func (b *writeBarrier) admitWrite(ctx context.Context) error {
 	own := isAPIServer(ctx)
 	for {
 		b.mu.Lock()
-		if b.hold == nil || own && !b.sealed {
+		if b.block == nil || own && !b.sealed {
 			b.inFlight++
 			b.mu.Unlock()
-			return true
+			return nil
 		}
-		hold := b.hold
+		block := b.block
 		b.mu.Unlock()
 		select {
-		case <-hold.ended:
-			if hold.restored {
-				return false
+		case <-block.ended:
+			if block.restored {
+				return ErrRestored
 			}
 		case <-ctx.Done():
-			return false
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -133,15 +137,15 @@ func (b *writeBarrier) finishWrite() {
 	}
 }
 
-// close holds new writes and returns when none is in flight. If the context ends first,
+// close blocks new writes and returns when none is in flight. If the context ends first,
 // it opens the barrier again.
 func (b *writeBarrier) close(ctx context.Context) error {
 	b.mu.Lock()
-	if b.hold != nil {
+	if b.block != nil {
 		b.mu.Unlock()
-		return errors.New("apiserver: writes are already held")
+		return errors.New("apiserver: writes are already blocked")
 	}
-	b.hold, b.sealed = &writeHold{ended: make(chan struct{})}, b.inFlight == 0
+	b.block, b.sealed = &writeBlock{ended: make(chan struct{})}, b.inFlight == 0
 	if b.sealed {
 		b.mu.Unlock()
 		return nil
@@ -165,22 +169,22 @@ func (b *writeBarrier) close(ctx context.Context) error {
 	return fmt.Errorf("apiserver: %d %s still in flight: %w: try again later", inFlight, noun, context.Cause(ctx))
 }
 
-// open admits writes again. Those that were held fail if the state was restored.
+// open admits writes again. Those that were blocked fail if the state was restored.
 func (b *writeBarrier) open(restored bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.hold.restored = restored
-	close(b.hold.ended)
-	b.hold, b.drained, b.sealed = nil, nil, false
+	b.block.restored = restored
+	close(b.block.ended)
+	b.block, b.drained, b.sealed = nil, nil, false
 }
 
-// writeDrainTimeout is how long HoldWrites waits for the writes in flight.
+// writeDrainTimeout is how long BlockWrites waits for the writes in flight.
 const writeDrainTimeout = 5 * time.Second
 
-// HoldWrites holds the writes of all clients and returns when none is in flight. After
-// release, the held writes go on; if the state was restored they fail with a conflict, and
+// BlockWrites blocks the writes of all clients and returns when none is in flight. After
+// release, the blocked writes go on; if the state was restored they fail with a conflict, and
 // those of the API server itself as unavailable. Reads and watches continue.
-func (s *Server) HoldWrites(ctx context.Context) (release func(restored bool), err error) {
+func (s *Server) BlockWrites(ctx context.Context) (release func(restored bool), err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeDrainTimeout)
 	defer cancel()
 	if err := s.writeBarrier.close(ctx); err != nil {

@@ -74,10 +74,10 @@ func TestWriteBarrier(t *testing.T) {
 		go func() { closed <- f.barrier.close(ctx) }()
 		synctest.Wait()
 
-		held := f.sendRequest(ctx, "bob", "delete", "held")
+		blocked := f.sendRequest(ctx, "bob", "delete", "blocked")
 		f.sendRequest(ctx, "bob", "get", "read")
 		f.sendRequest(ctx, user.APIServerUser, "create", "nested") // on behalf of the first
-		canceled, cancel := context.WithCancel(ctx)
+		canceled, cancel := context.WithCancelCause(ctx)
 		gone := f.sendRequest(canceled, "bob", "create", "gone")
 		if got := strings.Join(f.enteredNames(), " "); got != "first read nested" {
 			t.Errorf("admitted: %q", got)
@@ -87,10 +87,10 @@ func TestWriteBarrier(t *testing.T) {
 			t.Fatalf("closed while a write is in flight: %v", err)
 		default:
 		}
-		cancel()
+		cancel(errors.New("client gone"))
 		synctest.Wait()
-		if w := <-gone; w.Code != http.StatusConflict {
-			t.Errorf("canceled: %d", w.Code)
+		if w := <-gone; w.Code != http.StatusGatewayTimeout || !strings.Contains(w.Body.String(), "client gone") || strings.Contains(w.Body.String(), "restored") {
+			t.Errorf("canceled: %d %s", w.Code, w.Body)
 		}
 		close(f.release)
 		if err := <-closed; err != nil {
@@ -112,8 +112,8 @@ func TestWriteBarrier(t *testing.T) {
 			code   int
 			reason metav1.StatusReason
 		}{
-			"held": {held, http.StatusConflict, metav1.StatusReasonConflict},
-			"own":  {own, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable},
+			"blocked": {blocked, http.StatusConflict, metav1.StatusReasonConflict},
+			"own":     {own, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable},
 		} {
 			w := <-of.answer
 			var s metav1.Status
@@ -140,13 +140,13 @@ func TestWriteBarrierOpensAfterTimeout(t *testing.T) {
 		closed := make(chan error, 1)
 		go func() { closed <- f.barrier.close(ctx) }()
 		synctest.Wait()
-		held := f.sendRequest(t.Context(), "bob", "create", "held")
+		blocked := f.sendRequest(t.Context(), "bob", "create", "blocked")
 		began := time.Now()
 		if err := <-closed; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 write is still in flight") || time.Since(began) != writeDrainTimeout {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		close(f.release)
-		for _, answer := range []<-chan *httptest.ResponseRecorder{slow, held, f.sendRequest(t.Context(), "bob", "create", "after")} {
+		for _, answer := range []<-chan *httptest.ResponseRecorder{slow, blocked, f.sendRequest(t.Context(), "bob", "create", "after")} {
 			if w := <-answer; w.Code != http.StatusOK {
 				t.Errorf("got %d", w.Code)
 			}
@@ -179,6 +179,6 @@ func TestIsObjectWrite(t *testing.T) {
 		}
 	}
 	if isObjectWrite(&request.RequestInfo{Verb: "post", Path: "/ctrlplane/v1/reset"}) {
-		t.Error("a request for something else than a resource is held")
+		t.Error("a request for something else than a resource is blocked")
 	}
 }

@@ -86,7 +86,7 @@ func (c *Client) Records(ctx context.Context, q observe.Query) (p observe.Page, 
 func withoutLog(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
 
 // do sends a request, with body as JSON unless it is nil, and decodes the response
-// into result. Its errors for a body that is not valid are usage errors.
+// into result. Its errors for a request that is not valid are usage errors.
 func (c *Client) do(ctx context.Context, method, path string, params url.Values, body, result any) error {
 	req := c.rest.Verb(method).AbsPath(path)
 	for name, values := range params {
@@ -101,19 +101,33 @@ func (c *Client) do(ctx context.Context, method, path string, params url.Values,
 		}
 		req.SetHeader("Content-Type", "application/json").Body(data)
 	}
-	response := req.Do(withoutLog(ctx))
-	if err := response.Error(); err != nil { // Raw would not decode the server's message
-		if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code == http.StatusBadRequest {
-			return usage.Errorf("%w", err)
-		}
-		return err
-	}
-	data, err := response.Raw()
+	return decodeResponse(req.Do(withoutLog(ctx)), path, result)
+}
+
+// decodeResponse decodes the response of path into result. Its errors are those of readResponse.
+func decodeResponse(response rest.Result, path string, result any) error {
+	data, err := readResponse(response)
 	if err != nil {
-		return fmt.Errorf("control: %w", err)
+		return err
 	}
 	if err := json.Unmarshal(data, result); err != nil {
 		return fmt.Errorf("control: %s: %w", path, err)
 	}
 	return nil
+}
+
+// readResponse returns the body of a response. If the server says that the request is not valid, the error
+// is a usage error, as it is for a control plane that is not running.
+func readResponse(response rest.Result) ([]byte, error) {
+	if err := response.Error(); err != nil { // Raw would not decode the server's message
+		if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code == http.StatusBadRequest {
+			return nil, usage.Errorf("%w", err)
+		}
+		return nil, err
+	}
+	data, err := response.Raw()
+	if err != nil {
+		return nil, fmt.Errorf("control: %w", err)
+	}
+	return data, nil
 }

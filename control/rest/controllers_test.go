@@ -77,7 +77,7 @@ func TestClientReturnsServerErrors(t *testing.T) {
 }
 
 func TestHandlerRefusesUnknownPaths(t *testing.T) {
-	h := Handler(Services{Controllers: func() []control.Controller { return nil }, Nodes: fakeNodes{}})
+	h := Handler(Services{Controllers: func() []control.Controller { return nil }, Source: fakeSource{}, Nodes: fakeNodes{}})
 	for target, want := range map[string]int{
 		"GET " + ControllersPath:  http.StatusOK,
 		"POST " + ControllersPath: http.StatusMethodNotAllowed,

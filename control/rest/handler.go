@@ -17,7 +17,7 @@ import (
 // Services are what the API serves.
 type Services struct {
 	Controllers   func() []control.Controller // without their work
-	Source        observe.Source              // nil = nothing is observed
+	Source        observe.Source              // required by Handler
 	Nodes         control.Nodes
 	Interventions control.Interventions                                    // nil = not served
 	Clients       control.Interventions                                    // in clients; nil = not served
@@ -90,9 +90,6 @@ func (s Services) handleChanges(mux *http.ServeMux) {
 // listControllers returns the controllers with their work.
 func (s Services) listControllers(ctx context.Context) ([]control.Controller, error) {
 	list := slices.Clone(s.Controllers())
-	if s.Source == nil {
-		return list, nil
-	}
 	snapshot, err := s.Source.Snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +102,7 @@ func (s Services) listControllers(ctx context.Context) ([]control.Controller, er
 			c.Failing, c.MoreFailing = snapshot.Controllers[at].Failing, snapshot.Controllers[at].MoreFailing
 			c.Unlisted = snapshot.Controllers[at].Unlisted
 		}
-		if s.Interventions != nil && c.State == "paused" {
+		if s.Interventions != nil && c.State == observe.StatePaused {
 			held, err := s.Interventions.HeldWrites(ctx, c.Name, 0)
 			if err != nil {
 				return nil, err

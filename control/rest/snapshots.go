@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -44,31 +43,14 @@ func (c *Client) Snapshots() control.Snapshots { return snapshotsClient{c} }
 type snapshotsClient struct{ client *Client }
 
 func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
-	response := s.client.rest.Get().AbsPath(StatePath).Do(withoutLog(ctx))
-	if err := response.Error(); err != nil {
-		return nil, err
-	}
-	file, err := response.Raw()
-	if err != nil {
-		return nil, fmt.Errorf("control: %w", err)
-	}
-	return bytes.Clone(file), nil
+	file, err := readResponse(s.client.rest.Get().AbsPath(StatePath).Do(withoutLog(ctx)))
+	return bytes.Clone(file), err
 }
 
 func (s snapshotsClient) Restore(ctx context.Context, file []byte) (result control.RestoreResult, err error) {
 	req := s.client.rest.Put().AbsPath(StatePath).SetHeader("Content-Type", "application/octet-stream").Body(file)
-	response := req.Do(withoutLog(ctx))
-	if err := response.Error(); err != nil { // Raw would not decode the server's message
-		return result, err
-	}
-	data, err := response.Raw()
-	if err != nil {
-		return result, fmt.Errorf("control: %w", err)
-	}
-	if err := json.Unmarshal(data, &result); err != nil {
-		return result, fmt.Errorf("control: %s: %w", StatePath, err)
-	}
-	return result, nil
+	err = decodeResponse(req.Do(withoutLog(ctx)), StatePath, &result)
+	return result, err
 }
 
 func (s snapshotsClient) Reset(ctx context.Context) (result control.RestoreResult, err error) {

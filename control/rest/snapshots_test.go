@@ -53,7 +53,7 @@ func TestSnapshots(t *testing.T) {
 	if !bytes.Equal(f.state, other) {
 		t.Errorf("the server received %d bytes", len(f.state))
 	}
-	if _, err := c.Restore(ctx, []byte("bad")); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "it is damaged") {
+	if _, err := c.Restore(ctx, []byte("bad")); !apierrors.IsBadRequest(err) || !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), "it is damaged") {
 		t.Errorf("refused: %v", err)
 	}
 	if done, err := c.Reset(ctx); err != nil || done.Deleted != 3 {

@@ -47,7 +47,7 @@ type Config struct {
 	// crdsReplaced says that informers of custom resources have lost their watch.
 	SuspendNodes       func() (resume func(context.Context) error, err error)
 	SuspendControllers func() (resume func(ctx context.Context, crdsReplaced bool) error, err error)
-	// BlockWrites makes the API server hold writes until release, and refuse them then if the
+	// BlockWrites makes the API server block writes until release, and refuse them then if the
 	// state was restored. If the control plane closes with a part restored, release is not
 	// called: the writes end with their requests.
 	BlockWrites func(context.Context) (release func(restored bool), err error)

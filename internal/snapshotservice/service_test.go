@@ -159,7 +159,7 @@ func TestRestoreRollsBackAfterFailure(t *testing.T) {
 	}
 }
 
-// Writes that were held go on if the restore has changed nothing.
+// Writes that were blocked go on if the restore has changed nothing.
 func TestFailedRestoreRefusesNoWrites(t *testing.T) {
 	p, target, store := &parts{}, newTarget(t), newFakeStore(configMapA)
 	s := newStartedService(t, p.config(target, store))

@@ -52,7 +52,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	}
 	g.completeKinds()
 	g.addRunning(o.State)
-	g.linkCalls()
+	g.completeSyncs()
 	g.linkClientWrites()
 	writes := g.linkVersions()
 	g.noteNoEffect()
@@ -174,9 +174,9 @@ func (g *graph) addLog(l *observe.Logged) {
 	s.LogLines = append(s.LogLines, line)
 }
 
-// linkCalls notes which syncs ended in a conflict, and sets the time of those without a
+// completeSyncs notes which syncs ended in a conflict, and sets the time of those without a
 // recorded end from their calls.
-func (g *graph) linkCalls() {
+func (g *graph) completeSyncs() {
 	for _, c := range g.calls {
 		s := c.parent
 		if s == nil {

@@ -170,7 +170,7 @@ func mostLikelyEvent(s, reported *Node, running []*Node) *Node {
 	return slices.MaxFunc(running, func(a, b *Node) int { return a.Time.Compare(b.Time) })
 }
 
-// isKeyOf reports whether the log of s names the object of e as its key.
+// isKeyOf reports whether the log of n names the object of e as its key.
 func (n *Node) isKeyOf(e *Node) bool {
 	return n.KeyBasis.Certain() && n.Key == e.Object.Key()
 }

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -34,12 +33,8 @@ func (t *Tree) writeMermaid(w io.Writer) error {
 	return err
 }
 
-// diagramSteps returns the lines of the diagram in chronological order.
+// diagramSteps returns the lines of the diagram, one per node.
 func (p phrases) diagramSteps(nodes []*Node, names map[string]string) []string {
-	nodes = slices.Clone(nodes)
-	slices.SortStableFunc(nodes, func(a, b *Node) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq))
-	})
 	var list []string
 	for _, n := range nodes {
 		who, when := names[n.Controller], "+"+p.formatOffset(n.After)

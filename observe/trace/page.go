@@ -1,13 +1,10 @@
 package trace
 
 import (
-	"cmp"
 	"embed"
 	"html/template"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/webpage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -26,6 +23,7 @@ type page struct {
 
 	Title, Summary, Took, Day string
 	Dropped                   string // says that records were dropped
+	Idle                      string // says what was left out
 	Diagram                   diagram
 }
 
@@ -57,15 +55,12 @@ func (t *Tree) writePage(w io.Writer) error {
 	return pageTemplate.Execute(w, &page{
 		Policy: webpage.ContentPolicy(style, script), Style: template.CSS(style), Script: template.JS(script),
 		Title: p.fullName(t.About), Summary: t.summarize(p), Took: p.formatDuration(t.Took),
-		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Dropped: t.droppedNote(), Diagram: p.newDiagram(t),
+		Day: t.Start.UTC().Format("2006-01-02 15:04:05 UTC"), Dropped: t.droppedNote(), Idle: t.idleNote(), Diagram: p.newDiagram(t),
 	})
 }
 
 func (p phrases) newDiagram(t *Tree) diagram {
 	nodes := t.nodesByTime()
-	slices.SortStableFunc(nodes, func(a, b *Node) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.seq, b.seq))
-	})
 	d := diagram{Actors: []string{apiServer}, Steps: []pageStep{}}
 	at, index := map[string]int{}, map[string]int{}
 	for i, n := range nodes {
@@ -158,7 +153,7 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 	for _, left := range []struct {
 		n    int
 		what string
-	}{{n.Idle, "sync"}, {n.Empty, "delete"}, {n.Deeper, "step"}} {
+	}{{n.Idle, "sync"}, {n.Empty, "delete"}, {n.UnchangedWrites, "write"}, {n.Deeper, "step"}} {
 		if left.n > 0 {
 			add("Not shown", words.Count(left.n, left.what)+notShownWhy[left.what])
 		}
@@ -166,7 +161,9 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 	return facts
 }
 
-var notShownWhy = map[string]string{"sync": " that changed nothing", "delete": " of collections that changed nothing", "step": " below"}
+var notShownWhy = map[string]string{
+	"sync": " that changed nothing", "delete": " of collections that changed nothing", "write": " that changed nothing", "step": " below",
+}
 
 // ruleWords says in a few words how a link is known; the package comment says more.
 var ruleWords = map[Rule]string{
@@ -177,6 +174,3 @@ var ruleWords = map[Rule]string{
 
 // Text describes a step for readers of the page without a script.
 func (s pageStep) Text() string { return s.Clock + " " + s.Facts[0][1] }
-
-// Bad reports whether the step has failed.
-func (s pageStep) Bad() bool { return strings.TrimSpace(s.Tone) != "" }

@@ -70,6 +70,46 @@ func TestDiagram(t *testing.T) {
 	}
 }
 
+// The page counts what is left out, as the text does.
+func TestPageCountsWhatIsNotShown(t *testing.T) {
+	about := deployment("web")
+	root := &Node{ID: "root", Kind: Call, Verb: "create", Object: &about, Status: 201, root: true, Idle: 1, Empty: 1, UnchangedWrites: 2, Deeper: 3}
+	tree := &Tree{About: about, Roots: []*Node{root}, unchangedRoots: 1}
+	const want = "Not shown, because they changed nothing: 1 sync and 1 delete of collections and 3 writes"
+	for _, f := range []Format{Text, HTML} {
+		if got := writeString(t, tree, f, Style{}); !strings.Contains(got, want) {
+			t.Errorf("%s: not %q in:\n%s", f, want, got)
+		}
+	}
+	var left []string
+	for _, fact := range (phrases{}).newDiagram(tree).Steps[0].Facts {
+		if fact[0] == "Not shown" {
+			left = append(left, fact[1])
+		}
+	}
+	if got := strings.Join(left, ", "); got != "1 sync that changed nothing, 1 delete of collections that changed nothing, 2 writes that changed nothing, 3 steps below" {
+		t.Errorf("the step says %q", got)
+	}
+}
+
+// The list below the picture has its colors: a conflict does not look like a failure.
+func TestPageListHasTones(t *testing.T) {
+	tree := buildTree(t, "conflict", deployment("busy"), Options{})
+	want := map[string]int{}
+	for _, s := range (phrases{home: "default"}).newDiagram(tree).Steps {
+		want[s.Tone]++
+	}
+	page := writeString(t, tree, HTML, Style{})
+	for tone, item := range map[string]string{"": "<li>", "bad": `<li class="bad">`, "conflict": `<li class="conflict">`} {
+		if got := strings.Count(page, item); got != want[tone] {
+			t.Errorf("%d steps with the tone %q, want %d", got, tone, want[tone])
+		}
+	}
+	if want["conflict"] == 0 {
+		t.Error("no conflict")
+	}
+}
+
 func TestEveryRuleHasWords(t *testing.T) {
 	for _, r := range []Rule{ByCall, ByKey, ByStorage, ByVersion, ByDeletion, ByWrite, ByAdd, ByRetry, BySync, ByDelay, ByMerge, ByWatch} {
 		if ruleWords[r] == "" {

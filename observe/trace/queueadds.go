@@ -123,7 +123,7 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 	return true
 }
 
-// nameAffinity says how closely an event's object is related to the key that s logs: 2
+// nameAffinity says how closely an event's object is related to the key that n logs: 2
 // if it is the object, 1 if its name begins with the key, as the names of created
 // objects do, otherwise 0.
 func (n *Node) nameAffinity(e *Node) int {
@@ -189,7 +189,7 @@ func (a *addIndex) matchTimers() {
 	}
 }
 
-// takeDue returns the delays that may have ended when the key of s was added, and those
+// takeDue returns the delays that may have ended when the key of n was added, and those
 // that are left for later syncs: with a key that is certain, the earlier ones are over.
 func (n *Node) takeDue(delays []*delayedKey) (due, left []*delayedKey) {
 	for _, d := range delays {
@@ -204,7 +204,7 @@ func (n *Node) takeDue(delays []*delayedKey) (due, left []*delayedKey) {
 	return due, left
 }
 
-// hasSameKey reports whether the log of s names the key or the object of n.
+// hasSameKey reports whether the log of n names the key or the object of other.
 func (n *Node) hasSameKey(other *Node) bool {
 	if other.Kind == Event {
 		return n.isKeyOf(other)

@@ -98,8 +98,14 @@ func withRetries(it item) []item {
 // isRetry reports whether n is a sync of a requeued key.
 func (n *Node) isRetry() bool { return n.Kind == Sync && n.Cause != nil && n.Cause.Rule == ByRetry }
 
-// writeIdle says how much was left out because it changed nothing.
 func (p *painter) writeIdle(t *Tree) {
+	if note := t.idleNote(); note != "" {
+		p.b.WriteString("\n" + p.truncate(p.faint(note)) + "\n")
+	}
+}
+
+// idleNote says how much was left out because it changed nothing.
+func (t *Tree) idleNote() string {
 	syncs, empty, unchanged := 0, 0, t.unchangedRoots
 	for n := range t.All() {
 		syncs, empty, unchanged = syncs+n.Idle, empty+n.Empty, unchanged+n.UnchangedWrites
@@ -114,9 +120,10 @@ func (p *painter) writeIdle(t *Tree) {
 	if unchanged > 0 {
 		parts = append(parts, words.Count(unchanged, "write"))
 	}
-	if len(parts) > 0 {
-		p.b.WriteString("\n" + p.truncate(p.faint("Not shown, because they changed nothing: "+strings.Join(parts, " and "))) + "\n")
+	if len(parts) == 0 {
+		return ""
 	}
+	return "Not shown, because they changed nothing: " + strings.Join(parts, " and ")
 }
 
 // writeBranch draws an item with the prefix lead, and what follows from it: a single item below

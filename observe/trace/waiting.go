@@ -38,7 +38,7 @@ func waitingSince(now observe.Snapshot, records []observe.Record, about observe.
 	}
 	since := map[queueName]time.Time{}
 	for q, k := range last {
-		if hasKeysOf(now, records, q, about) && isKeyOf(records, q.controller, q.queue, about.Key(), about) {
+		if hasKeysOf(now, records, q, about) && isObjectKey(records, q.controller, q.queue, about.Key(), about) {
 			since[q] = k.at
 		}
 	}

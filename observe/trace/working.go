@@ -21,7 +21,7 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, r := range c.Running {
-			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isKeyOf(records, c.Name, r.Queue, r.Key, about) {
+			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isObjectKey(records, c.Name, r.Queue, r.Key, about) {
 				list = append(list, words.OneLine(c.Name+" has been syncing "+r.Key)+p.since(r.Since, now.Time)+heldNote(c)+".")
 			}
 		}
@@ -44,8 +44,8 @@ func heldNote(c *observe.Controller) string {
 	return ": the controller is paused and its writes are held"
 }
 
-// isKeyOf reports whether a key of a queue is that of the object.
-func isKeyOf(records []observe.Record, controller, queue, key string, about observe.Object) bool {
+// isObjectKey reports whether a key of a queue is that of the object.
+func isObjectKey(records []observe.Record, controller, queue, key string, about observe.Object) bool {
 	return key == about.Key() && keysStandFor(records, controller, observe.FailingKey{Queue: queue, Key: key}, about)
 }
 

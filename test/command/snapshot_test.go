@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -205,9 +206,18 @@ func (k snapshotFixture) testSnapshotErrors() {
 	}
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)/3] ^= 4
+	head, state, err := snapshot.Decode(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Kubernetes = "v1.5.0"
+	old, err := snapshot.Encode(head, state)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, content := range map[string][]byte{
 		"flipped": flipped, "cut": good[:len(good)/2], "empty": nil,
-		"newer": append([]byte("ctrlplane snapshot 9\n"), good...),
+		"newer": append([]byte("ctrlplane snapshot 9\n"), good...), "old": old,
 	} {
 		if err := os.WriteFile(k.snapshotFile(name), content, 0o600); err != nil {
 			t.Fatal(err)
@@ -237,6 +247,7 @@ func (k snapshotFixture) testSnapshotErrors() {
 		{[]string{"snapshot", "restore", "cut"}, 1, "it is damaged"},
 		{[]string{"snapshot", "restore", "empty"}, 1, "it is not a snapshot"},
 		{[]string{"snapshot", "restore", "newer"}, 1, "it has format 9"},
+		{[]string{"snapshot", "restore", "old"}, 2, "the snapshot is refused: it is from Kubernetes v1.5.0"},
 		{[]string{"snapshot", "diff"}, 2, "one or two names"},
 		{[]string{"snapshot", "diff", "base", "flipped"}, 1, "it is damaged"},
 		{[]string{"snapshot", "diff", "base", "-o", "xml"}, 2, "--output"},
@@ -271,7 +282,7 @@ func (k snapshotFixture) testSnapshotErrors() {
 	full.Args = []string{"sh", "-c", `ulimit -f 4; exec "$0" "$@"`, program.Path(), "--data-dir", k.dir, "snapshot", "save", "big"}
 	full.Path = "/bin/sh"
 	program.RequireFailure(t, full, 1, `snapshot "big" cannot be written`, "file too large")
-	if entries, err := os.ReadDir(filepath.Dir(k.snapshotFile("x"))); err != nil || len(entries) != 5 {
+	if entries, err := os.ReadDir(filepath.Dir(k.snapshotFile("x"))); err != nil || len(entries) != 6 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 	nowhere := k

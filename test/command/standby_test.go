@@ -58,6 +58,8 @@ func TestStandby(t *testing.T) {
 		t.Errorf("controllers:\n%s", log)
 	}
 	requireContains(t, first.mustRun("nodes"), "node-1")
+	first.mustRun("snapshot", "save", "base")
+	program.RequireFailure(t, first.command("snapshot", "restore", "base"), 2, "with --leader-elect other processes act on the same state")
 
 	p.Stop(t, syscall.SIGTERM)
 	q.Await(t, "the lease", func() bool { return process(t, q).Leader == observe.LeaderOwn })

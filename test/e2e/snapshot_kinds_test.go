@@ -14,7 +14,7 @@ import (
 )
 
 // The API server finishes the creation or deletion of a kind that was in progress when
-// the snapshot was saved: its controllers retry while writes are held.
+// the snapshot was saved: its controllers retry while writes are blocked.
 func TestSnapshotOfKindsInTransition(t *testing.T) {
 	createSnapshotNamespace(t)
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
