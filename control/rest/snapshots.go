@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -44,7 +45,7 @@ func (c *Client) Snapshots() control.Snapshots { return snapshotsClient{c} }
 type snapshotsClient struct{ client *Client }
 
 func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
-	response := s.client.rest.Get().AbsPath(StatePath).Do(withoutLog(ctx))
+	response := s.client.rest.Get().AbsPath(StatePath).Do(requestlog.Discard(ctx))
 	if err := response.Error(); err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
 
 func (s snapshotsClient) Restore(ctx context.Context, file []byte) (result control.RestoreResult, err error) {
 	req := s.client.rest.Put().AbsPath(StatePath).SetHeader("Content-Type", "application/octet-stream").Body(file)
-	response := req.Do(withoutLog(ctx))
+	response := req.Do(requestlog.Discard(ctx))
 	if err := response.Error(); err != nil { // Raw would not decode the server's message
 		return result, err
 	}
