@@ -99,7 +99,7 @@ func TestNamespaceIsNamedAfterTest(t *testing.T) {
 
 // TestNamespaceWithFinalizerFailsTest creates an object that cannot be deleted.
 func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
-	withShortTimeout(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}}, func(t *testing.T, cp *ctrlplanetest.ControlPlane, timeout time.Duration) (missing string) {
+	withShortTimeout(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}}, func(cp *ctrlplanetest.ControlPlane, timeout time.Duration) (missing string) {
 		r := newRecorder("TestStays")
 		var name string
 		r.runTest(func(tb testing.TB) {

@@ -2,6 +2,7 @@ package ctrlplanetest_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,11 +23,10 @@ import (
 // withShortTimeout calls test, which returns the texts that are missing, with a control plane for waits
 // that time out. The short timeout bounds what has to succeed before, too: while texts are missing, as on a
 // slow machine, there is another control plane with twice the timeout.
-func withShortTimeout(t *testing.T, o ctrlplanetest.Options, test func(*testing.T, *ctrlplanetest.ControlPlane, time.Duration) (missing string)) {
+func withShortTimeout(t *testing.T, o ctrlplanetest.Options, test func(*ctrlplanetest.ControlPlane, time.Duration) (missing string)) {
 	t.Helper()
 	for o.Timeout = 4 * time.Second; ; o.Timeout *= 2 {
-		missing := ""
-		t.Run(o.Timeout.String(), func(t *testing.T) { missing = test(t, ctrlplanetest.Start(t, o), o.Timeout) })
+		missing := withOwnControlPlane(t, o, func(cp *ctrlplanetest.ControlPlane) string { return test(cp, o.Timeout) })
 		if missing == "" || t.Failed() {
 			return
 		}
@@ -36,24 +36,39 @@ func withShortTimeout(t *testing.T, o ctrlplanetest.Options, test func(*testing.
 	}
 }
 
+// withOwnControlPlane calls test with a control plane that it stops at the end. It does so without a level of
+// subtests, which -run would have to name.
+func withOwnControlPlane(t *testing.T, o ctrlplanetest.Options, test func(*ctrlplanetest.ControlPlane) string) string {
+	t.Helper()
+	r := newRecorder(t.Name())
+	defer func() {
+		if r.endTest(); r.Failed() {
+			t.Error(r.logged())
+		}
+	}()
+	var cp *ctrlplanetest.ControlPlane
+	if r.runPart(func() { cp = ctrlplanetest.Start(r, o) }); cp == nil {
+		t.FailNow()
+	}
+	return test(cp)
+}
+
 // TestFailureMessages runs failing tests on one control plane.
 func TestFailureMessages(t *testing.T) {
 	options := ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, ExcludeStart: true}
-	done := map[string]bool{}
-	withShortTimeout(t, options, func(t *testing.T, cp *ctrlplanetest.ControlPlane, timeout time.Duration) (missing string) {
+	missing := map[string]string{} // by the name of each test that has run
+	withShortTimeout(t, options, func(cp *ctrlplanetest.ControlPlane, timeout time.Duration) string {
 		for _, tc := range failingTests(t, cp, timeout) {
-			if done[tc.name] {
+			if text, ran := missing[tc.name]; ran && text == "" {
 				continue
 			}
 			t.Run(tc.name, func(t *testing.T) {
 				r := newRecorder(tc.name)
 				r.runTest(tc.test)
-				text := r.missingTexts(t, tc.want...)
-				done[tc.name] = text == ""
-				missing += text
+				missing[tc.name] = r.missingTexts(t, tc.want...)
 			})
 		}
-		return missing
+		return strings.Join(slices.Collect(maps.Values(missing)), "")
 	})
 }
 

@@ -43,9 +43,11 @@ type spaceWatch struct {
 	measured   int64         // how much the database used when it was last measured after the compaction
 	settle     time.Duration // until readers of the database have released its old pages
 
-	calm     time.Duration // calmTime
-	recent   time.Duration // recentTime
-	disk, db refusal
+	calm        time.Duration // calmTime
+	recent      time.Duration // recentTime
+	commitTries int           // commitTries
+	commitPause time.Duration // commitPause
+	disk, db    refusal
 }
 
 // refusal is what was reported about refused writes.
@@ -59,6 +61,7 @@ func (m *member) newSpaceWatch(cfg Config) *spaceWatch {
 	w := &spaceWatch{
 		lifetime: m.lifetime, guard: m.guard, reserve: &reserve{dir: cfg.Dir, snapshot: m.snapshotRoom}, server: server, old: newOldRevisions(server),
 		quota: server.Cfg.QuotaBackendBytes, report: cfg.OnSpace, log: cfg.zapLogger(), settle: spaceInterval, calm: calmTime, recent: recentTime,
+		commitTries: commitTries, commitPause: commitPause,
 	}
 	if w.report == nil {
 		w.report = func(message string) { w.log.Warn(message) }
@@ -152,7 +155,7 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 	db := w.server.Backend()
 	if db.Size() >= full {
 		w.commitFreePages()
-		for tries := 0; gained && db.SizeInUse() >= full && tries < commitTries && sleepContext(ctx, commitPause); tries++ {
+		for tries := 0; gained && w.keepsNew && db.SizeInUse() >= full && tries < w.commitTries && sleepContext(ctx, w.commitPause); tries++ {
 			w.commitFreePages()
 		}
 	}
@@ -220,8 +223,9 @@ func (w *spaceWatch) compactionSettled() bool {
 	return time.Since(w.endedAt) >= w.settle
 }
 
-// Etcd ends the transaction that still reads released pages in a goroutine, after a commit. On a
-// busy machine that may be after the next commit, and the pages count as used.
+// Released pages count as used until etcd has ended the transaction that may still read them: in a goroutine, once a
+// commit was made and the last reader has ended. On a busy machine that may be after the next commit. Before all
+// revisions are removed, some more commits wait for it; for a reader that takes longer they do not.
 const (
 	commitTries = 10
 	commitPause = 10 * time.Millisecond

@@ -9,11 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 // Examine returns the state of an object, whose kind is as kubectl names it. The message of one
 // that is not healthy is the reason, as Why returns it.
 func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (State, error) {
+	ctx = requestlog.Discard(ctx)
 	m, err := kinds.NewMapper(w.kinds).Find(ctx, kind)
 	if err != nil {
 		return State{}, fmt.Errorf("health: %s: %w", kind, err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 const (
@@ -38,6 +39,7 @@ type Listing struct {
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
 func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
+	ctx = requestlog.Discard(ctx)
 	mapper := kinds.NewMapper(w.kinds)
 	m, err := mapper.Find(ctx, kind)
 	if err != nil {

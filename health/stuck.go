@@ -8,6 +8,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 // Stuck is an object that waits for something that need not come by itself.
@@ -29,6 +31,7 @@ var stuckKinds = []struct {
 // FindStuck returns the Namespaces that are being deleted, and the Deployments whose rollout has
 // exceeded its deadline, with the reasons.
 func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
+	ctx = requestlog.Discard(ctx)
 	explained, lists := 0, sharedLists{}
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 // reasonTimeout limits the search for the reasons of all objects together.
@@ -57,6 +59,7 @@ func New(cfg *rest.Config) (*Waiter, error) {
 // reaches its deadline, or an object can never become healthy, the error is a
 // [*NotHealthyError]. If ctx is canceled, the error is its cause.
 func (w *Waiter) Wait(ctx context.Context, refs []Ref, o Options) error {
+	ctx = requestlog.Discard(ctx)
 	watching, stop := context.WithCancel(ctx)
 	var followers sync.WaitGroup
 	defer followers.Wait()

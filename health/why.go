@@ -14,13 +14,14 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Why returns in one line why an object is not healthy. It examines the objects that it
 // owns or needs and its events first, and then the object itself.
 func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
-	return w.why(ctx, u, nil)
+	return w.why(requestlog.Discard(ctx), u, nil)
 }
 
 // why is like Why, for one of several objects whose searches share lists.

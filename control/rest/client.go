@@ -8,13 +8,12 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -81,10 +80,6 @@ func (c *Client) Records(ctx context.Context, q observe.Query) (p observe.Page, 
 	return p, err
 }
 
-// withoutLog returns a context for requests whose errors are returned: client-go also logs those of a
-// response that ctx has interrupted.
-func withoutLog(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }
-
 // do sends a request, with body as JSON unless it is nil, and decodes the response
 // into result. Its errors for a request that is not valid are usage errors.
 func (c *Client) do(ctx context.Context, method, path string, params url.Values, body, result any) error {
@@ -101,7 +96,7 @@ func (c *Client) do(ctx context.Context, method, path string, params url.Values,
 		}
 		req.SetHeader("Content-Type", "application/json").Body(data)
 	}
-	return decodeResponse(req.Do(withoutLog(ctx)), path, result)
+	return decodeResponse(req.Do(requestlog.Discard(ctx)), path, result)
 }
 
 // decodeResponse decodes the response of path into result. Its errors are those of readResponse.

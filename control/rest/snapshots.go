@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -43,13 +44,13 @@ func (c *Client) Snapshots() control.Snapshots { return snapshotsClient{c} }
 type snapshotsClient struct{ client *Client }
 
 func (s snapshotsClient) Save(ctx context.Context) ([]byte, error) {
-	file, err := readResponse(s.client.rest.Get().AbsPath(StatePath).Do(withoutLog(ctx)))
+	file, err := readResponse(s.client.rest.Get().AbsPath(StatePath).Do(requestlog.Discard(ctx)))
 	return bytes.Clone(file), err
 }
 
 func (s snapshotsClient) Restore(ctx context.Context, file []byte) (result control.RestoreResult, err error) {
 	req := s.client.rest.Put().AbsPath(StatePath).SetHeader("Content-Type", "application/octet-stream").Body(file)
-	err = decodeResponse(req.Do(withoutLog(ctx)), StatePath, &result)
+	err = decodeResponse(req.Do(requestlog.Discard(ctx)), StatePath, &result)
 	return result, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 )
 
@@ -40,7 +40,7 @@ func NewStaticMapper(groups []*restmapper.APIGroupResources) Mapper {
 // Find returns the resource that kubectl calls so: "deploy", "pods", "Widget.example.com",
 // "widgets.v1.example.com". meta.IsNoMatchError reports that there is none.
 func (m Mapper) Find(ctx context.Context, name string) (*meta.RESTMapping, error) {
-	ctx = logr.NewContext(ctx, logr.Discard()) // the cache logs each error that it returns
+	ctx = requestlog.Discard(ctx)
 	gvr, resource := schema.ParseResourceArg(name)
 	candidates := []schema.GroupVersionResource{resource.WithVersion("")}
 	if gvr != nil {
@@ -73,7 +73,7 @@ func (m Mapper) Hint(ctx context.Context, name, otherwise string) string {
 // longNames returns the kinds that are served, and their plurals, as far as they are known. Short names are like too many
 // words.
 func (m Mapper) longNames(ctx context.Context) (names []string) {
-	_, lists, _ := m.served.ServerGroupsAndResourcesWithContext(logr.NewContext(ctx, logr.Discard()))
+	_, lists, _ := m.served.ServerGroupsAndResourcesWithContext(requestlog.Discard(ctx))
 	for _, list := range lists {
 		for _, r := range list.APIResources {
 			if !strings.Contains(r.Name, "/") { // not a subresource

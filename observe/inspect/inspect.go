@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -66,7 +67,7 @@ func New(cfg *rest.Config) (*Inspector, error) {
 // An inspection takes at most 3 s. If some owners or dependents could not be found, it
 // is returned with an [*IncompleteError]. With any other error it is empty.
 func (i *Inspector) Inspect(ctx context.Context, o observe.Object) (observe.Inspection, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, i.timeout,
+	ctx, cancel := context.WithTimeoutCause(requestlog.Discard(ctx), i.timeout,
 		fmt.Errorf("no answer within %s: %w", i.timeout, context.DeadlineExceeded))
 	defer cancel()
 	found, err := i.inspect(ctx, o)

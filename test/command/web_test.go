@@ -104,7 +104,9 @@ func (p *page) openStream() *stream {
 		p.t.Fatal(err)
 	}
 	client := &http.Client{Jar: p.client.Jar} // a Timeout would count until the end of the stream
+	limit := time.AfterFunc(program.Timeout, cancel)
 	response, err := client.Do(req)
+	limit.Stop()
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ type class struct {
 	depth    map[string]int64  // of queues, by controller
 	states   map[string]string
 	broken   map[string][]observe.FailingKey // by controller
+	unlisted map[string]string               // by controller
 	speed    observe.Speed
 	failing  error
 	started  time.Time
@@ -29,7 +30,7 @@ type class struct {
 }
 
 func newClass() *class {
-	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
+	return &class{adds: map[string]uint64{}, depth: map[string]int64{}, states: map[string]string{}, broken: map[string][]observe.FailingKey{}, unlisted: map[string]string{}, speed: observe.SpeedFull, started: time.Now(), now: time.Now}
 }
 
 // actor is a controller of the class.
@@ -63,7 +64,7 @@ func (c *class) Snapshot(context.Context) (observe.Snapshot, error) {
 		if state == "" {
 			state = "running"
 		}
-		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name]})
+		s.Controllers = append(s.Controllers, observe.Controller{Name: a.name, State: state, Watches: a.watches, Writes: a.writes, Failing: c.broken[a.name], Unlisted: c.unlisted[a.name]})
 		s.Queues = append(s.Queues, observe.Queue{Controller: a.name, Name: a.queue, Depth: c.depth[a.name], Workers: a.workers})
 	}
 	return s, c.failing

@@ -69,6 +69,30 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	p.await(`document.querySelector(".node.client").classList.contains("failing")`)
 }
 
+// TestWebPageSaysWhichControllerWaits has a controller that waits for a kind that cannot be listed: it is in the
+// diagram, and the panel says why.
+func TestWebPageSaysWhichControllerWaits(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	p.await(`!picture.session.fresh && !` + shownNodes + `.includes("actor:job-controller")`)
+	const why = "failed to list *v1.Job: the server could not find the requested resource"
+	p.class.change(func() { p.class.unlisted["job-controller"] = why })
+	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark')?.innerText === "waits"`)
+	p.await(`document.querySelector('[data-id="actor:job-controller"]').title.endsWith("a kind that it needs cannot be listed: ` + why + `")`)
+	p.click("actor:job-controller")
+	p.await(`document.getElementById("panel").innerText.includes("running; waits: a kind that it needs cannot be listed: ` + why + `")`)
+	p.class.change(func() {
+		p.class.broken["job-controller"] = []observe.FailingKey{{Queue: "job", Key: "default/web", Error: "no permission", Times: 4}}
+	})
+	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark').innerText === "1 fails"`)
+	p.class.change(func() {
+		delete(p.class.broken, "job-controller")
+		delete(p.class.unlisted, "job-controller")
+	})
+	p.await(`document.querySelector('[data-id="actor:job-controller"] .mark').innerText === ""`)
+	p.await(`!document.getElementById("panel").innerText.includes("waits")`)
+}
+
 // TestWebPageConflictsAreNoErrors checks the colours of the list: a conflict is amber, as in the
 // terminal.
 func TestWebPageConflictsAreNoErrors(t *testing.T) {

@@ -205,7 +205,7 @@ func (p *probe) objectField(ctx context.Context, c *Check) (value, error) {
 }
 
 // fieldOf returns what a path selects in an object; empty if that is missing. It removes fields
-// that are null from the object: JSONPath has an error for them.
+// that are null from the object: JSONPath has an error for them, as for what is beyond the end of a list.
 func fieldOf(object map[string]any, path string) (string, error) {
 	dropNulls(object)
 	j := jsonpath.New("").AllowMissingKeys(true)
@@ -214,6 +214,9 @@ func fieldOf(object map[string]any, path string) (string, error) {
 	}
 	var b strings.Builder
 	err := j.Execute(&b, object)
+	if err != nil && strings.HasPrefix(err.Error(), "array index out of bounds: ") {
+		return "", nil
+	}
 	return b.String(), err
 }
 

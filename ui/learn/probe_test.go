@@ -2,23 +2,32 @@ package learn
 
 import "testing"
 
-// A field that is null, as the conditions of a new CustomResourceDefinition, is missing: the check
-// waits for it.
-func TestFieldOfNull(t *testing.T) {
+// A field that is null, as the conditions of a new CustomResourceDefinition, is missing, and so is an element
+// beyond the end of a list: the check waits for it.
+func TestFieldOf(t *testing.T) {
 	const path = `.status.conditions[?(@.type=="Established")].status`
 	conditions := func(list any) map[string]any { return map[string]any{"status": map[string]any{"conditions": list}} }
 	established := []any{nil, map[string]any{"type": "Established", "status": "True", "reason": nil}}
 	for _, tc := range []struct {
-		object map[string]any
-		want   string
+		object     map[string]any
+		path, want string
 	}{
-		{conditions(nil), ""},
-		{map[string]any{"status": nil}, ""},
-		{map[string]any{}, ""},
-		{conditions(established), "True"},
+		{conditions(nil), path, ""},
+		{map[string]any{"status": nil}, path, ""},
+		{map[string]any{}, path, ""},
+		{conditions(established), path, "True"},
+		{conditions([]any{}), path, ""},
+		{conditions([]any{}), ".status.conditions[0].status", ""},
+		{conditions(established[1:]), ".status.conditions[0].status", "True"},
+		{conditions(established[1:]), ".status.conditions[1].status", ""},
+		{conditions(established[1:]), ".status.conditions[-2].status", ""},
+		{conditions(established[1:]), ".status.conditions[0:2].status", ""},
 	} {
-		if got, err := fieldOf(tc.object, path); got != tc.want || err != nil {
-			t.Errorf("%v: got %q, %v, want %q", tc.object, got, err, tc.want)
+		if got, err := fieldOf(tc.object, tc.path); got != tc.want || err != nil {
+			t.Errorf("%s of %v: got %q, %v, want %q", tc.path, tc.object, got, err, tc.want)
 		}
+	}
+	if got, err := fieldOf(conditions("none"), ".status.conditions[0]"); err == nil {
+		t.Errorf("an element of a text: got %q", got)
 	}
 }

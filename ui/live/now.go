@@ -147,10 +147,11 @@ func (m model) delayedText(r row) (string, style) {
 	return text, faint
 }
 
-// shortUnlisted begins with the kind: there is little room.
+// shortUnlisted begins with the kind: there is little room. Several kinds each have an error.
 func shortUnlisted(why string) string {
-	if what, ok := strings.CutPrefix(why, "failed to list *"); ok {
-		return words.OneLine("cannot list " + what)
+	const failed = "failed to list *"
+	if strings.HasPrefix(why, failed) {
+		return words.OneLine(strings.ReplaceAll(why, failed, "cannot list "))
 	}
 	return ui.DescribeUnlisted(why)
 }

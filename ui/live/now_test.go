@@ -21,6 +21,7 @@ func TestConflictIsNormal(t *testing.T) {
 		"fails: quota (default/db)":                               {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
 		"waits: a kind that it needs cannot be listed: not found": {Unlisted: "not found", State: stateRunning},
 		"waits: cannot list v1.Lease: not found":                  {Unlisted: "failed to list *v1.Lease: not found", State: stateRunning},
+		"waits: cannot list v1.Job: gone; cannot list v1.Pod: no": {Unlisted: "failed to list *v1.Job: gone; failed to list *v1.Pod: no", State: stateRunning},
 		"fails: default/new":                                      {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/new", KeyBasis: observe.BasisLog}}},
 	} {
 		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}}, 100, 30)

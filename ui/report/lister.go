@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
 const maxConcurrentLists = 4
@@ -49,6 +51,7 @@ func newObjectLister(cfg *rest.Config) (*objectLister, error) {
 // listAll returns all stored objects, sorted by compareObjects. The error lists the
 // resources that could not be listed; the other objects are returned anyway.
 func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured, error) {
+	ctx = requestlog.Discard(ctx)
 	resources, err := r.listableResources(ctx)
 	errs := []error{err}
 	found := make([][]unstructured.Unstructured, len(resources))

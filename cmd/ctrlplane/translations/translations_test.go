@@ -1,6 +1,8 @@
 package translations
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,17 +34,23 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
+// TestLoad loads in a process for each language: kubectl loads translations once per process.
 func TestLoad(t *testing.T) {
-	for _, tc := range []struct {
-		language string
-		loads    bool
-	}{{"en_US.UTF-8", false}, {"de_DE.UTF-8", true}} {
-		t.Setenv("LC_ALL", tc.language)
+	const childEnv = "CTRLPLANE_TEST_LOADS"
+	if loads := os.Getenv(childEnv); loads != "" {
 		if err := load(); err != nil {
 			t.Error(err)
 		}
-		if err := i18n.SetLoadTranslationsFunc(load); (err != nil) != tc.loads { // an error if they are loaded
-			t.Errorf("%s: %v", tc.language, err)
+		if err := i18n.SetLoadTranslationsFunc(load); fmt.Sprint(err != nil) != loads { // an error if they are loaded
+			t.Errorf("loaded: got %v, want %s", err, loads)
+		}
+		return
+	}
+	for language, loads := range map[string]bool{"en_US.UTF-8": false, "de_DE.UTF-8": true} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestLoad$")
+		cmd.Env = append(os.Environ(), "LC_ALL="+language, fmt.Sprintf("%s=%t", childEnv, loads))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", language, err, out)
 		}
 	}
 }

@@ -87,23 +87,28 @@ func Command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// endMargin is how long before the deadline of the tests a command is ended.
-const endMargin = 20 * time.Second
+const (
+	// endMargin is how long before the deadline of the tests a command is asked to end, and killMargin when
+	// it is killed: a shell ignores SIGQUIT. What it printed is lost unless its test ends before the deadline.
+	endMargin, killMargin = 30 * time.Second, 20 * time.Second
+	// outputDelay is for how long the output of a command is awaited that has ended, while processes that it
+	// has left hold it.
+	outputDelay = 5 * time.Second
+)
 
 // Run runs a command to its end and returns what it printed and its exit code. How long a
 // script takes depends on the machine: only the deadline of the tests bounds it.
 func Run(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errOut, outputDelay
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer endBeforeDeadline(t, cmd)()
-	if err := cmd.Wait(); err != nil {
-		if _, ok := errors.AsType[*exec.ExitError](err); !ok {
-			t.Fatal(err)
-		}
+	err := cmd.Wait()
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatal(err)
 	}
 	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
 }
@@ -115,7 +120,7 @@ func endBeforeDeadline(t *testing.T, cmd *exec.Cmd) (cancel func()) {
 	if !ok {
 		return func() {}
 	}
-	kill := time.AfterFunc(time.Until(deadline)-endMargin/2, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(time.Until(deadline)-killMargin, func() { _ = cmd.Process.Kill() })
 	quit := time.AfterFunc(time.Until(deadline)-endMargin, func() {
 		t.Errorf("%v still runs shortly before the deadline of the tests", cmd.Args)
 		_ = cmd.Process.Signal(syscall.SIGQUIT)
@@ -134,20 +139,33 @@ func MustRun(t *testing.T, dir string, args ...string) string {
 	return stdout
 }
 
-// AwaitFailure runs a verb with the control plane in a data folder, which must fail with exit code 1,
-// until stderr contains all the given texts, wherever its lines are broken. Its --timeout is doubled
-// each time: on a slow machine a verb may end before the control plane has answered.
+// AwaitFailure runs a verb as AwaitTimeout does, until stderr contains all the given texts, wherever its
+// lines are broken.
 func (p *ControlPlane) AwaitFailure(t *testing.T, timeout time.Duration, args []string, texts ...string) {
 	t.Helper()
-	p.Await(t, fmt.Sprintf("%v with %q", args, texts), func() bool {
-		_, stderr, code := Run(t, Command(t, slices.Concat([]string{"--data-dir", p.Dir}, args, []string{"--timeout", timeout.String()})...))
-		timeout *= 2
-		if code != 1 {
-			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
-		}
+	p.AwaitTimeout(t, timeout, args, func(stderr string, _ time.Duration) bool {
 		flat := strings.Join(strings.Fields(stderr), " ")
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(flat, text) })
 	})
+}
+
+// AwaitTimeout runs a verb with the control plane, which must fail with exit code 1, until isWanted accepts
+// its stderr. Its --timeout is doubled each time: on a slow machine a verb may end before the control plane
+// has answered.
+func (p *ControlPlane) AwaitTimeout(t *testing.T, timeout time.Duration, args []string, isWanted func(stderr string, timeout time.Duration) bool) {
+	t.Helper()
+	for ; ; timeout *= 2 {
+		_, stderr, code := Run(t, Command(t, slices.Concat([]string{"--data-dir", p.Dir}, args, []string{"--timeout", timeout.String()})...))
+		if code != 1 {
+			t.Fatalf("%v: exit code %d: %s", args, code, stderr)
+		}
+		if isWanted(stderr, timeout) {
+			return
+		}
+		if timeout > Timeout {
+			t.Fatalf("%v: got %q within %v", args, stderr, timeout)
+		}
+	}
 }
 
 // RequireFailure checks that a command fails as the program should: with the given

@@ -4,7 +4,7 @@ import { clock } from "./clock.js";
 import { choose } from "./graph.js";
 import { pathText, paths, place, roomFor } from "./layout.js";
 import { byId, el, show, svg, unit } from "./dom.js";
-import { failures } from "./headline.js";
+import { failures, waitNote } from "./headline.js";
 import { count, kindName, shortName } from "./names.js";
 
 const mostSlots = 5; // workers that are drawn
@@ -153,7 +153,7 @@ export class Diagram {
       slot.hidden = all.length - i > this.slotsOf(name);
       slot.classList.toggle("busy", all.length - i <= inFlight);
     });
-    const say = `${shortName(name)}: ${c.state || "running"}, ${count(depth, "key")} waiting, ${inFlight} in work` + (c.reason ? ", " + c.reason : "");
+    const say = `${shortName(name)}: ${c.state || "running"}, ${count(depth, "key")} waiting, ${inFlight} in work` + [c.reason, waitNote(c)].filter(Boolean).map((note) => ", " + note).join("");
     if (node.title !== say) node.title = say;
   }
 
@@ -178,7 +178,7 @@ function markOf(c) {
   if (c.state === "paused") return "paused";
   if (c.state && c.state !== "running") return c.state;
   const failing = failures(c).length;
-  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.failing?.length ? "conflict" : "");
+  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? "conflict" : "");
 }
 
 function colors() {

@@ -29,7 +29,7 @@ export function choose(model, { now, factor, showInternals, pinned, room, focus,
   const about = (c) => !focus.length || focus.includes(c.name) || pinned.has(c.name) || c.state === "paused" || !!c.reason;
   const recent = (at) => now - at < keepFor * Math.max(factor, 1);
   const active = (c) => recent(model.lastWrite(c.name)) || c.state === "paused" || (c.state === "running" && c.reason) || pinned.has(c.name) ||
-    model.depth(c.name) > 0 || c.failing?.length > 0;
+    model.depth(c.name) > 0 || c.failing?.length > 0 || !!c.unlisted;
   const rank = (c) => (pinned.has(c.name) || c.reason ? 1e15 : 0) + Math.max(model.lastWrite(c.name), 0) + (familiar.includes(c.name) ? 1e14 : 0);
   const isCandidate = (c) => showInternals
     ? c.state !== "off" && (active(c) || familiar.includes(c.name) || internal.has(c.name) || model.inFlight(c.name) > 0 || recentlyDone(model, c.name))

@@ -26,6 +26,9 @@ export function describeFailing(model) {
   return [broken ? count(broken, "controller") + " failed" : "", keys(all.filter((c) => !isOff(c)), "fails", "fail"), keys(all.filter(isOff), before, before)].filter(Boolean).join(", ");
 }
 
+// waitNote says that a controller waits for a kind, and why that cannot be listed.
+export const waitNote = (c) => (c.unlisted ? "waits: a kind that it needs cannot be listed: " + c.unlisted : "");
+
 const isOff = (c) => c.state === "off";
 
 const isConflict = (f) => /the object has been modified/.test(f.error || "");

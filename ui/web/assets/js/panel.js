@@ -5,6 +5,7 @@ import { button, byId, el, update } from "./dom.js";
 import { causesView, chainView } from "./causes.js";
 import { explainView } from "./explain.js";
 import { controlsView, interventionNote } from "./controls.js";
+import { waitNote } from "./headline.js";
 import { count, duration, kindKey, kindName, objectKey, resourceOf, shortName } from "./names.js";
 
 export class Panel {
@@ -155,7 +156,7 @@ export class Panel {
     const queues = (this.model.queues.get(c.name) || []);
     const running = c.running || [], failing = c.failing || [];
     return [
-      el("p", {}, interventionNote(c)),
+      el("p", {}, [interventionNote(c), waitNote(c)].filter(Boolean).join("; ")),
       el("h3", {}, "Queues"),
       queues.length ? el("table", {}, el("thead", {}, el("tr", {}, ["", "waiting", "in work", "delayed", "retries"].map((t) => el("th", {}, t)))),
         el("tbody", {}, queues.map((q) => el("tr", {}, el("th", {}, q.name), [known(q.depth), known(q.inFlight) + (q.workers ? "/" + q.workers : ""), known(q.delayedAtMost), known(q.errorRetries)].map((v) => el("td", {}, v)))))) : el("p", { class: "faint" }, "none"),

@@ -1,0 +1,20 @@
+package program
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// A process that a command has left may hold its output: Run does not wait for its end.
+func TestRunDoesNotWaitForHeldOutput(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "(sleep 20; echo late) & echo done")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, _, code := Run(t, cmd)
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if out != "done\n" || code != 0 {
+		t.Errorf("exit code %d: %q", code, out)
+	}
+}
