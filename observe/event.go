@@ -142,8 +142,6 @@ type Delivered struct {
 	// Unchanged is set if this version differs from the one that was delivered before in
 	// nothing but heartbeats, or in nothing that the handler receives.
 	Unchanged bool `json:"-"`
-
-	idle *idleDelivery // what AlsoTo will be; nil if the handler has added a key
 }
 
 // DelayedKey is a key that is added to a queue when it is due.

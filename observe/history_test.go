@@ -15,7 +15,7 @@ func TestHistoryOfRecreatedObjectsIsBounded(t *testing.T) {
 		for _, deleted := range []bool{false, true} {
 			version++
 			w := Written{Resource: "pods", Namespace: "ns", Name: "web-0", ResourceVersion: strconv.Itoa(version), Deleted: deleted}
-			j.append(&Called{Verb: "create", Status: 200, Object: Object{Resource: "pods", Namespace: "ns", Name: "web-0"}, Wrote: []Written{w}}, time.Now())
+			j.append(&Record{Time: time.Now(), Event: &Called{Verb: "create", Status: 200, Object: Object{Resource: "pods", Namespace: "ns", Name: "web-0"}, Wrote: []Written{w}}})
 			h.advance()
 		}
 	}

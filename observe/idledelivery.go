@@ -53,33 +53,37 @@ func (i *idleDelivery) has(controller string) bool {
 	return slices.ContainsFunc(i.alsoTo, func(r *Recorder) bool { return r.name == controller })
 }
 
-// forReader returns the event as it is from now on.
-func (d *Delivered) forReader() *Delivered {
-	if d.idle == nil {
-		return d
+// forReader returns the record as it is from now on.
+func (r *Record) forReader() Record {
+	read := *r
+	if r.idle != nil {
+		d := *r.Event.(*Delivered)
+		d.AlsoTo = r.idle.read()
+		read.Event, read.idle = &d, nil
 	}
-	read := *d
-	read.AlsoTo, read.idle = d.idle.read(), nil
-	return &read
+	return read
 }
 
-// wasFor reports whether the event was delivered to a controller.
-func (d *Delivered) wasFor(controller string) bool {
-	return d.Controller == controller || slices.Contains(d.AlsoTo, controller) || d.idle != nil && d.idle.has(controller)
+// wasDeliveredTo reports whether the record is of an event that a controller has received.
+func (r *Record) wasDeliveredTo(controller string) bool {
+	d, ok := r.Event.(*Delivered)
+	return ok && (d.Controller == controller || slices.Contains(d.AlsoTo, controller) || r.idle != nil && r.idle.has(controller))
 }
 
-// only returns the event with one of its controllers. How long the handlers of the others took was
-// not recorded.
-func (d *Delivered) only(controller string) *Delivered {
-	if d.AlsoTo == nil && d.idle == nil {
-		return d
+// only returns the record with one of the controllers that have received its event. How long the handlers of the
+// others took was not recorded.
+func (r *Record) only(controller string) Record {
+	one := *r
+	one.idle = nil
+	if d, ok := r.Event.(*Delivered); ok && (d.Controller != controller || d.AlsoTo != nil) {
+		of := *d
+		of.AlsoTo = nil
+		if of.Controller != controller {
+			of.Controller, of.Took = controller, 0
+		}
+		one.Event = &of
 	}
-	one := *d
-	if one.Controller != controller {
-		one.Controller, one.Took = controller, 0
-	}
-	one.AlsoTo, one.idle = nil, nil
-	return &one
+	return one
 }
 
 // isSameEvent reports whether two handlers have received the same event.

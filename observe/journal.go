@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
-	"time"
 )
 
 // Journal keeps the newest records of all kinds in one ring. A second ring, which causes are
@@ -31,10 +30,10 @@ func newJournal(size int) *Journal {
 	return j
 }
 
-// append adds a record of an event and returns it.
-func (j *Journal) append(e Event, now time.Time) *Record {
-	r := &Record{Seq: j.all.reserveSlot() + 1, Time: now, Event: e}
-	causal, notable := !j.isBackground(e), isNotable(e)
+// append adds a record and returns its Seq, which it sets.
+func (j *Journal) append(r *Record) uint64 {
+	r.Seq = j.all.reserveSlot() + 1
+	causal, notable := !j.isBackground(r.Event), isNotable(r.Event)
 	if causal {
 		r.causalPos = j.causal.reserveSlot()
 	}
@@ -57,7 +56,7 @@ func (j *Journal) append(e Event, now time.Time) *Record {
 	if j.readerWaiting.Load() && j.readerWaiting.CompareAndSwap(true, false) {
 		close(*j.wake.Swap(new(make(chan struct{}))))
 	}
-	return r
+	return r.Seq
 }
 
 func isNotable(e Event) bool {

@@ -167,7 +167,9 @@ func (o *Observer) warn(err error, effect string) {
 	o.Append(&Logged{Controller: "ctrlplane", Level: 8, Message: err.Error() + ": " + effect + ": use the version of Go that ctrlplane is tested with"})
 }
 
-func (o *Observer) append(e Event, now time.Time) uint64 { return o.journal.append(e, now).Seq }
+func (o *Observer) append(e Event, now time.Time) uint64 {
+	return o.journal.append(&Record{Time: now, Event: e})
+}
 
 func (r *Recorder) markActive(now time.Time) {
 	storeMax(&r.observer.lastActivity, now.UnixNano())

@@ -33,17 +33,15 @@ func (q *Query) Select(r *Record) (Record, bool) {
 	if !q.Match(r) {
 		return Record{}, false
 	}
-	if d, ok := r.Event.(*Delivered); ok && q.Controller != "" {
-		one := *r
-		one.Event = d.only(q.Controller)
-		return one, true
+	if q.Controller != "" {
+		return r.only(q.Controller), true
 	}
 	return r.forReader(), true
 }
 
 // Match reports whether the query selects the record. It ignores After and Limit.
 func (q *Query) Match(r *Record) bool {
-	if q.Controller != "" && !isOf(r.Event, q.Controller) {
+	if q.Controller != "" && controllerOf(r.Event) != q.Controller && !r.wasDeliveredTo(q.Controller) {
 		return false
 	}
 	if c, ok := r.Event.(*Called); ok && !q.Reads && c.isPlainRead() {
@@ -69,19 +67,13 @@ func (q *Query) Match(r *Record) bool {
 	return false
 }
 
-// isOf reports whether an event is of a controller.
-func isOf(e Event, controller string) bool {
-	if d, ok := e.(*Delivered); ok {
-		return d.wasFor(controller)
-	}
-	return controllerOf(e) == controller
-}
-
 func controllerOf(e Event) string {
 	switch e := e.(type) {
 	case *ControllerChanged:
 		return e.Controller
 	case *QueueChanged:
+		return e.Controller
+	case *Delivered:
 		return e.Controller
 	case *Called:
 		return e.Controller

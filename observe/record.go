@@ -16,15 +16,8 @@ type Record struct {
 
 	causalPos  uint64 // position in the ring of records that are not background
 	notablePos uint64 // position in the ring of notable records
-}
 
-// forReader returns the record as it is from now on.
-func (r *Record) forReader() Record {
-	read := *r
-	if d, ok := r.Event.(*Delivered); ok {
-		read.Event = d.forReader()
-	}
-	return read
+	idle *idleDelivery // what AlsoTo of the event will be; nil if no other controller can be added
 }
 
 type recordHeader struct {

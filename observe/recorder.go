@@ -123,20 +123,20 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	}
 	isIdle := s.delivery.isIdle()
 	if shared != nil {
-		if isIdle && event.Controller != r.name && event.idle.add(r) {
+		if isIdle && event.Controller != r.name && shared.idle.add(r) {
 			s.delivery.seq.Store(shared.Seq)
 			return
 		}
 		event = r.copyEvent(d)
 	}
 	event.Took = now.Sub(began)
-	if isIdle = isIdle && d.ResourceVersion != ""; isIdle {
-		event.idle = &idleDelivery{}
-	}
 	s.delivery.copyAddsTo(event)
-	record := r.observer.journal.append(event, now)
-	s.delivery.seq.Store(record.Seq)
-	if isIdle {
+	record := &Record{Time: now, Event: event}
+	if isIdle && d.ResourceVersion != "" {
+		record.idle = &idleDelivery{}
+	}
+	s.delivery.seq.Store(r.observer.journal.append(record))
+	if record.idle != nil {
 		r.observer.idle.put(record)
 	}
 }

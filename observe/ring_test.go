@@ -12,7 +12,7 @@ func logEvent(message string) *Logged { return &Logged{Controller: "c", Message:
 func TestJournalKeepsTheNewest(t *testing.T) {
 	j := newJournal(4)
 	for range 10 {
-		j.append(logEvent("x"), time.Now())
+		j.append(&Record{Time: time.Now(), Event: logEvent("x")})
 	}
 	p, _ := j.Records(t.Context(), Query{})
 	if got := seqs(p); len(got) != 4 || got[0] != 7 || got[3] != 10 || p.Missed != 6 || p.Next != 10 {
@@ -26,11 +26,11 @@ func TestJournalKeepsTheNewest(t *testing.T) {
 // A flood of deliveries does not evict writes.
 func TestJournalKeepsWritesLonger(t *testing.T) {
 	j := newJournal(4)
-	j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
+	j.append(&Record{Time: time.Now(), Event: &Called{Controller: "c", Verb: "create", Status: 201}})
 	for range 100 {
-		j.append(&Delivered{Controller: "c"}, time.Now())
+		j.append(&Record{Time: time.Now(), Event: &Delivered{Controller: "c"}})
 	}
-	j.append(&Called{Controller: "c", Verb: "get", Status: 404}, time.Now())
+	j.append(&Record{Time: time.Now(), Event: &Called{Controller: "c", Verb: "get", Status: 404}})
 	p, _ := j.Records(t.Context(), Query{Kinds: []Kind{KindCalled}})
 	if got := seqs(p); len(got) != 2 || got[0] != 1 || got[1] != 102 || p.Missed != 97 {
 		t.Errorf("got %v, %d missed", got, p.Missed)
@@ -49,10 +49,10 @@ func TestJournalKeepsWritesLonger(t *testing.T) {
 func TestJournalCountsDroppedNotableRecords(t *testing.T) {
 	j := newJournal(4)
 	for range 10 {
-		j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
+		j.append(&Record{Time: time.Now(), Event: &Called{Controller: "c", Verb: "create", Status: 201}})
 	}
 	for range 10 {
-		j.append(&Delivered{Controller: "c"}, time.Now())
+		j.append(&Record{Time: time.Now(), Event: &Delivered{Controller: "c"}})
 	}
 	for after, want := range map[uint64]uint64{0: 6, 5: 1, 6: 0, 9: 0} {
 		if p, _ := j.Records(t.Context(), Query{Notable: true, After: after}); p.Missed != want || p.Next != 20 {
@@ -75,7 +75,7 @@ func TestQuery(t *testing.T) {
 		&Logged{Controller: "a", Sync: 7, Attrs: []Attr{{"key", "default/web"}}},    // 6
 		&Called{Controller: "b", Verb: "list", Object: other, Status: 500},          // 7
 	} {
-		j.append(e, time.Now())
+		j.append(&Record{Time: time.Now(), Event: e})
 	}
 	for name, c := range map[string]struct {
 		q    Query
@@ -111,7 +111,7 @@ func TestConcurrentReadersAndWriters(t *testing.T) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				j.append(logEvent("x"), time.Now())
+				j.append(&Record{Time: time.Now(), Event: logEvent("x")})
 			}
 		})
 	}
@@ -176,11 +176,11 @@ func TestBackgroundDoesNotEvictCauses(t *testing.T) {
 		&Delivered{Controller: "c", Change: Deleted, Object: Object{Group: "coordination.k8s.io", Resource: "leases", Name: "n0"}},
 	}
 	for _, e := range story {
-		j.append(e, time.Now())
+		j.append(&Record{Time: time.Now(), Event: e})
 	}
 	for range 100 {
 		for _, e := range backgroundEvents() {
-			j.append(e, time.Now())
+			j.append(&Record{Time: time.Now(), Event: e})
 		}
 	}
 	p, _ := j.Records(t.Context(), Query{Causes: true})
@@ -202,7 +202,7 @@ func TestBackgroundDoesNotEvictCauses(t *testing.T) {
 		t.Errorf("a dropped record is found: %+v", r)
 	}
 	for range 20 { // evicts the story
-		j.append(&Synced{Controller: "c", ID: 9, Cause: 3}, time.Now())
+		j.append(&Record{Time: time.Now(), Event: &Synced{Controller: "c", ID: 9, Cause: 3}})
 	}
 	p, _ = j.Records(t.Context(), Query{Causes: true})
 	if got := seqs(p); !slices.Equal(got[:2], []uint64{1, 3}) || p.Missed != 7 { // the notable ones of them are kept, and 16 of the 20 others
@@ -214,14 +214,14 @@ func TestBackgroundDoesNotEvictCauses(t *testing.T) {
 func TestSyncsOfBackground(t *testing.T) {
 	j := newJournal(16)
 	lease := Object{Group: "coordination.k8s.io", Resource: "leases", Name: "l"}
-	renewal := j.append(&Delivered{Change: Updated, Object: lease, Queues: []string{"graph_changes"}}, time.Now())
-	change := j.append(&Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "p"}, Queues: []string{"graph_changes"}}, time.Now())
+	renewal := j.append(&Record{Time: time.Now(), Event: &Delivered{Change: Updated, Object: lease, Queues: []string{"graph_changes"}}})
+	change := j.append(&Record{Time: time.Now(), Event: &Delivered{Change: Updated, Object: Object{Resource: "pods", Name: "p"}, Queues: []string{"graph_changes"}}})
 	for _, tc := range []struct {
 		s    Synced
 		want bool
 	}{
-		{Synced{Cause: renewal.Seq}, true}, {Synced{Cause: renewal.Seq, Writes: 1}, false}, {Synced{Cause: renewal.Seq, Error: "x"}, false},
-		{Synced{Cause: change.Seq}, false}, {Synced{}, true}, {Synced{CauseSync: 1}, false},
+		{Synced{Cause: renewal}, true}, {Synced{Cause: renewal, Writes: 1}, false}, {Synced{Cause: renewal, Error: "x"}, false},
+		{Synced{Cause: change}, false}, {Synced{}, true}, {Synced{CauseSync: 1}, false},
 	} {
 		if got := j.isBackground(&tc.s); got != tc.want {
 			t.Errorf("%+v: background %v", tc.s, got)
@@ -292,13 +292,13 @@ func TestBackground(t *testing.T) {
 func TestPageSaysSinceWhenItIsComplete(t *testing.T) {
 	j := newJournal(4)
 	for range 3 {
-		j.append(&Called{Controller: "c", Verb: "create", Status: 201}, time.Now())
+		j.append(&Record{Time: time.Now(), Event: &Called{Controller: "c", Verb: "create", Status: 201}})
 	}
 	if p, _ := j.Records(t.Context(), Query{Causes: true}); p.Missed != 0 || p.CompleteAfter != 0 {
 		t.Errorf("%d missed, complete after %d", p.Missed, p.CompleteAfter)
 	}
 	for range 10 {
-		j.append(&Delivered{Controller: "c", Object: Object{Resource: "pods", Name: "a"}}, time.Now())
+		j.append(&Record{Time: time.Now(), Event: &Delivered{Controller: "c", Object: Object{Resource: "pods", Name: "a"}}})
 	}
 	for name, tc := range map[string]struct {
 		q    Query

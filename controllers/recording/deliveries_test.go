@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -66,7 +65,7 @@ func TestDeliveriesAreRecorded(t *testing.T) {
 		e.Took, e.Controller = 0, ""
 		got = append(got, e)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(observe.Delivered{})); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
