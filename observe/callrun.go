@@ -7,6 +7,7 @@ import "sync/atomic"
 type callRun struct {
 	ended atomic.Bool
 	last  atomic.Pointer[storedVersion]
+	list  [1]Written // of end: most calls write one object
 }
 
 type storedVersion struct {
@@ -44,7 +45,10 @@ func (c *callRun) end() []Written {
 	if n == 0 {
 		return nil
 	}
-	list := make([]Written, n)
+	list := c.list[:]
+	if n > 1 {
+		list = make([]Written, n)
+	}
 	for v := last; v != nil && n > 0; v = v.before {
 		n--
 		list[n] = v.Written

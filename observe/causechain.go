@@ -27,7 +27,8 @@ type versionNode struct {
 type causeNode struct {
 	record  *Record // nil while a sync runs
 	causes  []*causeNode
-	version *versionNode // for an event: what it delivered
+	room    [1]*causeNode // for causes: most have one
+	version *versionNode  // for an event: what it delivered
 }
 
 func (o *objectHistory) find(number string) *versionNode {
@@ -62,9 +63,13 @@ func (v *versionNode) origin() *causeNode {
 }
 
 func (n *causeNode) addCause(c *causeNode) {
-	if c != nil {
-		n.causes = append(n.causes, c)
+	if c == nil {
+		return
 	}
+	if n.causes == nil {
+		n.causes = n.room[:0]
+	}
+	n.causes = append(n.causes, c)
 }
 
 // first returns the first cause of a node, or nil.

@@ -126,7 +126,8 @@ func (s *KeyedSync) End(failure string) {
 	took := now.Sub(s.run.started)
 	q.done.Add(1)
 	q.work.observe(took, now)
-	q.endSync(s.run.event(took), now)
+	synced := s.run.event(took)
+	q.endSync(&synced, now)
 }
 
 // Forget says that the queue no longer has a key, nor will it be added again for what has failed:

@@ -93,7 +93,8 @@ func (q *queue) keyDone(d time.Duration) {
 			newScope(q.recorder).enter()
 		}
 	}
-	q.endSync(w.event(d), now)
+	synced := w.event(d)
+	q.endSync(&synced, now)
 }
 
 // endSync records a sync that has ended.

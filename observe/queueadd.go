@@ -176,18 +176,21 @@ func (d *delivery) isIdle() bool {
 	return d.adds.Load() == nil && d.delayed.Load() == nil && !d.addsLater.Load()
 }
 
-// copyAddsTo copies the adds, oldest first, and the delayed keys to e.
-func (d *delivery) copyAddsTo(e *Delivered) {
-	n := 0
+// copyAddsTo copies the adds, oldest first, and the delayed keys to an event.
+func (d *delivery) copyAddsTo(r *deliveredRecord) {
+	e, n := &r.event, 0
 	for a := d.adds.Load(); a != nil; a = a.next {
 		n++
 	}
-	if n > 0 {
+	switch {
+	case n == 1:
+		e.Queues, e.Adds = r.queue[:], r.add[:]
+	case n > 1:
 		e.Queues, e.Adds = make([]string, n), make([]uint64, n)
-		for a := d.adds.Load(); a != nil && n > 0; a = a.next {
-			n--
-			e.Queues[n], e.Adds[n] = a.queue.name, a.number
-		}
+	}
+	for a := d.adds.Load(); a != nil && n > 0; a = a.next {
+		n--
+		e.Queues[n], e.Adds[n] = a.queue.name, a.number
 	}
 	for l := d.delayed.Load(); l != nil; l = l.next {
 		e.Later = append(e.Later, l.DelayedKey)

@@ -104,16 +104,17 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	}
 	began := time.Now()
 	shared := r.observer.idle.find(d, began)
-	var event *Delivered
-	if shared != nil {
-		event = shared.Event.(*Delivered)
-	} else {
-		event = r.copyEvent(d)
-	}
+	var own *deliveredRecord
 	s := &struct {
 		scope
 		delivery
-	}{scope{labels: r.labels, recorder: r}, delivery{object: &event.Object}}
+	}{scope: scope{labels: r.labels, recorder: r}}
+	if shared != nil {
+		s.delivery.object = &shared.Event.(*Delivered).Object
+	} else {
+		own = newDeliveredRecord(d)
+		s.delivery.object = &own.event.Object
+	}
 	s.scope.delivery = &s.delivery
 	runInScope(&s.scope, handler)
 	now := time.Now()
@@ -123,31 +124,24 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	}
 	isIdle := s.delivery.isIdle()
 	if shared != nil {
-		if isIdle && event.Controller != r.name && shared.idle.add(r) {
+		if isIdle && shared.Event.(*Delivered).Controller != r.name && shared.idle.add(r) {
 			s.delivery.seq.Store(shared.Seq)
 			return
 		}
-		event = r.copyEvent(d)
+		own = newDeliveredRecord(d)
 	}
-	event.Took = now.Sub(began)
-	s.delivery.copyAddsTo(event)
-	record := &Record{Time: now, Event: event}
+	own.Time, own.event.Controller, own.event.Took = now, r.name, now.Sub(began)
+	s.delivery.copyAddsTo(own)
 	if isIdle && d.ResourceVersion != "" {
-		record.idle = &idleDelivery{}
+		own.idle = &idleDelivery{}
 	}
-	s.delivery.seq.Store(r.observer.journal.append(record))
-	if record.idle != nil {
-		r.observer.idle.put(record)
+	s.delivery.seq.Store(r.observer.journal.append(&own.Record))
+	if own.idle != nil {
+		r.observer.idle.put(&own.Record)
 	}
 }
 
-func (r *Recorder) copyEvent(d *Delivered) *Delivered {
-	event := *d
-	event.Controller = r.name
-	return &event
-}
-
-// Call runs send, which makes the API call c and fills in its answer, and records c.
+// Call runs send, which makes the API call c and fills in its answer, and records a copy of c.
 // What the storage writes meanwhile, in the goroutines that serve the call, is
 // recorded with it: see NoteWrite. With a nil Recorder, Call just runs send.
 func (r *Recorder) Call(c *Called, send func()) {
@@ -172,13 +166,15 @@ func (r *Recorder) Call(c *Called, send func()) {
 	r.RecordCall(c)
 }
 
-// RecordCall records an API call of the calling goroutine that has been answered. If it names
+// RecordCall records a copy of an API call of the calling goroutine that has been answered. If it names
 // another Controller, it belongs to no sync.
-func (r *Recorder) RecordCall(c *Called) {
+func (r *Recorder) RecordCall(answered *Called) {
 	if r == nil {
 		return
 	}
-	now := time.Now()
+	record := newCalledRecord(answered)
+	c, now := &record.event, time.Now()
+	record.Time = now
 	s := currentScope()
 	w := s.activeSync()
 	c.Controller = cmp.Or(c.Controller, r.name)
@@ -194,7 +190,7 @@ func (r *Recorder) RecordCall(c *Called) {
 	if c.IsWrite() && !c.IsRoutine() {
 		r.markActive(now)
 	}
-	r.observer.append(c, now)
+	r.observer.journal.append(&record.Record)
 }
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {
@@ -241,7 +237,7 @@ func (k writtenKind) count(n int64) WriteCount {
 	return WriteCount{Verb: k.verb, Resource: resource, Count: n}
 }
 
-// RecordLog records a line of the controller's log. key and failure are the key of
+// RecordLog records a copy of a line of the controller's log. key and failure are the key of
 // the current sync and the error that it failed with, if the line has them.
 func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 	if r == nil {
@@ -255,7 +251,7 @@ func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 			w.loggedError.Store(&failure)
 		}
 	}
-	r.observer.append(l, time.Now())
+	r.observer.journal.append(newLoggedRecord(l, time.Now()))
 }
 
 // NameSync sets the key of the controller's sync that the calling goroutine works on, as its log
@@ -285,7 +281,7 @@ func (r *Recorder) recordSync(s *Synced, now time.Time) {
 	} else if r.failures.Load() == 0 && r.skipsIdle.Load() && s.Cause == 0 && s.Writes == 0 {
 		return
 	}
-	r.observer.append(s, now)
+	r.observer.journal.append(newSyncedRecord(s, now))
 }
 
 // keyedSyncs returns the syncs in flight of the recorder's KeyedQueues.

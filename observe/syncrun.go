@@ -111,8 +111,8 @@ func (w *syncRun) bestKey() (string, Basis) {
 	return "", BasisUnknown
 }
 
-func (w *syncRun) event(took time.Duration) *Synced {
-	s := &Synced{
+func (w *syncRun) event(took time.Duration) Synced {
+	s := Synced{
 		Queue:  w.queue.name,
 		ID:     w.id,
 		Waited: w.waited,

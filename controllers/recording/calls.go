@@ -36,7 +36,8 @@ type callRecorder struct {
 }
 
 func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err error) {
-	call := DescribeRequest(req)
+	described := describeRequest(req)
+	call := &described
 	call.Began = time.Now()
 	if observe.IsForUser(req.Context()) {
 		call.Controller, call.Client = observe.Own, &observe.Caller{}
@@ -73,15 +74,20 @@ var requestInfoFactory = request.RequestInfoFactory{
 
 // DescribeRequest returns the verb and the object of a request.
 func DescribeRequest(req *http.Request) *observe.Called {
+	call := describeRequest(req)
+	return &call
+}
+
+func describeRequest(req *http.Request) observe.Called {
 	info, err := requestInfoFactory.NewRequestInfo(req)
 	if err != nil || !info.IsResourceRequest {
-		return &observe.Called{Verb: methodVerbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
+		return observe.Called{Verb: methodVerbs[req.Method], Object: observe.Object{Resource: req.URL.Path}}
 	}
 	if info.Resource == "namespaces" && info.APIGroup == "" { // RequestInfo puts a namespace into itself
 		info.Namespace = ""
 	}
 	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
-	return &observe.Called{
+	return observe.Called{
 		Verb:        info.Verb,
 		Subresource: info.Subresource,
 		Selected:    info.Verb == "deletecollection" && (info.LabelSelector != "" || info.FieldSelector != ""),

@@ -278,18 +278,24 @@ func (s *ResponseSummary) parseStatus(data []byte) {
 	})
 }
 
-// parseIdentity reads an ObjectMeta: 1 name, 5 uid, 6 resourceVersion.
+// parseIdentity reads an ObjectMeta: 1 name, 5 uid, 6 resourceVersion. They are parts of one string,
+// because many are kept.
 func (s *ResponseSummary) parseIdentity(data []byte) {
+	var name, uid, version []byte
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
-			s.Metadata.Name = string(v)
+			name = v
 		case 5:
-			s.Metadata.UID = string(v)
+			uid = v
 		case 6:
-			s.Metadata.ResourceVersion = string(v)
+			version = v
 		}
 	})
+	var room [384]byte
+	text := string(append(append(append(room[:0], name...), uid...), version...))
+	s.Metadata.Name, text = text[:len(name)], text[len(name):]
+	s.Metadata.UID, s.Metadata.ResourceVersion = text[:len(uid)], text[len(uid):]
 }
 
 // parseMetadata reads an ObjectMeta: 1 name, 3 namespace, 5 uid, 6 resourceVersion, 12
