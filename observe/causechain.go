@@ -21,6 +21,16 @@ type versionNode struct {
 	number string
 	call   *causeNode // that made it; nil if it was made outside or is not recorded yet
 	seen   *causeNode // an event that delivered it, while no call is known
+	room   causeNode  // for the first of these
+}
+
+// newNode returns a node of a record by which the version is known.
+func (v *versionNode) newNode(r *Record) *causeNode {
+	if v.room.record != nil {
+		return &causeNode{record: r}
+	}
+	v.room.record = r
+	return &v.room
 }
 
 // causeNode is a record, or a sync that has not ended, and what caused it.

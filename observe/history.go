@@ -101,12 +101,7 @@ func (h *history) readCall(r *Record, c *Called) {
 	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
 		wrote = []Written{{Resource: c.Object.GroupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
 	}
-	n := &causeNode{record: r}
-	n.addCause(h.syncOf(c))
-	if e := h.journal.find(c.Cause); e != nil {
-		n.addCause(h.eventNode(e))
-		n.cutChain()
-	}
+	var n *causeNode // of the call
 	for _, w := range wrote {
 		at := storedObject{w.Resource, w.Namespace, w.Name}
 		if w.Deleted {
@@ -114,8 +109,21 @@ func (h *history) readCall(r *Record, c *Called) {
 			continue
 		}
 		v := h.object(at).version(w.ResourceVersion)
+		if n == nil {
+			n = v.newNode(r)
+			h.addCauses(n, c)
+		}
 		v.call, v.seen = n, nil
 		h.changed(at, v, Creates(c.Verb, c.Subresource, c.Status))
+	}
+}
+
+// addCauses adds what a call follows from.
+func (h *history) addCauses(n *causeNode, c *Called) {
+	n.addCause(h.syncOf(c))
+	if e := h.journal.find(c.Cause); e != nil {
+		n.addCause(h.eventNode(e))
+		n.cutChain()
 	}
 }
 
@@ -151,7 +159,7 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 		o := h.object(at)
 		if v := o.find(d.ResourceVersion); v == nil {
 			v = o.version(d.ResourceVersion)
-			v.seen = &causeNode{record: r}
+			v.seen = v.newNode(r)
 			h.changed(at, v, d.Change == Added && o.created == nil)
 		}
 		h.seen = d

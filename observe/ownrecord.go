@@ -39,9 +39,21 @@ func newCalledRecord(c *Called) *calledRecord {
 	r := &calledRecord{event: *c}
 	if r.Event = &r.event; len(c.Wrote) == 1 {
 		r.wrote[0] = c.Wrote[0]
+		r.wrote[0].shareStrings(c)
 		r.event.Wrote = r.wrote[:]
 	}
 	return r
+}
+
+// shareStrings replaces strings that the call has, too: those of the storage are parts of longer ones.
+func (w *Written) shareStrings(c *Called) {
+	for _, s := range []struct{ mine, other *string }{
+		{&w.Namespace, &c.Object.Namespace}, {&w.Name, &c.Object.Name}, {&w.ResourceVersion, &c.ResourceVersion},
+	} {
+		if *s.mine == *s.other {
+			*s.mine = *s.other
+		}
+	}
 }
 
 func newSyncedRecord(s *Synced, now time.Time) *Record {

@@ -4,11 +4,13 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"sync"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -86,16 +88,16 @@ func describeRequest(req *http.Request) observe.Called {
 	if info.Resource == "namespaces" && info.APIGroup == "" { // RequestInfo puts a namespace into itself
 		info.Namespace = ""
 	}
-	gvr := schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}
+	known := builtInKinds()[schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}]
 	return observe.Called{
 		Verb:        info.Verb,
 		Subresource: info.Subresource,
 		Selected:    info.Verb == "deletecollection" && (info.LabelSelector != "" || info.FieldSelector != ""),
 		Object: observe.Object{
-			Group:     info.APIGroup,
-			Resource:  info.Resource,
-			Kind:      builtInKinds()[gvr],
-			Namespace: info.Namespace,
+			Group:     cmp.Or(known.group, info.APIGroup),
+			Resource:  cmp.Or(known.resource, info.Resource),
+			Kind:      known.kind,
+			Namespace: unique.Make(info.Namespace).Value(), // as a part of the URL it would keep that
 			Name:      info.Name,
 		},
 	}
@@ -111,11 +113,14 @@ var methodVerbs = map[string]string{
 	http.MethodDelete: "delete",
 }
 
+// builtInKind names a built-in kind.
+type builtInKind struct{ group, resource, kind string }
+
 // builtInKinds returns the kinds of the built-in resources.
-var builtInKinds = sync.OnceValue(func() map[schema.GroupVersionResource]string {
-	all := map[schema.GroupVersionResource]string{}
+var builtInKinds = sync.OnceValue(func() map[schema.GroupVersionResource]builtInKind {
+	all := map[schema.GroupVersionResource]builtInKind{}
 	for gvk, gvr := range builtInResources() {
-		all[gvr] = gvk.Kind
+		all[gvr] = builtInKind{gvr.Group, gvr.Resource, gvk.Kind}
 	}
 	return all
 })

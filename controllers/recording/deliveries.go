@@ -36,7 +36,7 @@ func ObserveEvents(h cache.ResourceEventHandler, of schema.GroupVersionResource,
 	} else {
 		progress = recorder.AddHandler(of.GroupResource().String())
 	}
-	object := observe.Object{Group: of.Group, Resource: of.Resource, Kind: builtInKinds()[of]}
+	object := observe.Object{Group: of.Group, Resource: of.Resource, Kind: builtInKinds()[of].kind}
 	return &deliveryRecorder{h, recorder, progress, object}, progress
 }
 
