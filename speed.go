@@ -33,7 +33,7 @@ func (r recordedPace) SetSpeed(ctx context.Context, s observe.Speed) error {
 	}
 	if s != before {
 		r.plane.observer.Append(&observe.Logged{
-			Controller: "ctrlplane", Level: int(slog.LevelInfo), Message: "speed: " + s.String() + ", was " + before.String(),
+			Controller: observe.Own, Level: int(slog.LevelInfo), Message: "speed: " + s.String() + ", was " + before.String(),
 			Attrs: []observe.Attr{{Key: "speed", Value: string(s)}},
 		})
 	}

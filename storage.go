@@ -207,7 +207,7 @@ func newRefusedWriteError(reason string) error {
 // warnWhileRunning also records the warning, for those who observe the control plane.
 func (p *controlPlane) warnWhileRunning(msg string) {
 	p.warn(msg)
-	p.observer.Append(&observe.Logged{Controller: "ctrlplane", Level: int(slog.LevelWarn), Message: msg})
+	p.observer.Append(&observe.Logged{Controller: observe.Own, Level: int(slog.LevelWarn), Message: msg})
 }
 
 func (p *controlPlane) closeEtcd() error {

@@ -3,7 +3,7 @@ package observe
 // isBackground reports whether an event is of what a control plane does all the time although
 // nothing happens: it renews leases and heartbeats, repeats keys by timers and polls. It leads to
 // nothing, so that it does not evict what causes are read from. Notable events are never background.
-func (j *Journal) isBackground(e Event) bool {
+func (j *journal) isBackground(e Event) bool {
 	s, ok := e.(*Synced)
 	if !ok || s.Cause == 0 || s.Writes > 0 || s.Failed() {
 		return isBackground(e)

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ const (
 // no lock; readers serialize on mu.
 type delayedKeys struct {
 	unsorted atomic.Pointer[delayedKey] // added since the last read, newest first
+	added    atomic.Uint64
 
 	mu  sync.Mutex
 	due []*delayedKey // in order
@@ -37,6 +37,11 @@ func (l *delayedKeys) add(p *delayedKey) {
 	p.next = l.unsorted.Load()
 	for !l.unsorted.CompareAndSwap(p.next, p) {
 		p.next = l.unsorted.Load()
+	}
+	// An observer reads once a second. Queues outside of its life have no reader.
+	if l.added.Add(1)%maxDelayedKeys == 0 && l.mu.TryLock() {
+		defer l.mu.Unlock()
+		l.sortAdded(time.Now())
 	}
 }
 
@@ -129,15 +134,3 @@ func (p *delayedKey) hasKey(key string) bool {
 	k, _ := p.likelyKey()
 	return key != "" && k == key
 }
-
-// Timer is a time at which a controller acts without an event.
-type Timer struct {
-	Controller string    `json:"controller"`
-	What       string    `json:"what,omitempty"` // what the timer is for
-	Due        time.Time `json:"due"`
-	// Reason is why it waits, if something has failed before: CrashLoopBackOff.
-	Reason string `json:"reason,omitempty"`
-}
-
-// compareTimers orders timers by due time.
-func compareTimers(a, b Timer) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.What, b.What)) }

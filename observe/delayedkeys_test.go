@@ -5,6 +5,21 @@ import (
 	"time"
 )
 
+// A queue has no reader before a control plane starts and after it has stopped.
+func TestDelayedKeysWithoutAReaderAreBounded(t *testing.T) {
+	var l delayedKeys
+	for range 3 * maxDelayedKeys {
+		l.add(&delayedKey{due: time.Now().Add(time.Hour)})
+	}
+	kept := len(l.due)
+	for p := l.unsorted.Load(); p != nil; p = p.next {
+		kept++
+	}
+	if kept > 2*maxDelayedKeys {
+		t.Errorf("%d keys are kept", kept)
+	}
+}
+
 // The queue's timer adds keys in the order in which they are due. Where one may be of several keys, it
 // is not known.
 func TestKeyThatTheTimerAdds(t *testing.T) {

@@ -151,7 +151,7 @@ type DelayedKey struct {
 }
 
 // VerbRestore is the verb of a record that says what the restore of a snapshot has done to
-// an object. Its Controller is "ctrlplane".
+// an object. Its Controller is Own.
 const VerbRestore = "restore"
 
 // Called is an API call of a controller, or of a client outside of the process. It is

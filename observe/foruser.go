@@ -2,7 +2,7 @@ package observe
 
 import "context"
 
-// Own is the name under which records have what ctrlplane itself does for its user.
+// Own is the name under which records and snapshots have what ctrlplane itself does.
 const Own = "ctrlplane"
 
 type forUserKey struct{}

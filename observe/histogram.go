@@ -16,7 +16,7 @@ const (
 )
 
 const (
-	windowSlots = 6 // plus the one being filled
+	windowSlots = 6 // before the one being filled
 	windowSlot  = 10 * time.Second
 )
 
@@ -87,7 +87,7 @@ func (h *histogram) summarizeDurations(now time.Time) Durations {
 	var recent []*tally
 	epoch := now.UnixNano() / int64(windowSlot)
 	for i := range h.slots {
-		if epoch-h.slots[i].epoch.Load() < windowSlots {
+		if epoch-h.slots[i].epoch.Load() <= windowSlots {
 			recent = append(recent, &h.slots[i].tally)
 		}
 	}

@@ -49,6 +49,17 @@ func TestQuantilesAreAccurate(t *testing.T) {
 	}
 }
 
+func TestRecentWindowIsAMinute(t *testing.T) {
+	start := time.Unix(1000, 0) // of a slot
+	for at := time.Duration(0); at < windowSlot; at += time.Second {
+		var h histogram
+		h.observe(time.Second, start.Add(at))
+		if d := h.summarizeDurations(start.Add(at + 59*time.Second)); d.Recent.Count != 1 {
+			t.Errorf("%v after the start of its slot, a duration is missing 59 s later", at)
+		}
+	}
+}
+
 func TestRecentWindowExpires(t *testing.T) {
 	var h histogram
 	now := time.Unix(1000, 0)

@@ -19,7 +19,7 @@ import (
 // causes what is decided by package trace; history follows the same references, but only
 // decides what may be needed for that.
 type history struct {
-	journal *Journal
+	journal *journal
 	most    int // objects
 
 	mu      sync.Mutex // for the reader of the journal and for queries
@@ -65,7 +65,7 @@ type delayNode struct {
 	by  *Record
 }
 
-func newHistory(j *Journal, most int) *history {
+func newHistory(j *journal, most int) *history {
 	return &history{
 		journal: j, most: most, objects: map[storedObject]*objectHistory{},
 		running: map[uint64]*causeNode{}, delays: map[historyQueue][]*delayNode{}, seen: &Delivered{},

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// Journal keeps the newest records of all kinds in one ring. A second ring, which causes are
+// journal keeps the newest records of all kinds in one ring. A second ring, which causes are
 // read from, keeps those that are not background. A third one keeps notable records, so that
 // many deliveries do not evict them: writes, failures and changes of state.
-type Journal struct {
+type journal struct {
 	all, causal, notable *ring
 
 	filling chan struct{} // receives when a part of the ring was filled
@@ -19,8 +19,8 @@ type Journal struct {
 	wake          atomic.Pointer[chan struct{}]
 }
 
-func newJournal(size int) *Journal {
-	j := &Journal{
+func newJournal(size int) *journal {
+	j := &journal{
 		all:     newRing(size, func(r *Record) uint64 { return r.Seq - 1 }),
 		causal:  newRing(size, func(r *Record) uint64 { return r.causalPos }),
 		notable: newRing(size, func(r *Record) uint64 { return r.notablePos }),
@@ -31,7 +31,7 @@ func newJournal(size int) *Journal {
 }
 
 // append adds a record and returns its Seq, which it sets.
-func (j *Journal) append(r *Record) uint64 {
+func (j *journal) append(r *Record) uint64 {
 	r.Seq = j.all.reserveSlot() + 1
 	causal, notable := !j.isBackground(r.Event), isNotable(r.Event)
 	if causal {
@@ -68,13 +68,13 @@ func isNotable(e Event) bool {
 	case *Synced:
 		return e.Failed()
 	case *Logged:
-		return e.Level >= 4 || e.Controller == ownName // such as the speed
+		return e.Level >= 4 || e.Controller == Own // such as the speed
 	}
 	return false
 }
 
 // Wait returns when there is a record after the given Seq, or when ctx ends.
-func (j *Journal) Wait(ctx context.Context, after uint64) error {
+func (j *journal) Wait(ctx context.Context, after uint64) error {
 	for {
 		wake := *j.wake.Load()
 		j.readerWaiting.Store(true)
@@ -91,7 +91,7 @@ func (j *Journal) Wait(ctx context.Context, after uint64) error {
 
 // each calls f with the records after a Seq that are in the ring of all kinds, in order, and returns the
 // Seq up to which it has come.
-func (j *Journal) each(after uint64, f func(*Record)) uint64 {
+func (j *journal) each(after uint64, f func(*Record)) uint64 {
 	first, next := j.all.bounds()
 	at := max(first, after)
 	for ; at < next; at++ {
@@ -107,7 +107,7 @@ func (j *Journal) each(after uint64, f func(*Record)) uint64 {
 }
 
 // Records returns the records that q selects. The error is always nil.
-func (j *Journal) Records(_ context.Context, q Query) (Page, error) {
+func (j *journal) Records(_ context.Context, q Query) (Page, error) {
 	first, next := j.all.bounds()
 	from := max(first, q.After) // position = Seq-1, so the one after q.After
 	var p Page
@@ -151,7 +151,7 @@ type lostRecords struct{ causal, causalBefore, notable, notableBefore uint64 }
 
 // before returns the records, in order, after a Seq that the ring of all kinds has evicted and
 // another one has not.
-func (j *Journal) before(after, first uint64) (list []*Record, lost lostRecords) {
+func (j *journal) before(after, first uint64) (list []*Record, lost lostRecords) {
 	causalFrom, _ := j.causal.bounds()
 	notableFrom, _ := j.notable.bounds()
 	causal, oldestCausal := j.causal.between(after, first)
@@ -224,7 +224,7 @@ func (p *Page) keepNewest(n int) {
 	}
 }
 
-func (j *Journal) stats() JournalStats {
+func (j *journal) stats() JournalStats {
 	first, next := j.all.bounds()
 	causalFrom, _ := j.causal.bounds()
 	older := j.notable.leading(func(r *Record) bool { return r.causalPos < causalFrom })
@@ -240,7 +240,7 @@ func (j *Journal) stats() JournalStats {
 }
 
 // find returns a record that may be a cause, or nil if it was dropped. 0 is the Seq of none.
-func (j *Journal) find(seq uint64) *Record {
+func (j *journal) find(seq uint64) *Record {
 	if seq == 0 {
 		return nil
 	}

@@ -51,7 +51,7 @@ type Observer struct {
 	options     atomic.Pointer[Options]
 	lastProcess atomic.Pointer[Process] // as of Close
 	queues      *Queues
-	journal     *Journal
+	journal     *journal
 	history     *history
 	sampler     *sampler
 
@@ -144,14 +144,6 @@ func (o *Observer) MarkStartEnd() {
 	o.startEnd.Store(o.journal.stats().Last)
 }
 
-// CurrentRecorder returns the recorder that the calling goroutine works for, or nil.
-func CurrentRecorder() *Recorder {
-	if s := currentScope(); s != nil {
-		return s.recorder
-	}
-	return nil
-}
-
 // Syncing reports whether the calling goroutine works on a key of a queue.
 func Syncing() bool { return currentScope().activeSync() != nil }
 
@@ -164,7 +156,7 @@ func (o *Observer) AppendAt(e Event, at time.Time) uint64 { return o.append(e, a
 // warn records that something that the observer relies on has changed in Go or in
 // client-go, and the effect.
 func (o *Observer) warn(err error, effect string) {
-	o.Append(&Logged{Controller: "ctrlplane", Level: 8, Message: err.Error() + ": " + effect + ": use the version of Go that ctrlplane is tested with"})
+	o.Append(&Logged{Controller: Own, Level: 8, Message: err.Error() + ": " + effect + ": use the version of Go that ctrlplane is tested with"})
 }
 
 func (o *Observer) append(e Event, now time.Time) uint64 {
@@ -204,14 +196,27 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 	now := time.Now()
 	s := Snapshot{Time: now, Journal: o.journal.stats()}
 	s.Journal.StartEnd = o.startEnd.Load()
-	live := o.queues.sorted()
+	running := o.addQueues(&s)
+	o.addControllers(&s, running)
+	if asks := o.options.Load(); asks != nil && asks.Clients != nil {
+		s.Clients = asks.Clients()
+	}
+	s.Process = o.readProcess()
+	o.sampler.fillRates(&s.Process, now)
+	o.judgeSettled(&s)
+	return s, nil
+}
+
+// addQueues adds the queues, and returns the syncs in flight of each controller.
+func (o *Observer) addQueues(s *Snapshot) map[string][]RunningSync {
 	running := map[string][]RunningSync{}
-	for _, q := range live {
+	asks := o.options.Load()
+	for _, q := range o.queues.sorted() {
 		if q.recorder != nil && q.recorder.observer != o {
 			continue
 		}
-		v := q.snapshot(now)
-		if asks := o.options.Load(); asks != nil && asks.Workers != nil {
+		v := q.snapshot(s.Time)
+		if asks != nil && asks.Workers != nil {
 			v.Workers = asks.Workers(v.Controller, v.Name)
 		}
 		o.sampler.fillQueue(q.id(), &v)
@@ -226,8 +231,13 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 		s.Queues = append(s.Queues, v)
 	}
+	return running
+}
+
+// addControllers adds the controllers with their syncs in flight.
+func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync) {
 	asks := o.options.Load()
-	behind, failing := o.handlers.lagsByRecorder(now), o.sampler.failingKeys()
+	behind, failing := o.handlers.lagsByRecorder(s.Time), o.sampler.failingKeys()
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = append(running[r.name], r.keyedSyncs()...)
@@ -243,22 +253,21 @@ func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
 		}
 		s.Controllers = append(s.Controllers, c)
 	}
-	if asks != nil && asks.Clients != nil {
-		s.Clients = asks.Clients()
-	}
-	s.Process = o.readProcess()
-	o.sampler.fillRates(&s.Process, now)
-	s.Process.Busy = busyNames(&s)
-	s.Timers = o.readTimers(now, s.Process.Busy != nil)
-	if s.Process.Busy == nil {
-		s.Process.Quiet = o.isQuiet(now)
-		s.Process.Busy = s.dueBy(now.Add(settleHorizon))
-		if actor := o.lastActor.Load(); actor != nil && s.Process.Busy == nil && !s.Process.Quiet {
-			s.Process.LastActive = actor.name
+}
+
+// judgeSettled says who is busy, which timers there are, and whether the control plane is settled.
+func (o *Observer) judgeSettled(s *Snapshot) {
+	p := &s.Process
+	p.Busy = busyNames(s)
+	s.Timers = o.readTimers(s.Time, p.Busy != nil)
+	if p.Busy == nil {
+		p.Quiet = o.isQuiet(s.Time)
+		p.Busy = s.dueBy(s.Time.Add(settleHorizon))
+		if actor := o.lastActor.Load(); actor != nil && p.Busy == nil && !p.Quiet {
+			p.LastActive = actor.name
 		}
 	}
-	s.Process.Settled = s.Process.State == Ready && s.Process.StandbyReason() == "" && s.Process.Busy == nil && s.Process.Quiet
-	return s, nil
+	p.Settled = p.State == Ready && p.StandbyReason() == "" && p.Busy == nil && p.Quiet
 }
 
 // settleHorizon is how soon a timer must be due to keep a control plane from being
@@ -321,9 +330,6 @@ func (o *Observer) sortedRecorders() []*Recorder {
 	return list
 }
 
-// ownName is the name under which a control plane acts on itself.
-const ownName = "ctrlplane"
-
 // busyNames names the controllers that have keys to work on, syncs in flight, writes
 // without an answer, or handlers that lack the last write, busiest first. Those that are being
 // started or stopped, or whose process may have ended, follow.
@@ -364,7 +370,7 @@ func busyNames(s *Snapshot) []string {
 		}
 	}
 	if s.Process.Restoring {
-		add(ownName, 1)
+		add(Own, 1)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })
 	return names

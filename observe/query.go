@@ -7,7 +7,7 @@ type Query struct {
 	Controller string  `json:"controller,omitempty"` // empty = all
 	Object     *Object `json:"object,omitempty"`     // only records about this object
 	Sync       uint64  `json:"sync,omitempty"`       // only records of this sync
-	Notable    bool    `json:"notable,omitempty"`    // only writes, failures and changes of state, without Leases and Events
+	Notable    bool    `json:"notable,omitempty"`    // only writes, failures, changes of state, and warnings and errors of logs and Events; no other writes of Leases and Events
 	Reads      bool    `json:"reads,omitempty"`      // include calls that only read
 	Causes     bool    `json:"causes,omitempty"`     // include what the rings have dropped and what led to objects that exist
 	Limit      int     `json:"limit,omitempty"`      // keep only the newest; 0 = all

@@ -18,7 +18,6 @@ type queue struct {
 	recorder  *Recorder // nil if the owner is unknown
 	createdBy *scope    // the scope of its creator, which its timer goroutines inherit
 	series    *series
-	closed    atomic.Bool // its controller has stopped
 
 	adds, gets, done, retries atomic.Int64
 	errorRetries              atomic.Int64 // of retries

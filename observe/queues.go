@@ -47,13 +47,7 @@ func (qs *Queues) Open(name string) QueueMetrics {
 func (qs *Queues) remove(drop func(*queue) bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
-	qs.live = slices.DeleteFunc(qs.live, func(q *queue) bool {
-		if !drop(q) {
-			return false
-		}
-		q.closed.Store(true)
-		return true
-	})
+	qs.live = slices.DeleteFunc(qs.live, drop)
 }
 
 // sorted returns the live queues by controller and name.

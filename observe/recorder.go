@@ -10,7 +10,8 @@ import (
 
 // Recorder records what one controller does, or another component of the process
 // that has work queues. Its methods never block. Those of a nil Recorder record
-// nothing, so its users need not check whether anything observes them.
+// nothing, so its users need not check whether anything observes them; but for what
+// another process reports there is always one.
 type Recorder struct {
 	name     string
 	labels   []label

@@ -15,7 +15,7 @@ func TestNilRecorderRecordsNothing(t *testing.T) {
 	var ran []string
 	r.Do(func() {
 		ran = append(ran, "Do")
-		if CurrentRecorder() != nil {
+		if currentRecorder() != nil {
 			t.Error("a nil recorder labels goroutines")
 		}
 	})
@@ -44,7 +44,7 @@ func TestNilRecorderKeepsTheOuterScope(t *testing.T) {
 	a := newTestObserver(t, Options{}).Recorder("a")
 	a.Do(func() {
 		(*Recorder)(nil).Do(func() {
-			if CurrentRecorder() != a {
+			if currentRecorder() != a {
 				t.Error("the outer scope is not in effect")
 			}
 		})

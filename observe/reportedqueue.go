@@ -77,10 +77,7 @@ func (r *Recorder) RecordReportedCall(c *Called, at time.Time) {
 
 // DeliveredObject returns the object of the Delivered with that Seq, if it is still kept.
 func (o *Observer) DeliveredObject(seq uint64) (Object, bool) {
-	if seq == 0 {
-		return Object{}, false
-	}
-	r, _ := o.journal.all.get(seq - 1)
+	r := o.journal.find(seq)
 	if r == nil {
 		return Object{}, false
 	}

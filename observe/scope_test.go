@@ -25,27 +25,27 @@ func newTestObserver(t *testing.T, o Options) *Observer {
 func TestScopeIsInheritedAndRestored(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	a, b := o.Recorder("a"), o.Recorder("b")
-	if got := CurrentRecorder(); got != nil {
+	if got := currentRecorder(); got != nil {
 		t.Fatalf("outside: %v", got.name)
 	}
 	a.Do(func() {
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if CurrentRecorder() != a {
+			if currentRecorder() != a {
 				t.Error("a child goroutine does not inherit its parent's scope")
 			}
 			b.Do(func() {
-				if CurrentRecorder() != b {
+				if currentRecorder() != b {
 					t.Error("the inner scope is not in effect")
 				}
 			})
-			if CurrentRecorder() != a {
+			if currentRecorder() != a {
 				t.Error("the outer scope is not restored")
 			}
 		})
 		wg.Wait()
 	})
-	if got := CurrentRecorder(); got != nil {
+	if got := currentRecorder(); got != nil {
 		t.Errorf("afterwards: %v", got.name)
 	}
 }
@@ -56,7 +56,7 @@ func TestForeignProfilerLabelsAreIgnored(t *testing.T) {
 		pprof.Labels(), pprof.Labels("controller", "x"), pprof.Labels("a", "1", "controller", "x", "z", "2"),
 	} {
 		pprof.Do(t.Context(), labels, func(context.Context) {
-			if got := CurrentRecorder(); got != nil {
+			if got := currentRecorder(); got != nil {
 				t.Errorf("mistook foreign labels for %q", got.name)
 			}
 		})
@@ -105,4 +105,12 @@ func TestCloseReleasesOptions(t *testing.T) {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+// currentRecorder returns the recorder that the calling goroutine works for, or nil.
+func currentRecorder() *Recorder {
+	if s := currentScope(); s != nil {
+		return s.recorder
+	}
+	return nil
 }

@@ -79,10 +79,12 @@ func (w *syncRun) setKey(key string, basis Basis) {
 func basisRank(b Basis) int {
 	switch b {
 	case BasisQueue:
-		return 4
+		return 5
 	case BasisLog:
-		return 3
+		return 4
 	case BasisCall:
+		return 3
+	case BasisTimer:
 		return 2
 	case BasisEvent:
 		return 1

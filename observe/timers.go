@@ -1,10 +1,23 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
 )
+
+// Timer is a time at which a controller acts without an event.
+type Timer struct {
+	Controller string    `json:"controller"`
+	What       string    `json:"what,omitempty"` // what the timer is for
+	Due        time.Time `json:"due"`
+	// Reason is why it waits, if something has failed before: CrashLoopBackOff.
+	Reason string `json:"reason,omitempty"`
+}
+
+// compareTimers orders timers by due time.
+func compareTimers(a, b Timer) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.What, b.What)) }
 
 // timers are those that were last read.
 type timers struct {

@@ -75,7 +75,7 @@ func describeRecord(r observe.Record) feedItem {
 		i.subject, i.took = words.OneLine(string(e.Change))+" "+objectName(e.Object), e.Took
 		i.object, i.note = openableObject(e.Object), formatQueues(e.Queues)
 		if n := len(e.AlsoTo); n > 0 {
-			i.note = "no key added, nor by " + ui.CountNoun(n, "other")
+			i.note = "nothing queued, nor by " + ui.CountNoun(n, "other")
 		}
 	case *observe.ControllerChanged:
 		i.controller, i.verb, i.verbStyle, i.subject = words.OneLine(e.Controller), "state", accent, words.OneLine(e.State)
