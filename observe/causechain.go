@@ -24,12 +24,12 @@ type versionNode struct {
 	room   causeNode  // for the first of these
 }
 
-// newNode returns a node of a record by which the version is known.
+// newNode returns a node of a record by which the version is known from now on.
 func (v *versionNode) newNode(r *Record) *causeNode {
-	if v.room.record != nil {
+	if v.room.record != nil && v.seen != &v.room { // a call may have made several versions
 		return &causeNode{record: r}
 	}
-	v.room.record = r
+	v.room = causeNode{record: r}
 	return &v.room
 }
 

@@ -78,3 +78,15 @@ func TestPastDelaysAreForgotten(t *testing.T) {
 		t.Errorf("the delays of %d queues are kept", n)
 	}
 }
+
+// More may be recorded between two looks of the sampler than the ring of all kinds keeps.
+func TestFailingKeysBehindManyRecords(t *testing.T) {
+	o := newTestObserver(t, Options{Records: 100})
+	failKeys(o.Recorder("operator"), 1, 1)
+	for range 150 {
+		o.Append(&Delivered{Controller: "operator"})
+	}
+	if c := snapshotOf(t, o, "operator"); len(c.Failing) != 1 {
+		t.Errorf("failing: %+v", c.Failing)
+	}
+}

@@ -101,6 +101,10 @@ func (h *history) readCall(r *Record, c *Called) {
 	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
 		wrote = []Written{{Resource: c.Object.GroupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
 	}
+	sync, event := h.syncOf(c), (*causeNode)(nil)
+	if e := h.journal.find(c.Cause); e != nil {
+		event = h.eventNode(e) // before a version is added: that may be the place of another one
+	}
 	var n *causeNode // of the call
 	for _, w := range wrote {
 		at := storedObject{w.Resource, w.Namespace, w.Name}
@@ -111,19 +115,13 @@ func (h *history) readCall(r *Record, c *Called) {
 		v := h.object(at).version(w.ResourceVersion)
 		if n == nil {
 			n = v.newNode(r)
-			h.addCauses(n, c)
+			n.addCause(sync)
+			if n.addCause(event); event != nil {
+				n.cutChain()
+			}
 		}
 		v.call, v.seen = n, nil
 		h.changed(at, v, Creates(c.Verb, c.Subresource, c.Status))
-	}
-}
-
-// addCauses adds what a call follows from.
-func (h *history) addCauses(n *causeNode, c *Called) {
-	n.addCause(h.syncOf(c))
-	if e := h.journal.find(c.Cause); e != nil {
-		n.addCause(h.eventNode(e))
-		n.cutChain()
 	}
 }
 

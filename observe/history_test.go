@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -79,5 +80,42 @@ func TestHistoryOfCreations(t *testing.T) {
 		if o := h.objects[storedObject{"pods", "", name}]; o == nil || o.created == nil || o.created.origin().record.Seq != want {
 			t.Errorf("%s: %+v, want a creation by record %d", name, o, want)
 		}
+	}
+}
+
+// The version that led to a write may be the oldest one that is known: that of the write takes its place.
+func TestHistoryKeepsTheCauseOfTheOldestVersion(t *testing.T) {
+	j := newJournal(64)
+	h := newHistory(j, 8)
+	pod := Object{Resource: "pods", Name: "a"}
+	write := func(version int, cause uint64) uint64 {
+		return j.append(&Record{Event: &Called{Verb: "update", Status: 200, Object: pod, Cause: cause, Wrote: []Written{{Resource: "pods", Name: "a", ResourceVersion: strconv.Itoa(version)}}}})
+	}
+	first := write(1, 0)
+	seen := j.append(&Record{Event: &Delivered{Controller: "client", Change: Updated, Object: pod, ResourceVersion: "1"}})
+	for version := 2; version <= maxVersions; version++ {
+		write(version, 0)
+	}
+	last := write(100, seen)
+	h.advance()
+	var kept []uint64
+	for _, r := range h.recordsBefore(last) {
+		kept = append(kept, r.Seq)
+	}
+	if want := []uint64{first, seen, last}; !slices.Equal(kept, want) {
+		t.Errorf("kept %v, want %v", kept, want)
+	}
+}
+
+// An event is kept only as long as the call that made its version is not known.
+func TestHistoryForgetsTheEventOfAKnownVersion(t *testing.T) {
+	h := newHistory(newJournal(64), 8)
+	pod := Object{Resource: "pods", Name: "a"}
+	h.read(&Record{Seq: 1, Event: &Delivered{Change: Added, Object: pod, ResourceVersion: "7"}})
+	call := &Record{Seq: 2, Event: &Called{Verb: "create", Status: 201, Object: pod, Wrote: []Written{{Resource: "pods", Name: "a", ResourceVersion: "7"}}}}
+	h.read(call)
+	v := h.objects[storedObject{"pods", "", "a"}].find("7")
+	if v.call == nil || v.call.record != call || v.seen != nil || v.room.record != call {
+		t.Errorf("the version is %+v", v)
 	}
 }

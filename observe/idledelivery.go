@@ -11,8 +11,12 @@ import (
 // Most handlers do nothing with most events: the event of a new Pod is delivered to some twenty
 // controllers, and three of them add a key. Those that do nothing share one record.
 
-// idleShareTime is how long after the first delivery of an event others share its record.
-const idleShareTime = time.Second
+const (
+	// idleShareTime is how long after the first delivery of an event others share its record.
+	idleShareTime = time.Second
+	// maxSharedHandlerTime is how long a handler may take whose time is not recorded.
+	maxSharedHandlerTime = time.Millisecond
+)
 
 // idleDelivery collects the other controllers of a Delivered. The record does not change any
 // more once somebody has read it.
@@ -47,12 +51,6 @@ func (i *idleDelivery) read() (names []string) {
 	return names
 }
 
-func (i *idleDelivery) has(controller string) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return slices.ContainsFunc(i.alsoTo, func(r *Recorder) bool { return r.name == controller })
-}
-
 // forReader returns the record as it is from now on.
 func (r *Record) forReader() Record {
 	read := *r
@@ -67,7 +65,7 @@ func (r *Record) forReader() Record {
 // wasDeliveredTo reports whether the record is of an event that a controller has received.
 func (r *Record) wasDeliveredTo(controller string) bool {
 	d, ok := r.Event.(*Delivered)
-	return ok && (d.Controller == controller || slices.Contains(d.AlsoTo, controller) || r.idle != nil && r.idle.has(controller))
+	return ok && (d.Controller == controller || slices.Contains(d.AlsoTo, controller))
 }
 
 // only returns the record with one of the controllers that have received its event. How long the handlers of the
@@ -94,12 +92,15 @@ func (d *Delivered) isSameEvent(e *Delivered) bool {
 
 // idleDeliveries finds the records of the last events with which handlers did nothing. Readers
 // and writers take no lock: what is lost to another event costs one record more.
-type idleDeliveries [256]atomic.Pointer[Record]
+type idleDeliveries struct {
+	within, handlerTime time.Duration // see idleShareTime and maxSharedHandlerTime
+	slots               [256]atomic.Pointer[Record]
+}
 
 var versionSeed = maphash.MakeSeed()
 
 func (s *idleDeliveries) slot(version string) *atomic.Pointer[Record] {
-	return &s[maphash.String(versionSeed, version)%uint64(len(s))]
+	return &s.slots[maphash.String(versionSeed, version)%uint64(len(s.slots))]
 }
 
 // find returns the record of the same event, with which another handler did nothing; nil if there is none.
@@ -108,10 +109,7 @@ func (s *idleDeliveries) find(d *Delivered, now time.Time) *Record {
 		return nil
 	}
 	r := s.slot(d.ResourceVersion).Load()
-	if r == nil || now.Sub(r.Time) > idleShareTime {
-		return nil
-	}
-	if !r.Event.(*Delivered).isSameEvent(d) {
+	if r == nil || now.Sub(r.Time) > s.within || !r.Event.(*Delivered).isSameEvent(d) {
 		return nil
 	}
 	return r
@@ -119,3 +117,10 @@ func (s *idleDeliveries) find(d *Delivered, now time.Time) *Record {
 
 // put adds the record of an event with which a handler did nothing. It has a version.
 func (s *idleDeliveries) put(r *Record) { s.slot(r.Event.(*Delivered).ResourceVersion).Store(r) }
+
+// canShare reports whether a handler that has received the event of a record, and did nothing from one
+// time to another, may be added to the record.
+func (o *Observer) canShare(r *Record, by *Recorder, from, to time.Time) bool {
+	return r.Event.(*Delivered).Controller != by.name && to.Sub(from) <= o.idle.handlerTime &&
+		to.Sub(r.Time) <= o.idle.within && o.journal.all.holds(r)
+}

@@ -89,10 +89,16 @@ func (j *journal) Wait(ctx context.Context, after uint64) error {
 	}
 }
 
-// each calls f with the records after a Seq that are in the ring of all kinds, in order, and returns the
-// Seq up to which it has come.
+// each calls f with the records after a Seq, in order, and returns the Seq up to which it has come. Of those that
+// the ring of all kinds has evicted, it has what the others keep.
 func (j *journal) each(after uint64, f func(*Record)) uint64 {
 	first, next := j.all.bounds()
+	if after < first {
+		old, _ := j.before(after, first)
+		for _, r := range old {
+			f(r)
+		}
+	}
 	at := max(first, after)
 	for ; at < next; at++ {
 		r, gone := j.all.get(at)

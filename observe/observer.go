@@ -86,6 +86,7 @@ func New(o Options) *Observer {
 	ob := &Observer{
 		queues:    o.Queues,
 		journal:   newJournal(o.Records),
+		idle:      idleDeliveries{within: idleShareTime, handlerTime: maxSharedHandlerTime},
 		recorders: map[string]*Recorder{},
 		stop:      stop,
 		done:      make(chan struct{}),

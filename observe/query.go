@@ -1,5 +1,7 @@
 package observe
 
+import "slices"
+
 // Query selects records. Its zero value selects all kept records except reads.
 type Query struct {
 	After      uint64  `json:"after,omitempty"`      // only records with a higher Seq
@@ -30,14 +32,20 @@ type Page struct {
 // Select returns the record as the query shows it, and whether the query selects it: of an event that was
 // delivered to several controllers, only the one that was asked for. It ignores After and Limit.
 func (q *Query) Select(r *Record) (Record, bool) {
-	if !q.Match(r) {
+	read := *r
+	if r.idle != nil && q.hasKind(KindDelivered) {
+		read = r.forReader() // also if it is not selected: the next query begins after it
+	}
+	if !q.Match(&read) {
 		return Record{}, false
 	}
 	if q.Controller != "" {
-		return r.only(q.Controller), true
+		return read.only(q.Controller), true
 	}
-	return r.forReader(), true
+	return read, true
 }
+
+func (q *Query) hasKind(k Kind) bool { return q.Kinds == nil || slices.Contains(q.Kinds, k) }
 
 // Match reports whether the query selects the record. It ignores After and Limit.
 func (q *Query) Match(r *Record) bool {
@@ -56,15 +64,7 @@ func (q *Query) Match(r *Record) bool {
 	if q.Object != nil && !concernsObject(r.Event, *q.Object) {
 		return false
 	}
-	if q.Kinds == nil {
-		return true
-	}
-	for _, k := range q.Kinds {
-		if k == r.Event.Kind() {
-			return true
-		}
-	}
-	return false
+	return q.hasKind(r.Event.Kind())
 }
 
 func controllerOf(e Event) string {

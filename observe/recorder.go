@@ -125,7 +125,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	}
 	isIdle := s.delivery.isIdle()
 	if shared != nil {
-		if isIdle && shared.Event.(*Delivered).Controller != r.name && shared.idle.add(r) {
+		if isIdle && r.observer.canShare(shared, r, began, now) && shared.idle.add(r) {
 			s.delivery.seq.Store(shared.Seq)
 			return
 		}

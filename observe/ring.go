@@ -48,6 +48,11 @@ func (r *ring) get(at uint64) (rec *Record, gone bool) {
 	return rec, false
 }
 
+// holds reports whether the ring still has a record.
+func (r *ring) holds(rec *Record) bool {
+	return r.slots[r.place(rec)%uint64(len(r.slots))].Load() == rec
+}
+
 // bounds returns the positions of the oldest kept record and of the next record.
 func (r *ring) bounds() (first, next uint64) {
 	next = r.next.Load()

@@ -479,18 +479,3 @@ func TestKeyOfARequeuedSync(t *testing.T) {
 		}
 	})
 }
-
-// A handler that has added a key with a delay has done something, also if the delay cannot be read.
-func TestDelayingHandlersShareNoRecord(t *testing.T) {
-	b := newQueueBench(t)
-	defer b.Close()
-	type pair struct{ namespace, name string } // Go marks the delay as unreliable
-	q := newQueue[pair](b, "q")
-	defer q.ShutDown()
-	event := observe.Delivered{Change: observe.Added, Object: observe.Object{Resource: "pods", Name: "web"}, ResourceVersion: "7"}
-	b.Recorder("a").Deliver(&event, func() {})
-	b.Recorder("b").Deliver(&event, func() { q.AddAfter(pair{"default", "web"}, time.Hour) })
-	if got := recordedEvents[*observe.Delivered](t, b); len(got) != 2 || len(got[0].AlsoTo)+len(got[1].AlsoTo) != 0 {
-		t.Errorf("got %+v", got)
-	}
-}

@@ -91,7 +91,7 @@ func describeRequest(req *http.Request) observe.Called {
 	known := builtInKinds()[schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}]
 	return observe.Called{
 		Verb:        info.Verb,
-		Subresource: info.Subresource,
+		Subresource: unique.Make(info.Subresource).Value(),
 		Selected:    info.Verb == "deletecollection" && (info.LabelSelector != "" || info.FieldSelector != ""),
 		Object: observe.Object{
 			Group:     cmp.Or(known.group, info.APIGroup),

@@ -132,7 +132,7 @@ const droppedKey = "out of the queue"
 const eventOccurred = "Event occurred"
 
 // isAboutNormalEvent reports whether a line is about an Event that is no warning. The call that creates
-// the Event says the same.
+// the Event says the same, unless client-go sends none because there were many alike.
 func isAboutNormalEvent(msg string, kv []any) bool {
 	if msg != eventOccurred {
 		return false

@@ -96,6 +96,9 @@ func (s ResponseSummary) AddTo(c *observe.Called) {
 	if c.Subresource == "" || c.Object.Name == "" {
 		c.Object.Name, c.Object.UID = cmp.Or(s.Metadata.Name, c.Object.Name), s.Metadata.UID // the format may be unknown
 	}
+	if c.Object.Name == s.Metadata.Name {
+		c.Object.Name = s.Metadata.Name // the one of the request is a part of its URL
+	}
 	if c.Verb != "deletecollection" { // that is answered with a list, as it was before
 		c.ResourceVersion = s.Metadata.ResourceVersion
 	}

@@ -41,6 +41,7 @@ type feedItem struct {
 	status     string
 	took       time.Duration
 	note       string          // shown last
+	alsoTo     []string        // other controllers, which only filters match
 	object     *observe.Object // opened by enter
 }
 
@@ -57,7 +58,11 @@ func (i feedItem) textStyle() style {
 
 // filterText returns the text that filters match.
 func (i feedItem) filterText() string {
-	return strings.Join([]string{i.mark, i.controller, ui.ShortName(i.controller), i.verb, i.subject, i.status, i.note}, " ")
+	parts := []string{i.mark, i.controller, ui.ShortName(i.controller), i.verb, i.subject, i.status, i.note}
+	for _, name := range i.alsoTo {
+		parts = append(parts, name, ui.ShortName(name))
+	}
+	return strings.Join(parts, " ")
 }
 
 // describeRecord returns the feed item of a record. All its text is sanitized.
@@ -75,6 +80,9 @@ func describeRecord(r observe.Record) feedItem {
 		i.subject, i.took = words.OneLine(string(e.Change))+" "+objectName(e.Object), e.Took
 		i.object, i.note = openableObject(e.Object), formatQueues(e.Queues)
 		if n := len(e.AlsoTo); n > 0 {
+			for _, name := range e.AlsoTo {
+				i.alsoTo = append(i.alsoTo, words.OneLine(name))
+			}
 			i.note = "nothing queued, nor by " + ui.CountNoun(n, "other")
 		}
 	case *observe.ControllerChanged:

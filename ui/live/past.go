@@ -285,7 +285,8 @@ func (m model) stepRecord(a action) model {
 	s := m.currentScreen()
 	query, keep := s.feed.query, m.recordFilter(s.kind)
 	shown := func(r *observe.Record) bool {
-		return query.Match(r) && keep(r.Event) && (s.feed.filter == "" || containsWords(describeRecord(*r).filterText(), s.feed.filter))
+		selected, ok := query.Select(r)
+		return ok && keep(selected.Event) && (s.feed.filter == "" || containsWords(describeRecord(selected).filterText(), s.feed.filter))
 	}
 	find, none := m.past.Recording.Next, "no later record"
 	if a == previousRecord {

@@ -183,3 +183,14 @@ func TestDeletionOfAMissingObjectIsNotRed(t *testing.T) {
 		}
 	}
 }
+
+// A filter finds the events that a controller has received, also if they are told of several at once.
+func TestFilterTextOfSharedDeliveries(t *testing.T) {
+	e := &observe.Delivered{Controller: "job-controller", AlsoTo: []string{"replicaset-controller"}, Change: observe.Added, Object: observe.Object{Kind: "Pod", Name: "web"}}
+	text := describeRecord(observe.Record{Event: e}).filterText()
+	for _, name := range []string{"job", "replicaset", "replicaset-controller", "nor by 1 other"} {
+		if !containsWords(text, name) {
+			t.Errorf("%q does not match %q", text, name)
+		}
+	}
+}
