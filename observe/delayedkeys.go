@@ -15,7 +15,7 @@ const (
 	maxDelayedKeys = 8192                   // delayed keys kept per queue, the soonest
 )
 
-// delayedKeys holds the times at which a queue's delayed keys are due. Adding takes
+// delayedKeys holds the times at which a queue's delayed keys are due. Adding waits for
 // no lock; readers serialize on mu.
 type delayedKeys struct {
 	unsorted atomic.Pointer[delayedKey] // added since the last read, newest first

@@ -101,7 +101,8 @@ func (h *history) readCall(r *Record, c *Called) {
 	if wrote == nil && c.ResourceVersion != "" { // the storage does not report
 		wrote = []Written{{Resource: c.Object.GroupResource(), Namespace: c.Object.Namespace, Name: c.Object.Name, ResourceVersion: c.ResourceVersion}}
 	}
-	sync, event := h.syncOf(c), (*causeNode)(nil)
+	madeBy := h.syncOf(c)
+	var event *causeNode
 	if e := h.journal.find(c.Cause); e != nil {
 		event = h.eventNode(e) // before a version is added: that may be the place of another one
 	}
@@ -115,7 +116,7 @@ func (h *history) readCall(r *Record, c *Called) {
 		v := h.object(at).version(w.ResourceVersion)
 		if n == nil {
 			n = v.newNode(r)
-			n.addCause(sync)
+			n.addCause(madeBy)
 			if n.addCause(event); event != nil {
 				n.cutChain()
 			}
