@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -62,17 +63,30 @@ func (r *round) awaitReady(p *process, dir string) (*controlPlane, error) {
 		_ = p.awaitEnd(5 * time.Second)       // it is killed anyway
 		return nil, fmt.Errorf("up is not ready after %v", readyTimeout)
 	}
+	config, err := clientConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &controlPlane{process: p, dir: dir, config: config, client: client}, nil
+}
+
+// clientConfig returns the configuration of clients of the control plane in a folder, which is killed and
+// started again at the same port. Their connections are their own: client-go shares those of clients with
+// the same certificates, and Go fails the first request of a connection to the killed process that had
+// none before.
+func clientConfig(dir string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
 	if err != nil {
 		return nil, err
 	}
 	config.QPS = -1
 	config.Timeout = waitTimeout
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return &controlPlane{process: p, dir: dir, config: config, client: client}, nil
+	config.Dial = (&net.Dialer{}).DialContext // makes client-go share nothing
+	return config, nil
 }
 
 // readyOrReason waits until a start is ready or has ended with a reason in one line.
