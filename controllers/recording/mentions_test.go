@@ -51,8 +51,8 @@ func TestMentions(t *testing.T) {
 func TestNoMentionsInManagedFields(t *testing.T) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "web-1", ManagedFields: []metav1.ManagedFieldsEntry{
-			{Manager: "a-manager", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("\x05field")}},
-			{Manager: "b-manager", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: bytes.Repeat([]byte("\x05other"), 100)}},
+			{Manager: "a-manager", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1("\x05field")},
+			{Manager: "b-manager", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(strings.Repeat("\x05other", 100))},
 			{Manager: "c-manager", FieldsType: "FieldsV1"},
 		}},
 		Spec: corev1.PodSpec{ServiceAccountName: "robot"},
