@@ -72,6 +72,22 @@ func TestRestartKeepsCluster(t *testing.T) {
 	requirePrivateModes(t, dir)
 }
 
+// A terminal that is closed sends SIGHUP, and so do its shell and make.
+func TestClosedTerminalStopsCleanly(t *testing.T) {
+	t.Parallel()
+	f := startFollower(t, "", "up", "--ui", "plain", "--data-dir", filepath.Join(t.TempDir(), "data"))
+	f.awaitText(t, "is ready in")
+	if err := f.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitText(t, "stopping")
+	_ = f.Cmd.Process.Signal(syscall.SIGHUP) // it may have ended
+	<-f.Done
+	if code := f.Cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("up ended with %v", f.Cmd.ProcessState)
+	}
+}
+
 func loadKubeconfig(t *testing.T, dir string) *rest.Config {
 	t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
