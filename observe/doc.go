@@ -6,7 +6,7 @@
 //
 //   - Observers never block a controller. What a controller calls here waits for
 //     no reader and calls no callback. Where it takes a lock, as for a new
-//     resource or for a key that a queue's timer adds, nobody keeps that for long.
+//     resource or for a key that a queue's timer adds, it is held only briefly.
 //   - Memory is bounded. Rings keep the newest records. Dropped records are
 //     counted, and the counters stay exact.
 //   - There is one order, a Record's Seq. Its time is informative only.

@@ -18,8 +18,8 @@ const (
 	maxSharedHandlerTime = time.Millisecond
 )
 
-// idleDelivery collects the other controllers of a Delivered. The record does not change any
-// more once somebody has read it.
+// idleDelivery collects the other controllers of a Delivered. Once the record was read,
+// it does not change any more.
 type idleDelivery struct {
 	mu     sync.Mutex // held for nanoseconds
 	isRead bool

@@ -131,7 +131,7 @@ const droppedKey = "out of the queue"
 // eventOccurred is the line of client-go about each Kubernetes Event that a controller sends.
 const eventOccurred = "Event occurred"
 
-// isAboutNormalEvent reports whether a line is about an Event that is no warning. The call that creates
+// isAboutNormalEvent reports whether a line is about an Event of type Normal. The call that creates
 // the Event says the same, unless client-go sends none because there were many alike.
 func isAboutNormalEvent(msg string, kv []any) bool {
 	if msg != eventOccurred {

@@ -83,7 +83,8 @@ func describeRecord(r observe.Record) feedItem {
 			for _, name := range e.AlsoTo {
 				i.alsoTo = append(i.alsoTo, words.OneLine(name))
 			}
-			i.note = "nothing queued, nor by " + ui.CountNoun(n, "other")
+			// The row has room for this or for the time in one of the handlers.
+			i.note, i.took = "nothing queued, nor by "+ui.CountNoun(n, "other"), 0
 		}
 	case *observe.ControllerChanged:
 		i.controller, i.verb, i.verbStyle, i.subject = words.OneLine(e.Controller), "state", accent, words.OneLine(e.State)

@@ -186,8 +186,12 @@ func TestDeletionOfAMissingObjectIsNotRed(t *testing.T) {
 
 // A filter finds the events that a controller has received, also if they are told of several at once.
 func TestFilterTextOfSharedDeliveries(t *testing.T) {
-	e := &observe.Delivered{Controller: "job-controller", AlsoTo: []string{"replicaset-controller"}, Change: observe.Added, Object: observe.Object{Kind: "Pod", Name: "web"}}
-	text := describeRecord(observe.Record{Event: e}).filterText()
+	e := &observe.Delivered{Controller: "job-controller", AlsoTo: []string{"replicaset-controller"}, Change: observe.Added, Object: observe.Object{Kind: "Pod", Name: "web"}, Took: time.Microsecond}
+	item := describeRecord(observe.Record{Event: e})
+	if item.took != 0 {
+		t.Error("the time in a handler takes the place of how many there are")
+	}
+	text := item.filterText()
 	for _, name := range []string{"job", "replicaset", "replicaset-controller", "nor by 1 other"} {
 		if !containsWords(text, name) {
 			t.Errorf("%q does not match %q", text, name)
