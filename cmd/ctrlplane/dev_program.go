@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +33,7 @@ func (p *devProgram) start() (devloop.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := execFlagIndex(p.args)
+	at := devloop.ExecFlagIndex(p.args)
 	var gate *runGate
 	if at >= 0 {
 		gate, err = newRunGate(p.server.DataDir(), c.ready)
@@ -52,24 +51,6 @@ func (p *devProgram) start() (devloop.Process, error) {
 		return nil, errors.Join(err, gate.close())
 	}
 	return c, nil
-}
-
-// execFlagIndex is where the arguments of a command "go run" may have a flag -exec; -1 for
-// other commands, and if they have it.
-func execFlagIndex(args []string) int {
-	if len(args) < 3 || strings.TrimSuffix(filepath.Base(args[0]), ".exe") != "go" || args[1] != "run" {
-		return -1
-	}
-	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(strings.TrimPrefix(a, "-"), "-exec") }) {
-		return -1
-	}
-	switch dir := strings.TrimPrefix(args[2], "-"); { // -C has to be the first flag
-	case dir == "-C":
-		return min(4, len(args))
-	case strings.HasPrefix(dir, "-C="):
-		return 3
-	}
-	return 2
 }
 
 // newProcess returns a process that is not started, with a group of its own, so that all

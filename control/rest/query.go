@@ -13,27 +13,27 @@ import (
 // encodeQuery returns q as URL parameters.
 func encodeQuery(q observe.Query) url.Values {
 	v := url.Values{}
-	set := func(name, value string) {
-		if value != "" && value != "0" && value != "false" {
+	set := func(name, value, unset string) {
+		if value != unset {
 			v.Set(name, value)
 		}
 	}
-	set("after", strconv.FormatUint(q.After, 10))
-	set("controller", q.Controller)
-	set("sync", strconv.FormatUint(q.Sync, 10))
-	set("notable", strconv.FormatBool(q.Notable))
-	set("reads", strconv.FormatBool(q.Reads))
-	set("causes", strconv.FormatBool(q.Causes))
-	set("limit", strconv.Itoa(q.Limit))
+	set("after", strconv.FormatUint(q.After, 10), "0")
+	set("controller", q.Controller, "")
+	set("sync", strconv.FormatUint(q.Sync, 10), "0")
+	set("notable", strconv.FormatBool(q.Notable), "false")
+	set("reads", strconv.FormatBool(q.Reads), "false")
+	set("causes", strconv.FormatBool(q.Causes), "false")
+	set("limit", strconv.Itoa(q.Limit), "0")
 	for _, k := range q.Kinds {
 		v.Add("kind", string(k))
 	}
 	if o := q.Object; o != nil {
-		set("group", o.Group)
-		set("resource", o.Resource)
-		set("namespace", o.Namespace)
-		set("name", o.Name)
-		set("uid", o.UID)
+		set("group", o.Group, "")
+		set("resource", o.Resource, "")
+		set("namespace", o.Namespace, "")
+		set("name", o.Name, "")
+		set("uid", o.UID, "")
 	}
 	return v
 }

@@ -70,7 +70,7 @@ func (l *Lesson) ControllerNames() (names []string) {
 	}
 	for _, s := range l.Steps {
 		for _, part := range s.Parts {
-			if prose, ok := part.(*Prose); ok {
+			if prose, ok := part.(Prose); ok {
 				names = append(names, fullName.FindAllString(prose.Text, -1)...)
 			}
 		}

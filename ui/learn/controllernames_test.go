@@ -25,3 +25,11 @@ func TestControllerNames(t *testing.T) {
 		}
 	}
 }
+
+func TestControllerNamesInProse(t *testing.T) {
+	lesson := &Lesson{Steps: []*Step{{Parts: []Part{Prose{1, "The job-controller asks the ttl-after-finished-controller."}}}}}
+	want := []string{"job-controller", "ttl-after-finished-controller"}
+	if got := lesson.ControllerNames(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
