@@ -290,3 +290,16 @@ func TestFailedBootstrapIsReported(t *testing.T) {
 		t.Errorf("the health check: got %v", err)
 	}
 }
+
+func TestFlagsWithoutEffectAreRefused(t *testing.T) {
+	embedded := func() (*clientv3.Client, error) { return nil, errors.New("not connected") }
+	for arg, want := range map[string]string{
+		"etcd-servers-overrides=/configmaps#http://127.0.0.1:1": "--etcd-endpoints",
+		"v=5": "-v",
+	} {
+		err := Config{Etcd: Etcd{Connect: embedded}, Args: []string{arg}}.CheckFlags()
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s: got %v, want a usage error that contains %q", arg, err, want)
+		}
+	}
+}

@@ -171,17 +171,20 @@ func advertisedAddress(listening net.IP) net.IP {
 }
 
 // ownedFlags are the flags of kube-apiserver that flags of this program replace.
-var ownedFlags = map[string]string{
-	"bind-address":             "use --bind-address",
-	"secure-port":              "use --port",
-	"emulated-version":         "use --kubernetes",
-	"etcd-servers":             "use --etcd-endpoints",
-	"etcd-cafile":              "use --etcd-cafile",
-	"etcd-certfile":            "use --etcd-certfile",
-	"etcd-keyfile":             "use --etcd-keyfile",
-	"feature-gates":            "use --feature-gates",
-	"runtime-config":           "use --runtime-config",
-	"service-cluster-ip-range": "use --service-cidr",
+var ownedFlags = upstreamflags.Owned{
+	Sections: map[string]string{"logs": "use --log-level, --log-format and -v"},
+	Flags: map[string]string{
+		"bind-address":             "use --bind-address",
+		"secure-port":              "use --port",
+		"emulated-version":         "use --kubernetes",
+		"etcd-servers":             "use --etcd-endpoints",
+		"etcd-cafile":              "use --etcd-cafile",
+		"etcd-certfile":            "use --etcd-certfile",
+		"etcd-keyfile":             "use --etcd-keyfile",
+		"feature-gates":            "use --feature-gates",
+		"runtime-config":           "use --runtime-config",
+		"service-cluster-ip-range": "use --service-cidr",
+	},
 }
 
 func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSets) error {
@@ -191,12 +194,15 @@ func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSet
 		if value == "" {
 			continue
 		}
-		if err := upstreamflags.Set("--"+name, flags, nil, []string{name + "=" + value}); err != nil {
+		if err := upstreamflags.Set("--"+name, flags, upstreamflags.Owned{}, []string{name + "=" + value}); err != nil {
 			return err
 		}
 	}
 	if err := upstreamflags.Set("--kube-apiserver-arg", flags, ownedFlags, c.Args); err != nil {
 		return err
+	}
+	if c.Etcd.Connect != nil && len(o.Etcd.EtcdServersOverrides) > 0 {
+		return usage.Errorf("--kube-apiserver-arg etcd-servers-overrides: the embedded etcd stores all kinds: use it with --etcd-endpoints")
 	}
 	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return usage.Errorf("--feature-gates: %w", err)

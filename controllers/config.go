@@ -71,20 +71,33 @@ type Config struct {
 	Pace *intervene.Pace
 }
 
-// reservedFlags are upstream's flags that have no effect within one process, or
-// that a flag of ctrlplane sets, with what to do instead.
-var reservedFlags = map[string]string{
-	"controllers":               "use --controllers",
-	"feature-gates":             "use --feature-gates",
-	"kubeconfig":                "controllers call the API server inside the process",
-	"master":                    "controllers call the API server inside the process",
-	"authentication-kubeconfig": "its endpoints are served by the API server",
-	"authorization-kubeconfig":  "its endpoints are served by the API server",
-	"bind-address":              "its endpoints are served by the API server",
-	"secure-port":               "its endpoints are served by the API server",
-	"tls-cert-file":             "its endpoints are served by the API server",
-	"tls-private-key-file":      "its endpoints are served by the API server",
-	"leader-elect":              "use --leader-elect",
+// ownedFlags are upstream's flags that have no effect within one process, or that a flag of
+// ctrlplane sets.
+var ownedFlags = upstreamflags.Owned{
+	Sections: map[string]string{
+		"secure serving":   "its endpoints are served by the API server",
+		"authentication":   "its endpoints are served by the API server",
+		"authorization":    "its endpoints are served by the API server",
+		"debugging":        "use --kube-apiserver-arg: the API server serves the profiles of the process",
+		"metrics":          "use --kube-apiserver-arg: the process has one registry of metrics",
+		"logs":             "use --log-level, --log-format and -v",
+		"leader-migration": "controllers stay in this process",
+	},
+	Flags: map[string]string{
+		"controllers":                     "use --controllers",
+		"feature-gates":                   "use --feature-gates",
+		"emulated-version":                "use --kubernetes",
+		"min-compatibility-version":       "use --kube-apiserver-arg: the process has one set of gates and versions",
+		"kubeconfig":                      "controllers call the API server inside the process",
+		"master":                          "controllers call the API server inside the process",
+		"kube-api-burst":                  "calls inside the process have no rate limit",
+		"kube-api-content-type":           "controllers call the API server inside the process",
+		"kube-api-qps":                    "calls inside the process have no rate limit",
+		"use-service-account-credentials": "each controller has an identity of its own",
+		"controller-start-interval":       "all controllers start at the same time",
+		"controller-shutdown-timeout":     "a stop waits until all controllers have ended",
+		"leader-elect":                    "use --leader-elect",
+	},
 }
 
 // sharedInformersName is the name under which calls of the shared informers are recorded.
@@ -151,7 +164,7 @@ func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfi
 	o.SAController.RootCAFile = c.CACert
 	o.SAController.ServiceAccountKeyFile = c.ServiceAccountKey
 
-	if err := upstreamflags.Set("--kube-controller-manager-arg", flags, reservedFlags, c.Args); err != nil {
+	if err := upstreamflags.Set("--kube-controller-manager-arg", flags, ownedFlags, c.Args); err != nil {
 		return nil, err
 	}
 	if err := o.Validate(all, off, aliases); err != nil {

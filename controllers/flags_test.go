@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os/exec"
 	"slices"
@@ -9,10 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/app/options"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
@@ -164,4 +169,53 @@ func moduleVersions(t *testing.T) map[string]string {
 		all[m.Path] = m.Version
 	}
 	return all
+}
+
+// A flag that upstream adds outside of the controllers' own sections fails this test: decide
+// whether it has an effect here.
+func TestAllSharedFlagsAreClassified(t *testing.T) {
+	o, err := options.NewKubeControllerManagerOptions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, aliases := knownControllers(nil)
+	fss := o.Flags(all, app.ControllersDisabledByDefault(), aliases)
+	table := ownedFlags.Table(fss)
+	var open []string
+	for section, flags := range fss.FlagSets {
+		if strings.HasSuffix(section, "-controller") {
+			continue
+		}
+		flags.VisitAll(func(f *pflag.Flag) {
+			if table[f.Name] == "" {
+				open = append(open, f.Name)
+			}
+		})
+	}
+	slices.Sort(open)
+	want := []string{
+		"allocate-node-cidrs", "allow-untagged-cloud", "cidr-allocator-type", "cloud-config", "cloud-provider", "cluster-cidr", "cluster-name",
+		"configure-cloud-routes", "external-cloud-volume-plugin", "leader-elect-lease-duration", "leader-elect-renew-deadline",
+		"leader-elect-resource-lock", "leader-elect-resource-name", "leader-elect-resource-namespace", "leader-elect-retry-period",
+		"min-resync-period", "node-sync-period", "route-reconciliation-period",
+	}
+	if diff := cmp.Diff(want, open); diff != "" {
+		t.Error(diff)
+	}
+	for section := range ownedFlags.Sections {
+		if !fss.FlagSets[section].HasFlags() {
+			t.Errorf("upstream has no flags in section %q", section)
+		}
+	}
+}
+
+func TestFlagsWithoutEffectAreRefused(t *testing.T) {
+	for arg, want := range map[string]string{
+		"kube-api-qps=1": "no rate limit", "v=5": "-v", "profiling=false": "profiles", "use-service-account-credentials=false": "identity",
+	} {
+		_, err := New(Config{Args: []string{arg}, Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.1.0.0/16"})
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s: got %v, want a usage error that contains %q", arg, err, want)
+		}
+	}
 }

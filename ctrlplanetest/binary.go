@@ -124,7 +124,7 @@ func (p *process) awaitReady(ctx context.Context) error {
 	select {
 	case line = <-p.first.line:
 	case <-p.done:
-		return p.explainUnknownVerb(p.exitError("did not start"))
+		return p.explainOldProgram(p.exitError("did not start"))
 	case <-ctx.Done():
 		return fmt.Errorf("%s is not ready: %w", p.cmd.Path, context.Cause(ctx))
 	}
@@ -144,9 +144,9 @@ func (p *process) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// explainUnknownVerb adds an advice to the error of a program that is too old.
-func (p *process) explainUnknownVerb(err error) error {
-	if strings.Contains(err.Error(), "unknown verb") {
+// explainOldProgram adds an advice to the error of a program that does not know what the tests ask for.
+func (p *process) explainOldProgram(err error) error {
+	if strings.Contains(err.Error(), "unknown verb") || strings.Contains(err.Error(), "unknown flag") {
 		return fmt.Errorf("%s is too old for these tests: install the version of ctrlplane that go.mod requires: %w", p.cmd.Path, err)
 	}
 	return err

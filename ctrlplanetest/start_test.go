@@ -60,6 +60,7 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 			Manifests:             []string{"testdata/widgets.yaml"},
 			Controllers:           []string{"*", "-job"},
 			NoScheduler:           true,
+			Kubernetes:            "1.36",
 			FeatureGates:          "ContextualLogging=true",
 			RuntimeConfig:         "api/beta=true",
 			APIServerArgs:         []string{"max-requests-inflight=401"},
@@ -73,6 +74,10 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 		nodes, err := cp.Client().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(nodes.Items) != 2 || nodes.Items[1].Labels["topology.kubernetes.io/zone"] != "zone-b" {
 			t.Errorf("nodes: %v, %v", nodes, err)
+		}
+		version, err := cp.Client().Discovery().ServerVersion()
+		if err != nil || version.Minor != "36" {
+			t.Errorf("version: %v, %v", version, err)
 		}
 		s, err := cp.Source().Snapshot(t.Context())
 		if err != nil || s.Journal.Size != 100 || s.Journal.StartEnd == 0 {

@@ -38,6 +38,7 @@ kubeconfig. It stops at the end of stdin, and so also if the parent process cras
 		},
 	}
 	u.addFlags(cmd)
+	cmd.Flags().StringVar(&u.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 	cmd.Flags().BoolVar(&u.server.Observe.ExcludeStart, "exclude-start", false, "tell conflicts and failed syncs of the start apart from later ones")
 	return cmd
 }

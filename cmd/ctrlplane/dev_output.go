@@ -146,7 +146,7 @@ func (d *devCommand) report(e devloop.Event) {
 		if e.Run > 1 {
 			o.say(fmt.Sprintf("%s after %s", d.plane.describePrepared(), formatDuration(e.Took)), false)
 		}
-		if execFlagIndex(d.program.args) > 0 {
+		if devloop.ExecFlagIndex(d.program.args) > 0 {
 			o.setState("compiling", false, false)
 		}
 	case devloop.Began:

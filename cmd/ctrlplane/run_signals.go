@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -11,12 +12,33 @@ import (
 type signalChannel struct {
 	ch         chan os.Signal // those that otherwise end this process
 	forCommand chan os.Signal // those that only have a meaning for the command
+	stopOwn    func()         // for ch
 }
 
-// listenForSignals delivers the signals that otherwise end this process.
+// listenForSignals delivers the signals that otherwise end this process, but SIGHUP only once:
+// when a terminal is closed, its shell and make send it as well as the kernel.
 func listenForSignals() signalChannel {
-	s := signalChannel{make(chan os.Signal, 16), make(chan os.Signal, 16)}
-	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	received := make(chan os.Signal, 16)
+	s := signalChannel{make(chan os.Signal, cap(received)), make(chan os.Signal, 16), sync.OnceFunc(func() {
+		signal.Stop(received)
+		close(received)
+	})}
+	signal.Notify(received, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		hungUp := false
+		for sig := range received {
+			if sig == syscall.SIGHUP {
+				if hungUp {
+					continue
+				}
+				hungUp = true
+			}
+			select {
+			case s.ch <- sig:
+			default: // nothing reads so many
+			}
+		}
+	}()
 	return s
 }
 
@@ -41,7 +63,7 @@ func surviveClosedOutput() (stop func()) {
 
 // stop gives the signals their default effect again.
 func (s signalChannel) stop() {
-	signal.Stop(s.ch)
+	s.stopOwn()
 	signal.Stop(s.forCommand)
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -52,37 +51,37 @@ type Config struct {
 	WaitTurn func(context.Context)
 }
 
-// ownedSections are the sections of upstream's flags that have no effect in one
-// process or that a flag of ctrlplane sets, each with what to do instead.
-var ownedSections = map[string]string{
-	"secure serving":  "its endpoints are served by the API server",
-	"authentication":  "its endpoints are served by the API server",
-	"authorization":   "its endpoints are served by the API server",
-	"leader election": "use --leader-elect",
-	"feature gate":    "use --kube-apiserver-arg: the process has one set of gates and versions",
-	"metrics":         "use --kube-apiserver-arg: the process has one registry of metrics",
-	"logs":            "use --log-level, --log-format and -v",
-}
-
-// ownedFlags are further flags of that kind.
-var ownedFlags = map[string]string{
-	"config":                "use --scheduler-config",
-	"write-config-to":       "GET /configz returns the configuration in use",
-	"feature-gates":         "use --feature-gates",
-	"kubeconfig":            "the scheduler calls the API server in-process",
-	"master":                "the scheduler calls the API server in-process",
-	"kube-api-burst":        "in-process calls have no rate limit",
-	"kube-api-content-type": "the scheduler calls the API server in-process",
-	"kube-api-qps":          "in-process calls have no rate limit",
-	"profiling":             "use --kube-apiserver-arg: the API server serves the profiles of the process",
-	"contention-profiling":  "use --kube-apiserver-arg: the API server serves the profiles of the process",
+// ownedFlags are upstream's flags that have no effect in one process or that a flag of
+// ctrlplane sets.
+var ownedFlags = upstreamflags.Owned{
+	Sections: map[string]string{
+		"secure serving":  "its endpoints are served by the API server",
+		"authentication":  "its endpoints are served by the API server",
+		"authorization":   "its endpoints are served by the API server",
+		"leader election": "use --leader-elect",
+		"feature gate":    "use --kube-apiserver-arg: the process has one set of gates and versions",
+		"metrics":         "use --kube-apiserver-arg: the process has one registry of metrics",
+		"logs":            "use --log-level, --log-format and -v",
+	},
+	Flags: map[string]string{
+		"config":                "use --scheduler-config",
+		"write-config-to":       "GET /configz returns the configuration in use",
+		"feature-gates":         "use --feature-gates",
+		"kubeconfig":            "the scheduler calls the API server in-process",
+		"master":                "the scheduler calls the API server in-process",
+		"kube-api-burst":        "in-process calls have no rate limit",
+		"kube-api-content-type": "the scheduler calls the API server in-process",
+		"kube-api-qps":          "in-process calls have no rate limit",
+		"profiling":             "use --kube-apiserver-arg: the API server serves the profiles of the process",
+		"contention-profiling":  "use --kube-apiserver-arg: the API server serves the profiles of the process",
+	},
 }
 
 // componentConfig returns upstream's configuration, and the longest time that a Pod
 // may stay in the unschedulable queue.
 func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, time.Duration, error) {
 	o := options.NewOptions()
-	if err := upstreamflags.Set("--kube-scheduler-arg", *o.Flags, ownedFlagTable(o), c.Args); err != nil {
+	if err := upstreamflags.Set("--kube-scheduler-arg", *o.Flags, ownedFlags, c.Args); err != nil {
 		return nil, 0, err
 	}
 	longest := o.Deprecated.PodMaxInUnschedulablePodsDuration
@@ -123,17 +122,4 @@ func limitParallelism(component *schedulerconfig.KubeSchedulerConfiguration) {
 // file.
 func (c Config) configFileError(err error) error {
 	return usage.Errorf("--scheduler-config %s: %s", c.ConfigFile, strings.Join(strings.Fields(err.Error()), " "))
-}
-
-// ownedFlagTable maps every flag of upstream that must not be set to what to do
-// instead.
-func ownedFlagTable(o *options.Options) map[string]string {
-	all := map[string]string{}
-	for section, instead := range ownedSections {
-		o.Flags.FlagSet(section).VisitAll(func(f *pflag.Flag) { all[f.Name] = instead })
-	}
-	for name, instead := range ownedFlags {
-		all[name] = instead
-	}
-	return all
 }

@@ -91,7 +91,7 @@ func wantUsageError(t *testing.T, err error, prefix, want string) {
 // A flag that upstream adds fails this test: decide whether it has an effect here.
 func TestAllUpstreamFlagsAreClassified(t *testing.T) {
 	o := options.NewOptions()
-	table := ownedFlagTable(o)
+	table := ownedFlags.Table(*o.Flags)
 	var open []string
 	for _, fs := range o.Flags.FlagSets {
 		fs.VisitAll(func(f *pflag.Flag) {
@@ -103,7 +103,7 @@ func TestAllUpstreamFlagsAreClassified(t *testing.T) {
 	if diff := cmp.Diff([]string{"pod-max-in-unschedulable-pods-duration"}, open); diff != "" {
 		t.Error(diff)
 	}
-	for section := range ownedSections {
+	for section := range ownedFlags.Sections {
 		if !o.Flags.FlagSets[section].HasFlags() {
 			t.Errorf("upstream has no flags in section %q", section)
 		}

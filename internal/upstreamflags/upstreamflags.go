@@ -4,6 +4,7 @@ package upstreamflags
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,13 +14,30 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
+// Owned are the flags that users cannot set, because another flag does or because they would have
+// no effect in one process, with what users can do instead: all flags of a section, or single ones.
+type Owned struct{ Sections, Flags map[string]string }
+
+// Table returns what to do instead of each owned flag of a component.
+func (o Owned) Table(fss cliflag.NamedFlagSets) map[string]string {
+	all := map[string]string{}
+	for section, instead := range o.Sections {
+		if set := fss.FlagSets[section]; set != nil {
+			set.VisitAll(func(f *pflag.Flag) { all[f.Name] = instead })
+		}
+	}
+	maps.Copy(all, o.Flags)
+	return all
+}
+
 // Set parses each of args ("name=value", or "name" for a boolean; leading dashes are
 // allowed) into the component's flags. An error names the option that the argument
-// belongs to. owned maps the flags that users cannot set to what they can do instead.
-func Set(option string, fss cliflag.NamedFlagSets, owned map[string]string, args []string) error {
+// belongs to.
+func Set(option string, fss cliflag.NamedFlagSets, owned Owned, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	table := owned.Table(fss)
 	all := pflag.NewFlagSet(option, pflag.ContinueOnError)
 	for _, fs := range fss.FlagSets {
 		all.AddFlagSet(fs)
@@ -30,7 +48,7 @@ func Set(option string, fss cliflag.NamedFlagSets, owned map[string]string, args
 		if f == nil {
 			return usage.Errorf("%s %s: unknown flag %q%s", option, arg, name, suggestFlag(name, all))
 		}
-		if instead, ok := owned[name]; ok {
+		if instead, ok := table[name]; ok {
 			return usage.Errorf("%s %s: ctrlplane sets %q itself: %s", option, arg, name, instead)
 		}
 		if !hasValue {

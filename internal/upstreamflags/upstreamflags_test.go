@@ -25,13 +25,14 @@ func (c *testComponent) flags() cliflag.NamedFlagSets {
 	fss.FlagSet("two").DurationVar(&c.period, "period", 0, "")
 	fss.FlagSet("two").StringSliceVar(&c.extra, "extra", nil, "")
 	fss.FlagSet("two").String("master", "", "")
+	fss.FlagSet("three").Int("verbosity", 0, "")
 	return fss
 }
 
 func TestSet(t *testing.T) {
 	var c testComponent
 	args := []string{"concurrent-syncs=7", "--debug", "period=3s", "extra=a,b", "extra=c=d"}
-	if err := Set("--arg", c.flags(), nil, args); err != nil {
+	if err := Set("--arg", c.flags(), Owned{}, args); err != nil {
 		t.Fatal(err)
 	}
 	if c.syncs != 7 || !c.debug || c.period != 3*time.Second || strings.Join(c.extra, " ") != "a b c=d" {
@@ -40,13 +41,14 @@ func TestSet(t *testing.T) {
 }
 
 func TestSetRefuses(t *testing.T) {
-	owned := map[string]string{"master": "use --other"}
+	owned := Owned{Sections: map[string]string{"three": "use -v"}, Flags: map[string]string{"master": "use --other"}}
 	for _, tc := range []struct{ arg, want string }{
 		{"concurent-syncs=1", `--arg concurent-syncs=1: unknown flag "concurent-syncs": did you mean "concurrent-syncs"?`},
 		{"zzz=1", `--arg zzz=1: unknown flag "zzz"`},
 		{"period", `--arg period: flag "period" needs a value: write period=VALUE`},
 		{"concurrent-syncs=x", `--arg concurrent-syncs=x: invalid argument`},
 		{"master=here", `--arg master=here: ctrlplane sets "master" itself: use --other`},
+		{"verbosity=4", `--arg verbosity=4: ctrlplane sets "verbosity" itself: use -v`},
 		{"", `--arg : unknown flag ""`},
 	} {
 		var c testComponent

@@ -35,3 +35,18 @@ func TestSecondSignalAfterTheTimeout(t *testing.T) {
 	r.requireExit(t, 124)
 	requireLastLine(t, r.stderr.String(), "the command was terminated after 3s")
 }
+
+// When a terminal is closed, its shell sends SIGHUP as well as the kernel: the second one does not kill a
+// command that is about to end.
+func TestClosedTerminalLetsTheCommandEnd(t *testing.T) {
+	t.Parallel()
+	r := startRun(t, "--nodes=0", "--", "sh", "-c", "trap 'echo 2; sleep 2; echo finished; exit' HUP; echo 1; while :; do sleep 0.1; done")
+	r.readLine(t)
+	r.sendSignal(t, syscall.SIGHUP)
+	r.readLine(t) // upon SIGHUP
+	r.sendSignal(t, syscall.SIGHUP)
+	if line := r.readLine(t); line != "finished" {
+		t.Errorf("got %q", line)
+	}
+	r.requireExit(t, 129)
+}
