@@ -76,8 +76,8 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 			t.Errorf("nodes: %v, %v", nodes, err)
 		}
 		version, err := cp.Client().Discovery().ServerVersion()
-		if err != nil || version.Minor != "36" {
-			t.Errorf("version: %v, %v", version, err)
+		if err != nil || version.EmulationMinor != "36" {
+			t.Errorf("version: %+v, %v, want an emulated 1.36", version, err)
 		}
 		s, err := cp.Source().Snapshot(t.Context())
 		if err != nil || s.Journal.Size != 100 || s.Journal.StartEnd == 0 {
