@@ -191,20 +191,26 @@ func (rc *reportedController) setDisconnected(reason string, since time.Time) {
 // publishState records the state if it has changed. The caller holds the lock of the
 // client's reportedState.
 func (rc *reportedController) publishState(now time.Time) {
-	state, reason := rc.state(now)
-	rc.queue.Recorder().SetStateSince(state, reason, rc.client.reports.since(rc, state, now))
+	state := rc.state(now)
+	rc.queue.Recorder().SetStateSince(state, rc.client.reports.since(rc, state.ProcessState(), now))
 }
 
 // state describes the processes and the interventions, which apply to its next process, too. The
 // caller holds the lock of the client's reportedState.
-func (rc *reportedController) state(now time.Time) (state, reason string) {
+func (rc *reportedController) state(now time.Time) observe.ControllerChanged {
 	gate, paused := rc.gate.Describe()
-	state, reason = rc.client.reports.stateOf(rc, now)
-	reason = strings.Join(slices.DeleteFunc([]string{gate, reason}, func(s string) bool { return s == "" }), ", ")
-	if paused {
-		state = observe.StatePaused
+	state, reason := rc.client.reports.stateOf(rc, now)
+	e := observe.ControllerChanged{
+		State:  state,
+		Reason: strings.Join(slices.DeleteFunc([]string{gate, reason}, func(s string) bool { return s == "" }), ", "),
 	}
-	return state, reason
+	if paused {
+		e.State = observe.StatePaused
+		if state != observe.StateRunning {
+			e.Process = state
+		}
+	}
+	return e
 }
 
 // isLive reports whether a process reports the controller.
@@ -244,9 +250,9 @@ func (c *Clients) sortedControllers() []*reportedController {
 func (c *Clients) Controllers() (list []control.Controller) {
 	for _, rc := range c.sortedControllers() {
 		rc.client.reports.mu.Lock()
-		state, reason := rc.state(time.Now())
+		is := rc.state(time.Now())
 		rc.client.reports.mu.Unlock()
-		list = append(list, control.Controller{Name: rc.name, State: state, Reason: reason})
+		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason})
 	}
 	return list
 }

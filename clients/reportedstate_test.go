@@ -17,7 +17,7 @@ import (
 const configMaps = "/api/v1/configmaps"
 
 // stateIn returns the state of the controller site in some time.
-func (f *fixture) stateIn(d time.Duration) (state, reason string) {
+func (f *fixture) stateIn(d time.Duration) observe.ControllerChanged {
 	f.Helper()
 	for _, rc := range f.clients.sortedControllers() {
 		if rc.shortName == "site" {
@@ -27,13 +27,13 @@ func (f *fixture) stateIn(d time.Duration) (state, reason string) {
 		}
 	}
 	f.Fatal("the controller is not known")
-	return "", ""
+	return observe.ControllerChanged{}
 }
 
 func (f *fixture) expectState(d time.Duration, state, reason string) {
 	f.Helper()
-	if s, r := f.stateIn(d); s != state || r != reason {
-		f.Errorf("in %v: %q %q, want %q %q", d, s, r, state, reason)
+	if is := f.stateIn(d); is.State != state || is.Reason != reason {
+		f.Errorf("in %v: %q %q, want %q %q", d, is.State, is.Reason, state, reason)
 	}
 }
 
@@ -58,13 +58,13 @@ func TestStartingControllerSaysWhatIsRefused(t *testing.T) {
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteIs(StateStarting)}})
 	f.expectState(0, "building", "its workers have not started: its caches are not filled yet")
 	f.list(configMaps, http.StatusForbidden)
-	state, reason := f.stateIn(0)
-	if state != "building" || !strings.HasPrefix(reason, "its workers have not started; list of configmaps is refused: ") || !strings.Contains(reason, "cannot list") {
-		t.Errorf("%q %q", state, reason)
+	is := f.stateIn(0)
+	if is.State != "building" || !strings.HasPrefix(is.Reason, "its workers have not started; list of configmaps is refused: ") || !strings.Contains(is.Reason, "cannot list") {
+		t.Errorf("%q %q", is.State, is.Reason)
 	}
 	f.clients.Queues() // as before each snapshot of a control plane
 	s := f.snapshot()
-	if c := controllerNamed(s, "shop-operator/site"); c.State != "building" || c.Reason != reason {
+	if c := controllerNamed(s, "shop-operator/site"); c.State != "building" || c.Reason != is.Reason {
 		t.Errorf("the snapshot has %q %q", c.State, c.Reason)
 	}
 	if q := f.clients.Queues()[0]; q.Workers != 0 {
@@ -154,6 +154,32 @@ func testKilledProcess(t *testing.T) {
 	f.expectState(time.Second, "running", "") // it has no watch, and lives
 	f.silence()
 	f.expectState(0, "off", "its process does not report any more; last heard of during the sync of ns/pp")
+}
+
+// A pause does not hide that the process has ended: nothing waits for what is held then.
+func TestKilledProcessOfPausedController(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newNestedFixture(t)
+		_, end := f.watch(sites+"?watch=true", operatorAgent, operator)
+		f.pause(f.controller, nestedController)
+		f.expectProcess(0, "")
+		end()
+		f.expectProcess(time.Second, observe.StateUnknown)
+		f.silence()
+		f.expectProcess(0, observe.StateOff)
+		f.clients.Queues()
+		if c := controllerNamed(f.snapshot(), nestedController); c.State != observe.StatePaused || c.ProcessState() != observe.StateOff {
+			t.Errorf("the snapshot has %q and %q", c.State, c.Process)
+		}
+	})
+}
+
+// expectProcess checks that the controller site is paused, and the state that hides.
+func (f *fixture) expectProcess(d time.Duration, process string) {
+	f.Helper()
+	if is := f.stateIn(d); is.State != observe.StatePaused || is.Process != process {
+		f.Errorf("in %v: %q, process %q, want %q and %q", d, is.State, is.Process, observe.StatePaused, process)
+	}
 }
 
 // How long ago a process was last heard of counts from its last report or request, not from when that

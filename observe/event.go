@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -87,7 +88,12 @@ type ControllerChanged struct {
 	Controller string `json:"controller"`
 	State      string `json:"state"`
 	Reason     string `json:"reason,omitempty"`
+	// Process is the state of an operator's controller without its pause, unless it is running.
+	Process string `json:"process,omitempty"`
 }
+
+// ProcessState returns the state without a pause.
+func (c *ControllerChanged) ProcessState() string { return cmp.Or(c.Process, c.State) }
 
 // QueueChanged holds a queue's numbers. It is recorded once a second while they
 // change.

@@ -366,7 +366,7 @@ func busyNames(s *Snapshot) []string {
 		}
 	}
 	for _, c := range s.Controllers {
-		if work[c.Name] == 0 && slices.Contains([]string{StateBuilding, StateStopping, StateUnknown}, c.State) {
+		if work[c.Name] == 0 && slices.Contains([]string{StateBuilding, StateStopping, StateUnknown}, c.ProcessState()) {
 			add(c.Name, 1)
 		}
 	}

@@ -18,7 +18,7 @@ func TestRecordJSON(t *testing.T) {
 	const object = `{"group":"apps","resource":"deployments","kind":"Deployment","namespace":"default","name":"web","uid":"u"}`
 	for want, e := range map[string]Event{
 		`"bootStep","step":"etcd","tookNanos":5,"error":"no"}`:                                                                    &BootStep{"etcd", 5, "no"},
-		`"controllerChanged","controller":"c","state":"off","reason":"stopped"}`:                                                  &ControllerChanged{"c", "off", "stopped"},
+		`"controllerChanged","controller":"c","state":"off","reason":"stopped"}`:                                                  &ControllerChanged{Controller: "c", State: "off", Reason: "stopped"},
 		`"queueChanged","controller":"c","queue":"q","depth":1,"maxDepth":2,"inFlight":3,"adds":4,"gets":5,"done":6,"retries":7}`: &QueueChanged{"c", "q", 1, 2, 3, 4, 5, 6, 7},
 		`"delivered","controller":"c","alsoTo":["d"],"change":"added","object":` + object + `,"resourceVersion":"9","queues":["q"],"adds":[6],"deleting":true,"later":[{"queue":"q","due":"2026-01-02T03:04:05.006Z"}],"tookNanos":5,"takenBy":"b"}`: &Delivered{
 			Controller: "c", AlsoTo: []string{"d"}, Change: Added, Object: web, ResourceVersion: "9", Queues: []string{"q"}, Adds: []uint64{6}, Deleting: true, Later: []DelayedKey{{"q", at}}, Took: 5, TakenBy: "b"},

@@ -44,17 +44,20 @@ func (r *Recorder) Do(f func()) {
 }
 
 // SetState records the controller's new state.
-func (r *Recorder) SetState(state, reason string) { r.SetStateSince(state, reason, time.Now()) }
+func (r *Recorder) SetState(state, reason string) {
+	r.SetStateSince(ControllerChanged{State: state, Reason: reason}, time.Now())
+}
 
 // SetStateSince records the controller's new state, which began earlier than it was noticed.
-func (r *Recorder) SetStateSince(state, reason string, since time.Time) {
+func (r *Recorder) SetStateSince(state ControllerChanged, since time.Time) {
 	if r == nil {
 		return
 	}
-	if old := r.state.Load(); old != nil && old.State == state && old.Reason == reason {
+	state.Controller = r.name
+	if old := r.state.Load(); old != nil && old.ControllerChanged == state {
 		return
 	}
-	s := &controllerState{ControllerChanged{Controller: r.name, State: state, Reason: reason}, since}
+	s := &controllerState{state, since}
 	r.state.Store(s)
 	r.observer.append(&s.ControllerChanged, time.Now())
 }
@@ -310,7 +313,7 @@ func (r *Recorder) snapshot() Controller {
 		StartFailures:  r.startFailures.Load(),
 	}
 	if s := r.state.Load(); s != nil {
-		c.State, c.Reason, c.Since = s.State, s.Reason, s.since
+		c.State, c.Reason, c.Process, c.Since = s.State, s.Reason, s.Process, s.since
 	}
 	if names := r.aliases.Load(); names != nil {
 		c.Aliases = *names

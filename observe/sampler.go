@@ -288,16 +288,16 @@ const ReasonStopped = "stopped"
 // of one that was stopped manually are kept, without a retry: whether they would fail again is not known.
 func (s *sampler) followState(e *ControllerChanged) {
 	delete(s.stopping, e.Controller)
-	switch {
-	case e.State == StateStopping:
+	switch state := e.ProcessState(); {
+	case state == StateStopping:
 		s.stopping[e.Controller] = true
-	case e.State == StateOff && e.Reason == ReasonStopped:
+	case state == StateOff && e.Reason == ReasonStopped:
 		for k, f := range s.failures {
 			if k.controller == e.Controller {
 				f.Retried, f.Due, f.due = false, time.Time{}, time.Time{}
 			}
 		}
-	case e.State == StateOff, e.State == StateBuilding:
+	case state == StateOff, state == StateBuilding:
 		s.forgetFailures(func(k failingKey) bool { return k.controller == e.Controller })
 	}
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -97,6 +98,7 @@ type Controller struct {
 	Aliases []string `json:"aliases,omitempty"`
 	State   string   `json:"state"` // one of ControllerStates; empty for components that are not controllers
 	Reason  string   `json:"reason,omitempty"`
+	Process string   `json:"process,omitempty"` // as in ControllerChanged
 	// Since is when the state or its reason last changed; of a controller whose process is gone, when
 	// that was last heard of.
 	Since time.Time `json:"since,omitzero"`
@@ -265,3 +267,6 @@ type JournalStats struct {
 	// start is not told apart from what came later.
 	StartEnd uint64 `json:"startEnd,omitempty"`
 }
+
+// ProcessState returns the state without a pause.
+func (c *Controller) ProcessState() string { return cmp.Or(c.Process, c.State) }

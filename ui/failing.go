@@ -175,14 +175,14 @@ func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 // process of an operator has ended, a kind cannot be listed, reads of a client are refused, or Pods wait for a restart.
 func SettledWarnings(s observe.Snapshot) (lines []string) {
 	for _, c := range s.Controllers {
-		if c.State == "off" && strings.Contains(c.Name, "/") {
+		if c.ProcessState() == observe.StateOff && strings.Contains(c.Name, "/") {
 			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
 			continue
 		}
 		if c.Unlisted != "" {
 			lines = append(lines, "settled, but "+c.Name+" waits: "+DescribeUnlisted(c.Unlisted))
 		}
-		for _, l := range FailingLines(c.State, c.Failing, c.MoreFailing, true, s.Time) {
+		for _, l := range FailingLines(c.ProcessState(), c.Failing, c.MoreFailing, true, s.Time) {
 			lines = append(lines, "settled, but "+c.Name+" is "+l)
 		}
 	}
@@ -207,7 +207,7 @@ func FailingFor(s observe.Snapshot, namespace, name string) (lines []string) {
 	for _, c := range s.Controllers {
 		for _, f := range c.Failing {
 			if f.Key == key {
-				lines = append(lines, "the last sync of "+c.Name+" failed: "+DescribeFailingKey(c.State, f, s.Time))
+				lines = append(lines, "the last sync of "+c.Name+" failed: "+DescribeFailingKey(c.ProcessState(), f, s.Time))
 			}
 		}
 	}

@@ -81,6 +81,7 @@ func TestSettledWarnings(t *testing.T) {
 		{Name: "job-controller", State: "off"},
 		{Name: "hpa", State: "running", Unlisted: "failed to list HPAs: not found"},
 		{Name: "chaos/page", State: "off", Reason: "its process has ended", Since: now.Add(-3 * time.Second)},
+		{Name: "chaos/held", State: "paused", Process: "off", Reason: "its writes are held, its process has ended", Since: now.Add(-4 * time.Second)},
 		{Name: "chaos/site", State: "running", Failing: []observe.FailingKey{
 			{Queue: "site", Key: "default/f1", KeyBasis: observe.BasisQueue, Times: 14, Error: "no luck", Due: now.Add(time.Minute)},
 			{Queue: "site", Key: "default/f2", KeyBasis: observe.BasisQueue, Times: 1, Error: "the object has been modified"},
@@ -94,6 +95,7 @@ func TestSettledWarnings(t *testing.T) {
 	want := []string{
 		"settled, but hpa waits: a kind that it needs cannot be listed: failed to list HPAs: not found",
 		"settled, but chaos/page does not run: its process has ended, 3.0 s ago",
+		"settled, but chaos/held does not run: its writes are held, its process has ended, 4.0 s ago",
 		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
 		"settled, but shop (bob): list of configmaps is refused: forbidden",
 		"settled, but Pod default/web-0 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",

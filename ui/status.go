@@ -237,7 +237,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), countMoreKeys(len(c.Failing) - i + c.MoreFailing)})
 				break
 			}
-			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), DescribeFailingKey(c.State, f, s.Time)})
+			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), DescribeFailingKey(c.ProcessState(), f, s.Time)})
 		}
 	}
 	return rows
@@ -251,12 +251,12 @@ func DescribeUnlisted(why string) string {
 // DescribeReason returns the reason of a controller's state, and of an operator since when that is
 // so.
 func DescribeReason(c observe.Controller, now time.Time) string {
-	switch {
+	switch state := c.ProcessState(); {
 	case c.Since.IsZero() || !strings.Contains(c.Name, "/"):
 		return c.Reason
-	case c.State == "building" || c.State == "stopping":
+	case state == observe.StateBuilding || state == observe.StateStopping:
 		return "for " + formatDuration(max(now.Sub(c.Since), 0)) + ": " + c.Reason
-	case c.State != "off" && c.State != "unknown":
+	case state != observe.StateOff && state != observe.StateUnknown:
 		return c.Reason
 	}
 	return c.Reason + ", " + formatDuration(max(now.Sub(c.Since), 0)) + " ago"
@@ -266,8 +266,8 @@ func DescribeReason(c observe.Controller, now time.Time) string {
 // first failure while controllers work.
 func failingState(c observe.Controller, f observe.FailingKey, settled bool) string {
 	switch {
-	case c.State == "off":
-		return c.State
+	case c.ProcessState() == observe.StateOff:
+		return observe.StateOff
 	case IsFailing(f, settled):
 		return "failing"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -66,7 +67,7 @@ func (d *deleteCommand) run(ctx context.Context, out io.Writer, names []string) 
 			return err
 		}
 		if p.isUp() && !d.force {
-			return fmt.Errorf("control plane %q is running, nothing was deleted: stop it with \"ctrlplane %s down\", or use --force", p.Name, p.flags())
+			return fmt.Errorf("control plane %q is running, nothing was deleted: stop it with \"%s %s down\", or use --force", p.Name, quoteWord(os.Args[0]), p.flags())
 		}
 	}
 	var errs []error

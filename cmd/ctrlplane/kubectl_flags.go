@@ -29,7 +29,7 @@ func explainOwnFlags(kubectl *cobra.Command, args []string) {
 		for i, word := range words {
 			words[i] = quoteWord(word)
 		}
-		return fmt.Errorf("%w\nTo choose a control plane, put %s before kubectl: %s %s", explained, flag, os.Args[0], strings.Join(words, " "))
+		return fmt.Errorf("%w\nTo choose a control plane, put %s before kubectl: %s %s", explained, flag, quoteWord(os.Args[0]), strings.Join(words, " "))
 	})
 }
 

@@ -6,6 +6,9 @@ import (
 	"sync"
 )
 
+// maxUnended is how long a line may be before it is written although it has not ended.
+const maxUnended = 64 << 10
+
 // linePrefixer writes whole lines, each with a prefix.
 type linePrefixer struct {
 	out    io.Writer
@@ -24,11 +27,14 @@ func (p *linePrefixer) Write(data []byte) (int, error) {
 	defer p.mu.Unlock()
 	p.rest = append(p.rest, data...)
 	end := bytes.LastIndexByte(p.rest, '\n') + 1
-	if end == 0 {
+	if end == 0 && len(p.rest) < maxUnended {
 		return len(data), nil
 	}
-	lines := p.rest[:end]
-	err := p.writeLines(lines)
+	if end == 0 {
+		p.rest = append(p.rest, '\n')
+		end = len(p.rest)
+	}
+	err := p.writeLines(p.rest[:end])
 	p.rest = bytes.Clone(p.rest[end:])
 	return len(data), err
 }

@@ -78,7 +78,7 @@ func (p plane) isUp() bool { return p.State == planeRunning || p.State == planeS
 // flags select the control plane on a command line.
 func (p plane) flags() string {
 	if p.Name == "" || p.Ephemeral {
-		return "--data-dir " + p.DataDir
+		return "--data-dir " + quoteWord(p.DataDir)
 	}
 	return "--name " + p.Name
 }

@@ -150,7 +150,7 @@ type candidate struct {
 // flag selects the control plane on a command line.
 func (c candidate) flag() string {
 	if c.state.Name == "" {
-		return "--data-dir " + c.path
+		return "--data-dir " + quoteWord(c.path)
 	}
 	return "--name " + c.state.Name
 }
@@ -191,7 +191,7 @@ func severalRunningError(list []candidate) error {
 		same := slices.ContainsFunc(list[:i], func(o candidate) bool { return o.state.Name == c.state.Name }) ||
 			slices.ContainsFunc(list[i+1:], func(o candidate) bool { return o.state.Name == c.state.Name })
 		if flags[i] = c.flag(); same {
-			flags[i] = "--data-dir " + c.path
+			flags[i] = "--data-dir " + quoteWord(c.path)
 		}
 	}
 	return fmt.Errorf("several control planes are running: choose one: %s", strings.Join(flags, ", "))
@@ -230,7 +230,7 @@ func quoteWord(s string) string { return ui.DetectShell(runtime.GOOS, os.Environ
 
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
-	program := os.Args[0]
+	program := quoteWord(os.Args[0])
 	switch {
 	case t.dataDir != "":
 		return program + " --data-dir " + quoteWord(t.dataDir) + " " + verb

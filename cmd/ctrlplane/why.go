@@ -69,5 +69,8 @@ func (o *traceCommand) commandFor(verb string, args []string, flags ...string) s
 	if o.past.given() {
 		s += " --from " + quoteWord(o.past.path)
 	}
+	if o.past.at != "" {
+		s += " --at " + quoteWord(o.past.at)
+	}
 	return o.target.commandLine(s)
 }

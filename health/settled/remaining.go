@@ -144,7 +144,7 @@ var stateTexts = map[string]string{
 }
 
 func (l *workCollector) addController(c observe.Controller) {
-	if is := stateTexts[c.State]; is != "" && c.Reason != "" {
+	if is := stateTexts[c.ProcessState()]; is != "" && c.Reason != "" {
 		l.add(c.Name, is+": "+words.OneLine(c.Reason))
 	} else if is != "" {
 		l.add(c.Name, is)

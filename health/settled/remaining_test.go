@@ -141,6 +141,9 @@ func TestRemainingWork(t *testing.T) {
 			c.State, c.Reason = "building", "its workers have not started; list of pods is refused: forbidden"
 		}), job("the controller is being started: its workers have not started; list of pods is refused: forbidden")},
 		{"unknown", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "unknown" }), job("it is unknown whether the controller is running")},
+		{"unknown and paused", of(func(_ *observe.Queue, c *observe.Controller) {
+			c.State, c.Process = observe.StatePaused, observe.StateUnknown
+		}), job("it is unknown whether the controller is running")},
 		{"restored", quietSnapshot(func(s *observe.Snapshot) { s.Process.Restoring = true }),
 			[]Work{{"control plane", []string{"a snapshot is being restored"}}}},
 		{"paused without held writes", of(func(_ *observe.Queue, c *observe.Controller) { c.State = "paused" }), nil},

@@ -32,8 +32,9 @@ const (
 	True = "true"
 )
 
-// Annotations of a Pod that say what its containers do. Without them a Pod of a
-// Job exits with code 0 at once and any other Pod keeps running.
+// Annotations of a Pod that say what its containers do. Without them a container runs its command
+// if the simulated shell can; otherwise that of a Job exits with code 0 at once, and any other
+// keeps running.
 const (
 	ExitCode   = prefix + "exit-code"   // CODE of all main containers, or CONTAINER=CODE,…
 	RunFor     = prefix + "run-for"     // how long they run before they exit; 0 is the exit code unless ExitCode is set

@@ -89,7 +89,7 @@ func (p Page) NewEntry(k Facts) Entry {
 			c := k.Snapshot.Controllers[i]
 			e.Observed = true
 			e.State, e.Reason, e.Watches, e.Writes = c.State, c.Reason, c.Watches, c.Writes
-			if failing := ui.FailingLines(c.State, c.Failing, c.MoreFailing, k.Snapshot.Process.Settled, k.Snapshot.Time); len(failing) > 0 {
+			if failing := ui.FailingLines(c.ProcessState(), c.Failing, c.MoreFailing, k.Snapshot.Process.Settled, k.Snapshot.Time); len(failing) > 0 {
 				e.Reason = strings.Join(append(slices.DeleteFunc([]string{c.Reason}, func(s string) bool { return s == "" }), failing...), "; ")
 			}
 		}

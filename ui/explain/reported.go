@@ -43,7 +43,7 @@ func ReportedPage(s *observe.Snapshot, name string) (Page, bool) {
 // isLive reports whether a process reports the controller.
 func isLive(s *observe.Snapshot, controller string) bool {
 	return slices.ContainsFunc(s.Controllers, func(c observe.Controller) bool {
-		return c.Name == controller && c.State != "off" && c.State != "unknown"
+		return c.Name == controller && c.ProcessState() != observe.StateOff && c.ProcessState() != observe.StateUnknown
 	})
 }
 

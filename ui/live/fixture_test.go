@@ -171,3 +171,14 @@ func podCreations(seq uint64, n int) []observe.Record {
 func testPurpose(string) string {
 	return "Runs the Pods of Jobs until enough of them have succeeded. A finalizer makes sure that it counts every finished Pod once."
 }
+
+// newTheme returns a theme for a dark or light background. Without color it uses
+// no escapes.
+func newTheme(color, dark, ascii bool) *theme {
+	return themeOptions{color: color, dark: dark, ascii: ascii}.build()
+}
+
+func (m model) withTheme(t *theme) model {
+	m.theme = t
+	return m
+}

@@ -185,11 +185,6 @@ func (m model) withCurrentScreen(s screen) model {
 	return m
 }
 
-func (m model) withTheme(t *theme) model {
-	m.theme = t
-	return m
-}
-
 // pushScreen shows a screen; esc goes back to the one before.
 func (m model) pushScreen(s screen) model {
 	m.screens = append(slices.Clone(m.screens), s)

@@ -47,12 +47,6 @@ type themeOptions struct {
 	basic bool
 }
 
-// newTheme returns a theme for a dark or light background. Without color it uses
-// no escapes.
-func newTheme(color, dark, ascii bool) *theme {
-	return themeOptions{color: color, dark: dark, ascii: ascii}.build()
-}
-
 func (o themeOptions) build() *theme {
 	t := &theme{themeOptions: o}
 	if !o.color {

@@ -12,8 +12,9 @@ import (
 
 const maxSlow = 50 // slowest syncs to keep
 
-// digest aggregates the records for the page. Its size is bounded; its counts are
-// exact.
+// digest aggregates the records for the page. Its size is bounded, but for an entry for each
+// key and for each kind of write: whether their failures were retried. Counts are exact unless
+// there are more than maxMarks failures.
 type digest struct {
 	records uint64
 	stages  []Stage

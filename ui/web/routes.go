@@ -122,17 +122,20 @@ func (s *Server) refreshAfter(next http.Handler) http.Handler {
 // serveExplain sends the page of one controller as "explain -o json" prints it.
 func (s *Server) serveExplain(w http.ResponseWriter, req *http.Request) {
 	name := req.URL.Query().Get("name")
-	page, ok := explain.FindPage(name)
-	if !ok {
-		writeError(w, http.StatusNotFound, fmt.Errorf("%q has no page: it is a client or a controller of your own", name))
-		return
-	}
 	var facts explain.Facts
 	if s.options.Facts != nil {
 		var err error
 		if facts, err = s.options.Facts(req.Context()); err != nil {
 			facts = explain.Facts{} // the page is useful without them, also while the control plane does not answer
 		}
+	}
+	page, ok := explain.FindPage(name)
+	if !ok {
+		page, ok = explain.ReportedPage(facts.Snapshot, name)
+	}
+	if !ok {
+		writeError(w, http.StatusNotFound, fmt.Errorf("%q has no page: it is a client or a controller of your own that does not report", name))
+		return
 	}
 	writeJSON(w, http.StatusOK, page.NewEntry(facts))
 }

@@ -13,13 +13,18 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 func TestObjectsAndCauses(t *testing.T) {
 	src := &fakeSource{}
 	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-1"}
 	src.add(&observe.Called{Controller: "kubectl (admin)", Verb: "create", Object: pod, Status: 201, ResourceVersion: "5", Client: &observe.Caller{User: "admin"}})
-	s := startServer(t, Options{Source: src})
+	operator := observe.Snapshot{
+		Clients:     []observe.Client{{Name: "shop (admin)", Controllers: []string{"shop/site"}}},
+		Controllers: []observe.Controller{{Name: "shop/site", State: observe.StateRunning}},
+	}
+	s := startServer(t, Options{Source: src, Facts: func(context.Context) (explain.Facts, error) { return explain.Facts{Snapshot: &operator}, nil }})
 	v := newVisitor(t, s)
 	v.open(s.ClassLink())
 	const about = "?resource=pods&namespace=default&name=web-1"
@@ -33,6 +38,7 @@ func TestObjectsAndCauses(t *testing.T) {
 	v.expect(http.StatusBadRequest, "GET", "/api/trace?resource=pods", "", nil)
 	v.expect(http.StatusBadRequest, "GET", "/api/object"+about, "", nil) // this source has no objects
 	v.expect(http.StatusOK, "GET", "/api/explain?name=deployment-controller", "", nil)
+	v.expect(http.StatusOK, "GET", "/api/explain?name=shop/site", "", nil)
 	v.expect(http.StatusNotFound, "GET", "/api/explain?name=../../etc/passwd", "", nil)
 	src.mu.Lock()
 	src.err = errors.New("connection refused")
@@ -67,7 +73,11 @@ func TestCausesHaveThePresent(t *testing.T) {
 		Failing: []observe.FailingKey{{Queue: "pod", Key: pod.Key(), KeyBasis: observe.BasisQueue, Error: "no space left", Times: 4}},
 		Running: []observe.RunningSync{{ID: 3, Queue: "pod", Key: pod.Key(), KeyBasis: observe.BasisQueue, Since: now.Add(-59 * time.Second)}},
 	}}}
-	s := startServer(t, Options{Source: src})
+	operator := observe.Snapshot{
+		Clients:     []observe.Client{{Name: "shop (admin)", Controllers: []string{"shop/site"}}},
+		Controllers: []observe.Controller{{Name: "shop/site", State: observe.StateRunning}},
+	}
+	s := startServer(t, Options{Source: src, Facts: func(context.Context) (explain.Facts, error) { return explain.Facts{Snapshot: &operator}, nil }})
 	v := newVisitor(t, s)
 	v.open(s.ClassLink())
 	const about = "?resource=pods&kind=Pod&namespace=default&name=web-1"
