@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
@@ -51,7 +52,7 @@ func (p *controlPlane) checkNodes(context.Context) error { return p.nodesConfig(
 func (p *controlPlane) kubeletClientConfig(agent string) *rest.Config {
 	// A real kubelet may change its own node only; this one acts for all of them.
 	who := &user.DefaultInfo{Name: "system:" + kubeletName, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
-	return recording.ObserveCalls(rest.AddUserAgent(p.controllerClientConfig(who), agent), p.recorderFor(kubeletName))
+	return recording.ObserveCalls(useragent.Set(p.controllerClientConfig(who), useragent.Kubelet, agent), p.recorderFor(kubeletName))
 }
 
 // startNodes creates the nodes that the configuration asks for.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // healthPollInterval is how often a health endpoint is polled during a start. A request
@@ -70,7 +71,7 @@ func (s *Server) DescribeReadiness(ctx context.Context) string {
 }
 
 func (s *Server) healthClient() *http.Client {
-	return &http.Client{Transport: loopback.Transport{Handler: s.aggregator.GenericAPIServer.Handler, User: apiServerUser()}}
+	return &http.Client{Transport: loopback.Transport{Handler: s.aggregator.GenericAPIServer.Handler, User: apiServerUser(), UserAgent: useragent.Of(useragent.APIServer)}}
 }
 
 // pollHealth returns which checks fail; empty if none does.

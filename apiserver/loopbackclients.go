@@ -16,13 +16,14 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // useLoopbackClients makes upstream's own clients call handler directly. By default
 // each of them has a TLS connection to the server. Only calls of webhooks still use
 // the server's address.
 func useLoopbackClients(config *app.Config, handler http.Handler) error {
-	transport := loopback.Transport{Handler: handler, User: apiServerUser()}
+	transport := loopback.Transport{Handler: handler, User: apiServerUser(), UserAgent: useragent.Of(useragent.APIServer)}
 	for _, generic := range []*server.Config{
 		config.KubeAPIs.ControlPlane.Generic,
 		&config.ApiExtensions.GenericConfig.Config,

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -21,6 +23,7 @@ import (
 // --use-service-account-credentials, but without a token.
 type clientBuilder struct {
 	connect  func(who user.Info) *rest.Config
+	program  string            // of upstream, whose controller it is
 	recorder *observe.Recorder // of their calls; may be nil
 	gate     *intervene.Gate
 }
@@ -30,7 +33,7 @@ var _ clientbuilder.ControllerClientBuilder = clientBuilder{}
 func (c clientBuilder) Config(name string) (*rest.Config, error) {
 	account := serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 	who := &user.DefaultInfo{Name: account.GetName(), Groups: append(account.GetGroups(), user.AllAuthenticated)}
-	return recording.ObserveCalls(intervene.InterceptCalls(rest.AddUserAgent(c.connect(who), name), c.gate), c.recorder), nil
+	return recording.ObserveCalls(intervene.InterceptCalls(useragent.Set(c.connect(who), c.program, name), c.gate), c.recorder), nil
 }
 
 func (c clientBuilder) Client(name string) (kubernetes.Interface, error) {
@@ -75,4 +78,13 @@ func managerUser() user.Info {
 		Name:   user.KubeControllerManager,
 		Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated},
 	}
+}
+
+// programOf returns the program of Kubernetes that has a controller: those that its controller
+// manager does not have are a cloud provider's.
+func (s *Supervisor) programOf(controller string) string {
+	if slices.ContainsFunc(s.cfg.Extra, func(e ExtraController) bool { return e.Name == controller }) {
+		return useragent.CloudControllerManager
+	}
+	return useragent.ControllerManager
 }

@@ -9,7 +9,6 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	clientfeatures "k8s.io/client-go/features"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
@@ -117,7 +116,7 @@ func (s *Supervisor) newTokenController(ctx context.Context, c app.ControllerCon
 		return nil, fmt.Errorf("root CA: %w", err)
 	}
 	u := s.units[names.ServiceAccountTokenController]
-	client, err := kubernetes.NewForConfig(recording.ObserveCalls(intervene.InterceptCalls(rest.AddUserAgent(s.cfg.Connect(managerUser()), "tokens-controller"), u.currentGate()), u.recorder))
+	client, err := kubernetes.NewForConfig(recording.ObserveCalls(intervene.InterceptCalls(s.ManagerConfig("tokens-controller"), u.currentGate()), u.recorder))
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -64,7 +65,7 @@ type sharedInformers struct {
 func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, error) {
 	as := cfg.recorderFor(sharedInformersName)
 	config := func(agent string) *rest.Config {
-		return recording.ObserveCalls(rest.AddUserAgent(cfg.Connect(managerUser()), agent), as)
+		return recording.ObserveCalls(useragent.Set(cfg.Connect(managerUser()), useragent.ControllerManager, agent), as)
 	}
 	client, err := kubernetes.NewForConfig(config("shared-informers"))
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // Supervisor owns the controllers and the informers that they share. New checks
@@ -218,7 +219,7 @@ func (s *Supervisor) buildUnit(ctx context.Context, name string) error {
 	barrier := &handlerBarrier{}
 	barrier.wrapInformers(f)
 	controllerContext := app.ControllerContext{
-		ClientBuilder:                   clientBuilder{s.cfg.Connect, u.recorder, gate},
+		ClientBuilder:                   clientBuilder{s.cfg.Connect, s.programOf(name), u.recorder, gate},
 		InformerFactory:                 f,
 		ObjectOrMetadataInformerFactory: objectOrMetadata{f},
 		ComponentConfig:                 *config,
@@ -296,7 +297,7 @@ func (s *Supervisor) NodeMonitorGracePeriod() time.Duration {
 
 // ManagerConfig returns a client configuration for the controller manager's own user.
 func (s *Supervisor) ManagerConfig(agent string) *rest.Config {
-	return rest.AddUserAgent(s.cfg.Connect(managerUser()), agent)
+	return useragent.Set(s.cfg.Connect(managerUser()), useragent.ControllerManager, agent)
 }
 
 // DebugPath is the path below which ServeHTTP must be served.

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // URL is the base of every request. Its host does not resolve, so a client that
@@ -46,12 +48,14 @@ func growStack() byte {
 func IsCall(req *http.Request) bool { return req.Context().Value(identityKey{}) != nil }
 
 // ClientConfig returns the configuration of a client that calls handler as user
-// who. The client has no rate limit, and uses protobuf where the server offers it.
+// who. The client has no rate limit, and uses protobuf where the server offers it. Its
+// user agent is that of kube-apiserver unless another one is set.
 func ClientConfig(handler http.Handler, who user.Info) *rest.Config {
 	return &rest.Config{
 		Host:      URL,
 		Transport: Transport{Handler: handler, User: who},
 		QPS:       -1,
+		UserAgent: useragent.Of(useragent.APIServer),
 		ContentConfig: rest.ContentConfig{
 			ContentType:        "application/vnd.kubernetes.protobuf",
 			AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json",
@@ -64,6 +68,8 @@ func ClientConfig(handler http.Handler, who user.Info) *rest.Config {
 type Transport struct {
 	Handler http.Handler
 	User    user.Info
+	// UserAgent replaces that of the requests; empty = it does not.
+	UserAgent string
 }
 
 // RoundTrip returns when the handler has sent its header, or when the request is
@@ -73,6 +79,9 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	inner := req.Clone(ctx)
 	inner.RequestURI = req.URL.RequestURI()
 	inner.RemoteAddr = "127.0.0.1:0"
+	if t.UserAgent != "" {
+		inner.Header.Set("User-Agent", t.UserAgent)
+	}
 	inner.Proto, inner.ProtoMajor, inner.ProtoMinor = "HTTP/2.0", 2, 0
 	if inner.Body == nil {
 		inner.Body = http.NoBody

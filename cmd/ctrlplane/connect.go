@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -12,6 +11,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
 )
@@ -58,15 +58,8 @@ func (t *target) restConfig() (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	cfg.QPS = -1
-	cfg.UserAgent = userAgent("ctrlplane")
+	cfg.UserAgent = useragent.Of("ctrlplane") // whatever the name of this file is
 	return cfg, nil
-}
-
-// userAgent returns the user agent of a program, whatever the name of this file is: the API
-// server and the users of "ctrlplane clients" know the program by it.
-func userAgent(program string) string {
-	_, version, _ := strings.Cut(rest.DefaultKubernetesUserAgent(), "/")
-	return program + "/" + version
 }
 
 // controlClient is a client of the running control plane's own API.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 func newKubectlCommand(t *target) *cobra.Command {
@@ -90,7 +91,7 @@ func (t *target) useKubeconfig(flags *genericclioptions.ConfigFlags) (path strin
 		path = filepath.Join(dir, ctrlplane.KubeconfigFile)
 		// kubectl's limit of 5 requests/s protects shared servers; this one is not shared.
 		flags.WithWrapConfigFn(func(cfg *rest.Config) *rest.Config {
-			cfg.QPS, cfg.UserAgent = -1, userAgent("kubectl")
+			cfg.QPS, cfg.UserAgent = -1, useragent.Of("kubectl")
 			joinSync(cfg)
 			return cfg
 		})

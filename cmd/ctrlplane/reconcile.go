@@ -19,6 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/clients/reconciler"
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -90,7 +91,7 @@ func (r *reconcileCommand) run(ctx context.Context, kind string) error {
 	if r.dataDir, err = r.target.runningDataDir(); err != nil {
 		return err
 	}
-	cfg.UserAgent = userAgent(reconcileProgram)
+	cfg.UserAgent = useragent.Of(reconcileProgram)
 	c := &reconciler.Controller{Config: cfg, Namespace: r.namespace, Sync: r.sync}
 	mapper, err := newKindMapper(cfg)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/clients"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // joinSync makes the requests of a kubectl part of the sync that it runs in, if it runs in
@@ -17,7 +18,7 @@ func joinSync(cfg *rest.Config) {
 	if header == "" {
 		return
 	}
-	cfg.UserAgent = userAgent(reconcileProgram)
+	cfg.UserAgent = useragent.Of(reconcileProgram)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &syncTransport{next, header} })
 }
 

@@ -23,6 +23,8 @@ import (
 	conversionv1 "k8s.io/kubernetes/pkg/scheduler/apis/config/v1"
 	schedulermetrics "k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
+
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 const (
@@ -62,7 +64,7 @@ func (s *Scheduler) startInstance() (*instance, error) {
 	if _, err := readGauge(schedulermetrics.ActivePods()); err != nil {
 		s.cfg.Logger.Warn("the scheduler's queues cannot be observed", "err", err)
 	}
-	inst, err := s.buildInstance(rest.AddUserAgent(s.cfg.Connect(schedulerUser()), "scheduler"), s.newInformers)
+	inst, err := s.buildInstance(useragent.Set(s.cfg.Connect(schedulerUser()), useragent.Scheduler, "scheduler"), s.newInformers)
 	if err != nil {
 		configz.Delete(configzName)
 		return nil, fmt.Errorf("build: %w", err)
