@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,8 @@ import (
 	clientgotesting "k8s.io/client-go/testing"
 	aggregatorapiserver "k8s.io/kube-aggregator/pkg/apiserver"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // On an empty cluster the reconciliation creates all that upstream ships. The second
@@ -295,7 +298,8 @@ func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 	embedded := func() (*clientv3.Client, error) { return nil, errors.New("not connected") }
 	for arg, want := range map[string]string{
 		"etcd-servers-overrides=/configmaps#http://127.0.0.1:1": "--etcd-endpoints",
-		"v=5": "-v",
+		"v=5":                         "-v",
+		"shutdown-delay-duration=30s": "stop",
 	} {
 		err := Config{Etcd: Etcd{Connect: embedded}, Args: []string{arg}}.CheckFlags()
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(usage.Error)) {

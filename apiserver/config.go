@@ -10,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsapiserver "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/server/flagz"
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	cliflag "k8s.io/component-base/cli/flag"
@@ -106,6 +107,7 @@ func (e Etcd) startedEmptyFunc() func() bool {
 func (c Config) serverRunOptions() (*options.ServerRunOptions, error) {
 	o := options.NewServerRunOptions()
 	flags := o.Flags() // first, because it may reset fields
+	o.Flagz = flagz.NamedFlagSetsReader{FlagSets: flags}
 	addr, ok := c.Listener.Addr().(*net.TCPAddr)
 	if !ok {
 		return nil, fmt.Errorf("apiserver: the listener on %v is not a TCP listener", c.Listener.Addr())
@@ -184,6 +186,7 @@ var ownedFlags = upstreamflags.Owned{
 		"feature-gates":            "use --feature-gates",
 		"runtime-config":           "use --runtime-config",
 		"service-cluster-ip-range": "use --service-cidr",
+		"shutdown-delay-duration":  "nothing sends requests to another API server during a stop",
 	},
 }
 
@@ -237,6 +240,7 @@ func (c Config) completeOptions(ctx context.Context) (options.CompletedOptions, 
 	if errs := completed.Validate(); len(errs) > 0 {
 		return options.CompletedOptions{}, usage.Errorf("kube-apiserver: %w", joinErrors(errs))
 	}
+	recordVersions(completed.GenericServerRunOptions.ComponentGlobalsRegistry)
 	return completed, nil
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 
+	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 )
@@ -19,11 +21,29 @@ import (
 // priority and fairness, and upstream's deadline has not begun.
 type OutsideHandler func(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler)
 
-// authentication is the result of an authenticator, kept for upstream's filter.
+// authentication is the result of an authenticator, kept for upstream's filter, and what it
+// warned the client of.
 type authentication struct {
 	response *authenticator.Response
 	ok       bool
 	err      error
+	warnings []authenticationWarning
+}
+
+type authenticationWarning struct{ agent, text string }
+
+// AddWarning implements warning.Recorder.
+func (a *authentication) AddWarning(agent, text string) {
+	a.warnings = append(a.warnings, authenticationWarning{agent, text})
+}
+
+// authenticate authenticates a request. What upstream's audit log has of that is kept in the
+// context of the request.
+func authenticate(req *http.Request, by authenticator.Request) (*http.Request, *authentication) {
+	known := &authentication{}
+	ctx := audit.WithAuditContext(req.Context())
+	known.response, known.ok, known.err = by.AuthenticateRequest(req.WithContext(warning.WithWarningRecorder(ctx, known)))
+	return req.WithContext(context.WithValue(ctx, authenticationKey{}, known)), known
 }
 
 type authenticationKey struct{}
@@ -37,6 +57,9 @@ func installOutsideHandler(config *server.RecommendedConfig, handle OutsideHandl
 	network := config.Authentication.Authenticator
 	config.Authentication.Authenticator = authenticator.RequestFunc(func(req *http.Request) (*authenticator.Response, bool, error) {
 		if known, ok := req.Context().Value(authenticationKey{}).(*authentication); ok {
+			for _, w := range known.warnings {
+				warning.AddWarning(req.Context(), w.agent, w.text)
+			}
 			return known.response, known.ok, known.err
 		}
 		return network.AuthenticateRequest(req)
@@ -52,13 +75,11 @@ func installOutsideHandler(config *server.RecommendedConfig, handle OutsideHandl
 			if len(authentications.APIAudiences) > 0 { // as upstream's filter does
 				req = req.WithContext(authenticator.WithAudiences(req.Context(), authentications.APIAudiences))
 			}
-			var known authentication
-			known.response, known.ok, known.err = authentications.Authenticator.AuthenticateRequest(req)
+			req, known := authenticate(req, authentications.Authenticator)
 			var who user.Info
 			if known.ok && known.err == nil {
 				who = known.response.User
 			}
-			req = req.WithContext(context.WithValue(req.Context(), authenticationKey{}, &known))
 			if who != nil && who.GetName() == user.APIServerUser { // a few of its own clients use the network
 				chain.ServeHTTP(w, req)
 				return

@@ -95,7 +95,7 @@ var ownedFlags = upstreamflags.Owned{
 		"kube-api-qps":                    "calls inside the process have no rate limit",
 		"use-service-account-credentials": "each controller has an identity of its own",
 		"controller-start-interval":       "all controllers start at the same time",
-		"controller-shutdown-timeout":     "a stop waits until all controllers have ended",
+		"controller-shutdown-timeout":     "a stop waits for each controller, for at most 10 s",
 		"leader-elect":                    "use --leader-elect",
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"reflect"
 	goruntime "runtime"
 	"strings"
 	"time"
@@ -105,11 +106,33 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 	if err := validation.ValidateKubeSchedulerConfiguration(component); err != nil {
 		return nil, 0, c.configFileError(err)
 	}
-	if component.ClientConnection.Kubeconfig != "" {
-		c.Logger.Info("clientConnection of the configuration is ignored: the scheduler calls the API server in-process",
-			"file", c.ConfigFile)
+	if ignored := ignoredFields(component); len(ignored) > 0 {
+		c.Logger.Warn("fields of the scheduler's configuration have no effect in one process",
+			"file", c.ConfigFile, "fields", strings.Join(ignored, ", "))
 	}
 	return component, longest, nil
+}
+
+// ignoredFields names the fields that are set to something else than their default and have no
+// effect in one process.
+func ignoredFields(component *schedulerconfig.KubeSchedulerConfiguration) (names []string) {
+	byDefault, err := latest.Default()
+	if err != nil {
+		return nil // what is set is not known
+	}
+	for _, f := range []struct {
+		name     string
+		is, that any
+	}{
+		{"clientConnection", component.ClientConnection, byDefault.ClientConnection},
+		{"leaderElection", component.LeaderElection, byDefault.LeaderElection},
+		{"enableProfiling, enableContentionProfiling", component.DebuggingConfiguration, byDefault.DebuggingConfiguration},
+	} {
+		if !reflect.DeepEqual(f.is, f.that) {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // limitParallelism has the scheduler look at nodes with no more goroutines than can run at

@@ -123,3 +123,18 @@ func TestNewReadsConfigFileAndArgs(t *testing.T) {
 		t.Errorf("got %+v, %v", s.component, s.maxUnschedulable)
 	}
 }
+
+func TestFieldsWithoutEffectAreLogged(t *testing.T) {
+	for fields, want := range map[string]string{
+		"parallelism: 3": "",
+		"clientConnection: {qps: 1}\nleaderElection: {leaderElect: true, resourceName: mine}\nenableProfiling: false": "fields=\"clientConnection, leaderElection, enableProfiling, enableContentionProfiling\"",
+	} {
+		var log strings.Builder
+		if _, err := New(Config{ConfigFile: writeConfigFile(t, configHeader+fields+"\n"), Logger: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		if got := log.String(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: logged %q, want %q", fields, got, want)
+		}
+	}
+}
