@@ -63,7 +63,11 @@ func (sh *shell) numberArg(args []string, otherwise int) (int, bool) {
 }
 
 func builtinExit(sh *shell, args []string) flow {
-	if n, ok := sh.numberArg(args, sh.status); ok {
+	status := sh.status
+	if sh.trapStatus != nil {
+		status = *sh.trapStatus
+	}
+	if n, ok := sh.numberArg(args, status); ok {
 		sh.status = n & 0xff
 	}
 	return exitShell

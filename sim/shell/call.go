@@ -10,7 +10,9 @@ func (sh *shell) eval(src string) flow {
 	if err != nil {
 		failExpansion("%s", syntaxError(err))
 	}
-	sh.status = 0
+	if len(file.Stmts) == 0 {
+		sh.status = 0
+	}
 	return sh.stmts(file.Stmts)
 }
 
@@ -45,7 +47,6 @@ func (sh *shell) callFunction(fn function, args []string) flow {
 		sh.inFunc--
 		sh.params, sh.loops = params, loops
 	}()
-	sh.status = 0
 	f := sh.stmt(fn.body)
 	if f == returnFunc {
 		f = next

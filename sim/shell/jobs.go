@@ -233,10 +233,10 @@ func (sh *shell) runTraps() flow {
 // runTrap runs the commands of a trap; the exit status stays as it was unless
 // they exit.
 func (sh *shell) runTrap(trap string) flow {
-	status := sh.status
-	sh.inTrap = true
+	status, outer := sh.status, sh.trapStatus
+	sh.inTrap, sh.trapStatus = true, &status
 	f := sh.eval(trap)
-	sh.inTrap = false
+	sh.inTrap, sh.trapStatus = false, outer
 	if f != exitShell {
 		sh.status = status
 	}
@@ -251,6 +251,7 @@ func (sh *shell) exitTrap() {
 	}
 	delete(sh.traps, "EXIT")
 	status := sh.status
+	sh.trapStatus = &status
 	f := sh.protect(func() flow { return sh.eval(trap) })
 	if f != exitShell {
 		sh.status = status

@@ -77,6 +77,7 @@ type shell struct {
 	jobs       []*job
 	traps      map[string]string
 	inTrap     bool
+	trapStatus *int // $? when the trap began that runs: what exit in it exits with
 	getopts    getoptsState
 }
 

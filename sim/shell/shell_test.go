@@ -147,6 +147,20 @@ func TestScripts(t *testing.T) {
 		{`echo 'read x; echo "got $x"
 data
 echo next' | sh`, "got data\nnext\n", 0},
+		// The status of the command before is the one that a trap, a function, eval, a file, a
+		// branch or a loop begins with.
+		{`trap 'rc=$?; echo cleanup $rc; exit $rc' EXIT; false`, "cleanup 1\n", 1},
+		{`trap exit EXIT; exit 3`, "", 3},
+		{`trap 'false; exit' EXIT; exit 3`, "", 3},
+		{`trap 'echo $?; false; exit' TERM; (exit 5); kill $$`, "0\n", 0},
+		{`f() { echo $?; return $?; }; false; f`, "1\n", 0},
+		{`f() { return $?; }; false; f`, "", 1},
+		{`f() { return; }; false; f; echo $?; false; eval 'echo $?'; false; eval ''; echo $?`, "1\n1\n0\n", 0},
+		{`echo 'echo $?' >f; : >g; false; . ./f; false; . ./g; echo $?; alias a='echo $?'; false; a`, "1\n0\n1\n", 0},
+		{`if false; then :; else echo $?; fi; if false; then :; elif false; then :; fi; echo $?`, "1\n0\n", 0},
+		{`false; case a in a) echo $?;; esac; false; case a in a) ;; esac; echo $?; false; case a in b) ;; esac; echo $?`, "1\n0\n0\n", 0},
+		{`false; for i in a b; do echo $?; done; false; for i in; do :; done; echo $?; false; for ((i=0; i<1; i++)); do echo $?; done`, "1\n0\n0\n1\n", 0},
+		{`false; command eval 'echo $?'; false; command exit`, "1\n", 1},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			stdout, stderr, status := script(t, tt.script)
