@@ -233,10 +233,10 @@ func (sh *shell) runTraps() flow {
 // runTrap runs the commands of a trap; the exit status stays as it was unless
 // they exit.
 func (sh *shell) runTrap(trap string) flow {
-	status, outer := sh.status, sh.trapStatus
+	status, tested, outer := sh.status, sh.tested, sh.trapStatus
 	sh.inTrap, sh.trapStatus = true, &status
 	f := sh.eval(trap)
-	sh.inTrap, sh.trapStatus = false, outer
+	sh.inTrap, sh.tested, sh.trapStatus = false, tested, outer
 	if f != exitShell {
 		sh.status = status
 	}

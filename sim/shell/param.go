@@ -187,7 +187,7 @@ func (sh *shell) defaults(w *words, pe *syntax.ParamExp, name string, v value, q
 			if !syntax.ValidName(name) {
 				failExpansion("%s: bad variable name", name)
 			}
-			text := sh.text(pe.Exp.Word)
+			text := sh.assigned(pe.Exp.Word, q)
 			sh.set(name, text)
 			return &value{elems: []string{text}}
 		}
@@ -209,7 +209,11 @@ func (sh *shell) defaults(w *words, pe *syntax.ParamExp, name string, v value, q
 // defaultWord adds the word of ${x:-word}: its literal text is split as the
 // result of an expansion is.
 func (w *words) defaultWord(word *syntax.Word, q quoting) {
-	if q != unquoted || !w.split {
+	if q != unquoted {
+		w.quotedWord(word, q)
+		return
+	}
+	if !w.split {
 		w.parts(word.Parts, q)
 		return
 	}
@@ -223,6 +227,37 @@ func (w *words) defaultWord(word *syntax.Word, q quoting) {
 			continue
 		}
 		w.parts([]syntax.WordPart{part}, q)
+	}
+}
+
+// assigned expands the word of ${x:=word}.
+func (sh *shell) assigned(word *syntax.Word, q quoting) string {
+	if q == unquoted || word == nil {
+		return sh.text(word)
+	}
+	w := words{sh: sh}
+	w.quotedWord(word, q)
+	sh.p.hold(-w.size)
+	return w.raw.String()
+}
+
+// quotedWord adds the word of an expansion in double quotes or a here-document, where single
+// quotes are characters as any other.
+func (w *words) quotedWord(word *syntax.Word, q quoting) {
+	for _, part := range word.Parts {
+		single, ok := part.(*syntax.SglQuoted)
+		if !ok || single.Dollar {
+			w.parts([]syntax.WordPart{part}, q)
+			continue
+		}
+		w.sh.p.step(1 + len(single.Value)/16)
+		text, err := parseText(single.Value)
+		if err != nil {
+			failExpansion("%s", syntaxError(err))
+		}
+		w.add("'", true)
+		w.parts(text.Parts, q)
+		w.add("'", true)
 	}
 }
 

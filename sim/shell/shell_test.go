@@ -160,6 +160,17 @@ echo next' | sh`, "got data\nnext\n", 0},
 		{`if false; then :; else echo $?; fi; if false; then :; elif false; then :; fi; echo $?`, "1\n0\n", 0},
 		{`false; case a in a) echo $?;; esac; false; case a in a) ;; esac; echo $?; false; case a in b) ;; esac; echo $?`, "1\n0\n0\n", 0},
 		{`false; for i in a b; do echo $?; done; false; for i in; do :; done; echo $?; false; for ((i=0; i<1; i++)); do echo $?; done`, "1\n0\n0\n1\n", 0},
+		// errexit does not spare a function, eval or a file whose last command was tested.
+		{`set -e; f() { [ 1 = 2 ] && echo x; }; f; echo no`, "", 1},
+		{`set -e; f() { ! true; }; f; echo no`, "", 1},
+		{`set -e; eval 'false && true'; echo no`, "", 1},
+		{`set -e; command eval 'false && true'; echo no`, "", 1},
+		{`set -e; echo 'false && true' >f; . ./f; echo no`, "", 1},
+		{`set -e; f() { false && true; }; f || echo a; if f; then :; fi; ! f; { f && f; }; echo b`, "a\nb\n", 0},
+		{`set -e; trap : TERM; { ! kill $$; }; for i in 1; do false && true; done; echo yes`, "yes\n", 0},
+		// Single quotes are no quotes in a word that is in double quotes.
+		{`echo "${x:-'a'}" "${x:-"'a'"}" "${x:-${y:-'a  b'}}" "${x:-'$HOME'}" ${x:-'a  b'}; y=abc; echo "${y#'a'}" "${y+'z'}"; echo "${x:='q'}" "$x"`,
+			"'a' 'a' 'a  b' '/root' a  b\nbc 'z'\n'q' 'q'\n", 0},
 		{`false; command eval 'echo $?'; false; command exit`, "1\n", 1},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
