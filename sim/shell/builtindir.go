@@ -9,8 +9,8 @@ func builtinCd(sh *shell, args []string) flow {
 	to, show := "", false
 	switch {
 	case len(args) < 2:
-		to, _ = sh.lookup("HOME")
-		if to == "" {
+		var ok bool
+		if to, ok = sh.lookup("HOME"); !ok {
 			return sh.fail("cd: HOME not set")
 		}
 	case args[1] == "-":
@@ -22,7 +22,10 @@ func builtinCd(sh *shell, args []string) flow {
 	default:
 		to = args[1]
 	}
-	dir := sh.p.clean(to)
+	dir := sh.p.dir
+	if to != "" {
+		dir = sh.p.clean(to)
+	}
 	info, err := sh.p.m.fs.stat(sh.p.cred, dir, true)
 	if err == nil && !info.IsDir() {
 		err = syscall.ENOTDIR

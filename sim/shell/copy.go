@@ -10,12 +10,12 @@ import (
 )
 
 // into returns where a file goes that is copied, moved or linked to a target,
-// which may be a directory.
+// which may be a directory. The content of dir/. goes into the target itself.
 func (p *proc) into(source, target string, asFile bool) string {
-	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); err == nil && info.IsDir() && !asFile {
-		return strings.TrimSuffix(target, "/") + "/" + path.Base(path.Clean(source))
+	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); err != nil || !info.IsDir() || asFile || isDots(path.Base(source)) {
+		return target
 	}
-	return target
+	return strings.TrimSuffix(target, "/") + "/" + path.Base(source)
 }
 
 func cp(p *proc, args []string) int {

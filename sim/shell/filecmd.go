@@ -59,7 +59,7 @@ func rm(p *proc, args []string) int {
 	}
 	status := 0
 	for _, name := range names {
-		if base := path.Base(path.Clean(name)); base == "." || base == ".." || p.clean(name) == "/" {
+		if name != "" && (isDots(path.Base(name)) || p.clean(name) == "/") {
 			status = p.fail("can't remove '%s': refusing to remove a directory that is in use", name)
 			continue
 		}
@@ -91,7 +91,7 @@ func mkdir(p *proc, args []string) int {
 	for _, name := range names {
 		p.step(4)
 		var err error
-		if f.has('p') {
+		if f.has('p') && name != "" {
 			err = p.m.fs.mkdirAll(p.cred, p.clean(name), 0o777)
 		} else {
 			err = p.m.fs.mkdir(p.cred, p.abs(name), 0o777)
@@ -141,7 +141,10 @@ func basename(p *proc, args []string) int {
 	if len(args) < 2 {
 		return p.fail("missing operand")
 	}
-	name := path.Base(args[1])
+	name := args[1]
+	if name != "" {
+		name = path.Base(name)
+	}
 	if len(args) > 2 && name != args[2] {
 		name = strings.TrimSuffix(name, args[2])
 	}
@@ -154,9 +157,22 @@ func dirname(p *proc, args []string) int {
 		return p.fail("missing operand")
 	}
 	for _, name := range args[1:] {
-		p.print(path.Dir(strings.TrimRight(name, "/")+map[bool]string{true: "/", false: ""}[strings.Trim(name, "/") == ""]) + "\n")
+		p.print(dirOf(name) + "\n")
 	}
 	return 0
+}
+
+// dirOf is [path.Dir] without its cleaning: a/../b is in a/.., which need not be here.
+func dirOf(name string) string {
+	trimmed := strings.TrimRight(name, "/")
+	dir := strings.TrimRight(trimmed[:strings.LastIndexByte(trimmed, '/')+1], "/")
+	switch {
+	case dir != "":
+		return dir
+	case strings.HasPrefix(name, "/"):
+		return "/"
+	}
+	return "."
 }
 
 func mktemp(p *proc, args []string) int {

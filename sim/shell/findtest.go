@@ -36,6 +36,9 @@ func (f *finder) primary() (findTest, error) {
 	case "-delete":
 		f.action, f.deleteFiles = true, true
 		return func(name string, _ fileInfo) bool {
+			if name == "." {
+				return true // as find does: the working directory stays
+			}
 			if err := f.p.m.fs.remove(f.p.cred, f.p.abs(name)); err != nil {
 				f.status = f.p.fail("%s: %s", name, errText(err))
 				return false

@@ -45,6 +45,17 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 			"mkdir: can't create directory 'a': File exists\nb\nrm: can't remove 'a': Is a directory\nls: a: No such file or directory\n", 0},
 		{`echo 1 >a; cp a b; cat b; mv b c; ls; mkdir d; cp a c d; ls d; cp -r d e; ls e; mv c d/x; cat d/x`,
 			"1\na\nc\na\nc\na\nc\n1\n", 0},
+		{`mkdir -p s/sub t; echo 1 >s/a; echo 2 >s/sub/b; cp -r s/. t; ls -A t; cp -a s/sub/ u; cp -a s/sub/./ u; ls -A u; cp -r s/sub/.. t/sub; ls -A t/sub`, "a\nsub\nb\na\nb\nsub\n", 0},
+		{`mkdir -p s/sub t; for i in s/. s/sub/..; do mv $i t 2>&1; rmdir $i 2>&1; rm -r $i 2>&1; done; mv -T s . 2>&1; ls -d s/sub`,
+			"mv: can't rename 's/.': Resource busy\nrmdir: 's/.': Invalid argument\nrm: can't remove 's/.': refusing to remove a directory that is in use\n" +
+				"mv: can't rename 's/sub/..': Resource busy\nrmdir: 's/sub/..': Directory not empty\nrm: can't remove 's/sub/..': refusing to remove a directory that is in use\n" +
+				"mv: can't rename 's': Resource busy\ns/sub\n", 0},
+		{`cd /tmp; cd ""; touch f; pwd; echo "$PWD $OLDPWD"; ls /tmp; HOME= ; cd; pwd`, "/tmp\n/tmp /tmp\nf\n/tmp\n", 0},
+		{`rm -rf ""; echo $?; rm "" 2>&1; mkdir -p "" 2>&1; mkdir "" 2>&1; mv "" x 2>&1; cp -r "" x 2>&1`,
+			"0\nrm: can't remove '': No such file or directory\nmkdir: can't create directory '': No such file or directory\n" +
+				"mkdir: can't create directory '': No such file or directory\nmv: can't rename '': No such file or directory\ncp: can't stat '': No such file or directory\n", 1},
+		{`dirname '' // //a /a/ a//b/ a/../b ../a/..; basename ''; basename a/`, ".\n/\n/\n/\na\na/..\n../a\n\na\n", 0},
+		{`mkdir -p d/e; cd d; find . -delete && ls -d /data/d; ls -A; touch f; find . -type f -delete; ls -A; cd ..; find d -delete; ls`, "/data/d\n", 0},
 		{`echo 1 >a; ln -s a l; cat l; readlink l; readlink -f l; ln a h; echo 2 >h; cat a; ln -sf /nosuch l; cat l 2>/dev/null; echo $?; ls -l l | cut -c1-10; test -L l && echo link`,
 			"1\na\n/data/a\n2\n1\nlrwxrwxrwx\nlink\n", 0},
 		{`touch f; chmod 640 f; stat -c '%a %s %n %F' f; chmod u+x,g-r,o=r f; stat -c %A f; chmod a+x f; stat -c %a f`, "640 0 f regular empty file\n-rwx---r--\n715\n", 0},
