@@ -40,37 +40,23 @@ func grep(p *proc, args []string) int {
 }
 
 func grepArgs(p *proc, args []string) (f flags, patterns, names []string, ok bool) {
-	// -e can be given several times.
-	rest := []string{args[0]}
-	for i := 1; i < len(args); i++ {
-		switch {
-		case args[i] == "-e" && i+1 < len(args):
-			i++
-			patterns = append(patterns, args[i])
-		case strings.HasPrefix(args[i], "--regexp="):
-			patterns = append(patterns, args[i][len("--regexp="):])
-		default:
-			rest = append(rest, args[i])
-		}
-	}
-	f, names, ok = p.parseFlags(rest, "EFGPivcnqlLowxrRhHsae:f:m:A:B:C:", map[string]byte{
+	f, names, ok = p.parseFlags(args, "EFGPivcnqlLowxrRhHsae:*f:*m:A:B:C:", map[string]byte{
 		"extended-regexp": 'E', "fixed-strings": 'F', "ignore-case": 'i', "invert-match": 'v', "count": 'c', "line-number": 'n', "quiet": 'q', "silent": 'q',
-		"only-matching": 'o', "word-regexp": 'w', "line-regexp": 'x', "recursive": 'r', "no-filename": 'h', "files-with-matches": 'l', "max-count": 'm', "color": 'a', "line-buffered": 'a', "no-messages": 's',
+		"only-matching": 'o', "word-regexp": 'w', "line-regexp": 'x', "recursive": 'r', "no-filename": 'h', "files-with-matches": 'l', "max-count": 'm', "color": 'a', "line-buffered": 'a', "no-messages": 's', "regexp": 'e', "file": 'f',
 	})
 	if !ok {
 		return nil, nil, nil, false
 	}
-	if f.has('e') {
-		patterns = append(patterns, f['e'])
-	}
-	if name := f['f']; f.has('f') {
+	patterns = f.lines('e')
+	for _, name := range f.lines('f') {
 		text, err := p.readScript(name)
 		if err != nil {
 			p.errorf("grep: %s: %s", name, errText(err))
 			return nil, nil, nil, false
 		}
 		patterns = append(patterns, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
-	} else if len(patterns) == 0 {
+	}
+	if !f.has('e') && !f.has('f') {
 		if len(names) == 0 {
 			p.errorf("usage: grep [-EFivcnqlowxrhHs] [-m N] [-A|B|C N] PATTERN [FILE]...")
 			return nil, nil, nil, false
