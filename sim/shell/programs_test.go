@@ -116,6 +116,16 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 			"<k>=y y\n<k>=y z\n7 k>= 7 <K>=Y 2 b\n1 2 3 \n", 0},
 		{`printf '1\n2\n3\n4\n' | awk '/2/,/3/'; echo a,b | awk -F, '{print $1 > "o"; print $2 >> "o"}'; cat o; awk 'BEGIN{print 1e3, 0.1+0.2, -3%2, 2^10, "a" "b", 1==1.0, "a"<"b"; x["a","b"]; if (("a","b") in x) print "in"}'; awk 'BEGIN{f(1)}'; echo $?`,
 			"2\n3\na\nb\n1000 0.3 -1 1024 ab 1 1\nin\n1\n", 0},
+		{`seq 3 | awk '{exit 3} END{print "end", NR}'; echo $?; awk 'BEGIN{exit 4} BEGIN{print "no"} END{print "e"; exit} END{print "no"}'; echo $?; seq 3 | awk 'BEGIN{exit} {print "no"}'; echo $?`,
+			"end 1\n3\ne\n4\n0\n", 0},
+		{`awk 'END{print NR, FNR, NF}' /dev/null; awk 'BEGIN{print NR, FNR, NF}'; printf '1\n2\n' | awk '{NR+=5} END{print NR}'`, "0 0 0\n0 0 0\n12\n", 0},
+		{`seq 2 >f; awk '{print x, $0, NR, FNR}' x=1 f x='a\tb' f; awk '{print x} END{print x}' f x=3; echo 1 | awk '{print x}' x=5; awk 1 a-b=c 2>&1`,
+			"1 1 1 1\n1 2 2 2\na\tb 1 3 1\na\tb 2 4 2\n\n\n3\n5\nawk: can't open 'a-b=c': No such file or directory\n", 1},
+		{`printf 'a:b c\nd:e f\n' | awk '{FS=":"; print $1}'; printf '1;2;3' | awk -v 'RS=;' '{s+=$1} END{print s}'`, "a:b\nd\n6\n", 0},
+		{`for i in RS= RS=ab OFMT=%d CONVFMT=%d; do awk -v $i 1 /dev/null 2>&1; done; echo x | awk '{RS=";"}' 2>&1; for i in 'RS=""' 'x=ARGV[1]' 'x=ARGC' 'OFMT="%d"'; do awk "BEGIN{$i}" 2>&1; done`,
+			"awk: RS of no or several characters is not simulated\nawk: RS of no or several characters is not simulated\nawk: OFMT is not simulated\nawk: CONVFMT is not simulated\n" +
+				"awk: a change of RS after the first record is not simulated\nawk: RS of no or several characters is not simulated\n" +
+				"awk: syntax error: ARGV is not simulated\nawk: syntax error: ARGC is not simulated\nawk: syntax error: OFMT is not simulated\n", 1},
 		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
