@@ -43,7 +43,7 @@ func (sh *shell) background(st *syntax.Stmt) {
 	// Jobs that have ended are forgotten once there are many: the script has stopped
 	// waiting for them.
 	if len(sh.jobs) >= 2*sh.p.m.lim.Processes {
-		running := sh.jobs[:0]
+		var running []*job // a subshell may have the old list
 		for _, old := range sh.jobs {
 			if old.running() {
 				running = append(running, old)
