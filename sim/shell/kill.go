@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"path"
 	"slices"
 	"strconv"
@@ -167,8 +166,10 @@ func timeout(p *proc, args []string) int {
 		return 125
 	}
 	sig := syscall.SIGTERM
-	if s, ok := parseSignal(f['s']); ok {
-		sig = s
+	if f.has('s') {
+		if sig, ok = parseSignal(f['s']); !ok {
+			return p.fail("invalid signal '%s'", f['s'])
+		}
 	}
 	if f.has('t') { // of older versions
 		rest = append([]string{f['t']}, rest...)
@@ -176,34 +177,28 @@ func timeout(p *proc, args []string) int {
 	if len(rest) < 2 {
 		return p.fail("missing operand")
 	}
-	d, err := sleepTime(rest[:1])
+	after, err := sleepTime(rest[:1])
+	killAfter := time.Duration(0)
+	if f.has('k') && err == nil {
+		killAfter, err = sleepTime([]string{f['k']})
+	}
 	if err != nil {
 		return p.fail("%v", err)
 	}
-	ctx, cancel := context.WithCancelCause(p.ctx)
-	defer cancel(nil)
-	if d > 0 {
-		timer := time.AfterFunc(d, func() { cancel(killed(sig)) })
-		defer timer.Stop()
-	}
-	defer p.enter()()
-	run, status, err := p.find(rest[1:], p.getenv("PATH"))
-	if err != nil {
-		p.fail("%v", err)
-		return status
-	}
-	c, err := p.m.newProc(ctx, p, rest[1:])
-	if err != nil {
-		return p.fail("can't fork: %s", errText(err))
-	}
-	c.fds, c.level = p.fds.dup(), p.level
-	status = c.finish(func() int { return run(c, rest[1:]) })
-	p.since = c.since
-	p.abortIfDone()
-	if ctx.Err() != nil {
-		return 128 + int(sig)
-	}
-	return status
+	var timers []*time.Timer
+	defer func() {
+		for _, t := range timers {
+			t.Stop()
+		}
+	}()
+	return p.childWith(rest[1:], func(c *proc) {
+		if after > 0 {
+			timers = append(timers, time.AfterFunc(after, func() { c.signal(sig) }))
+		}
+		if after > 0 && killAfter > 0 {
+			timers = append(timers, time.AfterFunc(after+killAfter, func() { c.signal(syscall.SIGKILL) }))
+		}
+	})
 }
 
 func nohup(p *proc, args []string) int {
