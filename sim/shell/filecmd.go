@@ -11,7 +11,7 @@ import (
 )
 
 func touch(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "camd:r:t:h", map[string]byte{"no-create": 'c', "date": 'd', "reference": 'r'})
+	f, names, ok := p.parseFlags(args, "cmd:r:t:", map[string]byte{"no-create": 'c', "date": 'd', "reference": 'r'})
 	if !ok {
 		return 1
 	}
@@ -30,6 +30,13 @@ func touch(p *proc, args []string) int {
 		}
 		at = t
 	}
+	if f.has('t') {
+		t, err := parseStamp(f['t'])
+		if err != nil {
+			return p.fail("%v", err)
+		}
+		at = t
+	}
 	status := 0
 	for _, name := range names {
 		err := p.m.fs.chtimes(p.cred, p.abs(name), at)
@@ -37,7 +44,7 @@ func touch(p *proc, args []string) int {
 			var file fileStream
 			if file, err = p.create(name, 0); err == nil {
 				file.close()
-				if f.has('d') || f.has('r') {
+				if f.has('d') || f.has('r') || f.has('t') {
 					err = p.m.fs.chtimes(p.cred, p.abs(name), at)
 				}
 			}

@@ -12,8 +12,7 @@ import (
 func kill(p *proc, args []string) int {
 	sig, rest := syscall.SIGTERM, args[1:]
 	if len(rest) > 0 && rest[0] == "-l" {
-		p.print(strings.Join(signalNames[1:], " ") + "\n")
-		return 0
+		return p.listSignals(rest[1:])
 	}
 	if len(rest) > 0 && strings.HasPrefix(rest[0], "-") && len(rest[0]) > 1 && rest[0] != "--" {
 		name := rest[0][1:]
@@ -49,6 +48,31 @@ func kill(p *proc, args []string) int {
 		}
 	}
 	p.abortIfDone()
+	return status
+}
+
+// listSignals prints the names of numbers and exit statuses, the numbers of names, or all names.
+func (p *proc) listSignals(args []string) int {
+	if len(args) == 0 {
+		p.print(strings.Join(signalNames[1:], " ") + "\n")
+	}
+	status := 0
+	for _, arg := range args {
+		number, err := strconv.Atoi(arg)
+		if err == nil && number > 128 {
+			number -= 128
+		}
+		sig, ok := parseSignal(arg)
+		switch {
+		case err == nil && number >= 0 && number < len(signalNames):
+			p.print(signalNames[number] + "\n")
+		case err != nil && ok:
+			p.printf("%d\n", int(sig))
+		default:
+			p.errorf("kill: bad signal name '%s'", arg)
+			status = 1
+		}
+	}
 	return status
 }
 

@@ -126,6 +126,17 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 			"awk: RS of no or several characters is not simulated\nawk: RS of no or several characters is not simulated\nawk: OFMT is not simulated\nawk: CONVFMT is not simulated\n" +
 				"awk: a change of RS after the first record is not simulated\nawk: RS of no or several characters is not simulated\n" +
 				"awk: syntax error: ARGV is not simulated\nawk: syntax error: ARGC is not simulated\nawk: syntax error: OFMT is not simulated\n", 1},
+		// Options that are not simulated are refused, not ignored.
+		{`for i in 'cat -A' 'cat -v' 'cat -s' 'wc -L' 'nl -b p' 'find -follow' 'find -xdev' 'touch -a f' 'date -Ix' 'date -D %s' 'kill -l x'; do $i </dev/null 2>&1; done`,
+			"cat: unrecognized option: A\ncat: unrecognized option: v\ncat: unrecognized option: s\nwc: unrecognized option: L\nnl: unrecognized option: bp\n" +
+				"find: unrecognized: -follow\nfind: unrecognized: -xdev\ntouch: unrecognized option: a\ndate: invalid argument 'x'\ndate: unrecognized option: D\nkill: bad signal name 'x'\n", 1},
+		{`printf abcde | head -c -2; printf abc | head -c -9; printf 'a\n\nb\n' >f; nl f; nl -ba -w2 -s: f; nl -b t -w 1 f`, "abc     1\ta\n       \n     2\tb\n 1:a\n 2:\n 3:b\n1\ta\n  \n2\tb\n", 0},
+		{`mkdir -p d/e; touch d/e/f; find d -depth; find d -depth -mindepth 1 -type d -exec rmdir {} \; 2>/dev/null; rm d/e/f; find d -depth -type d -exec rmdir {} \; ; ls`, "d/e/f\nd/e\nd\n", 0},
+		{`touch -t 202402290102.03 f; stat -c %y f; touch -t 7001010000 f; stat -c %Y f; touch -t 12 f 2>&1; echo 1 >g; touch -m -t 200001010000 g; stat -c %Y g`,
+			"2024-02-29 01:02:03.000000000 +0000\n0\ntouch: invalid date '12'\n946684800\n", 0},
+		{`date -d @0 -Iseconds; date -d @0 -Is; date -d @0 -I; date -d @0 -Iminutes; date -d @0 --iso-8601=hours`,
+			"1970-01-01T00:00:00+00:00\n1970-01-01T00:00:00+00:00\n1970-01-01\n1970-01-01T00:00+00:00\n1970-01-01T00+00:00\n", 0},
+		{`kill -l 15; kill -l TERM 9 143; kill -l | cut -d' ' -f1,2; trap -l | cut -d' ' -f1`, "TERM\n15\nKILL\nTERM\nHUP INT\nHUP\n", 0},
 		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
