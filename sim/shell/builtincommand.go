@@ -10,7 +10,7 @@ func builtinType(sh *shell, args []string) flow {
 	sh.status = 0
 	for _, name := range args[1:] {
 		if strings.HasPrefix(name, "-") {
-			continue
+			return sh.fail("type: illegal option %s", name)
 		}
 		text := ""
 		if alias, ok := sh.aliases[name]; ok {

@@ -57,7 +57,7 @@ func touch(p *proc, args []string) int {
 }
 
 func rm(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "rRfiv", map[string]byte{"recursive": 'r', "force": 'f'})
+	f, names, ok := p.parseFlags(args, "rRf", map[string]byte{"recursive": 'r', "force": 'f'})
 	if !ok {
 		return 1
 	}
@@ -87,7 +87,7 @@ func rm(p *proc, args []string) int {
 }
 
 func mkdir(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "pm:v", map[string]byte{"parents": 'p', "mode": 'm'})
+	f, names, ok := p.parseFlags(args, "pm:", map[string]byte{"parents": 'p', "mode": 'm'})
 	if !ok {
 		return 1
 	}
@@ -145,25 +145,33 @@ func rmdir(p *proc, args []string) int {
 }
 
 func basename(p *proc, args []string) int {
-	if len(args) < 2 {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
-	name := args[1]
+	name := names[0]
 	if name != "" {
 		name = path.Base(name)
 	}
-	if len(args) > 2 && name != args[2] {
-		name = strings.TrimSuffix(name, args[2])
+	if len(names) > 1 && name != names[1] {
+		name = strings.TrimSuffix(name, names[1])
 	}
 	p.print(name + "\n")
 	return 0
 }
 
 func dirname(p *proc, args []string) int {
-	if len(args) < 2 {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
-	for _, name := range args[1:] {
+	for _, name := range names {
 		p.print(dirOf(name) + "\n")
 	}
 	return 0
@@ -183,7 +191,7 @@ func dirOf(name string) string {
 }
 
 func mktemp(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "dp:tqu", nil)
+	f, names, ok := p.parseFlags(args, "dp:tu", nil)
 	if !ok {
 		return 1
 	}
@@ -211,6 +219,10 @@ func mktemp(p *proc, args []string) int {
 		for len(name) < len(template) {
 			name = append(name, letters[rand.IntN(len(letters))])
 		}
+		if f.has('u') {
+			p.print(string(name) + "\n")
+			return 0
+		}
 		mode := fs.FileMode(0o600)
 		if f.has('d') {
 			mode = fs.ModeDir | 0o700
@@ -234,19 +246,23 @@ func truncate(p *proc, args []string) int {
 		return 1
 	}
 	n, err := size(f['s'])
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || strings.HasPrefix(f['s'], "+") {
 		return p.fail("invalid size '%s'", f['s'])
+	}
+	mode := syscall.O_WRONLY | syscall.O_CREAT
+	if f.has('c') {
+		mode = syscall.O_WRONLY
 	}
 	status := 0
 	for _, name := range names {
-		h, err := p.m.fs.open(p.cred, p.abs(name), syscall.O_WRONLY|syscall.O_CREAT, 0o666&^p.cred.umask)
+		h, err := p.m.fs.open(p.cred, p.abs(name), mode, 0o666&^p.cred.umask)
 		if err == nil {
 			h.dir.mu.Lock()
 			err = h.dir.resize(h.node, n)
 			h.dir.mu.Unlock()
 			h.close()
 		}
-		if err != nil {
+		if err != nil && !(f.has('c') && errors.Is(err, syscall.ENOENT)) {
 			status = p.fail("%s: %s", name, errText(err))
 		}
 	}

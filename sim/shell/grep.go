@@ -29,7 +29,17 @@ func grep(p *proc, args []string) int {
 	if f.has('r') || f.has('R') {
 		names = p.filesBelow(names)
 	}
-	status := p.eachInput(names, g.file)
+	status := 0
+	if f.has('s') && len(names) > 0 {
+		readable := p.readable(names)
+		if len(readable) < len(names) {
+			status = 2
+		}
+		if names = readable; len(names) == 0 {
+			return status
+		}
+	}
+	status = max(status, p.eachInput(names, g.file))
 	switch {
 	case g.found && (status == 0 || f.has('q')):
 		return 0
@@ -37,6 +47,16 @@ func grep(p *proc, args []string) int {
 		return 2
 	}
 	return 1
+}
+
+// readable returns the names of files that can be read.
+func (p *proc) readable(names []string) (list []string) {
+	for _, name := range names {
+		if p.withInput(name, func(io.Reader) error { return nil }) == nil {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 func grepArgs(p *proc, args []string) (f flags, patterns, names []string, ok bool) {

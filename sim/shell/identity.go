@@ -12,7 +12,7 @@ import (
 )
 
 func hostname(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "isfdI", nil)
+	f, names, ok := p.parseFlags(args, "isfI", nil)
 	if !ok {
 		return 1
 	}
@@ -50,17 +50,25 @@ func (m *machine) hosts() (list [][]string) {
 
 func id(p *proc, args []string) int {
 	program := path.Base(args[0])
-	f, _, ok := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
+	f, names, ok := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
 	if !ok {
 		return 1
 	}
 	uid, gid := int(p.cred.uid), int(p.cred.gid)
 	userName, hasUser := "", false
+	supplementary := p.cred.groups
+	if len(names) > 0 {
+		u, ok := p.m.userByName(names[0])
+		if !ok {
+			return p.fail("unknown user %s", names[0])
+		}
+		uid, gid, supplementary = u.uid, u.gid, nil
+	}
 	if u, ok := p.m.userByID(uid); ok {
 		userName, hasUser = u.name, true
 	}
 	groups := []int{gid}
-	for _, g := range p.cred.groups {
+	for _, g := range supplementary {
 		if !slices.Contains(groups, int(g)) {
 			groups = append(groups, int(g))
 		}
@@ -105,7 +113,7 @@ func id(p *proc, args []string) int {
 }
 
 func uname(p *proc, args []string) int {
-	f, _, ok := p.parseFlags(args, "asnrvmpo", nil)
+	f, _, ok := p.parseFlags(args, "asnrvmo", nil)
 	if !ok {
 		return 1
 	}

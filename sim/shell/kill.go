@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -105,7 +106,12 @@ func (p *proc) signalProcess(pid int, sig syscall.Signal) bool {
 	return true
 }
 
-func ps(p *proc, _ []string) int {
+func ps(p *proc, args []string) int {
+	for _, arg := range args[1:] { // which of the processes are shown makes no difference
+		if c := strings.Trim(arg, "-aAefuwx"); c != "" {
+			return p.fail("unrecognized option: %c", c[0])
+		}
+	}
 	p.print("PID   USER     TIME  COMMAND\n")
 	if first := p.m.table.outside(); first != nil {
 		p.printf("%5d %-8s  0:00 %s\n", 1, "root", first.name)
@@ -133,12 +139,16 @@ func (p *proc) commandLine() []string {
 // pgrep is pgrep, pkill, killall and pidof.
 func pgrep(p *proc, args []string) int {
 	program := path.Base(args[0])
-	sig, full, rest := syscall.SIGTERM, false, args[1:]
+	byName := program == "killall" || program == "pidof"
+	sig, full, exact, rest := syscall.SIGTERM, false, false, args[1:]
 	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") && len(rest[0]) > 1 {
 		if s, ok := parseSignal(rest[0][1:]); ok && (program == "pkill" || program == "killall") {
 			sig = s
+		} else if c := strings.Trim(rest[0][1:], "fx"); c != "" || byName {
+			return p.fail("unrecognized option: %s", cmp.Or(c, rest[0][1:])[:1])
 		} else {
 			full = full || strings.Contains(rest[0], "f")
+			exact = exact || strings.Contains(rest[0], "x")
 		}
 		rest = rest[1:]
 	}
@@ -153,12 +163,12 @@ func pgrep(p *proc, args []string) int {
 		}
 		name := path.Base(command[0])
 		matched := slices.Contains(rest, name)
-		if program == "pgrep" || program == "pkill" {
+		if !byName {
 			text := name
 			if full {
 				text = strings.Join(command, " ")
 			}
-			matched = strings.Contains(text, rest[0])
+			matched = strings.Contains(text, rest[0]) && (!exact || text == rest[0])
 		}
 		if !matched {
 			continue

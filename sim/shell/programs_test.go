@@ -137,6 +137,25 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 		{`date -d @0 -Iseconds; date -d @0 -Is; date -d @0 -I; date -d @0 -Iminutes; date -d @0 --iso-8601=hours`,
 			"1970-01-01T00:00:00+00:00\n1970-01-01T00:00:00+00:00\n1970-01-01\n1970-01-01T00:00+00:00\n1970-01-01T00+00:00\n", 0},
 		{`kill -l 15; kill -l TERM 9 143; kill -l | cut -d' ' -f1,2; trap -l | cut -d' ' -f1`, "TERM\n15\nKILL\nTERM\nHUP INT\nHUP\n", 0},
+		{`touch f; for i in 'cp -i f g' 'mv -i f g' 'rm -v f' 'rm -i f' 'mkdir -v d' 'ln -v f g' 'chmod -v 600 f' 'chown -v 0 f' 'chown -h 0 f' 'stat -t f' 'readlink -e f' 'gzip -t f' 'cmp -l f f'; do $i 2>&1; done; ls`,
+			"cp: unrecognized option: i\nmv: unrecognized option: i\nrm: unrecognized option: v\nrm: unrecognized option: i\nmkdir: unrecognized option: v\nln: unrecognized option: v\n" +
+				"chmod: unrecognized option: v\nchown: unrecognized option: v\nchown: unrecognized option: h\nstat: unrecognized option: t\nreadlink: unrecognized option: e\n" +
+				"gzip: unrecognized option: t\ncmp: unrecognized option: l\nf\n", 0},
+		{`for i in 'base64 -i' 'du -a' 'du -d 1' 'df -m' 'hostname -d' 'uname -p' 'ls -s' 'ls -C' 'tr -t a b' 'xargs -p' 'xargs -s 9' 'ps -o pid' 'pgrep -l sh' 'killall -q sh' 'pidof -s sh' 'tar chf x .' 'tar xkf x' 'wget -P d web' 'mktemp -q' 'dd conv=ucase' 'dd x=1' 'which -a ls' 'tac -b' 'rev -x' 'sed -s p'; do $i </dev/null 2>&1; done; type -t ls 2>&1`,
+			"base64: unrecognized option: i\ndu: unrecognized option: a\ndu: unrecognized option: d\ndf: unrecognized option: m\nhostname: unrecognized option: d\nuname: unrecognized option: p\n" +
+				"ls: unrecognized option: s\nls: unrecognized option: C\ntr: unrecognized option: t\nxargs: unrecognized option: p\nxargs: unrecognized option: s\nps: unrecognized option: o\n" +
+				"pgrep: unrecognized option: l\nkillall: unrecognized option: q\npidof: unrecognized option: s\ntar: unrecognized option: h\ntar: unrecognized option: k\nwget: unrecognized option: P\n" +
+				"mktemp: unrecognized option: q\ndd: unrecognized operand 'conv=ucase'\ndd: unrecognized operand 'x=1'\nwhich: unrecognized option: a\ntac: unrecognized option: b\nrev: unrecognized option: x\n" +
+				"sed: unrecognized option: s\nsh: type: illegal option -t\n", 1},
+		{`echo 1 >a; echo 2 >b; touch -d @0 a; cp -u a b; cat b; cp -uv b a; cat a; mkdir d; cp -rv d e; mv -v a c; mv -t d b c; ls d; chmod -f 600 nosuch 2>&1; echo $?`,
+			"2\n'b' -> 'a'\n2\n'd' -> 'e'\n'a' -> 'c'\nb\nc\n1\n", 0},
+		{`cd /tmp; t=$(mktemp -u); ls; truncate -c -s 5 f; ls; echo abc >f; truncate -s +2 f 2>&1; dd if=f of=g bs=1 count=1 conv=fsync oflag=direct status=none; cat g`,
+			"truncate: invalid size '+2'\na", 0},
+		{`echo hit >f; grep -s hit f nosuch 2>&1; echo $?; grep -qs hit nosuch f; echo $?; grep -s hit nosuch; echo $?; id nobody; id -un nobody; id nosuch 2>&1; ls -n f | cut -c1-10`,
+			"f:hit\n2\n0\n2\nuid=65534(nobody) gid=65534(nobody) groups=65534(nobody)\nnobody\nid: unknown user nosuch\n-rw-r--r--\n", 0},
+		{`printf 'a b\n\nc d\ne\n' | xargs -L1 echo x; printf 'a b\nc d\ne\n' | xargs -L 2 echo; xargs -L1 echo none </dev/null`, "x a b\nx c d\nx e\na b c d\ne\nnone\n", 0},
+		{`dirname -- /a/b; basename -- /a/b.c .c; basename -a x 2>&1; curl -sO http://web/x; cat x; pgrep -x leep; sleep 100 & until pgrep -x sleep >/dev/null; do :; done; pkill -x slee; echo $?; pkill -xf 'sleep 100'; wait $!; echo $?; ulimit -n 9`,
+			"/a\nb\nbasename: unrecognized option: a\npage http://web/x1\n143\n", 0},
 		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
 	} {
 		t.Run(tt.script, func(t *testing.T) {

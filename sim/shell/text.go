@@ -94,7 +94,11 @@ func tee(p *proc, args []string) int {
 }
 
 func tac(p *proc, args []string) int {
-	lines, release, status := p.readLines(args[1:])
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	lines, release, status := p.readLines(names)
 	defer release()
 	for _, line := range slices.Backward(lines) {
 		p.print(line + "\n")
@@ -103,7 +107,11 @@ func tac(p *proc, args []string) int {
 }
 
 func rev(p *proc, args []string) int {
-	return p.eachInput(args[1:], func(_ string, r io.Reader) error {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	return p.eachInput(names, func(_ string, r io.Reader) error {
 		return p.lines(r, func(line []byte, _ bool) bool {
 			runes := []rune(string(line))
 			slices.Reverse(runes)
