@@ -1,6 +1,9 @@
 package shell
 
-import "syscall"
+import (
+	"strings"
+	"syscall"
+)
 
 func builtinCd(sh *shell, args []string) flow {
 	for len(args) > 1 && (args[1] == "-P" || args[1] == "-L" || args[1] == "--") {
@@ -48,6 +51,9 @@ func builtinCd(sh *shell, args []string) flow {
 
 func builtinPwd(sh *shell, args []string) flow {
 	dir := sh.p.dir
+	if len(args) > 1 && strings.HasPrefix(args[1], "-") && args[1] != "-P" && args[1] != "-L" {
+		return sh.fail("pwd: illegal option %s", args[1])
+	}
 	if len(args) > 1 && args[1] == "-P" {
 		if at, err := sh.p.m.fs.existing(sh.p.cred, dir, true, false); err == nil {
 			dir = at.path

@@ -37,7 +37,7 @@ func cp(p *proc, args []string) int {
 	status := 0
 	for _, name := range names[:len(names)-1] {
 		to := p.into(name, target, f.has('T'))
-		if strings.HasPrefix(p.clean(to)+"/", p.clean(name)+"/") && c.recursive {
+		if strings.HasPrefix(p.clean(to)+"/", strings.TrimSuffix(p.clean(name), "/")+"/") && c.recursive {
 			status = p.fail("can't copy '%s' into itself", name)
 			continue
 		}

@@ -157,6 +157,8 @@ func builtinUnset(sh *shell, args []string) flow {
 			funcs = true
 		case arg == "-v":
 			funcs = false
+		case strings.HasPrefix(arg, "-"):
+			return sh.fail("unset: illegal option %s", arg)
 		case funcs:
 			sh.hold(-sh.funcs[arg].size)
 			delete(sh.funcs, arg)

@@ -82,6 +82,9 @@ func (f *finder) test(op, arg string) (findTest, error) {
 	case "-path", "-wholename":
 		return func(name string, _ fileInfo) bool { return f.p.match(arg, name) }, nil
 	case "-type":
+		if strings.Trim(arg, "fdlcbps,") != "" || arg == "" {
+			return nil, fmt.Errorf("%s: invalid argument '%s'", op, arg)
+		}
 		return func(_ string, info fileInfo) bool {
 			kind := modeString(info.mode)[:1]
 			if kind == "-" {

@@ -19,15 +19,17 @@ func grep(p *proc, args []string) int {
 		return 2
 	}
 	g := grepRun{p: p, f: f, re: re, invert: f.has('v'), withName: (len(names) > 1 || f.has('r') || f.has('R') || f.has('H')) && !f.has('h')}
-	for flag, n := range map[byte]*int{'m': &g.most, 'A': &g.after, 'B': &g.before} {
-		*n, _ = strconv.Atoi(cmp.Or(f[flag], f['C'], "0"))
-		if flag == 'm' {
-			*n, _ = strconv.Atoi(cmp.Or(f[flag], "0"))
+	for n, text := range map[*int]string{&g.most: f['m'], &g.after: cmp.Or(f['A'], f['C']), &g.before: cmp.Or(f['B'], f['C'])} {
+		if *n, err = strconv.Atoi(cmp.Or(text, "0")); err != nil {
+			p.errorf("grep: invalid number '%s'", text)
+			return 2
 		}
 		*n = min(max(*n, 0), 10_000)
 	}
 	if f.has('r') || f.has('R') {
-		names = p.filesBelow(names)
+		if names = p.filesBelow(names); len(names) == 0 {
+			return 1
+		}
 	}
 	status := 0
 	if f.has('s') && len(names) > 0 {

@@ -138,7 +138,10 @@ func nproc(p *proc, _ []string) int {
 	return 0
 }
 
-func uptime(p *proc, _ []string) int {
+func uptime(p *proc, args []string) int {
+	if _, _, ok := p.parseFlags(args, "", nil); !ok {
+		return 1
+	}
 	up := time.Duration(0)
 	if first := p.m.table.find(1); first != nil {
 		up = time.Since(first.start)
@@ -147,13 +150,19 @@ func uptime(p *proc, _ []string) int {
 	return 0
 }
 
-func tty(p *proc, _ []string) int {
-	if !p.isTerminal(0) {
-		p.print("not a tty\n")
-		return 1
+func tty(p *proc, args []string) int {
+	f, _, ok := p.parseFlags(args, "s", map[string]byte{"silent": 's', "quiet": 's'})
+	if !ok {
+		return 2
 	}
-	p.print("/dev/tty\n")
-	return 0
+	text, status := "/dev/tty\n", 0
+	if !p.isTerminal(0) {
+		text, status = "not a tty\n", 1
+	}
+	if !f.has('s') {
+		p.print(text)
+	}
+	return status
 }
 
 func clearScreen(p *proc, _ []string) int {

@@ -147,6 +147,10 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 				"pgrep: unrecognized option: l\nkillall: unrecognized option: q\npidof: unrecognized option: s\ntar: unrecognized option: h\ntar: unrecognized option: k\nwget: unrecognized option: P\n" +
 				"mktemp: unrecognized option: q\ndd: unrecognized operand 'conv=ucase'\ndd: unrecognized operand 'x=1'\nwhich: unrecognized option: a\ntac: unrecognized option: b\nrev: unrecognized option: x\n" +
 				"sed: unrecognized option: s\nsh: type: illegal option -t\n", 1},
+		{`printf -v x a 2>&1; printf -- '%s-\n' a; unset -x y 2>&1; pwd -x 2>&1; tty -s; echo $?; uptime -p 2>&1; find / -maxdepth 0 -type q 2>&1; echo a | cut -d ab -f1 2>&1; cp -r / /tmp/x 2>&1; ls /tmp`,
+			"printf: unrecognized option: v\na-\nsh: unset: illegal option -x\nsh: pwd: illegal option -x\n1\nuptime: unrecognized option: p\nfind: -type: invalid argument 'q'\n" +
+				"cut: the delimiter must be a single character\ncp: can't copy '/' into itself\n", 0},
+		{`for i in -A -B -C -m; do echo x | grep $i z x 2>&1; done; echo x | grep -m 1 -A 0 x; mkdir d; echo x | grep -r x d; echo $?`, "grep: invalid number 'z'\ngrep: invalid number 'z'\ngrep: invalid number 'z'\ngrep: invalid number 'z'\nx\n1\n", 0},
 		{`echo 1 >a; echo 2 >b; touch -d @0 a; cp -u a b; cat b; cp -uv b a; cat a; mkdir d; cp -rv d e; mv -v a c; mv -t d b c; ls d; chmod -f 600 nosuch 2>&1; echo $?`,
 			"2\n'b' -> 'a'\n2\n'd' -> 'e'\n'a' -> 'c'\nb\nc\n1\n", 0},
 		{`cd /tmp; t=$(mktemp -u); ls; truncate -c -s 5 f; ls; echo abc >f; truncate -s +2 f 2>&1; dd if=f of=g bs=1 count=1 conv=fsync oflag=direct status=none; cat g`,
