@@ -104,13 +104,17 @@ func (p *proc) filesBelow(names []string) (files []string) {
 }
 
 func chmod(p *proc, args []string) int {
-	recursive := false
+	recursive, quiet := false, false
 	var names []string
 	for _, arg := range args[1:] {
 		switch arg {
 		case "-R", "--recursive":
 			recursive = true
-		case "-v", "-f", "-c", "--":
+		case "-f":
+			quiet = true
+		case "-v", "-c": // -x and others are modes
+			return p.fail("unrecognized option: %s", arg[1:])
+		case "--":
 		default:
 			names = append(names, arg)
 		}
@@ -130,14 +134,16 @@ func chmod(p *proc, args []string) int {
 			}
 			return p.m.fs.chmod(p.cred, p.abs(name), mode)
 		}); err != nil {
-			status = p.fail("%v", err)
+			if status = 1; !quiet {
+				p.fail("%v", err)
+			}
 		}
 	}
 	return status
 }
 
 func chown(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "Rhvcf", map[string]byte{"recursive": 'R'})
+	f, names, ok := p.parseFlags(args, "Rf", map[string]byte{"recursive": 'R'})
 	if !ok {
 		return 1
 	}
@@ -178,14 +184,16 @@ func chown(p *proc, args []string) int {
 			}
 			return p.m.fs.chown(p.cred, p.abs(name), uid, gid)
 		}); err != nil {
-			status = p.fail("%v", err)
+			if status = 1; !f.has('f') {
+				p.fail("%v", err)
+			}
 		}
 	}
 	return status
 }
 
 func stat(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "c:Lft", map[string]byte{"format": 'c', "dereference": 'L'})
+	f, names, ok := p.parseFlags(args, "c:L", map[string]byte{"format": 'c', "dereference": 'L'})
 	if !ok {
 		return 1
 	}

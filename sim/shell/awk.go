@@ -3,6 +3,8 @@ package shell
 import (
 	"io"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // awkRun is a run of awk.
@@ -13,14 +15,18 @@ type awkRun struct {
 	fields  []string // 0 is the record
 	split   bool     // the fields are those of the record
 	changed bool     // the record is to be made of the fields
+	reading bool     // BEGIN is over
 	files   map[string]fileStream
 	regexps map[string]*boundedRegexp
 	status  int
 	held    int
 }
 
+// awkNotSimulated are the variables that a program may not use.
+var awkNotSimulated = map[string]bool{"ARGC": true, "ARGV": true, "CONVFMT": true, "OFMT": true}
+
 func awk(p *proc, args []string) int {
-	r := &awkRun{p: p, vars: map[string]awkValue{"FS": awkStr(" "), "OFS": awkStr(" "), "ORS": awkStr("\n"), "SUBSEP": awkStr("\x1c"), "RS": awkStr("\n")}, arrays: map[string]map[string]awkValue{}, files: map[string]fileStream{}, regexps: map[string]*boundedRegexp{}}
+	r := &awkRun{p: p, vars: map[string]awkValue{"FS": awkStr(" "), "OFS": awkStr(" "), "ORS": awkStr("\n"), "SUBSEP": awkStr("\x1c"), "RS": awkStr("\n"), "NR": awkNum(0), "FNR": awkNum(0)}, arrays: map[string]map[string]awkValue{}, files: map[string]fileStream{}, regexps: map[string]*boundedRegexp{}}
 	program, rest, ok := r.parseArgs(args)
 	if !ok {
 		return 1
@@ -92,62 +98,63 @@ func (r *awkRun) parseArgs(args []string) (program string, rest []string, ok boo
 	return rest[0], rest[1:], true
 }
 
-// run runs the rules: BEGIN, then all others for each record, then END.
-func (r *awkRun) run(rules []*awkRule, names []string) int {
-	reads := false
+// run runs the rules: BEGIN, then all others for each record, then END, also after an exit.
+func (r *awkRun) run(rules []*awkRule, operands []string) (status int) {
+	reads, exited := false, false
 	for _, rule := range rules {
 		reads = reads || !rule.begin
-		if rule.begin && r.exec(rule.action) == awkExit {
-			return 0
+		if rule.begin && !exited {
+			exited = r.exec(rule.action) == awkExit
 		}
 	}
-	if !reads {
-		return 0
+	if reads && !exited {
+		status = r.readInput(rules, operands)
 	}
-	status, exited := r.readInput(rules, r.assignOperands(names))
 	for _, rule := range rules {
-		if rule.end && (!exited || r.status == 0) && r.exec(rule.action) == awkExit {
+		if rule.end && r.exec(rule.action) == awkExit {
 			break
 		}
 	}
 	return status
 }
 
-// assignOperands makes the assignments among the operands, and returns the others: files.
-func (r *awkRun) assignOperands(operands []string) (files []string) {
-	for _, name := range operands {
-		if k, v, ok := strings.Cut(name, "="); ok && k != "" && !strings.Contains(k, "/") {
-			r.set(k, awkValue{s: v, input: true})
+// readInput runs the rules for each record of the files until a rule exits. The operands
+// are files and assignments, which hold for the files after them.
+func (r *awkRun) readInput(rules []*awkRule, operands []string) (status int) {
+	files := 0
+	for _, operand := range operands {
+		if name, value, ok := strings.Cut(operand, "="); ok && syntax.ValidName(name) {
+			r.set(name, awkValue{s: ansiC(value), input: true})
 			continue
 		}
-		files = append(files, name)
+		files++
+		n, exited := r.readFile(rules, operand)
+		status = max(status, n)
+		if exited {
+			return status
+		}
 	}
-	return files
+	if files == 0 {
+		status, _ = r.readFile(rules, "-")
+	}
+	return status
 }
 
-// readInput runs the rules for each record of the files until a rule exits.
-func (r *awkRun) readInput(rules []*awkRule, files []string) (status int, exited bool) {
-	delim := byte('\n')
-	if rs := r.vars["RS"].text(); len(rs) == 1 {
-		delim = rs[0]
-	}
-	count := 0
-	status = r.p.eachInput(files, func(name string, in io.Reader) error {
-		perFile := 0
+// readFile runs the rules for each record of a file until one exits.
+func (r *awkRun) readFile(rules []*awkRule, name string) (status int, exited bool) {
+	delim := r.vars["RS"].text()[0]
+	status = r.p.eachInput([]string{name}, func(name string, in io.Reader) error {
 		r.set("FILENAME", awkStr(name))
-		err := r.p.records(in, delim, func(line []byte, _ bool) bool {
-			count++
-			perFile++
-			r.set("NR", awkNum(float64(count)))
-			r.set("FNR", awkNum(float64(perFile)))
+		r.set("FNR", awkNum(0))
+		return r.p.records(in, delim, func(line []byte, _ bool) bool {
+			r.reading = true
+			for _, counter := range []string{"NR", "FNR"} {
+				r.set(counter, awkNum(r.vars[counter].number()+1))
+			}
 			r.record(string(line))
 			exited = r.runRules(rules) == awkExit
 			return !exited
 		})
-		if exited {
-			return errStop
-		}
-		return err
 	})
 	return status, exited
 }
@@ -196,6 +203,16 @@ func (r *awkRun) hold(n int) {
 }
 
 func (r *awkRun) set(name string, v awkValue) {
+	switch {
+	case awkNotSimulated[name]:
+		failExpansion("%s is not simulated", name)
+	case name == "RS" && len(v.text()) != 1:
+		failExpansion("RS of no or several characters is not simulated")
+	case name == "RS" && r.reading:
+		failExpansion("a change of RS after the first record is not simulated")
+	case name == "FS" && r.reading:
+		r.splitFields() // the record is split as it was read
+	}
 	r.hold(len(v.s) - len(r.vars[name].s))
 	if _, ok := r.vars[name]; !ok {
 		r.hold(64 + len(name))

@@ -62,6 +62,8 @@ func (a *awkParser) next() {
 			a.tok, a.operand = "func", a.text == "length"
 		case strings.HasPrefix(a.src, "("):
 			a.fail("%s: functions are not simulated", a.text)
+		case awkNotSimulated[a.text]:
+			a.fail("%s is not simulated", a.text)
 		default:
 			a.tok, a.operand = "name", true
 		}

@@ -33,11 +33,12 @@ func (v awkValue) number() float64 {
 	if v.isNum {
 		return v.n
 	}
-	return leadingFloat(v.s)
+	x, _ := leadingFloat(v.s)
+	return x
 }
 
-// leadingFloat returns the number that a string begins with.
-func leadingFloat(s string) float64 {
+// leadingFloat returns the number that a string begins with, and whether it begins with one.
+func leadingFloat(s string) (x float64, ok bool) {
 	s = strings.TrimLeft(s, " \t\n")
 	end := 0
 	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || s[end] == '.' || end == 0 && (s[end] == '-' || s[end] == '+') ||
@@ -46,10 +47,10 @@ func leadingFloat(s string) float64 {
 	}
 	for ; end > 0; end-- {
 		if x, err := strconv.ParseFloat(s[:end], 64); err == nil {
-			return x
+			return x, true
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // numeric reports whether a value compares as a number.

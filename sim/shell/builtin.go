@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strconv"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -63,7 +64,11 @@ func (sh *shell) numberArg(args []string, otherwise int) (int, bool) {
 }
 
 func builtinExit(sh *shell, args []string) flow {
-	if n, ok := sh.numberArg(args, sh.status); ok {
+	status := sh.status
+	if sh.trapStatus != nil {
+		status = *sh.trapStatus
+	}
+	if n, ok := sh.numberArg(args, status); ok {
 		sh.status = n & 0xff
 	}
 	return exitShell
@@ -144,8 +149,10 @@ func builtinTimes(sh *shell, _ []string) flow {
 	return next
 }
 
-func builtinUlimit(sh *shell, _ []string) flow {
-	sh.p.print("unlimited\n")
+func builtinUlimit(sh *shell, args []string) flow {
 	sh.status = 0
+	if last := args[len(args)-1]; len(args) == 1 || strings.HasPrefix(last, "-") {
+		sh.p.print("unlimited\n")
+	}
 	return next
 }

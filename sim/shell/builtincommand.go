@@ -10,7 +10,7 @@ func builtinType(sh *shell, args []string) flow {
 	sh.status = 0
 	for _, name := range args[1:] {
 		if strings.HasPrefix(name, "-") {
-			continue
+			return sh.fail("type: illegal option %s", name)
 		}
 		text := ""
 		if alias, ok := sh.aliases[name]; ok {
@@ -48,8 +48,8 @@ func builtinCommand(sh *shell, args []string) flow {
 		}
 		rest = rest[1:]
 	}
-	sh.status = 0
 	if len(rest) == 0 {
+		sh.status = 0
 		return next
 	}
 	if show == 'V' {
@@ -71,6 +71,7 @@ func builtinCommand(sh *shell, args []string) flow {
 }
 
 func (sh *shell) commandV(name string) {
+	sh.status = 0
 	_, isFunc := sh.funcs[name]
 	if alias, ok := sh.aliases[name]; ok {
 		sh.p.printf("alias %s=%s\n", name, quoted(alias))

@@ -1,6 +1,9 @@
 package shell
 
-import "syscall"
+import (
+	"strings"
+	"syscall"
+)
 
 func builtinCd(sh *shell, args []string) flow {
 	for len(args) > 1 && (args[1] == "-P" || args[1] == "-L" || args[1] == "--") {
@@ -9,8 +12,8 @@ func builtinCd(sh *shell, args []string) flow {
 	to, show := "", false
 	switch {
 	case len(args) < 2:
-		to, _ = sh.lookup("HOME")
-		if to == "" {
+		var ok bool
+		if to, ok = sh.lookup("HOME"); !ok {
 			return sh.fail("cd: HOME not set")
 		}
 	case args[1] == "-":
@@ -22,7 +25,10 @@ func builtinCd(sh *shell, args []string) flow {
 	default:
 		to = args[1]
 	}
-	dir := sh.p.clean(to)
+	dir := sh.p.dir
+	if to != "" {
+		dir = sh.p.clean(to)
+	}
 	info, err := sh.p.m.fs.stat(sh.p.cred, dir, true)
 	if err == nil && !info.IsDir() {
 		err = syscall.ENOTDIR
@@ -45,6 +51,9 @@ func builtinCd(sh *shell, args []string) flow {
 
 func builtinPwd(sh *shell, args []string) flow {
 	dir := sh.p.dir
+	if len(args) > 1 && strings.HasPrefix(args[1], "-") && args[1] != "-P" && args[1] != "-L" {
+		return sh.fail("pwd: illegal option %s", args[1])
+	}
 	if len(args) > 1 && args[1] == "-P" {
 		if at, err := sh.p.m.fs.existing(sh.p.cred, dir, true, false); err == nil {
 			dir = at.path

@@ -10,7 +10,9 @@ func (sh *shell) eval(src string) flow {
 	if err != nil {
 		failExpansion("%s", syntaxError(err))
 	}
-	sh.status = 0
+	if len(file.Stmts) == 0 {
+		sh.status = 0
+	}
 	return sh.stmts(file.Stmts)
 }
 
@@ -45,7 +47,6 @@ func (sh *shell) callFunction(fn function, args []string) flow {
 		sh.inFunc--
 		sh.params, sh.loops = params, loops
 	}()
-	sh.status = 0
 	f := sh.stmt(fn.body)
 	if f == returnFunc {
 		f = next
@@ -104,7 +105,10 @@ func (p *proc) finish(code func() int) int {
 
 // child runs another program in the foreground and returns its status, 127 or
 // 126 if it cannot be started.
-func (p *proc) child(args []string) int {
+func (p *proc) child(args []string) int { return p.childWith(args, func(*proc) {}) }
+
+// childWith is child, with a function that gets the process before it runs.
+func (p *proc) childWith(args []string, started func(*proc)) int {
 	defer p.enter()()
 	run, status, err := p.find(args, p.getenv("PATH"))
 	if err != nil {
@@ -118,6 +122,7 @@ func (p *proc) child(args []string) int {
 	}
 	c.fds = p.fds.dup()
 	c.level = p.level
+	started(c)
 	status = c.finish(func() int { return run(c, args) })
 	p.since = c.since
 	p.abortIfDone()

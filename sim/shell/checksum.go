@@ -15,7 +15,7 @@ import (
 )
 
 func base64Program(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "dDiw:", map[string]byte{"decode": 'd', "wrap": 'w'})
+	f, names, ok := p.parseFlags(args, "dDw:", map[string]byte{"decode": 'd', "wrap": 'w'})
 	if !ok {
 		return 1
 	}

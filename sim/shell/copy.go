@@ -10,16 +10,16 @@ import (
 )
 
 // into returns where a file goes that is copied, moved or linked to a target,
-// which may be a directory.
+// which may be a directory. The content of dir/. goes into the target itself.
 func (p *proc) into(source, target string, asFile bool) string {
-	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); err == nil && info.IsDir() && !asFile {
-		return strings.TrimSuffix(target, "/") + "/" + path.Base(path.Clean(source))
+	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); err != nil || !info.IsDir() || asFile || isDots(path.Base(source)) {
+		return target
 	}
-	return target
+	return strings.TrimSuffix(target, "/") + "/" + path.Base(source)
 }
 
 func cp(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "rRadpfiLPTvnut:", map[string]byte{"recursive": 'r', "archive": 'a', "force": 'f', "preserve": 'p', "no-clobber": 'n', "target-directory": 't'})
+	f, names, ok := p.parseFlags(args, "rRadpfLPTvnut:", map[string]byte{"verbose": 'v', "update": 'u', "recursive": 'r', "archive": 'a', "force": 'f', "preserve": 'p', "no-clobber": 'n', "target-directory": 't'})
 	if !ok {
 		return 1
 	}
@@ -37,7 +37,7 @@ func cp(p *proc, args []string) int {
 	status := 0
 	for _, name := range names[:len(names)-1] {
 		to := p.into(name, target, f.has('T'))
-		if strings.HasPrefix(p.clean(to)+"/", p.clean(name)+"/") && c.recursive {
+		if strings.HasPrefix(p.clean(to)+"/", strings.TrimSuffix(p.clean(name), "/")+"/") && c.recursive {
 			status = p.fail("can't copy '%s' into itself", name)
 			continue
 		}
@@ -68,8 +68,10 @@ func (c *copier) copy(from, to string, depth int, follow bool) error {
 	if err != nil {
 		return fmt.Errorf("can't stat '%s': %s", from, errText(err))
 	}
-	if _, err := p.m.fs.stat(p.cred, p.abs(to), false); err == nil && c.f.has('n') {
-		return nil
+	if old, err := p.m.fs.stat(p.cred, p.abs(to), false); err == nil {
+		if c.f.has('n') || c.f.has('u') && !info.IsDir() && !info.modTime.After(old.modTime) {
+			return nil
+		}
 	}
 	switch {
 	case info.IsDir() && !c.recursive:
@@ -85,6 +87,9 @@ func (c *copier) copy(from, to string, depth int, follow bool) error {
 	if err != nil {
 		return err
 	}
+	if c.f.has('v') && !info.IsDir() {
+		p.printf("'%s' -> '%s'\n", from, to)
+	}
 	if c.keep && info.mode&fs.ModeSymlink == 0 {
 		_ = p.m.fs.chown(p.cred, p.abs(to), info.uid, info.gid)
 		_ = p.m.fs.chtimes(p.cred, p.abs(to), info.modTime)
@@ -96,6 +101,9 @@ func (c *copier) copyDir(from, to string, info fileInfo, depth int) error {
 	p := c.p
 	if err := p.m.fs.mkdir(p.cred, p.abs(to), info.mode|0o700); err != nil && !errors.Is(err, syscall.EEXIST) {
 		return fmt.Errorf("can't create directory '%s': %s", to, errText(err))
+	}
+	if c.f.has('v') {
+		p.printf("'%s' -> '%s'\n", from, to)
 	}
 	entries, err := p.m.fs.readDir(p.cred, p.abs(from))
 	if err != nil {
@@ -133,9 +141,12 @@ func (p *proc) copyFile(from, to string, mode fs.FileMode) error {
 }
 
 func mv(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "finTvt:", map[string]byte{"force": 'f', "no-clobber": 'n'})
+	f, names, ok := p.parseFlags(args, "fnTvt:", map[string]byte{"verbose": 'v', "target-directory": 't', "force": 'f', "no-clobber": 'n'})
 	if !ok {
 		return 1
+	}
+	if f.has('t') {
+		names = append(names, f['t'])
 	}
 	if len(names) < 2 {
 		return p.fail("missing operand")
@@ -161,13 +172,15 @@ func mv(p *proc, args []string) int {
 		}
 		if err != nil {
 			status = p.fail("can't rename '%s': %s", name, errText(err))
+		} else if f.has('v') {
+			p.printf("'%s' -> '%s'\n", name, to)
 		}
 	}
 	return status
 }
 
 func ln(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "sfnvT", map[string]byte{"symbolic": 's', "force": 'f'})
+	f, names, ok := p.parseFlags(args, "sfnT", map[string]byte{"symbolic": 's', "force": 'f'})
 	if !ok {
 		return 1
 	}
@@ -202,7 +215,7 @@ func ln(p *proc, args []string) int {
 }
 
 func readlink(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "fnemsz", nil)
+	f, names, ok := p.parseFlags(args, "fn", nil)
 	if !ok {
 		return 1
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // ranges is a list such as 1,3-5,7-.
@@ -58,6 +59,9 @@ func cut(p *proc, args []string) int {
 	sep := "\t"
 	if f.has('d') {
 		sep = f['d']
+	}
+	if utf8.RuneCountInString(sep) > 1 {
+		return p.fail("the delimiter must be a single character")
 	}
 	join := sep
 	if f.has('O') {

@@ -48,8 +48,39 @@ func parseDate(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid date '%s'", s)
 }
 
+// parseStamp understands [[CC]YY]MMDDhhmm[.ss].
+func parseStamp(s string) (time.Time, error) {
+	layout := map[int]string{8: "01021504", 10: "0601021504", 12: "200601021504"}[len(strings.SplitN(s, ".", 2)[0])]
+	if strings.Contains(s, ".") {
+		layout += ".05"
+	}
+	t, err := time.Parse(layout, s)
+	if err != nil {
+		return t, fmt.Errorf("invalid date '%s'", s)
+	}
+	if t.Year() == 0 {
+		t = t.AddDate(time.Now().UTC().Year(), 0, 0)
+	}
+	return t, nil
+}
+
+// isoFormat returns the format that date -I has a name for.
+func isoFormat(name string) (string, bool) {
+	switch name {
+	case "", "date":
+		return "%Y-%m-%d", true
+	case "hours":
+		return "%Y-%m-%dT%H+00:00", true
+	case "minutes":
+		return "%Y-%m-%dT%H:%M+00:00", true
+	case "seconds", "s":
+		return "%Y-%m-%dT%H:%M:%S+00:00", true
+	}
+	return "", false
+}
+
 func date(p *proc, args []string) int {
-	f, rest, ok := p.parseFlags(args, "uRId:r:s:D:", map[string]byte{"utc": 'u', "date": 'd', "reference": 'r', "iso-8601": 'I', "rfc-email": 'R', "rfc-2822": 'R'})
+	f, rest, ok := p.parseFlags(args, "uRI::d:r:s:", map[string]byte{"utc": 'u', "date": 'd', "reference": 'r', "iso-8601": 'I', "rfc-email": 'R', "rfc-2822": 'R'})
 	if !ok {
 		return 1
 	}
@@ -75,20 +106,16 @@ func date(p *proc, args []string) int {
 	switch {
 	case f.has('R'):
 		format = "%a, %d %b %Y %H:%M:%S %z"
-	case f['I'] == "seconds" || f['I'] == "s":
-		format = "%Y-%m-%dT%H:%M:%S+00:00"
 	case f.has('I'):
-		format = "%Y-%m-%d"
+		if format, ok = isoFormat(f['I']); !ok {
+			return p.fail("invalid argument '%s'", f['I'])
+		}
 	}
 	for _, arg := range rest {
-		switch {
-		case strings.HasPrefix(arg, "+"):
-			format = arg[1:]
-		case f.has('I') && strings.HasPrefix(arg, "seconds"):
-			format = "%Y-%m-%dT%H:%M:%S+00:00"
-		default:
+		if !strings.HasPrefix(arg, "+") {
 			return p.fail("invalid date '%s'", arg)
 		}
+		format = arg[1:]
 	}
 	p.print(strftime(format, t) + "\n")
 	return 0

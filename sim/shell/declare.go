@@ -54,9 +54,14 @@ func (d *declaration) arg(arg string) {
 		if strings.Contains(arg, "A") {
 			failExpansion("%s: associative arrays are not simulated", d.name)
 		}
-		if arg[0] == '-' {
-			d.flags += arg[1:]
+		known := "gxrap"
+		if d.name == "export" {
+			known = "np"
 		}
+		if c := strings.Trim(arg[1:], known); c != "" || arg[0] == '+' {
+			failExpansion("%s: option %s is not simulated", d.name, arg)
+		}
+		d.flags += arg[1:]
 		return
 	}
 	d.operands = true
@@ -77,6 +82,9 @@ func (d *declaration) arg(arg string) {
 func (d *declaration) begin(name string) {
 	d.seen = true
 	sh := d.sh
+	if strings.Contains(d.flags, "p") {
+		failExpansion("%s: option -p with names is not simulated", d.name)
+	}
 	if d.name == "export" || d.name == "readonly" || strings.Contains(d.flags, "g") {
 		return
 	}
@@ -149,6 +157,8 @@ func builtinUnset(sh *shell, args []string) flow {
 			funcs = true
 		case arg == "-v":
 			funcs = false
+		case strings.HasPrefix(arg, "-"):
+			return sh.fail("unset: illegal option %s", arg)
 		case funcs:
 			sh.hold(-sh.funcs[arg].size)
 			delete(sh.funcs, arg)

@@ -10,7 +10,7 @@ import (
 )
 
 func du(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "shkacmd:", map[string]byte{"summarize": 's', "human-readable": 'h'})
+	f, names, ok := p.parseFlags(args, "shk", map[string]byte{"summarize": 's', "human-readable": 'h'})
 	if !ok {
 		return 1
 	}
@@ -37,7 +37,7 @@ func du(p *proc, args []string) int {
 }
 
 func df(p *proc, args []string) int {
-	f, _, ok := p.parseFlags(args, "hkTPmi", map[string]byte{"human-readable": 'h'})
+	f, _, ok := p.parseFlags(args, "hkP", map[string]byte{"human-readable": 'h'})
 	if !ok {
 		return 1
 	}
@@ -73,7 +73,7 @@ func df(p *proc, args []string) int {
 }
 
 func cmpFiles(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "sl", nil)
+	f, names, ok := p.parseFlags(args, "s", map[string]byte{"quiet": 's', "silent": 's'})
 	if !ok {
 		return 2
 	}
@@ -105,10 +105,20 @@ func cmpFiles(p *proc, args []string) int {
 	return 0
 }
 
+// ddOperands are the operands of dd and the values that they may have, all if there are none. How
+// data gets to a disk makes no difference in memory.
+var ddOperands = map[string]string{
+	"if": "", "of": "", "bs": "", "count": "", "skip": "", "seek": "", "status": "none,noxfer,progress",
+	"conv": "notrunc,fsync,fdatasync", "oflag": "direct,sync,dsync", "iflag": "direct,sync,dsync,fullblock",
+}
+
 func dd(p *proc, args []string) int {
 	values := map[string]string{}
 	for _, arg := range args[1:] {
 		k, v, _ := strings.Cut(arg, "=")
+		if allowed, ok := ddOperands[k]; !ok || allowed != "" && !strings.Contains(","+allowed+",", ","+v+",") {
+			return p.fail("unrecognized operand '%s'", arg)
+		}
 		values[k] = v
 	}
 	bs, count, skip, seek := int64(512), int64(-1), int64(0), int64(0)

@@ -67,6 +67,10 @@ func printf(p *proc, args []string) int {
 	if len(args) > 1 && args[1] == "--" {
 		args = args[1:]
 	}
+	if len(args) > 1 && args[1] == "-v" {
+		p.errorf("printf: unrecognized option: v")
+		return 2
+	}
 	if len(args) < 2 {
 		p.errorf("usage: printf FORMAT [ARG]...")
 		return 2

@@ -300,6 +300,7 @@ func (sh *shell) simple(cmd *syntax.CallExpr) flow {
 	last := sh.last
 	sh.last = false
 	f := sh.call(args, last)
+	sh.tested = false // that of a function, eval or a file is not the one of this command
 	restore()
 	return f
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func touch(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "camd:r:t:h", map[string]byte{"no-create": 'c', "date": 'd', "reference": 'r'})
+	f, names, ok := p.parseFlags(args, "cmd:r:t:", map[string]byte{"no-create": 'c', "date": 'd', "reference": 'r'})
 	if !ok {
 		return 1
 	}
@@ -30,6 +30,13 @@ func touch(p *proc, args []string) int {
 		}
 		at = t
 	}
+	if f.has('t') {
+		t, err := parseStamp(f['t'])
+		if err != nil {
+			return p.fail("%v", err)
+		}
+		at = t
+	}
 	status := 0
 	for _, name := range names {
 		err := p.m.fs.chtimes(p.cred, p.abs(name), at)
@@ -37,7 +44,7 @@ func touch(p *proc, args []string) int {
 			var file fileStream
 			if file, err = p.create(name, 0); err == nil {
 				file.close()
-				if f.has('d') || f.has('r') {
+				if f.has('d') || f.has('r') || f.has('t') {
 					err = p.m.fs.chtimes(p.cred, p.abs(name), at)
 				}
 			}
@@ -50,7 +57,7 @@ func touch(p *proc, args []string) int {
 }
 
 func rm(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "rRfiv", map[string]byte{"recursive": 'r', "force": 'f'})
+	f, names, ok := p.parseFlags(args, "rRf", map[string]byte{"recursive": 'r', "force": 'f'})
 	if !ok {
 		return 1
 	}
@@ -59,7 +66,7 @@ func rm(p *proc, args []string) int {
 	}
 	status := 0
 	for _, name := range names {
-		if base := path.Base(path.Clean(name)); base == "." || base == ".." || p.clean(name) == "/" {
+		if name != "" && (isDots(path.Base(name)) || p.clean(name) == "/") {
 			status = p.fail("can't remove '%s': refusing to remove a directory that is in use", name)
 			continue
 		}
@@ -80,7 +87,7 @@ func rm(p *proc, args []string) int {
 }
 
 func mkdir(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "pm:v", map[string]byte{"parents": 'p', "mode": 'm'})
+	f, names, ok := p.parseFlags(args, "pm:", map[string]byte{"parents": 'p', "mode": 'm'})
 	if !ok {
 		return 1
 	}
@@ -91,7 +98,7 @@ func mkdir(p *proc, args []string) int {
 	for _, name := range names {
 		p.step(4)
 		var err error
-		if f.has('p') {
+		if f.has('p') && name != "" {
 			err = p.m.fs.mkdirAll(p.cred, p.clean(name), 0o777)
 		} else {
 			err = p.m.fs.mkdir(p.cred, p.abs(name), 0o777)
@@ -138,29 +145,53 @@ func rmdir(p *proc, args []string) int {
 }
 
 func basename(p *proc, args []string) int {
-	if len(args) < 2 {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
-	name := path.Base(args[1])
-	if len(args) > 2 && name != args[2] {
-		name = strings.TrimSuffix(name, args[2])
+	name := names[0]
+	if name != "" {
+		name = path.Base(name)
+	}
+	if len(names) > 1 && name != names[1] {
+		name = strings.TrimSuffix(name, names[1])
 	}
 	p.print(name + "\n")
 	return 0
 }
 
 func dirname(p *proc, args []string) int {
-	if len(args) < 2 {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
-	for _, name := range args[1:] {
-		p.print(path.Dir(strings.TrimRight(name, "/")+map[bool]string{true: "/", false: ""}[strings.Trim(name, "/") == ""]) + "\n")
+	for _, name := range names {
+		p.print(dirOf(name) + "\n")
 	}
 	return 0
 }
 
+// dirOf is [path.Dir] without its cleaning: a/../b is in a/.., which need not be here.
+func dirOf(name string) string {
+	trimmed := strings.TrimRight(name, "/")
+	dir := strings.TrimRight(trimmed[:strings.LastIndexByte(trimmed, '/')+1], "/")
+	switch {
+	case dir != "":
+		return dir
+	case strings.HasPrefix(name, "/"):
+		return "/"
+	}
+	return "."
+}
+
 func mktemp(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "dp:tqu", nil)
+	f, names, ok := p.parseFlags(args, "dp:tu", nil)
 	if !ok {
 		return 1
 	}
@@ -188,6 +219,10 @@ func mktemp(p *proc, args []string) int {
 		for len(name) < len(template) {
 			name = append(name, letters[rand.IntN(len(letters))])
 		}
+		if f.has('u') {
+			p.print(string(name) + "\n")
+			return 0
+		}
 		mode := fs.FileMode(0o600)
 		if f.has('d') {
 			mode = fs.ModeDir | 0o700
@@ -211,19 +246,23 @@ func truncate(p *proc, args []string) int {
 		return 1
 	}
 	n, err := size(f['s'])
-	if err != nil || n < 0 {
+	if err != nil || n < 0 || strings.HasPrefix(f['s'], "+") {
 		return p.fail("invalid size '%s'", f['s'])
+	}
+	mode := syscall.O_WRONLY | syscall.O_CREAT
+	if f.has('c') {
+		mode = syscall.O_WRONLY
 	}
 	status := 0
 	for _, name := range names {
-		h, err := p.m.fs.open(p.cred, p.abs(name), syscall.O_WRONLY|syscall.O_CREAT, 0o666&^p.cred.umask)
+		h, err := p.m.fs.open(p.cred, p.abs(name), mode, 0o666&^p.cred.umask)
 		if err == nil {
 			h.dir.mu.Lock()
 			err = h.dir.resize(h.node, n)
 			h.dir.mu.Unlock()
 			h.close()
 		}
-		if err != nil {
+		if err != nil && !(f.has('c') && errors.Is(err, syscall.ENOENT)) {
 			status = p.fail("%s: %s", name, errText(err))
 		}
 	}

@@ -100,7 +100,7 @@ func (t *tree) readlink(c *cred, name string) (string, error) {
 // trimSlashes removes slashes at the end of a path: they do not follow a link
 // where the link itself is meant.
 func trimSlashes(name string) string {
-	if trimmed := strings.TrimRight(name, "/"); trimmed != "" {
+	if trimmed := strings.TrimRight(name, "/"); trimmed != "" || name == "" {
 		return trimmed
 	}
 	return "/"

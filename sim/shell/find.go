@@ -13,7 +13,7 @@ type finder struct {
 	pos            int
 	minimum, most  int
 	action, prune  bool
-	deleteFiles    bool
+	contentFirst   bool // a directory comes after what is in it
 	batches        []*findBatch
 	status, nested int
 }
@@ -58,7 +58,7 @@ func (f *finder) visit(name string, depth int, test findTest) {
 			f.p.print(name + "\n")
 		}
 	}
-	if !f.deleteFiles {
+	if !f.contentFirst {
 		apply()
 	}
 	if info.IsDir() && depth < f.most && !f.prune {
@@ -70,7 +70,7 @@ func (f *finder) visit(name string, depth int, test findTest) {
 			f.visit(strings.TrimSuffix(name, "/")+"/"+e.name, depth+1, test)
 		}
 	}
-	if f.deleteFiles {
+	if f.contentFirst {
 		apply()
 	}
 }

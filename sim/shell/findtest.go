@@ -34,8 +34,11 @@ func (f *finder) primary() (findTest, error) {
 		f.action = true
 		return func(name string, _ fileInfo) bool { f.p.print(name + "\x00"); return true }, nil
 	case "-delete":
-		f.action, f.deleteFiles = true, true
+		f.action, f.contentFirst = true, true
 		return func(name string, _ fileInfo) bool {
+			if name == "." {
+				return true // as find does: the working directory stays
+			}
 			if err := f.p.m.fs.remove(f.p.cred, f.p.abs(name)); err != nil {
 				f.status = f.p.fail("%s: %s", name, errText(err))
 				return false
@@ -52,7 +55,10 @@ func (f *finder) primary() (findTest, error) {
 			}
 			return info.mode.IsRegular() && info.size == 0
 		}, nil
-	case "-true", "-xdev", "-mount", "-depth", "-follow":
+	case "-depth":
+		f.contentFirst = true
+		fallthrough
+	case "-true":
 		return func(string, fileInfo) bool { return true }, nil
 	case "-exec":
 		return f.exec()
@@ -76,6 +82,9 @@ func (f *finder) test(op, arg string) (findTest, error) {
 	case "-path", "-wholename":
 		return func(name string, _ fileInfo) bool { return f.p.match(arg, name) }, nil
 	case "-type":
+		if strings.Trim(arg, "fdlcbps,") != "" || arg == "" {
+			return nil, fmt.Errorf("%s: invalid argument '%s'", op, arg)
+		}
 		return func(_ string, info fileInfo) bool {
 			kind := modeString(info.mode)[:1]
 			if kind == "-" {
@@ -117,7 +126,7 @@ func permTest(arg string) (findTest, error) {
 
 // numberTest returns a test that has a number: more than (+), less than (-) or exactly n.
 func (f *finder) numberTest(op, arg string) (findTest, error) {
-	n, err := strconv.ParseInt(strings.TrimRight(strings.TrimLeft(arg, "+-"), "ckMGbw"), 10, 32)
+	n, err := strconv.ParseInt(strings.TrimRight(strings.TrimLeft(arg, "+-"), "ckMGb"), 10, 32)
 	if err != nil {
 		return nil, fmt.Errorf("%s: invalid argument '%s'", op, arg)
 	}

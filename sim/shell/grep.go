@@ -19,17 +19,29 @@ func grep(p *proc, args []string) int {
 		return 2
 	}
 	g := grepRun{p: p, f: f, re: re, invert: f.has('v'), withName: (len(names) > 1 || f.has('r') || f.has('R') || f.has('H')) && !f.has('h')}
-	for flag, n := range map[byte]*int{'m': &g.most, 'A': &g.after, 'B': &g.before} {
-		*n, _ = strconv.Atoi(cmp.Or(f[flag], f['C'], "0"))
-		if flag == 'm' {
-			*n, _ = strconv.Atoi(cmp.Or(f[flag], "0"))
+	for n, text := range map[*int]string{&g.most: f['m'], &g.after: cmp.Or(f['A'], f['C']), &g.before: cmp.Or(f['B'], f['C'])} {
+		if *n, err = strconv.Atoi(cmp.Or(text, "0")); err != nil {
+			p.errorf("grep: invalid number '%s'", text)
+			return 2
 		}
 		*n = min(max(*n, 0), 10_000)
 	}
 	if f.has('r') || f.has('R') {
-		names = p.filesBelow(names)
+		if names = p.filesBelow(names); len(names) == 0 {
+			return 1
+		}
 	}
-	status := p.eachInput(names, g.file)
+	status := 0
+	if f.has('s') && len(names) > 0 {
+		readable := p.readable(names)
+		if len(readable) < len(names) {
+			status = 2
+		}
+		if names = readable; len(names) == 0 {
+			return status
+		}
+	}
+	status = max(status, p.eachInput(names, g.file))
 	switch {
 	case g.found && (status == 0 || f.has('q')):
 		return 0
@@ -39,38 +51,34 @@ func grep(p *proc, args []string) int {
 	return 1
 }
 
-func grepArgs(p *proc, args []string) (f flags, patterns, names []string, ok bool) {
-	// -e can be given several times.
-	rest := []string{args[0]}
-	for i := 1; i < len(args); i++ {
-		switch {
-		case args[i] == "-e" && i+1 < len(args):
-			i++
-			patterns = append(patterns, args[i])
-		case strings.HasPrefix(args[i], "--regexp="):
-			patterns = append(patterns, args[i][len("--regexp="):])
-		default:
-			rest = append(rest, args[i])
+// readable returns the names of files that can be read.
+func (p *proc) readable(names []string) (list []string) {
+	for _, name := range names {
+		if p.withInput(name, func(io.Reader) error { return nil }) == nil {
+			list = append(list, name)
 		}
 	}
-	f, names, ok = p.parseFlags(rest, "EFGPivcnqlLowxrRhHsae:f:m:A:B:C:", map[string]byte{
+	return list
+}
+
+func grepArgs(p *proc, args []string) (f flags, patterns, names []string, ok bool) {
+	f, names, ok = p.parseFlags(args, "EFGPivcnqlLowxrRhHsae:*f:*m:A:B:C:", map[string]byte{
 		"extended-regexp": 'E', "fixed-strings": 'F', "ignore-case": 'i', "invert-match": 'v', "count": 'c', "line-number": 'n', "quiet": 'q', "silent": 'q',
-		"only-matching": 'o', "word-regexp": 'w', "line-regexp": 'x', "recursive": 'r', "no-filename": 'h', "files-with-matches": 'l', "max-count": 'm', "color": 'a', "line-buffered": 'a', "no-messages": 's',
+		"only-matching": 'o', "word-regexp": 'w', "line-regexp": 'x', "recursive": 'r', "no-filename": 'h', "files-with-matches": 'l', "max-count": 'm', "color": 'a', "line-buffered": 'a', "no-messages": 's', "regexp": 'e', "file": 'f',
 	})
 	if !ok {
 		return nil, nil, nil, false
 	}
-	if f.has('e') {
-		patterns = append(patterns, f['e'])
-	}
-	if name := f['f']; f.has('f') {
+	patterns = f.lines('e')
+	for _, name := range f.lines('f') {
 		text, err := p.readScript(name)
 		if err != nil {
 			p.errorf("grep: %s: %s", name, errText(err))
 			return nil, nil, nil, false
 		}
 		patterns = append(patterns, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...)
-	} else if len(patterns) == 0 {
+	}
+	if !f.has('e') && !f.has('f') {
 		if len(names) == 0 {
 			p.errorf("usage: grep [-EFivcnqlowxrhHs] [-m N] [-A|B|C N] PATTERN [FILE]...")
 			return nil, nil, nil, false

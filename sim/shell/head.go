@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,7 +13,7 @@ import (
 )
 
 func cat(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "nbuvetAsET", nil)
+	f, names, ok := p.parseFlags(args, "nbu", nil)
 	if !ok {
 		return 1
 	}
@@ -84,7 +85,7 @@ func head(p *proc, args []string) int {
 		}
 		first = false
 		if n < 0 {
-			return p.allButLast(r, -n)
+			return p.allButLast(r, -n, bytesOnly)
 		}
 		if bytesOnly {
 			return p.copy(p.stdout(), io.LimitReader(r, n))
@@ -118,10 +119,14 @@ func (p *proc) writeLine(line []byte, newline bool) {
 	_, _ = p.stdout().Write(line)
 }
 
-// allButLast prints all lines but the last n.
-func (p *proc) allButLast(r io.Reader, n int64) error {
+// allButLast prints all lines or bytes but the last n.
+func (p *proc) allButLast(r io.Reader, n int64, bytesOnly bool) error {
 	data, release, err := p.readAll(r)
 	defer release()
+	if bytesOnly {
+		_, werr := p.stdout().Write(data[:int64(len(data))-min(n, int64(len(data)))])
+		return cmp.Or(err, werr)
+	}
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	if len(lines) > 0 && len(lines[len(lines)-1]) == 0 {
 		lines = lines[:len(lines)-1]

@@ -12,7 +12,7 @@ import (
 )
 
 func hostname(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "isfdI", nil)
+	f, names, ok := p.parseFlags(args, "isfI", nil)
 	if !ok {
 		return 1
 	}
@@ -50,17 +50,25 @@ func (m *machine) hosts() (list [][]string) {
 
 func id(p *proc, args []string) int {
 	program := path.Base(args[0])
-	f, _, ok := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
+	f, names, ok := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
 	if !ok {
 		return 1
 	}
 	uid, gid := int(p.cred.uid), int(p.cred.gid)
 	userName, hasUser := "", false
+	supplementary := p.cred.groups
+	if len(names) > 0 {
+		u, ok := p.m.userByName(names[0])
+		if !ok {
+			return p.fail("unknown user %s", names[0])
+		}
+		uid, gid, supplementary = u.uid, u.gid, nil
+	}
 	if u, ok := p.m.userByID(uid); ok {
 		userName, hasUser = u.name, true
 	}
 	groups := []int{gid}
-	for _, g := range p.cred.groups {
+	for _, g := range supplementary {
 		if !slices.Contains(groups, int(g)) {
 			groups = append(groups, int(g))
 		}
@@ -105,7 +113,7 @@ func id(p *proc, args []string) int {
 }
 
 func uname(p *proc, args []string) int {
-	f, _, ok := p.parseFlags(args, "asnrvmpo", nil)
+	f, _, ok := p.parseFlags(args, "asnrvmo", nil)
 	if !ok {
 		return 1
 	}
@@ -130,7 +138,10 @@ func nproc(p *proc, _ []string) int {
 	return 0
 }
 
-func uptime(p *proc, _ []string) int {
+func uptime(p *proc, args []string) int {
+	if _, _, ok := p.parseFlags(args, "", nil); !ok {
+		return 1
+	}
 	up := time.Duration(0)
 	if first := p.m.table.find(1); first != nil {
 		up = time.Since(first.start)
@@ -139,13 +150,19 @@ func uptime(p *proc, _ []string) int {
 	return 0
 }
 
-func tty(p *proc, _ []string) int {
-	if !p.isTerminal(0) {
-		p.print("not a tty\n")
-		return 1
+func tty(p *proc, args []string) int {
+	f, _, ok := p.parseFlags(args, "s", map[string]byte{"silent": 's', "quiet": 's'})
+	if !ok {
+		return 2
 	}
-	p.print("/dev/tty\n")
-	return 0
+	text, status := "/dev/tty\n", 0
+	if !p.isTerminal(0) {
+		text, status = "not a tty\n", 1
+	}
+	if !f.has('s') {
+		p.print(text)
+	}
+	return status
 }
 
 func clearScreen(p *proc, _ []string) int {

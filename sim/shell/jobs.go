@@ -43,7 +43,7 @@ func (sh *shell) background(st *syntax.Stmt) {
 	// Jobs that have ended are forgotten once there are many: the script has stopped
 	// waiting for them.
 	if len(sh.jobs) >= 2*sh.p.m.lim.Processes {
-		running := sh.jobs[:0]
+		var running []*job // a subshell may have the old list
 		for _, old := range sh.jobs {
 			if old.running() {
 				running = append(running, old)
@@ -233,10 +233,10 @@ func (sh *shell) runTraps() flow {
 // runTrap runs the commands of a trap; the exit status stays as it was unless
 // they exit.
 func (sh *shell) runTrap(trap string) flow {
-	status := sh.status
-	sh.inTrap = true
+	status, tested, outer := sh.status, sh.tested, sh.trapStatus
+	sh.inTrap, sh.trapStatus = true, &status
 	f := sh.eval(trap)
-	sh.inTrap = false
+	sh.inTrap, sh.tested, sh.trapStatus = false, tested, outer
 	if f != exitShell {
 		sh.status = status
 	}
@@ -251,6 +251,7 @@ func (sh *shell) exitTrap() {
 	}
 	delete(sh.traps, "EXIT")
 	status := sh.status
+	sh.trapStatus = &status
 	f := sh.protect(func() flow { return sh.eval(trap) })
 	if f != exitShell {
 		sh.status = status

@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"context"
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -13,8 +13,7 @@ import (
 func kill(p *proc, args []string) int {
 	sig, rest := syscall.SIGTERM, args[1:]
 	if len(rest) > 0 && rest[0] == "-l" {
-		p.print(strings.Join(signalNames[1:], " ") + "\n")
-		return 0
+		return p.listSignals(rest[1:])
 	}
 	if len(rest) > 0 && strings.HasPrefix(rest[0], "-") && len(rest[0]) > 1 && rest[0] != "--" {
 		name := rest[0][1:]
@@ -53,6 +52,31 @@ func kill(p *proc, args []string) int {
 	return status
 }
 
+// listSignals prints the names of numbers and exit statuses, the numbers of names, or all names.
+func (p *proc) listSignals(args []string) int {
+	if len(args) == 0 {
+		p.print(strings.Join(signalNames[1:], " ") + "\n")
+	}
+	status := 0
+	for _, arg := range args {
+		number, err := strconv.Atoi(arg)
+		if err == nil && number > 128 {
+			number -= 128
+		}
+		sig, ok := parseSignal(arg)
+		switch {
+		case err == nil && number >= 0 && number < len(signalNames):
+			p.print(signalNames[number] + "\n")
+		case err != nil && ok:
+			p.printf("%d\n", int(sig))
+		default:
+			p.errorf("kill: bad signal name '%s'", arg)
+			status = 1
+		}
+	}
+	return status
+}
+
 // signalGroup sends a signal to a process group, of which there is one, or to all processes
 // (-1).
 func (p *proc) signalGroup(pid int, sig syscall.Signal) {
@@ -82,7 +106,12 @@ func (p *proc) signalProcess(pid int, sig syscall.Signal) bool {
 	return true
 }
 
-func ps(p *proc, _ []string) int {
+func ps(p *proc, args []string) int {
+	for _, arg := range args[1:] { // which of the processes are shown makes no difference
+		if c := strings.Trim(arg, "-aAefuwx"); c != "" {
+			return p.fail("unrecognized option: %c", c[0])
+		}
+	}
 	p.print("PID   USER     TIME  COMMAND\n")
 	if first := p.m.table.outside(); first != nil {
 		p.printf("%5d %-8s  0:00 %s\n", 1, "root", first.name)
@@ -110,12 +139,16 @@ func (p *proc) commandLine() []string {
 // pgrep is pgrep, pkill, killall and pidof.
 func pgrep(p *proc, args []string) int {
 	program := path.Base(args[0])
-	sig, full, rest := syscall.SIGTERM, false, args[1:]
+	byName := program == "killall" || program == "pidof"
+	sig, full, exact, rest := syscall.SIGTERM, false, false, args[1:]
 	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") && len(rest[0]) > 1 {
 		if s, ok := parseSignal(rest[0][1:]); ok && (program == "pkill" || program == "killall") {
 			sig = s
+		} else if c := strings.Trim(rest[0][1:], "fx"); c != "" || byName {
+			return p.fail("unrecognized option: %s", cmp.Or(c, rest[0][1:])[:1])
 		} else {
 			full = full || strings.Contains(rest[0], "f")
+			exact = exact || strings.Contains(rest[0], "x")
 		}
 		rest = rest[1:]
 	}
@@ -130,12 +163,12 @@ func pgrep(p *proc, args []string) int {
 		}
 		name := path.Base(command[0])
 		matched := slices.Contains(rest, name)
-		if program == "pgrep" || program == "pkill" {
+		if !byName {
 			text := name
 			if full {
 				text = strings.Join(command, " ")
 			}
-			matched = strings.Contains(text, rest[0])
+			matched = strings.Contains(text, rest[0]) && (!exact || text == rest[0])
 		}
 		if !matched {
 			continue
@@ -167,8 +200,10 @@ func timeout(p *proc, args []string) int {
 		return 125
 	}
 	sig := syscall.SIGTERM
-	if s, ok := parseSignal(f['s']); ok {
-		sig = s
+	if f.has('s') {
+		if sig, ok = parseSignal(f['s']); !ok {
+			return p.fail("invalid signal '%s'", f['s'])
+		}
 	}
 	if f.has('t') { // of older versions
 		rest = append([]string{f['t']}, rest...)
@@ -176,34 +211,28 @@ func timeout(p *proc, args []string) int {
 	if len(rest) < 2 {
 		return p.fail("missing operand")
 	}
-	d, err := sleepTime(rest[:1])
+	after, err := sleepTime(rest[:1])
+	killAfter := time.Duration(0)
+	if f.has('k') && err == nil {
+		killAfter, err = sleepTime([]string{f['k']})
+	}
 	if err != nil {
 		return p.fail("%v", err)
 	}
-	ctx, cancel := context.WithCancelCause(p.ctx)
-	defer cancel(nil)
-	if d > 0 {
-		timer := time.AfterFunc(d, func() { cancel(killed(sig)) })
-		defer timer.Stop()
-	}
-	defer p.enter()()
-	run, status, err := p.find(rest[1:], p.getenv("PATH"))
-	if err != nil {
-		p.fail("%v", err)
-		return status
-	}
-	c, err := p.m.newProc(ctx, p, rest[1:])
-	if err != nil {
-		return p.fail("can't fork: %s", errText(err))
-	}
-	c.fds, c.level = p.fds.dup(), p.level
-	status = c.finish(func() int { return run(c, rest[1:]) })
-	p.since = c.since
-	p.abortIfDone()
-	if ctx.Err() != nil {
-		return 128 + int(sig)
-	}
-	return status
+	var timers []*time.Timer
+	defer func() {
+		for _, t := range timers {
+			t.Stop()
+		}
+	}()
+	return p.childWith(rest[1:], func(c *proc) {
+		if after > 0 {
+			timers = append(timers, time.AfterFunc(after, func() { c.signal(sig) }))
+		}
+		if after > 0 && killAfter > 0 {
+			timers = append(timers, time.AfterFunc(after+killAfter, func() { c.signal(syscall.SIGKILL) }))
+		}
+	})
 }
 
 func nohup(p *proc, args []string) int {

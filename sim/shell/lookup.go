@@ -251,8 +251,12 @@ func unixMode(mode fs.FileMode) uint32 {
 }
 
 func which(p *proc, args []string) int {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
 	status := 0
-	for _, name := range args[1:] {
+	for _, name := range names {
 		at, err := p.look(name, p.getenv("PATH"))
 		if err != nil {
 			status = 1

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -14,7 +16,6 @@ func (sh *shell) ifClause(cmd *syntax.IfClause) flow {
 				continue
 			}
 		}
-		sh.status = 0
 		return sh.stmts(cmd.Then)
 	}
 	sh.status = 0
@@ -87,7 +88,9 @@ func (sh *shell) forClause(cmd *syntax.ForClause) flow {
 	size := paramsSize(items)
 	sh.p.hold(size)
 	defer sh.p.hold(-size)
-	sh.status = 0
+	if len(items) == 0 {
+		sh.status = 0
+	}
 	for _, item := range items {
 		sh.p.step(1)
 		sh.set(iter.Name.Value, item)
@@ -99,11 +102,12 @@ func (sh *shell) forClause(cmd *syntax.ForClause) flow {
 }
 
 func (sh *shell) cStyle(c *syntax.CStyleLoop, body []*syntax.Stmt) flow {
-	sh.status = 0
 	if c.Init != nil {
 		sh.arithm(c.Init)
 	}
+	ran := false
 	for c.Cond == nil || sh.arithm(c.Cond) != 0 {
+		ran = true
 		sh.p.step(1)
 		if f, over := sh.loop(body); over {
 			return f
@@ -112,32 +116,37 @@ func (sh *shell) cStyle(c *syntax.CStyleLoop, body []*syntax.Stmt) flow {
 			sh.arithm(c.Post)
 		}
 	}
+	if !ran {
+		sh.status = 0
+	}
 	return next
 }
 
 func (sh *shell) caseClause(cmd *syntax.CaseClause) flow {
 	text := sh.text(cmd.Word)
-	sh.status = 0
-	through := false
+	through, ran := false, false
 	for _, item := range cmd.Items {
-		matched := through
-		for i := 0; i < len(item.Patterns) && !matched; i++ {
-			matched = sh.matchPattern(sh.patternOf(item.Patterns[i]), text)
-		}
-		if !matched {
+		if !through && !sh.selects(item, text) {
 			continue
 		}
+		ran = ran || len(item.Stmts) > 0
 		if f := sh.stmts(item.Stmts); f != next {
 			return f
 		}
-		switch item.Op {
-		case syntax.Fallthrough:
-			through = true
-		case syntax.Resume, syntax.ResumeKorn:
-			through = false
-		default:
-			return next
+		through = item.Op == syntax.Fallthrough
+		if item.Op == syntax.Break {
+			break
 		}
 	}
+	if !ran {
+		sh.status = 0
+	}
 	return next
+}
+
+// selects reports whether a pattern of an item matches.
+func (sh *shell) selects(item *syntax.CaseItem, text string) bool {
+	return slices.ContainsFunc(item.Patterns, func(pattern *syntax.Word) bool {
+		return sh.matchPattern(sh.patternOf(pattern), text)
+	})
 }

@@ -161,7 +161,8 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	sh.p = shellProc
 	shellProc.since = p.since
 	if ended { // by ^C
-		sh.locals, sh.params, sh.loops, sh.inFunc, sh.conditions, sh.inTrap = state.locals, state.params, state.loops, state.inFunc, state.conditions, state.inTrap
+		sh.locals, sh.params, sh.loops, sh.inFunc, sh.conditions = state.locals, state.params, state.loops, state.inFunc, state.conditions
+		sh.inTrap, sh.trapStatus = state.inTrap, state.trapStatus
 		shellProc.m.tty.newline()
 		sh.status = status
 		f = next

@@ -60,7 +60,7 @@ func nslookup(p *proc, args []string) int {
 // fetch is wget and curl.
 func fetch(p *proc, args []string) int {
 	curl := path.Base(args[0]) == "curl"
-	spec, long := "qO:T:St:cP:U:Y:n", map[string]byte{"quiet": 'q', "output-document": 'O', "timeout": 'T', "spider": 's', "no-check-certificate": 'n', "tries": 't', "header": 'U', "post-data": 'x'}
+	spec, long := "qO:T:St:cU:Y:n", map[string]byte{"quiet": 'q', "output-document": 'O', "timeout": 'T', "spider": 's', "no-check-certificate": 'n', "tries": 't', "header": 'U', "post-data": 'x'}
 	if curl {
 		spec = "sSfko:LIiX:m:H:d:w:vu:ON4"
 		long = map[string]byte{"silent": 's', "show-error": 'S', "fail": 'f', "insecure": 'k', "output": 'o', "location": 'L', "max-time": 'm', "connect-timeout": 'm', "header": 'H', "request": 'X', "data": 'd', "write-out": 'w', "head": 'I', "include": 'i', "verbose": 'v', "retry": 'm', "cacert": 'm'}
@@ -183,6 +183,8 @@ func (p *proc) saveBody(url string, f flags, curl bool, code int, body []byte) i
 		if f.has('s') {
 			return 0 // --spider
 		}
+	}
+	if !curl || f.has('O') {
 		if name = f['O']; name == "" {
 			_, rest, _ := strings.Cut(url, "://")
 			if name = path.Base(rest); !strings.Contains(rest, "/") || strings.HasSuffix(rest, "/") {

@@ -73,6 +73,16 @@ func parse(src string) (file *syntax.File, err error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(guard(src), "")
 }
 
+// parseText parses text in which only expansions have a meaning.
+func parseText(src string) (word *syntax.Word, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			word, err = nil, fmt.Errorf("the parser failed: %v", r)
+		}
+	}()
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(guard(src))
+}
+
 // syntaxError describes a parse error in one line.
 func syntaxError(err error) string {
 	if e, ok := errors.AsType[syntax.ParseError](err); ok {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"syscall"
 )
 
@@ -29,71 +28,6 @@ func init() { // not in the declaration: programs run programs
 }
 
 func exitWith(n int) program { return func(*proc, []string) int { return n } }
-
-// flags are the options of a program.
-type flags map[byte]string
-
-func (f flags) has(c byte) bool {
-	_, ok := f[c]
-	return ok
-}
-
-// parseFlags parses options as getopt does, those after operands too. The spec
-// has a letter per option, with a colon if it has a value; long names options
-// by their long name. A spec that begins with + leaves what follows the first operand to
-// another program. ok is false if an error was reported.
-func (p *proc) parseFlags(args []string, spec string, long map[string]byte) (f flags, rest []string, ok bool) {
-	f = flags{}
-	for i := 1; i < len(args); i++ {
-		arg := args[i]
-		switch {
-		case arg == "--":
-			return f, append(rest, args[i+1:]...), true
-		case strings.HasPrefix(arg, "--"):
-			name, value, has := strings.Cut(arg[2:], "=")
-			c, known := long[name]
-			if !known {
-				p.fail("unrecognized option '--%s'", name)
-				return nil, nil, false
-			}
-			if strings.Contains(spec, string(c)+":") && !has {
-				if i++; i >= len(args) {
-					p.fail("option '--%s' requires an argument", name)
-					return nil, nil, false
-				}
-				value = args[i]
-			}
-			f[c] = value
-		case len(arg) > 1 && arg[0] == '-':
-			for j := 1; j < len(arg); j++ {
-				at := strings.IndexByte(spec, arg[j])
-				if at < 0 || arg[j] == ':' {
-					p.fail("unrecognized option: %c", arg[j])
-					return nil, nil, false
-				}
-				if at+1 >= len(spec) || spec[at+1] != ':' {
-					f[arg[j]] = ""
-					continue
-				}
-				value := arg[j+1:]
-				if value == "" {
-					if i++; i >= len(args) {
-						p.fail("option requires an argument: %c", arg[j])
-						return nil, nil, false
-					}
-					value = args[i]
-				}
-				f[arg[j]] = value
-				break
-			}
-		case strings.HasPrefix(spec, "+"):
-			return f, args[i:], true
-		default:
-			rest = append(rest, arg)
-		}
-	}
-	return f, rest, true
-}
 
 // eachInput calls do for each file that is named, or for the standard input,
 // and returns the exit status.

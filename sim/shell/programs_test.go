@@ -27,6 +27,24 @@ func TestPrograms(t *testing.T) {
 		{`printf 'a b\nc\n' | wc; printf 'a b\nc\n' | wc -l; printf 'äb' | wc -m`, "        2         3         6\n2\n2\n", 0},
 		{`printf '10\n9\n1\n' | sort; printf '10\n9\n1\n' | sort -n; printf 'b\na\nb\n' | sort -u; printf 'a 2\nb 1\n' | sort -k2 -n; printf 'a:3\nb:1\n' | sort -t: -k2 -r`,
 			"1\n10\n9\n1\n9\n10\na\nb\nb 1\na 2\na:3\nb:1\n", 0},
+		{`printf 'a 3 x\nb 3 w\na 12 y\nb 2 z\n' >f; sort -k1,1 -k2,2n f; sort -k 2,2nr --key=1,1r f; sort -u -k1,1 f; sort -s -r -k1,1 f`,
+			"a 3 x\na 12 y\nb 2 z\nb 3 w\na 12 y\nb 3 w\na 3 x\nb 2 z\na 3 x\nb 3 w\nb 3 w\nb 2 z\na 3 x\na 12 y\n", 0},
+		{`printf 'xb\nya\n' | sort -k1.2; printf 'x:b9\ny:a10\nz:a9\n' | sort -t: -k2.1,2.1 -k2.2n; printf 'ab-x\naa-y\n' | sort -k1.4,1.4`,
+			"ya\nxb\nz:a9\ny:a10\nx:b9\nab-x\naa-y\n", 0},
+		{`printf '1e3\n20\n-1\nx\n3e-2\n' | sort -g; printf '1.10\n1.9\n1.2.3\n.5\n' | sort -n; printf '2K\n1M\n3\n' | sort -h; printf 'v10\nv9\n' | sort -V`,
+			"x\n-1\n3e-2\n20\n1e3\n.5\n1.10\n1.2.3\n1.9\n3\n2K\n1M\nv9\nv10\n", 0},
+		{`printf 'x   b\ny a\nz  c\n' >f; sort -k2 f; sort -b -k2 f; sort -k2b f; printf '  b\n a\nc\n' | sort -b; printf 'b-c\nba\nB d\n' | sort -d; printf 'b\nA\n' | sort -f`,
+			"x   b\nz  c\ny a\ny a\nx   b\nz  c\ny a\nx   b\nz  c\n a\n  b\nc\nB d\nba\nb-c\nA\nb\n", 0},
+		{`printf 'b\na\na\n' >f; sort -c f 2>&1; echo $?; sort -rc f; echo $?; sort -rcu f 2>&1`, "sort: f:2: disorder: a\n1\n0\nsort: f:3: disorder: a\n", 1},
+		{`for i in -z -k0 -k1.0 -kx -k1, -k2z -tab -t; do sort $i '' </dev/null 2>&1; done`,
+			"sort: unrecognized option: z\nsort: bad field specification '0'\nsort: bad field specification '1.0'\nsort: bad field specification 'x'\n" +
+				"sort: bad field specification '1,'\nsort: bad field specification '2z'\nsort: bad field separator 'ab'\nsort: bad field separator ''\n", 2},
+		{`printf 'a\na\nb\n' >i; uniq i o; cat o; uniq -c - o <i; cat o`, "a\nb\n      2 a\n      1 b\n", 0},
+		{`printf 'a\nb\nc\n' >f; grep -ne a --regexp=b f; grep -vea -e b f; grep -- -e f; sed -ne /a/p -e /b/p -n --expression=/c/p f; sed -n - f 2>&1; head -- -1 2>&1`,
+			"1:a\n2:b\nc\na\nb\nc\nsed: unsupported command -\nhead: can't open '-1': No such file or directory\n", 1},
+		{`echo 1 >f; sed -i.bak s/1/2/ f; cat f f.bak; sed -n --in-place=.bak s/2/3/p f; cat f f.bak; sed -ni p f; cat f; sed -i*x p f 2>&1; ls`,
+			"2\n1\n3\n2\n3\nsed: unrecognized option: i*x\nf\nf.bak\n", 0},
+		{`timeout -+ 1 true 2>&1; sed -: p 2>&1; sort '-*' 2>&1`, "timeout: unrecognized option: +\nsed: unrecognized option: :\nsort: unrecognized option: *\n", 2},
 		{`printf 'a\na\nb\n' | uniq; printf 'a\na\nb\n' | uniq -c; printf 'a\na\nb\n' | uniq -d`, "a\nb\n      2 a\n      1 b\na\n", 0},
 		{`echo a:b:c | cut -d: -f2; echo a:b:c | cut -d: -f1,3; echo abcdef | cut -c2-4; echo nodelim | cut -d: -f2`, "b\na:c\nbcd\nnodelim\n", 0},
 		{`echo hello | tr a-y b-z; echo hello | tr -d l; echo aabb | tr -s a; echo Hi | tr '[:lower:]' '[:upper:]'; echo a,b | tr , '\n'; echo abc1 | tr -cd '0-9'`,
@@ -45,6 +63,17 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 			"mkdir: can't create directory 'a': File exists\nb\nrm: can't remove 'a': Is a directory\nls: a: No such file or directory\n", 0},
 		{`echo 1 >a; cp a b; cat b; mv b c; ls; mkdir d; cp a c d; ls d; cp -r d e; ls e; mv c d/x; cat d/x`,
 			"1\na\nc\na\nc\na\nc\n1\n", 0},
+		{`mkdir -p s/sub t; echo 1 >s/a; echo 2 >s/sub/b; cp -r s/. t; ls -A t; cp -a s/sub/ u; cp -a s/sub/./ u; ls -A u; cp -r s/sub/.. t/sub; ls -A t/sub`, "a\nsub\nb\na\nb\nsub\n", 0},
+		{`mkdir -p s/sub t; for i in s/. s/sub/..; do mv $i t 2>&1; rmdir $i 2>&1; rm -r $i 2>&1; done; mv -T s . 2>&1; ls -d s/sub`,
+			"mv: can't rename 's/.': Resource busy\nrmdir: 's/.': Invalid argument\nrm: can't remove 's/.': refusing to remove a directory that is in use\n" +
+				"mv: can't rename 's/sub/..': Resource busy\nrmdir: 's/sub/..': Directory not empty\nrm: can't remove 's/sub/..': refusing to remove a directory that is in use\n" +
+				"mv: can't rename 's': Resource busy\ns/sub\n", 0},
+		{`cd /tmp; cd ""; touch f; pwd; echo "$PWD $OLDPWD"; ls /tmp; HOME= ; cd; pwd`, "/tmp\n/tmp /tmp\nf\n/tmp\n", 0},
+		{`rm -rf ""; echo $?; rm "" 2>&1; mkdir -p "" 2>&1; mkdir "" 2>&1; mv "" x 2>&1; cp -r "" x 2>&1`,
+			"0\nrm: can't remove '': No such file or directory\nmkdir: can't create directory '': No such file or directory\n" +
+				"mkdir: can't create directory '': No such file or directory\nmv: can't rename '': No such file or directory\ncp: can't stat '': No such file or directory\n", 1},
+		{`dirname '' // //a /a/ a//b/ a/../b ../a/..; basename ''; basename a/`, ".\n/\n/\n/\na\na/..\n../a\n\na\n", 0},
+		{`mkdir -p d/e; cd d; find . -delete && ls -d /data/d; ls -A; touch f; find . -type f -delete; ls -A; cd ..; find d -delete; ls`, "/data/d\n", 0},
 		{`echo 1 >a; ln -s a l; cat l; readlink l; readlink -f l; ln a h; echo 2 >h; cat a; ln -sf /nosuch l; cat l 2>/dev/null; echo $?; ls -l l | cut -c1-10; test -L l && echo link`,
 			"1\na\n/data/a\n2\n1\nlrwxrwxrwx\nlink\n", 0},
 		{`touch f; chmod 640 f; stat -c '%a %s %n %F' f; chmod u+x,g-r,o=r f; stat -c %A f; chmod a+x f; stat -c %a f`, "640 0 f regular empty file\n-rwx---r--\n715\n", 0},
@@ -87,6 +116,50 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 			"<k>=y y\n<k>=y z\n7 k>= 7 <K>=Y 2 b\n1 2 3 \n", 0},
 		{`printf '1\n2\n3\n4\n' | awk '/2/,/3/'; echo a,b | awk -F, '{print $1 > "o"; print $2 >> "o"}'; cat o; awk 'BEGIN{print 1e3, 0.1+0.2, -3%2, 2^10, "a" "b", 1==1.0, "a"<"b"; x["a","b"]; if (("a","b") in x) print "in"}'; awk 'BEGIN{f(1)}'; echo $?`,
 			"2\n3\na\nb\n1000 0.3 -1 1024 ab 1 1\nin\n1\n", 0},
+		{`seq 3 | awk '{exit 3} END{print "end", NR}'; echo $?; awk 'BEGIN{exit 4} BEGIN{print "no"} END{print "e"; exit} END{print "no"}'; echo $?; seq 3 | awk 'BEGIN{exit} {print "no"}'; echo $?`,
+			"end 1\n3\ne\n4\n0\n", 0},
+		{`awk 'END{print NR, FNR, NF}' /dev/null; awk 'BEGIN{print NR, FNR, NF}'; printf '1\n2\n' | awk '{NR+=5} END{print NR}'`, "0 0 0\n0 0 0\n12\n", 0},
+		{`seq 2 >f; awk '{print x, $0, NR, FNR}' x=1 f x='a\tb' f; awk '{print x} END{print x}' f x=3; echo 1 | awk '{print x}' x=5; awk 1 a-b=c 2>&1`,
+			"1 1 1 1\n1 2 2 2\na\tb 1 3 1\na\tb 2 4 2\n\n\n3\n5\nawk: can't open 'a-b=c': No such file or directory\n", 1},
+		{`printf 'a:b c\nd:e f\n' | awk '{FS=":"; print $1}'; printf '1;2;3' | awk -v 'RS=;' '{s+=$1} END{print s}'`, "a:b\nd\n6\n", 0},
+		{`for i in RS= RS=ab OFMT=%d CONVFMT=%d; do awk -v $i 1 /dev/null 2>&1; done; echo x | awk '{RS=";"}' 2>&1; for i in 'RS=""' 'x=ARGV[1]' 'x=ARGC' 'OFMT="%d"'; do awk "BEGIN{$i}" 2>&1; done`,
+			"awk: RS of no or several characters is not simulated\nawk: RS of no or several characters is not simulated\nawk: OFMT is not simulated\nawk: CONVFMT is not simulated\n" +
+				"awk: a change of RS after the first record is not simulated\nawk: RS of no or several characters is not simulated\n" +
+				"awk: syntax error: ARGV is not simulated\nawk: syntax error: ARGC is not simulated\nawk: syntax error: OFMT is not simulated\n", 1},
+		// Options that are not simulated are refused, not ignored.
+		{`for i in 'cat -A' 'cat -v' 'cat -s' 'wc -L' 'nl -b p' 'find -follow' 'find -xdev' 'touch -a f' 'date -Ix' 'date -D %s' 'kill -l x'; do $i </dev/null 2>&1; done`,
+			"cat: unrecognized option: A\ncat: unrecognized option: v\ncat: unrecognized option: s\nwc: unrecognized option: L\nnl: unrecognized option: bp\n" +
+				"find: unrecognized: -follow\nfind: unrecognized: -xdev\ntouch: unrecognized option: a\ndate: invalid argument 'x'\ndate: unrecognized option: D\nkill: bad signal name 'x'\n", 1},
+		{`printf abcde | head -c -2; printf abc | head -c -9; printf 'a\n\nb\n' >f; nl f; nl -ba -w2 -s: f; nl -b t -w 1 f`, "abc     1\ta\n       \n     2\tb\n 1:a\n 2:\n 3:b\n1\ta\n  \n2\tb\n", 0},
+		{`mkdir -p d/e; touch d/e/f; find d -depth; find d -depth -mindepth 1 -type d -exec rmdir {} \; 2>/dev/null; rm d/e/f; find d -depth -type d -exec rmdir {} \; ; ls`, "d/e/f\nd/e\nd\n", 0},
+		{`touch -t 202402290102.03 f; stat -c %y f; touch -t 7001010000 f; stat -c %Y f; touch -t 12 f 2>&1; echo 1 >g; touch -m -t 200001010000 g; stat -c %Y g`,
+			"2024-02-29 01:02:03.000000000 +0000\n0\ntouch: invalid date '12'\n946684800\n", 0},
+		{`date -d @0 -Iseconds; date -d @0 -Is; date -d @0 -I; date -d @0 -Iminutes; date -d @0 --iso-8601=hours`,
+			"1970-01-01T00:00:00+00:00\n1970-01-01T00:00:00+00:00\n1970-01-01\n1970-01-01T00:00+00:00\n1970-01-01T00+00:00\n", 0},
+		{`kill -l 15; kill -l TERM 9 143; kill -l | cut -d' ' -f1,2; trap -l | cut -d' ' -f1`, "TERM\n15\nKILL\nTERM\nHUP INT\nHUP\n", 0},
+		{`touch f; for i in 'cp -i f g' 'mv -i f g' 'rm -v f' 'rm -i f' 'mkdir -v d' 'ln -v f g' 'chmod -v 600 f' 'chown -v 0 f' 'chown -h 0 f' 'stat -t f' 'readlink -e f' 'gzip -t f' 'cmp -l f f'; do $i 2>&1; done; ls`,
+			"cp: unrecognized option: i\nmv: unrecognized option: i\nrm: unrecognized option: v\nrm: unrecognized option: i\nmkdir: unrecognized option: v\nln: unrecognized option: v\n" +
+				"chmod: unrecognized option: v\nchown: unrecognized option: v\nchown: unrecognized option: h\nstat: unrecognized option: t\nreadlink: unrecognized option: e\n" +
+				"gzip: unrecognized option: t\ncmp: unrecognized option: l\nf\n", 0},
+		{`for i in 'base64 -i' 'du -a' 'du -d 1' 'df -m' 'hostname -d' 'uname -p' 'ls -s' 'ls -C' 'tr -t a b' 'xargs -p' 'xargs -s 9' 'ps -o pid' 'pgrep -l sh' 'killall -q sh' 'pidof -s sh' 'tar chf x .' 'tar xkf x' 'wget -P d web' 'mktemp -q' 'dd conv=ucase' 'dd x=1' 'which -a ls' 'tac -b' 'rev -x' 'sed -s p'; do $i </dev/null 2>&1; done; type -t ls 2>&1`,
+			"base64: unrecognized option: i\ndu: unrecognized option: a\ndu: unrecognized option: d\ndf: unrecognized option: m\nhostname: unrecognized option: d\nuname: unrecognized option: p\n" +
+				"ls: unrecognized option: s\nls: unrecognized option: C\ntr: unrecognized option: t\nxargs: unrecognized option: p\nxargs: unrecognized option: s\nps: unrecognized option: o\n" +
+				"pgrep: unrecognized option: l\nkillall: unrecognized option: q\npidof: unrecognized option: s\ntar: unrecognized option: h\ntar: unrecognized option: k\nwget: unrecognized option: P\n" +
+				"mktemp: unrecognized option: q\ndd: unrecognized operand 'conv=ucase'\ndd: unrecognized operand 'x=1'\nwhich: unrecognized option: a\ntac: unrecognized option: b\nrev: unrecognized option: x\n" +
+				"sed: unrecognized option: s\nsh: type: illegal option -t\n", 1},
+		{`printf -v x a 2>&1; printf -- '%s-\n' a; unset -x y 2>&1; pwd -x 2>&1; tty -s; echo $?; uptime -p 2>&1; find / -maxdepth 0 -type q 2>&1; echo a | cut -d ab -f1 2>&1; cp -r / /tmp/x 2>&1; ls /tmp`,
+			"printf: unrecognized option: v\na-\nsh: unset: illegal option -x\nsh: pwd: illegal option -x\n1\nuptime: unrecognized option: p\nfind: -type: invalid argument 'q'\n" +
+				"cut: the delimiter must be a single character\ncp: can't copy '/' into itself\n", 0},
+		{`for i in -A -B -C -m; do echo x | grep $i z x 2>&1; done; echo x | grep -m 1 -A 0 x; mkdir d; echo x | grep -r x d; echo $?`, "grep: invalid number 'z'\ngrep: invalid number 'z'\ngrep: invalid number 'z'\ngrep: invalid number 'z'\nx\n1\n", 0},
+		{`echo 1 >a; echo 2 >b; touch -d @0 a; cp -u a b; cat b; cp -uv b a; cat a; mkdir d; cp -rv d e; mv -v a c; mv -t d b c; ls d; chmod -f 600 nosuch 2>&1; echo $?`,
+			"2\n'b' -> 'a'\n2\n'd' -> 'e'\n'a' -> 'c'\nb\nc\n1\n", 0},
+		{`cd /tmp; t=$(mktemp -u); ls; truncate -c -s 5 f; ls; echo abc >f; truncate -s +2 f 2>&1; dd if=f of=g bs=1 count=1 conv=fsync oflag=direct status=none; cat g`,
+			"truncate: invalid size '+2'\na", 0},
+		{`echo hit >f; grep -s hit f nosuch 2>&1; echo $?; grep -qs hit nosuch f; echo $?; grep -s hit nosuch; echo $?; id nobody; id -un nobody; id nosuch 2>&1; ls -n f | cut -c1-10`,
+			"f:hit\n2\n0\n2\nuid=65534(nobody) gid=65534(nobody) groups=65534(nobody)\nnobody\nid: unknown user nosuch\n-rw-r--r--\n", 0},
+		{`printf 'a b\n\nc d\ne\n' | xargs -L1 echo x; printf 'a b\nc d\ne\n' | xargs -L 2 echo; xargs -L1 echo none </dev/null`, "x a b\nx c d\nx e\na b c d\ne\nnone\n", 0},
+		{`dirname -- /a/b; basename -- /a/b.c .c; basename -a x 2>&1; curl -sO http://web/x; cat x; pgrep -x leep; sleep 100 & until pgrep -x sleep >/dev/null; do :; done; pkill -x slee; echo $?; pkill -xf 'sleep 100'; wait $!; echo $?; ulimit -n 9`,
+			"/a\nb\nbasename: unrecognized option: a\npage http://web/x1\n143\n", 0},
 		{`cmp f f 2>/dev/null || echo differ; echo a >a; echo b >b; cmp a b; cmp -s a a && echo same`, "differ\na b differ: char 1\nsame\n", 0},
 	} {
 		t.Run(tt.script, func(t *testing.T) {

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"errors"
+	"path"
 	"strings"
 	"syscall"
 )
@@ -15,6 +16,12 @@ func (t *tree) remove(c *cred, name string) error {
 	if err != nil {
 		return err
 	}
+	switch base := path.Base(name); {
+	case base == "." && at.parent != nil:
+		return syscall.EINVAL
+	case base == ".." && at.parent != nil:
+		return syscall.ENOTEMPTY
+	}
 	if at.parent == nil || at.covered || t.mountedBelow(at.path) {
 		return syscall.EBUSY
 	}
@@ -25,6 +32,10 @@ func (t *tree) remove(c *cred, name string) error {
 	defer at.dir.mu.Unlock()
 	return at.removeLocked(c)
 }
+
+// isDots reports whether a name is the one of the directory itself or of its parent. The
+// kernel does not remove or rename a directory by such a name.
+func isDots(base string) bool { return base == "." || base == ".." }
 
 func (at *place) removeLocked(c *cred) error {
 	if at.parent.children[at.name] != at.node {
@@ -98,6 +109,8 @@ func (t *tree) rename(c *cred, oldName, newName string) error {
 		return err
 	}
 	switch {
+	case isDots(path.Base(oldName)), isDots(path.Base(newName)):
+		return syscall.EBUSY
 	case from.parent == nil || to.parent == nil || from.covered || to.covered || t.mountedBelow(from.path) || t.mountedBelow(to.path):
 		return syscall.EBUSY
 	case from.readOnly || to.readOnly:

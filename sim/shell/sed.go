@@ -6,19 +6,15 @@ import (
 )
 
 func sed(p *proc, args []string) int {
-	scripts, rest, inPlace := sedArgs(args)
-	f, names, ok := p.parseFlags(rest, "nErise:f:u", map[string]byte{"quiet": 'n', "silent": 'n', "regexp-extended": 'E', "expression": 'e', "file": 'f'})
+	f, names, ok := p.parseFlags(args, "nEri::e:*f:*u", map[string]byte{"quiet": 'n', "silent": 'n', "regexp-extended": 'E', "expression": 'e', "file": 'f', "in-place": 'i'})
 	if !ok {
 		return 1
 	}
-	inPlace = inPlace || f.has('i')
-	if f.has('e') {
-		scripts = append(scripts, f['e'])
-	}
-	if f.has('f') {
-		text, err := p.readScript(f['f'])
+	scripts := f.lines('e')
+	for _, name := range f.lines('f') {
+		text, err := p.readScript(name)
 		if err != nil {
-			return p.fail("can't open '%s': %s", f['f'], errText(err))
+			return p.fail("can't open '%s': %s", name, errText(err))
 		}
 		scripts = append(scripts, text)
 	}
@@ -29,55 +25,32 @@ func sed(p *proc, args []string) int {
 		}
 		scripts, names = names[:1], names[1:]
 	}
+	if strings.ContainsAny(f['i'], "*/") { // a pattern of the name of the backup
+		return p.fail("unrecognized option: i%s", f['i'])
+	}
 	parser := sedParser{p: p, src: strings.Join(scripts, "\n"), extended: f.has('E') || f.has('r')}
 	if err := parser.parse(); err != nil {
 		return p.fail("%v", err)
 	}
-	if !inPlace {
+	if !f.has('i') {
 		r := &sedRun{p: p, commands: parser.commands, quiet: f.has('n'), out: p.stdout()}
 		return r.stream(names)
 	}
 	status := 0
 	for _, name := range names {
-		if n := sedInPlace(p, parser.commands, f.has('n'), name); n != 0 {
+		if n := sedInPlace(p, parser.commands, f, name); n != 0 {
 			status = n
 		}
 	}
 	return status
 }
 
-// sedArgs takes out of the arguments what parseFlags cannot parse: -e, which may be given
-// several times, and the suffix of -i.
-func sedArgs(args []string) (scripts, rest []string, inPlace bool) {
-	rest = []string{args[0]}
-	for i := 1; i < len(args); i++ {
-		switch {
-		case (args[i] == "-e" || args[i] == "--expression") && i+1 < len(args):
-			i++
-			scripts = append(scripts, args[i])
-		case isInPlace(args[i]):
-			inPlace = true
-			rest = append(rest, "-i")
-		default:
-			rest = append(rest, args[i])
-		}
-	}
-	return scripts, rest, inPlace
-}
-
-// isInPlace reports whether an argument is -i with or without a suffix, and not the first of
-// several flags.
-func isInPlace(arg string) bool {
-	suffix, ok := strings.CutPrefix(arg, "-i")
-	return ok && (suffix == "" || strings.IndexByte("neEr", suffix[0]) < 0) || arg == "--in-place"
-}
-
-// sedInPlace edits a file.
-func sedInPlace(p *proc, commands []sedCommand, quiet bool, name string) int {
+// sedInPlace edits a file, of which the old one is kept if -i has a suffix.
+func sedInPlace(p *proc, commands []sedCommand, f flags, name string) int {
 	var out capture
 	file := p.m.newFile(&out)
 	defer file.release(p.m)
-	r := &sedRun{p: p, commands: append([]sedCommand(nil), commands...), quiet: quiet, out: fileStream{p, file}}
+	r := &sedRun{p: p, commands: append([]sedCommand(nil), commands...), quiet: f.has('n'), out: fileStream{p, file}}
 	status := r.stream([]string{name})
 	data := out.take()
 	defer p.hold(-len(data))
@@ -85,6 +58,10 @@ func sedInPlace(p *proc, commands []sedCommand, quiet bool, name string) int {
 		return status
 	}
 	info, err := p.m.fs.stat(p.cred, p.abs(name), true)
+	if suffix := f['i']; err == nil && suffix != "" {
+		_ = p.m.fs.remove(p.cred, p.abs(name+suffix))
+		err = p.m.fs.link(p.cred, p.abs(name), p.abs(name+suffix))
+	}
 	if err == nil {
 		// sed replaces the file, so a mounted one is busy.
 		err = p.replaceFile(name, data, info)

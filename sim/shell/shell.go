@@ -75,8 +75,10 @@ type shell struct {
 	failed     bool // an expansion failed
 	lastJob    int
 	jobs       []*job
+	outerJobs  []*job // of the shell that this one is a subshell of: $(jobs -p) lists them
 	traps      map[string]string
 	inTrap     bool
+	trapStatus *int // $? when the trap began that runs: what exit in it exits with
 	getopts    getoptsState
 }
 
@@ -110,6 +112,10 @@ func (sh *shell) fork(p *proc) *shell {
 		p: p, pid: sh.pid, name: sh.name, bash: sh.bash, opt: sh.opt, vars: maps.Clone(sh.vars), funcs: maps.Clone(sh.funcs),
 		aliases: maps.Clone(sh.aliases), params: sh.params, paramsHeld: sh.paramsHeld, held: sh.held, status: sh.status, conditions: sh.conditions, inFunc: sh.inFunc,
 		lastJob: sh.lastJob, getopts: sh.getopts,
+		outerJobs: sh.jobs,
+	}
+	if len(sh.jobs) == 0 {
+		c.outerJobs = sh.outerJobs
 	}
 	p.hold(c.held)
 	p.step(len(c.vars) / 4)

@@ -95,6 +95,11 @@ func TestScripts(t *testing.T) {
 		{`sleep 0.01 & wait $!; echo $?`, "0\n", 0},
 		{`(exit 7) & wait $!; echo $?`, "7\n", 0},
 		{`sleep 100 & kill $!; wait $!; echo $?`, "143\n", 0},
+		{`sleep 100 & sleep 101 & kill $(jobs -p); wait $!; echo $?; wait; kill $(jobs -p) 2>&1; sleep 100 & jobs -p | xargs kill; wait $!; echo $?`,
+			"143\nkill: you need to specify whom to kill\n143\n", 0},
+		{`trap 'kill $(jobs -p); wait $!; echo $?' EXIT; sleep 100 & exit 3`, "143\n", 3},
+		{`sleep 100 & (jobs | wc -l; wait; sleep 100 & jobs | wc -l; kill $!); jobs | sed 's/  .* / /'; jobs %1 | wc -l; jobs -l %2 2>&1; echo $?; kill $!; jobs -x 2>&1; echo $?`,
+			"1\n1\n[1] Running\n1\nsh: jobs: %2: no such job\n1\nsh: jobs: illegal option -x\n1\n", 0},
 		{`echo $$ $# $0 "$@"`, "1 0 sh\n", 0},
 		{`set -- a "b c"; for i in "$@"; do echo "$i"; done; for i in $*; do echo $i; done; shift; echo $1`, "a\nb c\na\nb\nc\nb c\n", 0},
 		{`set -- a b; echo "$*" "[$@]"; IFS=,; echo "$*"`, "a b [a b]\na,b\n", 0},
@@ -126,6 +131,10 @@ func TestScripts(t *testing.T) {
 		{`if true; then echo a; elif true; then echo b; else echo c; fi; if false; then :; elif true; then echo b; fi`, "a\nb\n", 0},
 		{`f() { echo in; } >f; f; cat f`, "in\n", 0},
 		{`timeout 0.05 sleep 10; echo $?`, "143\n", 0},
+		{`timeout 0.2 sh -c 'trap "echo t; exit 4" TERM; sleep 100 & wait'; echo $?; timeout 0.2 sh -c 'trap "" TERM; sleep 0.4; echo done'; echo $?`, "t\n4\ndone\n0\n", 0},
+		{`timeout -k 0.05 0.2 sh -c 'trap "" TERM; sleep 100'; echo $?; timeout -k 1 0.05 sleep 100; echo $?; timeout -s INT 0.05 sleep 100; echo $?; timeout -s KILL 0.05 sleep 100; echo $?`,
+			"137\n143\n130\n137\n", 0},
+		{`timeout -s NOPE 1 true 2>&1; timeout -k x 1 true 2>&1; timeout 1 sh -c 'exit 5'; echo $?`, "timeout: invalid signal 'NOPE'\ntimeout: invalid number 'x'\n5\n", 0},
 		{`seq 3 | xargs echo; printf 'a b\n' | xargs -n1 echo; echo x | xargs -I{} echo '[{}]'`, "1 2 3\na\nb\n[x]\n", 0},
 		{`yes | head -2`, "y\ny\n", 0},
 		{"read x <<EOF\n  a b  \nEOF\necho \"[$x]\"", "[a b]\n", 0},
@@ -147,6 +156,31 @@ func TestScripts(t *testing.T) {
 		{`echo 'read x; echo "got $x"
 data
 echo next' | sh`, "got data\nnext\n", 0},
+		// The status of the command before is the one that a trap, a function, eval, a file, a
+		// branch or a loop begins with.
+		{`trap 'rc=$?; echo cleanup $rc; exit $rc' EXIT; false`, "cleanup 1\n", 1},
+		{`trap exit EXIT; exit 3`, "", 3},
+		{`trap 'false; exit' EXIT; exit 3`, "", 3},
+		{`trap 'echo $?; false; exit' TERM; (exit 5); kill $$`, "0\n", 0},
+		{`f() { echo $?; return $?; }; false; f`, "1\n", 0},
+		{`f() { return $?; }; false; f`, "", 1},
+		{`f() { return; }; false; f; echo $?; false; eval 'echo $?'; false; eval ''; echo $?`, "1\n1\n0\n", 0},
+		{`echo 'echo $?' >f; : >g; false; . ./f; false; . ./g; echo $?; alias a='echo $?'; false; a`, "1\n0\n1\n", 0},
+		{`if false; then :; else echo $?; fi; if false; then :; elif false; then :; fi; echo $?`, "1\n0\n", 0},
+		{`false; case a in a) echo $?;; esac; false; case a in a) ;; esac; echo $?; false; case a in b) ;; esac; echo $?`, "1\n0\n0\n", 0},
+		{`false; for i in a b; do echo $?; done; false; for i in; do :; done; echo $?; false; for ((i=0; i<1; i++)); do echo $?; done`, "1\n0\n0\n1\n", 0},
+		// errexit does not spare a function, eval or a file whose last command was tested.
+		{`set -e; f() { [ 1 = 2 ] && echo x; }; f; echo no`, "", 1},
+		{`set -e; f() { ! true; }; f; echo no`, "", 1},
+		{`set -e; eval 'false && true'; echo no`, "", 1},
+		{`set -e; command eval 'false && true'; echo no`, "", 1},
+		{`set -e; echo 'false && true' >f; . ./f; echo no`, "", 1},
+		{`set -e; f() { false && true; }; f || echo a; if f; then :; fi; ! f; { f && f; }; echo b`, "a\nb\n", 0},
+		{`set -e; trap : TERM; { ! kill $$; }; for i in 1; do false && true; done; echo yes`, "yes\n", 0},
+		// Single quotes are no quotes in a word that is in double quotes.
+		{`echo "${x:-'a'}" "${x:-"'a'"}" "${x:-${y:-'a  b'}}" "${x:-'$HOME'}" ${x:-'a  b'}; y=abc; echo "${y#'a'}" "${y+'z'}"; echo "${x:='q'}" "$x"`,
+			"'a' 'a' 'a  b' '/root' a  b\nbc 'z'\n'q' 'q'\n", 0},
+		{`false; command eval 'echo $?'; false; command exit`, "1\n", 1},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			stdout, stderr, status := script(t, tt.script)

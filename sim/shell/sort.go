@@ -1,13 +1,12 @@
 package shell
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 )
 
 // readLines reads all lines of files.
@@ -25,30 +24,23 @@ func (p *proc) readLines(names []string) (lines []string, release func(), status
 }
 
 func sortLines(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "nrufbdgVhsk:t:o:cz", map[string]byte{"numeric-sort": 'n', "reverse": 'r', "unique": 'u', "key": 'k', "field-separator": 't', "output": 'o', "ignore-case": 'f', "human-numeric-sort": 'h', "version-sort": 'V', "stable": 's'})
+	f, names, ok := p.parseFlags(args, "nrufbdgVhsk:*t:o:c", map[string]byte{"numeric-sort": 'n', "reverse": 'r', "unique": 'u', "key": 'k', "field-separator": 't', "output": 'o', "ignore-case": 'f', "human-numeric-sort": 'h', "version-sort": 'V', "stable": 's',
+		"check": 'c', "ignore-leading-blanks": 'b', "dictionary-order": 'd', "general-numeric-sort": 'g'})
 	if !ok {
 		return 2
 	}
-	lines, release, status := p.readLines(names)
-	defer release()
-	k, err := newSortKey(f)
+	order, err := newSortOrder(p, f)
 	if err != nil {
 		return p.fail("%v", err) + 1
 	}
-	compare := func(a, b string) int {
-		p.step(1 + (len(a)+len(b))/128)
-		n := k.compare(a, b)
-		if n == 0 && !f.has('s') && !f.has('u') {
-			n = strings.Compare(a, b)
-		}
-		if f.has('r') {
-			n = -n
-		}
-		return n
+	lines, release, status := p.readLines(names)
+	defer release()
+	if f.has('c') {
+		return max(status, order.check(names, lines))
 	}
-	slices.SortStableFunc(lines, compare)
+	slices.SortStableFunc(lines, order.compare)
 	if f.has('u') {
-		lines = slices.CompactFunc(lines, func(a, b string) bool { return k.compare(a, b) == 0 })
+		lines = slices.CompactFunc(lines, func(a, b string) bool { return order.compare(a, b) == 0 })
 	}
 	out := p.stdout()
 	if name := f['o']; name != "" {
@@ -67,137 +59,61 @@ func sortLines(p *proc, args []string) int {
 	return status
 }
 
-// sortKey is what lines are sorted by.
-type sortKey struct {
-	from, to       int // fields, from 1; 0 = the whole line
-	sep            string
-	numeric, fold  bool
-	human, version bool
-	reversed       bool
+// sortOrder is what lines are sorted by.
+type sortOrder struct {
+	p                        *proc
+	keys                     []sortKey
+	reversed, stable, unique bool
 }
 
-func newSortKey(f flags) (sortKey, error) {
-	k := sortKey{numeric: f.has('n') || f.has('g'), fold: f.has('f'), human: f.has('h'), version: f.has('V'), sep: f['t']}
-	if !f.has('k') {
-		return k, nil
+func newSortOrder(p *proc, f flags) (*sortOrder, error) {
+	sep := f['t']
+	if f.has('t') && utf8.RuneCountInString(sep) != 1 {
+		return nil, fmt.Errorf("bad field separator '%s'", sep)
 	}
-	from, to, _ := strings.Cut(f['k'], ",")
-	parse := func(s string) (int, error) {
-		number := strings.TrimRight(s, "nrfbhgVd")
-		for _, c := range s[len(number):] {
-			switch c {
-			case 'n', 'g':
-				k.numeric = true
-			case 'r':
-				k.reversed = true
-			case 'f':
-				k.fold = true
-			case 'h':
-				k.human = true
-			case 'V':
-				k.version = true
-			}
+	whole := sortKey{sep: sep}
+	for c := range f {
+		_ = whole.option(c)
+	}
+	o := &sortOrder{p: p, reversed: f.has('r'), stable: f.has('s'), unique: f.has('u')}
+	for _, text := range f.lines('k') {
+		k, err := parseSortKey(text, whole)
+		if err != nil {
+			return nil, err
 		}
-		number, _, _ = strings.Cut(number, ".")
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 {
-			return 0, fmt.Errorf("bad field specification '%s'", f['k'])
+		o.keys = append(o.keys, k)
+	}
+	if len(o.keys) == 0 {
+		o.keys = []sortKey{whole}
+	}
+	return o, nil
+}
+
+func (o *sortOrder) compare(a, b string) int {
+	o.p.step(len(o.keys) * (1 + (len(a)+len(b))/128))
+	for i := range o.keys {
+		if n := o.keys[i].compare(a, b); n != 0 {
+			return n
 		}
-		return n, nil
 	}
-	var err error
-	if k.from, err = parse(from); err == nil && to != "" {
-		k.to, err = parse(to)
-	}
-	return k, err
-}
-
-func (k sortKey) of(line string) string {
-	if k.from == 0 {
-		return line
-	}
-	var fields []string
-	if k.sep != "" {
-		fields = strings.Split(line, k.sep)
-	} else {
-		fields = strings.Fields(line)
-	}
-	if k.from > len(fields) {
-		return ""
-	}
-	to := len(fields)
-	if k.to > 0 {
-		to = min(to, k.to)
-	}
-	if to < k.from {
-		return ""
-	}
-	return strings.Join(fields[k.from-1:to], cmp.Or(k.sep, " "))
-}
-
-func (k sortKey) compare(a, b string) int {
-	a, b = k.of(a), k.of(b)
 	n := 0
-	switch {
-	case k.human:
-		n = cmp.Compare(leadingNumber(a, true), leadingNumber(b, true))
-	case k.numeric:
-		n = cmp.Compare(leadingNumber(a, false), leadingNumber(b, false))
-	case k.version:
-		n = compareVersions(a, b)
-	case k.fold:
-		n = strings.Compare(strings.ToUpper(a), strings.ToUpper(b))
-	default:
+	if !o.stable && !o.unique {
 		n = strings.Compare(a, b)
 	}
-	if k.reversed {
+	if o.reversed {
 		n = -n
 	}
 	return n
 }
 
-// leadingNumber returns the number that a string begins with.
-func leadingNumber(s string, human bool) float64 {
-	s = strings.TrimLeft(s, " \t")
-	end := 0
-	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || s[end] == '.' || s[end] == '-' && end == 0) {
-		end++
-	}
-	x, _ := strconv.ParseFloat(s[:end], 64)
-	if human && end < len(s) {
-		if i := strings.IndexByte("KMGTPE", s[end]&^0x20); i >= 0 {
-			for range i + 1 {
-				x *= 1024
-			}
+// check reports the first line that is not in order.
+func (o *sortOrder) check(names, lines []string) int {
+	for i := 1; i < len(lines); i++ {
+		if n := o.compare(lines[i-1], lines[i]); n > 0 || n == 0 && o.unique {
+			return o.p.fail("%s:%d: disorder: %s", strings.Join(append(names, "-")[:1], ""), i+1, lines[i])
 		}
 	}
-	return x
-}
-
-func compareVersions(a, b string) int {
-	digit := func(c byte) bool { return c >= '0' && c <= '9' }
-	for a != "" && b != "" {
-		if digit(a[0]) && digit(b[0]) {
-			i, j := 0, 0
-			for i < len(a) && digit(a[i]) {
-				i++
-			}
-			for j < len(b) && digit(b[j]) {
-				j++
-			}
-			x, y := strings.TrimLeft(a[:i], "0"), strings.TrimLeft(b[:j], "0")
-			if n := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); n != 0 {
-				return n
-			}
-			a, b = a[i:], b[j:]
-			continue
-		}
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return cmp.Compare(len(a), len(b))
+	return 0
 }
 
 func uniq(p *proc, args []string) int {
@@ -205,15 +121,24 @@ func uniq(p *proc, args []string) int {
 	if !ok {
 		return 1
 	}
+	out := p.stdout()
+	if len(names) > 1 {
+		file, err := p.create(names[1], syscall.O_TRUNC)
+		if err != nil {
+			return p.fail("%s: %s", names[1], errText(err))
+		}
+		defer file.close()
+		out = file
+	}
 	last, n := "", 0
 	flush := func() {
 		if n == 0 || f.has('d') && n < 2 || f.has('u') && n > 1 {
 			return
 		}
 		if f.has('c') {
-			p.printf("%7d ", n)
+			_, _ = fmt.Fprintf(out, "%7d ", n)
 		}
-		p.print(last + "\n")
+		_, _ = io.WriteString(out, last+"\n")
 	}
 	status := p.eachInput(names[:min(1, len(names))], func(_ string, r io.Reader) error {
 		return p.lines(r, func(line []byte, _ bool) bool {

@@ -113,7 +113,7 @@ func (t *archiver) short(group string, value func(string) (string, bool)) bool {
 			t.toStdout = true
 		case 'm':
 			t.keepTimes = false
-		case 'p', 'o', 'h', 'k':
+		case 'p', 'o':
 		case 'f', 'C':
 			v, ok := value("")
 			if !ok {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -93,7 +94,11 @@ func tee(p *proc, args []string) int {
 }
 
 func tac(p *proc, args []string) int {
-	lines, release, status := p.readLines(args[1:])
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	lines, release, status := p.readLines(names)
 	defer release()
 	for _, line := range slices.Backward(lines) {
 		p.print(line + "\n")
@@ -102,7 +107,11 @@ func tac(p *proc, args []string) int {
 }
 
 func rev(p *proc, args []string) int {
-	return p.eachInput(args[1:], func(_ string, r io.Reader) error {
+	_, names, ok := p.parseFlags(args, "", nil)
+	if !ok {
+		return 1
+	}
+	return p.eachInput(names, func(_ string, r io.Reader) error {
 		return p.lines(r, func(line []byte, _ bool) bool {
 			runes := []rune(string(line))
 			slices.Reverse(runes)
@@ -113,19 +122,31 @@ func rev(p *proc, args []string) int {
 }
 
 func nl(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "b:w:s:", nil)
+	f, names, ok := p.parseFlags(args, "b:w:s:", map[string]byte{"body-numbering": 'b', "number-width": 'w', "number-separator": 's'})
 	if !ok {
 		return 1
+	}
+	body := cmp.Or(f['b'], "t")
+	if body != "a" && body != "t" {
+		return p.fail("unrecognized option: b%s", body)
+	}
+	width, err := strconv.Atoi(cmp.Or(f['w'], "6"))
+	if err != nil || width < 1 || width > 100 {
+		return p.fail("invalid number '%s'", f['w'])
+	}
+	sep := "\t"
+	if f.has('s') {
+		sep = f['s']
 	}
 	n := 0
 	return p.eachInput(names, func(_ string, r io.Reader) error {
 		return p.lines(r, func(line []byte, _ bool) bool {
-			if len(line) == 0 {
-				p.print("       \n")
+			if len(line) == 0 && body == "t" {
+				p.print(strings.Repeat(" ", width+len(sep)) + "\n")
 				return true
 			}
 			n++
-			p.printf("%6d\t%s\n", n, line)
+			p.printf("%*d%s%s\n", width, n, sep, line)
 			return true
 		})
 	})

@@ -51,7 +51,7 @@ func trSet(s string) []byte {
 }
 
 func tr(p *proc, args []string) int {
-	f, sets, ok := p.parseFlags(args, "cCdst", nil)
+	f, sets, ok := p.parseFlags(args, "cCds", nil)
 	if !ok {
 		return 1
 	}

@@ -3,7 +3,6 @@ package shell
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -69,81 +68,4 @@ func (sh *shell) setTrap(name string, sig syscall.Signal, action string) {
 	default:
 		sh.p.trapped |= bit
 	}
-}
-
-func builtinWait(sh *shell, args []string) flow {
-	sh.status = 0
-	if len(args) == 1 || args[1] == "-n" {
-		for _, j := range sh.jobs {
-			status, interrupted := sh.await(j)
-			if len(args) > 1 {
-				sh.status = status
-				break
-			}
-			if interrupted {
-				sh.status = status
-				return next
-			}
-		}
-		if len(args) == 1 {
-			sh.jobs = nil
-		}
-		return next
-	}
-	for _, arg := range args[1:] {
-		j := sh.job(arg)
-		if j == nil {
-			sh.status = 127
-			if args[0] == "fg" {
-				return sh.fail("fg: %s: no such job", arg)
-			}
-			continue
-		}
-		sh.status, _ = sh.await(j)
-	}
-	return next
-}
-
-// job finds a job by %N or process ID.
-func (sh *shell) job(name string) *job {
-	if s, ok := strings.CutPrefix(name, "%"); ok {
-		if n, err := strconv.Atoi(s); err == nil && n > 0 && n <= len(sh.jobs) {
-			return sh.jobs[n-1]
-		}
-		if (s == "" || s == "%" || s == "+") && len(sh.jobs) > 0 {
-			return sh.jobs[len(sh.jobs)-1]
-		}
-		return nil
-	}
-	for _, j := range sh.jobs {
-		if strconv.Itoa(j.pid) == name {
-			return j
-		}
-	}
-	return nil
-}
-
-func builtinJobs(sh *shell, _ []string) flow {
-	for i, j := range sh.jobs {
-		state := "Done"
-		if j.running() {
-			state = "Running"
-		}
-		sh.p.printf("[%d]  %d %s\n", i+1, j.pid, state)
-	}
-	sh.status = 0
-	return next
-}
-
-func builtinKill(sh *shell, args []string) flow {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		if strings.HasPrefix(arg, "%") {
-			if j := sh.job(arg); j != nil {
-				args[i] = strconv.Itoa(j.pid)
-			}
-		}
-	}
-	sh.status = kill(sh.p, args)
-	return next
 }

@@ -20,7 +20,7 @@ type xargsRun struct {
 
 func xargs(p *proc, args []string) int {
 	end := xargsCommand(args)
-	f, _, ok := p.parseFlags(args[:end], "0rtn:I:P:d:L:s:xp", map[string]byte{"null": '0', "no-run-if-empty": 'r', "max-args": 'n', "replace": 'I', "max-procs": 'P', "delimiter": 'd', "verbose": 't'})
+	f, _, ok := p.parseFlags(args[:end], "0rtn:I:P:d:L:", map[string]byte{"null": '0', "no-run-if-empty": 'r', "max-args": 'n', "replace": 'I', "max-procs": 'P', "delimiter": 'd', "verbose": 't'})
 	if !ok {
 		return 1
 	}
@@ -29,10 +29,13 @@ func xargs(p *proc, args []string) int {
 		x.command = []string{"echo"}
 	}
 	most := maxXargsItems
-	if v := f['n'] + f['L']; v != "" {
-		n, err := strconv.Atoi(v)
+	for _, option := range []byte("nL") {
+		if !f.has(option) {
+			continue
+		}
+		n, err := strconv.Atoi(f[option])
 		if err != nil || n < 1 {
-			return p.fail("invalid number '%s'", v)
+			return p.fail("invalid number '%s'", f[option])
 		}
 		most = min(n, most)
 	}
@@ -41,16 +44,19 @@ func xargs(p *proc, args []string) int {
 	if err != nil {
 		return p.fail("%s", errText(err))
 	}
-	items, err := xargsItems(string(data), f)
+	items, err := x.items(string(data), f, most)
 	if err != nil {
 		return p.fail("%v", err)
 	}
+	size := 24 * len(items)
+	p.hold(size)
+	defer p.hold(-size)
 	// The programs must not read what is meant for xargs.
 	p.fds.set(p.m, 0, p.m.newFile(device("null")))
 	if mark, ok := f['I']; ok {
-		x.replaceEach(items, mark)
+		x.replaceEach(slices.Concat(items...), mark)
 	} else if len(items) > 0 || !f.has('r') {
-		x.appendAll(items, most)
+		x.appendAll(items)
 	}
 	return x.status
 }
@@ -89,17 +95,34 @@ func (x *xargsRun) replaceEach(items []string, mark string) {
 	}
 }
 
-// appendAll runs the command with at most so many items at its end each time, and once
-// if there are none.
-func (x *xargsRun) appendAll(items []string, most int) {
-	if len(items) == 0 {
+// appendAll runs the command with each of the groups of items at its end, and once if there
+// are none.
+func (x *xargsRun) appendAll(groups [][]string) {
+	if len(groups) == 0 {
 		x.run(x.command)
 	}
-	for chunk := range slices.Chunk(items, most) {
-		if !x.run(append(slices.Clone(x.command), chunk...)) {
+	for _, group := range groups {
+		if !x.run(append(slices.Clone(x.command), group...)) {
 			return
 		}
 	}
+}
+
+// items splits the input into groups of at most so many items, or of those of so many lines.
+func (x *xargsRun) items(s string, f flags, most int) (groups [][]string, err error) {
+	if !f.has('L') {
+		items, err := xargsItems(s, f)
+		return slices.Collect(slices.Chunk(items, most)), err
+	}
+	lines := slices.DeleteFunc(strings.Split(s, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
+	for chunk := range slices.Chunk(lines, most) {
+		items, err := xargsItems(strings.Join(chunk, "\n"), f)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, items)
+	}
+	return groups, nil
 }
 
 // run runs a command and reports whether xargs goes on.
