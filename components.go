@@ -17,6 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/controllers/scheduler"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/cloud"
 	"github.com/ctrlplane/ctrlplane/sim/volumes"
@@ -154,6 +155,7 @@ func (p *controlPlane) extraControllers() ([]controllers.ExtraController, error)
 		extra = append(extra, controllers.ExtraController{
 			Name:    c.Name,
 			Aliases: c.Aliases,
+			Program: useragent.CloudControllerManager,
 			Build: func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
 				return c.Build(cloud.Environment{Informers: e.Informers, Client: e.Client, Metrics: e.Metrics})
 			},
@@ -173,6 +175,7 @@ func (p *controlPlane) volumeProvisioner() (controllers.ExtraController, error) 
 	return controllers.ExtraController{
 		Name:    volumes.Name,
 		Aliases: []string{volumes.Alias},
+		Program: useragent.CSIProvisioner,
 		Build: func(_ context.Context, e controllers.Environment) (func(context.Context), error) {
 			return provisioner.Build(volumes.Environment{Informers: e.Informers, Client: e.Client})
 		},
@@ -181,7 +184,7 @@ func (p *controlPlane) volumeProvisioner() (controllers.ExtraController, error) 
 
 // schedulerController returns the scheduler as one of the controllers.
 func (p *controlPlane) schedulerController() (controllers.ExtraController, error) {
-	extra := controllers.ExtraController{Name: scheduler.Name, Aliases: []string{"scheduler"}}
+	extra := controllers.ExtraController{Name: scheduler.Name, Aliases: []string{"scheduler"}, Program: useragent.Scheduler}
 	c := p.config.Scheduler
 	if c.Disabled {
 		if c.ConfigFile != "" || len(c.Args) > 0 {

@@ -44,7 +44,8 @@
 //
 //   - The version that Kubernetes' packages give themselves (component-base/version and
 //     client-go/pkg/version), unless the linker has set one.
-//   - The metrics provider of client-go's work queues (workqueue.SetProvider).
+//   - The metrics providers of client-go: of work queues (workqueue.SetProvider), of requests
+//     (metrics.Register, where the first package wins) and of leader election.
 //   - What Kubernetes' packages register when they are imported: API types in client-go's
 //     scheme, metrics, feature gates, admission plugins.
 //

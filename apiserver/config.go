@@ -186,7 +186,7 @@ var ownedFlags = upstreamflags.Owned{
 		"feature-gates":            "use --feature-gates",
 		"runtime-config":           "use --runtime-config",
 		"service-cluster-ip-range": "use --service-cidr",
-		"shutdown-delay-duration":  "nothing sends requests to another API server during a stop",
+		"shutdown-delay-duration":  "a stop would take longer than it may: leave it out",
 	},
 }
 

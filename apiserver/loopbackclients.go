@@ -20,8 +20,8 @@ import (
 )
 
 // useLoopbackClients makes upstream's own clients call handler directly. By default
-// each of them has a TLS connection to the server. Only calls of webhooks still use
-// the server's address.
+// each of them has a TLS connection to the server. Those of admission, which upstream makes with
+// its configuration, and calls of webhooks still use the server's address.
 func useLoopbackClients(config *app.Config, handler http.Handler) error {
 	transport := loopback.Transport{Handler: handler, User: apiServerUser(), UserAgent: useragent.Of(useragent.APIServer)}
 	for _, generic := range []*server.Config{

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // OutsideHandler handles a request from outside of this process: it passes it on to
@@ -81,6 +82,7 @@ func installOutsideHandler(config *server.RecommendedConfig, handle OutsideHandl
 				who = known.response.User
 			}
 			if who != nil && who.GetName() == user.APIServerUser { // a few of its own clients use the network
+				req.Header.Set("User-Agent", useragent.Of(useragent.APIServer))
 				chain.ServeHTTP(w, req)
 				return
 			}

@@ -252,7 +252,7 @@ func (c *Clients) Controllers() (list []control.Controller) {
 		rc.client.reports.mu.Lock()
 		is := rc.state(time.Now())
 		rc.client.reports.mu.Unlock()
-		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason})
+		list = append(list, control.Controller{Name: rc.name, State: is.State, Reason: is.Reason, Process: is.Process})
 	}
 	return list
 }

@@ -11,6 +11,8 @@ type Controller struct {
 	State string `json:"state"`
 	// Reason says why it is off or has failed, or which interventions are set.
 	Reason string `json:"reason,omitempty"`
+	// Process is the state of an operator's controller without its pause, unless it is running.
+	Process string `json:"process,omitempty"`
 
 	// Workers is the number of workers of each of its queues, where it is known.
 	Workers map[string]int `json:"workers,omitempty"`

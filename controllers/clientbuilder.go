@@ -80,11 +80,10 @@ func managerUser() user.Info {
 	}
 }
 
-// programOf returns the program of Kubernetes that has a controller: those that its controller
-// manager does not have are a cloud provider's.
+// programOf returns the program that has a controller in a cluster.
 func (s *Supervisor) programOf(controller string) string {
-	if slices.ContainsFunc(s.cfg.Extra, func(e ExtraController) bool { return e.Name == controller }) {
-		return useragent.CloudControllerManager
+	if i := slices.IndexFunc(s.cfg.Extra, func(e ExtraController) bool { return e.Name == controller }); i >= 0 {
+		return s.cfg.Extra[i].Program
 	}
 	return useragent.ControllerManager
 }

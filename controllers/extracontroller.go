@@ -16,6 +16,8 @@ import (
 type ExtraController struct {
 	Name    string
 	Aliases []string
+	// Program has the controller in a cluster; it is in the user agent.
+	Program string
 	// OffReason says why it cannot run, whatever the list of controllers says;
 	// empty if it can.
 	OffReason string

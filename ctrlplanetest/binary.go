@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,11 +33,12 @@ func (b Binary) Start(ctx context.Context, o Options) (Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(path, append(upFlags(o), b.Flags...))
+	own := upFlags(o)
+	p, err := startProcess(path, slices.Concat(own, b.Flags))
 	if err != nil {
 		return nil, err
 	}
-	if err := p.awaitReady(ctx); err != nil {
+	if err := p.awaitReady(ctx, own); err != nil {
 		closeErr := p.Close()
 		switch said := p.stderr.lastLine(); {
 		case errors.Is(err, errProcessEnded): // the error says why already
@@ -118,13 +120,14 @@ func upFlags(o Options) []string {
 	return list
 }
 
-// awaitReady returns when the process reports that its control plane is ready.
-func (p *process) awaitReady(ctx context.Context) error {
+// awaitReady returns when the process reports that its control plane is ready. own are those of its
+// flags that the options made.
+func (p *process) awaitReady(ctx context.Context, own []string) error {
 	var line []byte
 	select {
 	case line = <-p.first.line:
 	case <-p.done:
-		return p.explainOldProgram(p.exitError("did not start"))
+		return p.explainOldProgram(p.exitError("did not start"), own)
 	case <-ctx.Done():
 		return fmt.Errorf("%s is not ready: %w", p.cmd.Path, context.Cause(ctx))
 	}
@@ -145,8 +148,13 @@ func (p *process) awaitReady(ctx context.Context) error {
 }
 
 // explainOldProgram adds an advice to the error of a program that does not know what the tests ask for.
-func (p *process) explainOldProgram(err error) error {
-	if strings.Contains(err.Error(), "unknown verb") || strings.Contains(err.Error(), "unknown flag") {
+func (p *process) explainOldProgram(err error, own []string) error {
+	text := err.Error()
+	isUnknown := func(flag string) bool {
+		name, _, _ := strings.Cut(flag, "=")
+		return strings.Contains(text, "unknown flag: "+name+":")
+	}
+	if strings.Contains(text, "unknown verb") || slices.ContainsFunc(own, isUnknown) {
 		return fmt.Errorf("%s is too old for these tests: install the version of ctrlplane that go.mod requires: %w", p.cmd.Path, err)
 	}
 	return err

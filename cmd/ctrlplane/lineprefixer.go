@@ -7,7 +7,7 @@ import (
 )
 
 // maxUnended is how long a line may be before it is written although it has not ended.
-const maxUnended = 64 << 10
+const maxUnended = 1 << 20
 
 // linePrefixer writes whole lines, each with a prefix.
 type linePrefixer struct {

@@ -72,7 +72,8 @@ USE_EXISTING_CLUSTER=true (for envtest). Only the command writes to stdout.
 
 On a terminal the command is in the terminal's foreground process group, which
 receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
-SIGINT and SIGQUIT. It forwards all other signals. Without a terminal the command
+SIGINT and SIGQUIT. It forwards all other signals, but SIGHUP only once: a
+terminal that is closed may send several. Without a terminal the command
 has a process group of its own, and ctrlplane forwards all signals to that group.
 
 ctrlplane kills a command that still runs 1s after a second signal (without a

@@ -68,6 +68,7 @@ var ownedFlags = upstreamflags.Owned{
 		"config":                "use --scheduler-config",
 		"write-config-to":       "GET /configz returns the configuration in use",
 		"feature-gates":         "use --feature-gates",
+		"emulated-version":      "use --kubernetes",
 		"kubeconfig":            "the scheduler calls the API server in-process",
 		"master":                "the scheduler calls the API server in-process",
 		"kube-api-burst":        "in-process calls have no rate limit",

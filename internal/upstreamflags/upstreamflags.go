@@ -49,7 +49,7 @@ func Set(option string, fss cliflag.NamedFlagSets, owned Owned, args []string) e
 			return usage.Errorf("%s %s: unknown flag %q%s", option, arg, name, suggestFlag(name, all))
 		}
 		if instead, ok := table[name]; ok {
-			return usage.Errorf("%s %s: ctrlplane sets %q itself: %s", option, arg, name, instead)
+			return usage.Errorf("%s %s: %q cannot be set: %s", option, arg, name, instead)
 		}
 		if !hasValue {
 			value = f.NoOptDefVal

@@ -47,8 +47,8 @@ func TestSetRefuses(t *testing.T) {
 		{"zzz=1", `--arg zzz=1: unknown flag "zzz"`},
 		{"period", `--arg period: flag "period" needs a value: write period=VALUE`},
 		{"concurrent-syncs=x", `--arg concurrent-syncs=x: invalid argument`},
-		{"master=here", `--arg master=here: ctrlplane sets "master" itself: use --other`},
-		{"verbosity=4", `--arg verbosity=4: ctrlplane sets "verbosity" itself: use -v`},
+		{"master=here", `--arg master=here: "master" cannot be set: use --other`},
+		{"verbosity=4", `--arg verbosity=4: "verbosity" cannot be set: use -v`},
 		{"", `--arg : unknown flag ""`},
 	} {
 		var c testComponent

@@ -16,6 +16,7 @@ const (
 	CloudControllerManager = "cloud-controller-manager"
 	Scheduler              = "kube-scheduler"
 	Kubelet                = "kubelet"
+	CSIProvisioner         = "csi-provisioner"
 )
 
 // Of returns the user agent of a program in the form of client-go:

@@ -112,9 +112,7 @@ func chmod(p *proc, args []string) int {
 			recursive = true
 		case "-f":
 			quiet = true
-		case "-v", "-c": // -x and others are modes
-			return p.fail("unrecognized option: %s", arg[1:])
-		case "--":
+		case "-v", "-c", "--": // -x and others are modes
 		default:
 			names = append(names, arg)
 		}
@@ -143,7 +141,7 @@ func chmod(p *proc, args []string) int {
 }
 
 func chown(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "Rf", map[string]byte{"recursive": 'R'})
+	f, names, ok := p.parseFlags(args, "Rfvch", map[string]byte{"recursive": 'R'})
 	if !ok {
 		return 1
 	}

@@ -180,7 +180,7 @@ func mv(p *proc, args []string) int {
 }
 
 func ln(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "sfnT", map[string]byte{"symbolic": 's', "force": 'f'})
+	f, names, ok := p.parseFlags(args, "sfnvT", map[string]byte{"symbolic": 's', "force": 'f'})
 	if !ok {
 		return 1
 	}

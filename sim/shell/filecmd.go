@@ -57,7 +57,7 @@ func touch(p *proc, args []string) int {
 }
 
 func rm(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "rRf", map[string]byte{"recursive": 'r', "force": 'f'})
+	f, names, ok := p.parseFlags(args, "rRfv", map[string]byte{"recursive": 'r', "force": 'f'})
 	if !ok {
 		return 1
 	}
@@ -87,7 +87,7 @@ func rm(p *proc, args []string) int {
 }
 
 func mkdir(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "pm:", map[string]byte{"parents": 'p', "mode": 'm'})
+	f, names, ok := p.parseFlags(args, "pm:v", map[string]byte{"parents": 'p', "mode": 'm'})
 	if !ok {
 		return 1
 	}
@@ -191,7 +191,7 @@ func dirOf(name string) string {
 }
 
 func mktemp(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "dp:tu", nil)
+	f, names, ok := p.parseFlags(args, "dp:tuq", nil)
 	if !ok {
 		return 1
 	}

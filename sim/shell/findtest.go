@@ -58,7 +58,7 @@ func (f *finder) primary() (findTest, error) {
 	case "-depth":
 		f.contentFirst = true
 		fallthrough
-	case "-true":
+	case "-true", "-xdev", "-mount":
 		return func(string, fileInfo) bool { return true }, nil
 	case "-exec":
 		return f.exec()

@@ -10,7 +10,7 @@ import (
 
 // gzipProgram is gzip, gunzip and zcat.
 func gzipProgram(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "cdfk123456789nq", map[string]byte{"decompress": 'd', "stdout": 'c', "force": 'f', "keep": 'k'})
+	f, names, ok := p.parseFlags(args, "cdfk123456789nqv", map[string]byte{"decompress": 'd', "stdout": 'c', "force": 'f', "keep": 'k'})
 	if !ok {
 		return 1
 	}

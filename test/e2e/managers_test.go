@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -43,6 +45,20 @@ func TestFieldManagers(t *testing.T) {
 	}
 	requireManagers(t, &pods.Items[0], manager)
 	requireManagers(t, getObject(t, client.CoreV1().ConfigMaps(ns), "kube-root-ca.crt"), manager)
+	quotas := client.CoreV1().ResourceQuotas(ns)
+	quota := createObject(t, quotas, &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "quota"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"configmaps": resource.MustParse("9")}},
+	})
+	used := func(n string) func(*corev1.ResourceQuota) bool {
+		return func(q *corev1.ResourceQuota) bool { return q.Status.Used.Name("configmaps", resource.DecimalSI).String() == n }
+	}
+	await(t, "a counted quota", getByName(quotas, quota.Name), used("1"))
+	createObject(t, client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one"}})
+	quota = await(t, "a charged quota", getByName(quotas, quota.Name), used("2"))
+	if got := managersOf(quota); !slices.Contains(got, server) { // its admission writes the status
+		t.Errorf("the managers of the quota are %q, which lack %s", got, server)
+	}
 	requireManagers(t, getObject(t, client.CoreV1().Namespaces(), metav1.NamespaceSystem), server)
 	roles, err := client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/bootstrapping=rbac-defaults"})
 	if err != nil || len(roles.Items) == 0 {

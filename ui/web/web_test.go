@@ -73,11 +73,7 @@ func TestCausesHaveThePresent(t *testing.T) {
 		Failing: []observe.FailingKey{{Queue: "pod", Key: pod.Key(), KeyBasis: observe.BasisQueue, Error: "no space left", Times: 4}},
 		Running: []observe.RunningSync{{ID: 3, Queue: "pod", Key: pod.Key(), KeyBasis: observe.BasisQueue, Since: now.Add(-59 * time.Second)}},
 	}}}
-	operator := observe.Snapshot{
-		Clients:     []observe.Client{{Name: "shop (admin)", Controllers: []string{"shop/site"}}},
-		Controllers: []observe.Controller{{Name: "shop/site", State: observe.StateRunning}},
-	}
-	s := startServer(t, Options{Source: src, Facts: func(context.Context) (explain.Facts, error) { return explain.Facts{Snapshot: &operator}, nil }})
+	s := startServer(t, Options{Source: src})
 	v := newVisitor(t, s)
 	v.open(s.ClassLink())
 	const about = "?resource=pods&kind=Pod&namespace=default&name=web-1"

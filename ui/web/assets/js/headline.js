@@ -90,6 +90,7 @@ export class Headline {
   }
 
   waits(c) {
+    if (c.process) return c.reason; // of an operator that is paused and does not run
     const waiting = this.model.depth(c.name) + this.model.inFlight(c.name);
     return waiting > 0 ? `${count(waiting, "key")} wait` + (waiting === 1 ? "s" : "") : c.held > 0 ? count(c.held, "held write") : "its next write will wait";
   }
