@@ -82,7 +82,7 @@ func TestNewRefusesInvalidFlags(t *testing.T) {
 		"concurrent-deployment-sync=1":  `did you mean "concurrent-deployment-syncs"?`,
 		"concurrent-deployment-syncs=x": "concurrent-deployment-syncs",
 		"concurrent-deployment-syncs":   "needs a value",
-		"kubeconfig=/x":                 "ctrlplane sets",
+		"kubeconfig=/x":                 "cannot be set",
 	} {
 		_, err := New(Config{Args: []string{arg}, Logger: slog.New(slog.DiscardHandler), PodCIDR: "10.244.0.0/16"})
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, new(usage.Error)) {
