@@ -51,7 +51,9 @@ func TestFieldManagers(t *testing.T) {
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"configmaps": resource.MustParse("9")}},
 	})
 	used := func(n string) func(*corev1.ResourceQuota) bool {
-		return func(q *corev1.ResourceQuota) bool { return q.Status.Used.Name("configmaps", resource.DecimalSI).String() == n }
+		return func(q *corev1.ResourceQuota) bool {
+			return q.Status.Used.Name("configmaps", resource.DecimalSI).String() == n
+		}
 	}
 	await(t, "a counted quota", getByName(quotas, quota.Name), used("1"))
 	createObject(t, client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one"}})
