@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctrlplane/ctrlplane/observe"
-	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // copySelection copies what is selected to the clipboard of the terminal.
@@ -70,23 +69,4 @@ func linesText(lines []line) string {
 		b.WriteString(l.plainText() + "\n")
 	}
 	return b.String()
-}
-
-// lossText says what stopping an ephemeral control plane loses.
-func (m model) lossText() string {
-	var changes int64
-	var who []string
-	for _, c := range m.snapshot.Clients {
-		if c.Changes > 0 {
-			changes += c.Changes
-			who = append(who, c.Name)
-		}
-	}
-	switch len(who) {
-	case 0:
-		return "nothing was written from outside since the start"
-	case 1:
-		return fmt.Sprintf("%s by %s", ui.CountNoun(changes, "write"), who[0])
-	}
-	return fmt.Sprintf("%s by %s and %s", ui.CountNoun(changes, "write"), who[0], ui.CountNoun(len(who)-1, "more client"))
 }

@@ -79,15 +79,34 @@ func (m model) interventionsLine() line {
 	return line{{" changed manually: ", caution}, {strings.Join(changes, "; "), plain}}
 }
 
+// askQuit is the question whether to stop the control plane. It says what an ephemeral one loses.
+func (m model) askQuit() string {
+	if !m.ephemeral {
+		return " Stop the control plane? "
+	}
+	var changes int64
+	var who []string
+	for _, c := range m.snapshot.Clients {
+		if c.Changes > 0 {
+			changes += c.Changes
+			who = append(who, c.Name)
+		}
+	}
+	switch len(who) {
+	case 0:
+		return " Stop it? Nothing was written from outside. "
+	case 1:
+		return fmt.Sprintf(" Stop it and lose %s by %s? ", ui.CountNoun(changes, "write"), who[0])
+	}
+	return fmt.Sprintf(" Stop it and lose %s by %s and %s? ", ui.CountNoun(changes, "write"), who[0], ui.CountNoun(len(who)-1, "more client"))
+}
+
 // footerLine returns the last line: an open question, the filter being edited, or
 // the key hints.
 func (m model) footerLine(w int) line {
 	switch {
 	case m.askingQuit:
-		question := " Stop the control plane? "
-		if m.ephemeral {
-			question = " Stop it and lose " + m.lossText() + "? "
-		}
+		question := m.askQuit()
 		if room := w - len("[s]top  [l]eave it running  [esc] cancel"); textWidth(question) > room {
 			question = truncate(question, room-1, m.theme.ellipsis()) + " "
 			if !m.ephemeral {

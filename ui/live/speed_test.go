@@ -129,7 +129,7 @@ func TestLossIsNamedBeforeQuitting(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	m = pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true, Ephemeral: true}, 120, 30), "q")
-	if got := m.View().Content; !strings.Contains(got, "nothing was written from outside") {
+	if got := m.View().Content; !strings.Contains(got, "Stop it? Nothing was written from outside.  [s]top") {
 		t.Errorf("got\n%s", got)
 	}
 }
