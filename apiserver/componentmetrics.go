@@ -3,12 +3,10 @@ package apiserver
 import (
 	"k8s.io/component-base/compatibility"
 	"k8s.io/component-base/featuregate"
-	// Upstream's programs have the metrics of client-go; those of its work queues come with
-	// upstream's controllers.
-	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // metrics of upstream's programs
 	"k8s.io/component-base/metrics/prometheus/compatversion"
 	"k8s.io/component-base/metrics/prometheus/feature"
-	_ "k8s.io/component-base/metrics/prometheus/restclient"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // metrics of upstream's programs
 )
 
 // recordVersions sets the metrics of feature gates and versions, as upstream's program does
