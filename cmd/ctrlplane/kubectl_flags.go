@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -29,7 +28,7 @@ func explainOwnFlags(kubectl *cobra.Command, args []string) {
 		for i, word := range words {
 			words[i] = quoteWord(word)
 		}
-		return fmt.Errorf("%w\nTo choose a control plane, put %s before kubectl: %s %s", explained, flag, quoteWord(os.Args[0]), strings.Join(words, " "))
+		return fmt.Errorf("%w\nTo choose a control plane, put %s before kubectl: %s %s", explained, flag, programWord(), strings.Join(words, " "))
 	})
 }
 

@@ -228,9 +228,12 @@ func runningDataDirs() ([]string, error) {
 // quoteWord quotes a word of a command that is suggested to the user.
 func quoteWord(s string) string { return ui.DetectShell(runtime.GOOS, os.Environ()).Quote(s) }
 
+// programWord is this program in a command that is suggested to the user.
+func programWord() string { return quoteWord(os.Args[0]) }
+
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
-	program := quoteWord(os.Args[0])
+	program := programWord()
 	switch {
 	case t.dataDir != "":
 		return program + " --data-dir " + quoteWord(t.dataDir) + " " + verb

@@ -25,7 +25,7 @@ func ExecFlagIndex(args []string) int {
 }
 
 // flagName returns the name of a flag, which has one dash or two, and whether its value is in the
-// same argument. The name is empty if the argument is no flag.
+// same argument. The name is empty if the argument is not a flag.
 func flagName(arg string) (name string, hasValue bool) {
 	name, ok := strings.CutPrefix(arg, "-")
 	if !ok {

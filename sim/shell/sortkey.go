@@ -208,8 +208,8 @@ func leadingNumber(s string, human bool) float64 {
 	return x
 }
 
-// generalNumber is leadingNumber for numbers that may have an exponent. What is no number is
-// less than all that are.
+// generalNumber is leadingNumber for numbers that may have an exponent. Text that does
+// not begin with a number is less than all numbers.
 func generalNumber(s string) float64 {
 	if x, ok := leadingFloat(s); ok {
 		return x
