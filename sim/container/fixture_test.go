@@ -133,6 +133,24 @@ func (f *fixture) logOf(pod *corev1.Pod) string {
 	return log.tail(1000, 1<<20)
 }
 
+// awaitLine waits until the first run of container c has written a line, perhaps before
+// the call.
+func (f *fixture) awaitLine(pod *corev1.Pod) {
+	f.t.Helper()
+	log := f.Log(pod.UID, "c", 0)
+	deadline := time.After(patience)
+	for lines, _, changed := log.Read(0); len(lines) == 0; lines, _, changed = log.Read(0) {
+		if changed == nil {
+			f.t.Fatal("the command has ended without a line")
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			f.t.Fatal("no line in the log")
+		}
+	}
+}
+
 // awaitEvent waits for an event; others may come before it.
 func (f *fixture) awaitEvent(t *testing.T, want string) {
 	t.Helper()

@@ -68,8 +68,7 @@ func TestPreStop(t *testing.T) {
 			pod := newPod("sh", "-c", "trap '"+term+"' TERM; echo up; while true; do sleep 0.01; done")
 			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", test.hook}}}}
 			f.start(pod)
-			_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
-			<-changed
+			f.awaitLine(pod)
 			f.StopPod(pod, time.Now().Add(test.grace))
 			if end := f.await(pod, Ended); end.ExitCode != test.code {
 				t.Errorf("got %+v", end)

@@ -58,8 +58,7 @@ func TestStop(t *testing.T) {
 			f := newFixture(t)
 			pod := newPod("sh", "-c", test.script)
 			f.start(pod)
-			_, _, changed := f.Log(pod.UID, "c", 0).Read(0)
-			<-changed
+			f.awaitLine(pod)
 			if f.StopPod(pod, time.Now().Add(test.grace)) {
 				t.Error("stopped at once")
 			}
@@ -128,9 +127,8 @@ func TestStopEndsAll(t *testing.T) {
 	f := newFixture(t)
 	pod := newPod("sh", "-c", "trap '' TERM; echo up; while true; do sleep 0.01; done")
 	f.start(pod)
+	f.awaitLine(pod)
 	log := f.Log(pod.UID, "c", 0)
-	_, _, changed := log.Read(0)
-	<-changed
 	f.Stop()
 	if _, _, changed := log.Read(0); changed != nil {
 		t.Error("the log is open")

@@ -76,7 +76,7 @@ func TestPhaseOfOthersStopsCommands(t *testing.T) {
 	at, changed := commandsFixture(t)
 	pod := testPod(func(p *corev1.Pod) { p.Spec.Containers[0].Command = []string{"sh", "-c", traps} })
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
-	awaitUp(pod, at, "a")
+	awaitUp(t, pod, at, "a")
 	pod.Status.Phase = corev1.PodFailed
 	if got := play(t, pod, at, changed, time.Now, "Failed, a: exit 5"); got[0] != "Failed, a: runs" {
 		t.Errorf("while the command stops: %q", got)

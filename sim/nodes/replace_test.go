@@ -85,7 +85,7 @@ func playResizeRestart(t *testing.T) (pod *corev1.Pod, at placement, changed cha
 	at.backoffs = &restartBackoffs{}
 	pod = slowToStopPod()
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
-	awaitUp(pod, at, "a")
+	awaitUp(t, pod, at, "a")
 	resize(pod, "100m", "128Mi")
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
 	return pod, at, changed
@@ -117,7 +117,7 @@ func TestResizeRestartsACommand(t *testing.T) {
 		if i, _ := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress); i >= 0 {
 			t.Errorf("conditions after the resize: %+v", pod.Status.Conditions)
 		}
-		awaitLog(pod, at, "a", s.RestartCount)
+		awaitLog(t, pod, at, "a", s.RestartCount)
 		touch(t, pod, at, "/tmp/go")
 		resize(pod, "100m", []string{"128Mi", "64Mi"}[restarts%2])
 	}

@@ -89,7 +89,7 @@ func TestImageChangeRestartsACommand(t *testing.T) {
 	l := newTestRegistry(t, node)
 	pod := slowToStopPod()
 	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
-	awaitUp(pod, at, "a")
+	awaitUp(t, pod, at, "a")
 	pod.Generation++
 	pod.Spec.Containers[0].Image = "nginx:2"
 	want := []podEvent{{container: "a", reason: "Killing", message: "Container a definition changed, will be restarted"}}

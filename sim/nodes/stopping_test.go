@@ -61,13 +61,25 @@ func play(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}, no
 }
 
 // awaitUp waits until a command has set its trap.
-func awaitUp(pod *corev1.Pod, at placement, name string) { awaitLog(pod, at, name, 0) }
+func awaitUp(t *testing.T, pod *corev1.Pod, at placement, name string) {
+	t.Helper()
+	awaitLog(t, pod, at, name, 0)
+}
 
 // awaitLog waits until a run has written something.
-func awaitLog(pod *corev1.Pod, at placement, name string, run int32) {
+func awaitLog(t *testing.T, pod *corev1.Pod, at placement, name string, run int32) {
+	t.Helper()
 	log := at.commands.runtime.Log(pod.UID, name, run)
+	deadline := time.After(patience)
 	for lines, _, changed := log.Read(0); len(lines) == 0; lines, _, changed = log.Read(0) {
-		<-changed
+		if changed == nil {
+			t.Fatalf("run %d of %s has ended without a line", run, name)
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatalf("run %d of %s has written no line", run, name)
+		}
 	}
 }
 
@@ -110,7 +122,7 @@ func TestDeadlineWaitsForCommands(t *testing.T) {
 	var later time.Duration
 	now := func() time.Time { return time.Now().Add(later) }
 	play(t, pod, at, changed, now, "Running, ready, a: runs, b: runs, c: runs")
-	awaitUp(pod, at, "a")
+	awaitUp(t, pod, at, "a")
 	later = time.Hour
 	if due := nextPodStage(pod, at, now()); due.name != podStatusLater {
 		t.Errorf("while the commands stop: %+v", due)
@@ -130,7 +142,7 @@ func TestSidecarsStopBeforeThePodEnds(t *testing.T) {
 		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sleep", "1"}}}
 	})
 	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs")
-	awaitUp(pod, at, "s")
+	awaitUp(t, pod, at, "s")
 	got := play(t, pod, at, changed, time.Now, "Succeeded, s: exit 5, a: exit 0")
 	for _, line := range got[:len(got)-1] {
 		if !strings.HasPrefix(line, "Running") {
