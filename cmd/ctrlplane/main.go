@@ -13,7 +13,8 @@ import (
 	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
-	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/translations" // before kubectl's packages
+	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/firstcollection" // before Kubernetes' packages
+	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/translations"    // before kubectl's packages
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )

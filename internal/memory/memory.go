@@ -6,7 +6,7 @@
 // debug.SetGCPercent, memory that the heap has freed (debug.FreeOSMemory) and, on
 // Linux, resident pages of the executable file. It changes nothing if the user has
 // set GOGC, GOMEMLIMIT or the percentage, stops as soon as something else in the
-// process sets the percentage, and restores it in Close.
+// process sets the percentage, and restores the default in Close.
 package memory
 
 import (
@@ -19,6 +19,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/memory/first"
 )
 
 const (
@@ -74,7 +76,6 @@ type collector struct {
 // Governor sets the garbage collector's percentage, from Start until Close.
 type Governor struct {
 	collector collector
-	found     int // the percentage before Start
 
 	mu       sync.Mutex
 	governed bool // false when the Governor no longer sets the percentage
@@ -90,7 +91,7 @@ type Governor struct {
 // called. If keep is set, or the user has chosen how to collect, the Governor does
 // nothing.
 func Start(keep bool) *Governor {
-	if keep || userHasChosen() || !metricsSupported() {
+	if keep || !metricsSupported() || !first.TakeOver(userHasChosen) {
 		return newGovernor(collector{})
 	}
 	g := newGovernor(collector{debug.SetGCPercent, readHeap, readAllocated, afterCollection, release})
@@ -99,10 +100,10 @@ func Start(keep bool) *Governor {
 }
 
 // userHasChosen reports whether GOGC, GOMEMLIMIT or their functions in
-// runtime/debug were used.
-func userHasChosen() bool {
+// runtime/debug were used, given what the percentage is otherwise.
+func userHasChosen(otherwise uint64) bool {
 	values, _ := readMetrics("/gc/gogc:percent", "/gc/gomemlimit:bytes")
-	return os.Getenv("GOGC") != "" || values[0] != 100 || values[1] != math.MaxInt64
+	return os.Getenv("GOGC") != "" || values[0] != otherwise || values[1] != math.MaxInt64
 }
 
 // metricsSupported reports whether this version of Go has the metrics of readHeap.
@@ -137,7 +138,7 @@ func newGovernor(c collector) *Governor {
 func (g *Governor) start() {
 	g.governed, g.starting = true, true
 	g.set = startPercent(g.collector.read())
-	g.found = g.collector.setPercent(g.set)
+	g.collector.setPercent(g.set)
 	g.collector.afterCollection(g.continueStart)
 }
 
@@ -161,18 +162,18 @@ func (g *Governor) Started(log *slog.Logger) {
 		return
 	}
 	g.starting = false
-	if g.setPercent(g.found) {
+	if g.setPercent(first.DefaultPercent) {
 		g.loop.Go(func() { g.watchCollections(log) })
 	}
 }
 
-// Close restores the percentage that Start has found, unless another part of the
-// process has changed it since, and returns when the Governor's goroutine has
+// Close restores the default percentage, unless another part of the process has
+// changed it since, and returns when the Governor's goroutine has
 // ended. It is idempotent.
 func (g *Governor) Close() error {
 	g.mu.Lock()
 	g.starting = false
-	g.setPercent(g.found)
+	g.setPercent(first.DefaultPercent)
 	g.governed = false
 	g.mu.Unlock()
 	g.close()

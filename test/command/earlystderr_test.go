@@ -16,21 +16,27 @@ import (
 )
 
 // TestInitializationOrder checks the order that packages of cmd/ctrlplane rely on: before the
-// package that prints to stderr, and before the first that asks for kubectl's translations.
+// package that prints to stderr, before the first that asks for kubectl's translations, and
+// before Kubernetes allocates. A short verb ends without garbage collections, but perhaps one
+// before that package.
 func TestInitializationOrder(t *testing.T) {
 	t.Parallel()
 	cmd := program.Command(t, "version")
-	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1")
+	cmd.Env = append(cmd.Env, "GODEBUG=inittrace=1,gctrace=1")
 	_, trace, _ := program.Run(t, cmd)
 	for own, upstream := range map[string]string{
-		"earlystderr":  "k8s.io/apiserver/pkg/storage/storagebackend/factory",
-		"translations": "k8s.io/kubectl/pkg/cmd/",
+		"earlystderr":     "k8s.io/apiserver/pkg/storage/storagebackend/factory",
+		"translations":    "k8s.io/kubectl/pkg/cmd/",
+		"firstcollection": "k8s.io/api/core/v1 ",
 	} {
 		before := strings.Index(trace, "init github.com/ctrlplane/ctrlplane/cmd/ctrlplane/"+own+" ")
 		after := strings.Index(trace, "init "+upstream)
 		if before < 0 || after < 0 || before > after {
 			t.Errorf("%s is initialized at %d of the trace, %s at %d", own, before, upstream, after)
 		}
+	}
+	if _, collection, found := strings.Cut(trace, "\ngc 2 @"); found {
+		t.Errorf("a second collection at %.20s…", collection)
 	}
 }
 
