@@ -87,9 +87,8 @@ type Governor struct {
 	loop   sync.WaitGroup
 }
 
-// Start raises the percentage for the start of a control plane, until Started is
-// called. If keep is set, or the user has chosen how to collect, the Governor does
-// nothing.
+// Start raises the percentage for the start of a control plane. If keep is set, or the
+// user has chosen how to collect, the Governor does nothing.
 func Start(keep bool) *Governor {
 	if keep || !metricsSupported() || !first.TakeOver(userHasChosen) {
 		return newGovernor(collector{})
@@ -154,7 +153,8 @@ func (g *Governor) continueStart() {
 
 // Started says that the start is over. From now on garbage accumulates while there
 // is much to do, which saves most of what collecting it would cost, and memory is
-// released when there is little.
+// released when there is little. What the start has left is collected then, or when there
+// is more of it: the first requests come now.
 func (g *Governor) Started(log *slog.Logger) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -162,7 +162,7 @@ func (g *Governor) Started(log *slog.Logger) {
 		return
 	}
 	g.starting = false
-	if g.setPercent(first.DefaultPercent) {
+	if g.setPercent(g.set) {
 		g.loop.Go(func() { g.watchCollections(log) })
 	}
 }
@@ -231,6 +231,10 @@ func (g *Governor) watchCollections(log *slog.Logger) {
 				}
 			case isQuiet:
 				if !g.adjustPercent(last.steadyHeadroom(now)) {
+					return
+				}
+			default: // the first one, some time after the start
+				if !g.adjustPercent(asMuchAsIsAlive) {
 					return
 				}
 			}
@@ -312,6 +316,9 @@ func longBusyHeadroomFor(live uint64) uint64 {
 	busy := busyHeadroomFor(live)
 	return max(busy-min(busy, longBusySaving), min(3*live, longBusyHeadroom))
 }
+
+// asMuchAsIsAlive is the runtime's default.
+func asMuchAsIsAlive(live uint64) uint64 { return live }
 
 // quietHeadroomFor lets garbage grow to 40 % of what is alive, or quietHeadroom.
 func quietHeadroomFor(live uint64) uint64 { return max(live*2/5, quietHeadroom) }

@@ -170,7 +170,7 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		want("starting", c.current(), 800)
 		want("after the first collection of a start", c.collect(), longStartPercent)
 		g.Started(quietLog())
-		want("started", c.current(), 100)
+		want("started", c.current(), longStartPercent)
 		time.Sleep(time.Second)
 		want("after a collection within a second", c.collect(), 281)
 		time.Sleep(quietAfter)
@@ -185,6 +185,44 @@ func TestGovernorFollowsLoad(t *testing.T) {
 		want("after a collection that follows Close", c.collect(), 100)
 		g.Close()
 	})
+}
+
+// A collection right after the start would take time from the first requests.
+func TestWhatAStartLeavesIsCollectedLater(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		collectedAfter time.Duration // 0 = not before the release
+		percent        int
+		released       int
+	}{
+		{"when it is quiet", 0, 600, 1},
+		{"when there is more at once", busyWithin / 2, percentFor(heap{80 << 20, 90 << 20}, 240<<20), 0},
+		{"when there is more", quietAfter - time.Millisecond, percentFor(heap{80 << 20, 90 << 20}, 80<<20), 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &fakeCollector{percent: 100}
+				g := c.governor()
+				g.start()
+				g.Started(quietLog())
+				defer g.Close()
+				if got := c.current(); got != 6400 {
+					t.Errorf("after the start: got %d %%, want %d %%", got, 6400)
+				}
+				if tt.collectedAfter > 0 {
+					time.Sleep(tt.collectedAfter)
+					c.setLive(80 << 20)
+					c.collect()
+				} else {
+					time.Sleep(quietAfter)
+					synctest.Wait()
+				}
+				if got := c.current(); got != tt.percent || c.released != tt.released {
+					t.Errorf("got %d %%, memory was released %d times, want %d %% and %d times", got, c.released, tt.percent, tt.released)
+				}
+			})
+		})
+	}
 }
 
 // On a slow machine the headroom for times of much work lasts for longer than what makes
