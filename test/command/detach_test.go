@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -240,21 +241,31 @@ func TestDetachedStartIsInterrupted(t *testing.T) {
 	cmd := u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1")
 	cmd.Stdout = out
 	start := &outputFollower{program.Start(t, cmd, ""), out}
-	// It fails by itself after 5 s, and a busy machine may take that long to list it once.
-	var list []listedPlane
-	start.Await(t, "listed as starting", func() bool {
-		list = u.list(t)
-		return len(list) == 1 && list[0].State == "starting"
+	var pid int
+	start.Await(t, "starting", func() bool {
+		state, running, err := datadir.Peek(filepath.Join(u.home, "state", "ctrlplane", "default"))
+		pid = state.PID
+		return err == nil && running && pid != 0
 	})
-	p := list[0]
-	if p.Name != "default" {
-		t.Errorf("listed as %+v", p)
+	// It fails by itself after 5 s, which a busy machine may need to list it once.
+	resume := func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // fails if it has ended
+	defer resume()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
 	}
-	start.Stop(t, syscall.SIGINT)
+	list := u.list(t)
+	if len(list) != 1 || list[0].State != "starting" || list[0].Name != "default" || list[0].PID != pid {
+		t.Errorf("process %d is listed as %+v", pid, list)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	resume()
+	<-start.Done
 	if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(start.Stderr.String(), "\n") != 1 {
 		t.Errorf("exit code %d: %s", code, start.Stderr)
 	}
-	if list = u.list(t); len(list) > 0 || syscall.Kill(p.PID, 0) == nil {
-		t.Errorf("left behind: %+v, or process %d", list, p.PID)
+	if list = u.list(t); len(list) > 0 || syscall.Kill(pid, 0) == nil {
+		t.Errorf("left behind: %+v, or process %d", list, pid)
 	}
 }

@@ -42,6 +42,7 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 			}
 		}
 		var wg sync.WaitGroup
+		first := make(chan struct{}, writers)
 		for w := range writers {
 			wg.Go(func() {
 				for n := 0; ; n++ {
@@ -52,8 +53,16 @@ func TestAcknowledgedWritesSurviveKill(t *testing.T) {
 					mu.Lock()
 					acknowledged[cm.Name] = true
 					mu.Unlock()
+					if n == 0 {
+						first <- struct{}{}
+					}
 				}
 			})
+		}
+		select { // a slow disk may take longer than what follows
+		case <-first:
+		case <-time.After(program.Timeout):
+			t.Error("no write was acknowledged")
 		}
 		timer := time.NewTimer(time.Duration(100+rand.IntN(400)) * time.Millisecond)
 		<-timer.C

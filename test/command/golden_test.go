@@ -101,7 +101,8 @@ func TestManifestSources(t *testing.T) {
 		`"$0" wait -q -f tree/a/b/below.yaml && "$0" wait -q -k kust && "$0" wait -q -R -f tree &&
 		 echo 'kind: ConfigMap
 apiVersion: v1
-metadata: {name: from-stdin}' | "$0" wait -q -f - && cat && "$0" kubectl get configmaps -o name`, program.Path())
+metadata: {name: from-stdin}' | "$0" wait -q -f - && cat &&
+		 "$0" kubectl wait --for=create configmap/kube-root-ca.crt >/dev/null && "$0" kubectl get configmaps -o name`, program.Path())
 	for name, text := range map[string]string{
 		"tree/a/b/below.yaml": config("below"), "tree/top.yaml": config("top"), "tree/a/note.txt": "no YAML: {",
 		"kust/kustomization.yaml": "namePrefix: pre-\nresources: [c.yaml]\n", "kust/c.yaml": config("kustomized"),

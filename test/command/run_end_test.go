@@ -27,13 +27,13 @@ func TestSecondSignalKillsTheCommand(t *testing.T) {
 // too: the exit code is that of the time.
 func TestSecondSignalAfterTheTimeout(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--timeout=3s", "--nodes=0", "--", "sh", "-c", "trap 'echo 2' TERM; trap '' INT HUP; echo 1; while :; do sleep 0.1; done")
+	r := startRun(t, "--timeout=8s", "--nodes=0", "--", "sh", "-c", "trap 'echo 2' TERM; trap '' INT HUP; echo 1; while :; do sleep 0.1; done")
 	r.readLine(t)
 	r.readLine(t) // upon SIGTERM
 	r.sendSignal(t, syscall.SIGINT)
 	r.sendSignal(t, syscall.SIGHUP)
 	r.requireExit(t, 124)
-	requireLastLine(t, r.stderr.String(), "the command was terminated after 3s")
+	requireLastLine(t, r.stderr.String(), "the command was terminated after 8s")
 }
 
 // When a terminal is closed, its shell sends SIGHUP as well as the kernel: the second one does not kill a

@@ -196,6 +196,12 @@ func (k snapshotFixture) testFailedStart(snapshot string) {
 	}
 }
 
+// awaitRootCA waits for what a controller creates some time after the start.
+func (k snapshotFixture) awaitRootCA() {
+	k.t.Helper()
+	k.mustRun("kubectl", "wait", "--for=create", "configmap/kube-root-ca.crt")
+}
+
 // testSnapshotErrors is for a state folder without snapshots.
 func (k snapshotFixture) testSnapshotErrors() {
 	t := k.t
@@ -223,6 +229,7 @@ func (k snapshotFixture) testSnapshotErrors() {
 			t.Fatal(err)
 		}
 	}
+	k.awaitRootCA()
 	revisionNow := func() string {
 		root, err := k.newClient().CoreV1().ConfigMaps("default").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
 		if err != nil {

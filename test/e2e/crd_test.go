@@ -160,7 +160,8 @@ func TestCustomResourceDefinitionDeletion(t *testing.T) {
 	if crd := getObject(t, crds, crd.Name); !crdCondition(crd, apiextensionsv1.Terminating) {
 		t.Errorf("conditions of the definition: %s", toYAML(crd.Status.Conditions))
 	}
-	_, err := widgets.Create(t.Context(), newWidget(gvr, "late", 1), metav1.CreateOptions{})
+	// The handler learns of the deletion from an informer.
+	err := awaitRefusal(t, "a create while the definition is deleted", dryRunCreate(widgets, newWidget(gvr, "late", 1)))
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "custom resource definition is terminating") {
 		t.Errorf("create while the definition is deleted: got %v, want 403", err)
 	}

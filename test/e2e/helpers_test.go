@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 )
 
@@ -86,9 +87,12 @@ func updateObjectStatus[T any](t *testing.T, c statusUpdater[T], name string, ch
 	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}) })
 }
 
+// conflictBackoff is for objects that controllers often write: some 3 s.
+var conflictBackoff = wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: 15}
+
 func updateWithRetry[T any](t *testing.T, name string, c getter[T], change func(T), write func(T) (T, error)) (written T) {
 	t.Helper()
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := retry.RetryOnConflict(conflictBackoff, func() error {
 		obj, err := c.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@ const (
 	nodeMonitorPeriod = time.Second
 	// nodeGracePeriod is long enough for a node that renews its lease each second to
 	// stay ready on a busy machine.
-	nodeGracePeriod = 8 * time.Second
+	nodeGracePeriod = 16 * time.Second
 	// defaultParallel is how many tests run in parallel by default: they mostly wait.
 	defaultParallel = 16
 )
@@ -82,7 +82,7 @@ func runWithControlPlane(tests func() int) (code int, err error) {
 	if *logPath != "" {
 		srv.Log = &ctrlplane.LogConfig{Path: *logPath, Verbosity: 2}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	if err := srv.Start(ctx); err != nil {
 		return 1, fmt.Errorf("start: %w", err)

@@ -44,7 +44,8 @@ func TestFieldManagers(t *testing.T) {
 		t.Fatalf("%v, %v", pods, err)
 	}
 	requireManagers(t, &pods.Items[0], manager)
-	requireManagers(t, getObject(t, client.CoreV1().ConfigMaps(ns), "kube-root-ca.crt"), manager)
+	root := await(t, "the certificate of the CA", getByName(client.CoreV1().ConfigMaps(ns), "kube-root-ca.crt"), anyState)
+	requireManagers(t, root, manager)
 	quotas := client.CoreV1().ResourceQuotas(ns)
 	quota := createObject(t, quotas, &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "quota"},

@@ -102,6 +102,7 @@ func TestNamespaceDeletionWaitsForCreatesInFlight(t *testing.T) {
 			Rules:                   []admissionregistrationv1.RuleWithOperations{ruleFor(admissionregistrationv1.Create, "", "v1", "configmaps")},
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
+			TimeoutSeconds:          new(int32(30)), // the longest: all until release must happen in it
 		}},
 	}, name)
 	slow := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "slow", Labels: map[string]string{"hook": "slow"}}}
@@ -111,7 +112,11 @@ func TestNamespaceDeletionWaitsForCreatesInFlight(t *testing.T) {
 		_, err := configMaps(ns).Create(t.Context(), slow, metav1.CreateOptions{})
 		created <- err
 	}()
-	<-hanging
+	select {
+	case <-hanging:
+	case err := <-created:
+		t.Fatalf("the create has not reached the webhook: %v", err)
+	}
 	before, err := src.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -86,8 +85,7 @@ func failUnlessNotFound(t *testing.T, err error) {
 // a controller may have deleted: a Pod that it has adopted may be one too many.
 func updateIfExists[T any](t *testing.T, c updater[T], name string, change func(T)) {
 	t.Helper()
-	often := wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: 15}
-	failUnlessNotFound(t, retry.RetryOnConflict(often, func() error {
+	failUnlessNotFound(t, retry.RetryOnConflict(conflictBackoff, func() error {
 		obj, err := c.Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err

@@ -183,13 +183,13 @@ func TestSettleRandomWorkloads(t *testing.T) {
 				t.Log(formatBusy(err))
 				<-lifted
 				mustSucceed(t)(h.undo(t.Context()))
-				found, err = waitUntilSettled(t, src, time.Minute)
+				found, err = waitUntilSettled(t, src, waitTimeout)
 			}
 			if err != nil {
 				t.Fatal(formatBusy(err))
 			}
 			if <-lifted; h.removedAt.After(found.Time) { // settled except for the stopped controller
-				if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
+				if found, err = waitUntilSettled(t, src, waitTimeout); err != nil {
 					t.Fatal(formatBusy(err))
 				}
 			}
@@ -199,11 +199,11 @@ func TestSettleRandomWorkloads(t *testing.T) {
 			}
 			requireNoWrites(t, src, found, window)
 			mustSucceed(t)(h.undo(t.Context()))
-			if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
+			if _, err := waitUntilSettled(t, src, waitTimeout); err != nil {
 				t.Fatal(formatBusy(err))
 			}
 			deleteObject(t, controlPlane.client.CoreV1().Namespaces(), s.ns)
-			if found, err = waitUntilSettled(t, src, time.Minute); err != nil {
+			if found, err = waitUntilSettled(t, src, waitTimeout); err != nil {
 				t.Fatal(formatBusy(err))
 			}
 			requireNoWrites(t, src, found, retryHorizon/4)
@@ -217,13 +217,13 @@ func TestSettleAfterDeployment(t *testing.T) {
 	src, _ := beginSettled(t)
 	ns := createNamespace(t)
 	for i := range 8 {
-		if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
+		if _, err := waitUntilSettled(t, src, waitTimeout); err != nil {
 			t.Fatal(err)
 		}
 		d := newDeployment("registry.invalid/app:1")
 		d.Name = fmt.Sprintf("web-%d", i)
 		createObject(t, deployments(ns), d)
-		if _, err := waitUntilSettled(t, src, time.Minute); err != nil {
+		if _, err := waitUntilSettled(t, src, waitTimeout); err != nil {
 			t.Fatal(err)
 		}
 		if ready := getObject(t, deployments(ns), d.Name).Status.ReadyReplicas; ready != 3 {

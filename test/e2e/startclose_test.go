@@ -64,7 +64,7 @@ func runCycles() error {
 }
 
 func startAndClose() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	srv := &ctrlplane.Server{}
 	if err := srv.Start(ctx); err != nil {
