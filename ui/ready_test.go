@@ -151,6 +151,22 @@ func TestQuoteWord(t *testing.T) {
 	}
 }
 
+func TestProgramInShell(t *testing.T) {
+	for _, tt := range []struct {
+		shell      Shell
+		path, want string
+	}{
+		{POSIX, "bin/ctrlplane", "bin/ctrlplane"},
+		{POSIX, "/my tools/ctrlplane", "'/my tools/ctrlplane'"},
+		{PowerShell, `C:\bin\ctrlplane.exe`, `C:\bin\ctrlplane.exe`},
+		{PowerShell, `C:\my tools\ctrlplane.exe`, `& "C:\my tools\ctrlplane.exe"`},
+	} {
+		if got := tt.shell.Program(tt.path); got != tt.want {
+			t.Errorf("%s is called as %s, want %s", tt.path, got, tt.want)
+		}
+	}
+}
+
 func TestExportCommandInShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -47,6 +47,16 @@ func (s Shell) Quote(word string) string {
 	return QuotePOSIX(word)
 }
 
+// Program returns how a command names its program: PowerShell takes a quoted word for a text
+// unless the call operator precedes it.
+func (s Shell) Program(path string) string {
+	quoted := s.Quote(path)
+	if s == PowerShell && quoted != path {
+		return "& " + quoted
+	}
+	return quoted
+}
+
 func isPlainInPowerShell(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`_-./\:`, r)
 }

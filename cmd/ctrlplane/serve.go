@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -133,7 +132,7 @@ func (u *upCommand) readyInfo(took time.Duration, merged bool) ui.ReadyInfo {
 		Log:        s.LogPath(),
 		Kubeconfig: filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile),
 		Command:    u.servedTarget().commandLine("kubectl"),
-		Shell:      ui.DetectShell(runtime.GOOS, os.Environ()),
+		Shell:      userShell(),
 	}
 	if !u.ephemeral {
 		info.Dir = s.DataDir()

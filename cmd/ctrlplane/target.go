@@ -226,10 +226,12 @@ func runningDataDirs() ([]string, error) {
 }
 
 // quoteWord quotes a word of a command that is suggested to the user.
-func quoteWord(s string) string { return ui.DetectShell(runtime.GOOS, os.Environ()).Quote(s) }
+func quoteWord(s string) string { return userShell().Quote(s) }
 
 // programWord is this program in a command that is suggested to the user.
-func programWord() string { return quoteWord(os.Args[0]) }
+func programWord() string { return userShell().Program(os.Args[0]) }
+
+func userShell() ui.Shell { return ui.DetectShell(runtime.GOOS, os.Environ()) }
 
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
