@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) != "" {
 		os.Exit(m.Run()) // a child leaves goroutines
 	}
-	leaks.VerifyTestMain(m)
+	os.Exit(leaks.Main(m))
 }
 
 // childCommand returns a command that runs the calling test in another process.

@@ -13,7 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
-func TestMain(m *testing.M) { leaks.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }
 
 const timeout = 10 * time.Second
 

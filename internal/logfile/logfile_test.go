@@ -14,7 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
-func TestMain(m *testing.M) { leaks.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }
 
 // openLog opens a log file that must close without an error at the end of the test.
 func openLog(t *testing.T, cfg Config) *File {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -16,7 +17,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
-func TestMain(m *testing.M) { leaks.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }
 
 func TestStartPercent(t *testing.T) {
 	const mib = 1 << 20

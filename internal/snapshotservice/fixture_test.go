@@ -19,7 +19,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
-func TestMain(m *testing.M) { leaks.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }
 
 // fakeStore is a Store in memory.
 type fakeStore struct {

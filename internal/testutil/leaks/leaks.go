@@ -1,5 +1,9 @@
 // Package leaks fails tests that leave goroutines. Unlike goleak, which waits for less than half a
 // second, it allows for a busy machine, where goroutines that are ending need longer.
+//
+// For all tests of a package:
+//
+//	func TestMain(m *testing.M) { os.Exit(leaks.Main(m)) }
 package leaks
 
 import (
@@ -22,8 +26,8 @@ func VerifyNone(t testing.TB, options ...goleak.Option) {
 	}
 }
 
-// VerifyTestMain runs the tests of a package, fails if they leave goroutines, and exits.
-func VerifyTestMain(m *testing.M) {
+// Main runs the tests of a package, which fail if they leave goroutines, and returns the exit code.
+func Main(m *testing.M) int {
 	code := m.Run()
 	if code == 0 {
 		if err := find(patience); err != nil {
@@ -31,7 +35,7 @@ func VerifyTestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	return code
 }
 
 // find looks for goroutines until there are none or the time has passed.
