@@ -17,6 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	componentbaseconfig "k8s.io/component-base/config"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
 // leaseServer stores one Lease as an API server does, until it is broken.
@@ -73,17 +75,33 @@ func (s *leaseServer) holder() string {
 	return string(s.lease)
 }
 
-// The renew deadlines of a campaign that loses its lease, and of one that must not on a busy machine.
 const (
-	shortDeadline = 200 * time.Millisecond
+	// The renew deadlines of a campaign that loses its lease, but on a busy machine not before the
+	// test takes it, and of one that must not lose it.
+	shortDeadline = 3 * time.Second
 	longDeadline  = time.Hour
+
+	// leasePatience is how long a test waits for what a campaign does.
+	leasePatience = time.Minute
 )
+
+// receiveFrom returns what a campaign sends, and fails the test if that does not come.
+func receiveFrom[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(leasePatience):
+		t.Fatal("nothing was received")
+		panic("not reached")
+	}
+}
 
 // startTestCampaign starts a campaign at a server, and fails the test if it leaves goroutines.
 func startTestCampaign(t *testing.T, deadline time.Duration, lead func(context.Context) error) (*lease, *leaseServer) {
 	t.Helper()
-	leaks := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { leaks.VerifyNone(t, before) })
 	server := &leaseServer{}
 	srv := httptest.NewServer(server)
 	t.Cleanup(srv.Close)
@@ -121,7 +139,7 @@ func TestLeaseCloseWaitsForLead(t *testing.T) {
 		ended = true
 		return ctx.Err()
 	})
-	<-leading
+	receiveFrom(t, leading)
 	if err := l.close(); err != nil {
 		t.Error(err)
 	}
@@ -141,9 +159,9 @@ func TestLeaseCloseWaitsForLead(t *testing.T) {
 func TestLeaseReportsLoss(t *testing.T) {
 	leading := make(chan struct{})
 	l, server := startTestCampaign(t, shortDeadline, func(ctx context.Context) error { close(leading); return nil })
-	<-leading
+	receiveFrom(t, leading)
 	server.breakDown()
-	if err := <-l.failed; !errors.Is(err, errLeaseLost) {
+	if err := receiveFrom(t, l.failed); !errors.Is(err, errLeaseLost) {
 		t.Errorf("got %v, want %v", err, errLeaseLost)
 	}
 }
@@ -153,10 +171,10 @@ func TestLeaseReportsLoss(t *testing.T) {
 func TestLeaseReportsOtherHolder(t *testing.T) {
 	leading := make(chan struct{})
 	l, server := startTestCampaign(t, shortDeadline, func(context.Context) error { close(leading); return nil })
-	<-leading
+	receiveFrom(t, leading)
 	server.takeOver()
 	for range 2 {
-		if err := <-l.failed; !errors.Is(err, errLeaseLost) {
+		if err := receiveFrom(t, l.failed); !errors.Is(err, errLeaseLost) {
 			t.Errorf("got %v, want %v", err, errLeaseLost)
 		}
 	}
@@ -165,7 +183,7 @@ func TestLeaseReportsOtherHolder(t *testing.T) {
 func TestLeaseReportsFailureOfLead(t *testing.T) {
 	failure := errors.New("no")
 	l, _ := startTestCampaign(t, longDeadline, func(context.Context) error { return failure })
-	if err := <-l.failed; !errors.Is(err, failure) {
+	if err := receiveFrom(t, l.failed); !errors.Is(err, failure) {
 		t.Errorf("got %v, want %v", err, failure)
 	}
 }

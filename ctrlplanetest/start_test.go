@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
 // awaitCondition waits until a condition is true.
@@ -101,7 +102,7 @@ func TestStartPassesOptionsAndCleansUp(t *testing.T) {
 	if processAlive(pid) {
 		t.Errorf("process %d still runs", pid)
 	}
-	goleak.VerifyNone(t, before)
+	leaks.VerifyNone(t, before)
 }
 
 func TestStartOfWrongProgram(t *testing.T) {
@@ -157,7 +158,7 @@ func requireStartError(t *testing.T, o ctrlplanetest.Options, want string) {
 	if !r.failed || !strings.HasPrefix(r.logged(), "ctrlplanetest: ") || !strings.Contains(r.logged(), want) {
 		t.Errorf("got %q, want %q", r.logged(), want)
 	}
-	goleak.VerifyNone(t, before)
+	leaks.VerifyNone(t, before)
 }
 
 // TestControlPlaneEndsWithKilledTests kills a process of tests: its control plane must end.

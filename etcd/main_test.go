@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
 const (
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) != "" {
 		os.Exit(m.Run()) // a child leaves goroutines
 	}
-	goleak.VerifyTestMain(m)
+	os.Exit(leaks.Main(m))
 }
 
 // childCommand returns a command that runs the calling test in another process.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
 // fakeServer is an API server that holds some Pods and Nodes and nothing else.
@@ -83,7 +84,7 @@ func connectFunc(h http.Handler) func(user.Info) *rest.Config {
 }
 
 func TestStartAndCloseSeveralTimes(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leaks.VerifyNone(t, goleak.IgnoreCurrent())
 	server := newFakeServer()
 	for range 3 {
 		s, err := New(Config{Connect: connectFunc(server), Logger: slog.New(slog.DiscardHandler)})
@@ -220,7 +221,7 @@ func TestReadGaugeRefusesUnrecordedMetric(t *testing.T) {
 }
 
 func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leaks.VerifyNone(t, goleak.IgnoreCurrent())
 	var all []*Scheduler
 	for range 2 {
 		s, err := New(Config{Connect: connectFunc(newFakeServer()), Logger: slog.New(slog.DiscardHandler)})
@@ -245,7 +246,7 @@ func TestSecondSchedulerInProcessIsRefused(t *testing.T) {
 }
 
 func TestStartIsCanceled(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leaks.VerifyNone(t, goleak.IgnoreCurrent())
 	asked := make(chan struct{}, 100)
 	unresponsive := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		asked <- struct{}{}

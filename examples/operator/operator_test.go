@@ -128,8 +128,10 @@ func testRollout(t *siteTest) {
 		t.Errorf("the host belongs to %q, want %q", got, want)
 	}
 	s := t.getSite("shop")
+	before := s.deepCopy()
 	s.Spec.Replicas = 5
-	if err := t.client.Update(t.Context(), s); err != nil {
+	// An update might conflict with the operator's last write of the status.
+	if err := t.client.Patch(t.Context(), s, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 	t.cp.WaitHealthy(t, s)

@@ -21,6 +21,9 @@ const (
 	lockTimeout       = 100 * time.Millisecond
 	ownerTimeout      = 2 * time.Second
 	lockRetryInterval = 2 * time.Millisecond
+	// On a machine that stalls, lockTimeout may pass between two attempts, each of which meets
+	// a Peek.
+	minLockAttempts = 10
 )
 
 // errLockHeld is what openLocked returns if the lock is held by another open file.
@@ -67,22 +70,18 @@ func lockFolder(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// acquireLock calls tryLock until it succeeds or lockTimeout has passed.
+// acquireLock calls tryLock until it succeeds, or fails after lockTimeout and minLockAttempts.
 func acquireLock(path string, create bool) (*os.File, error) {
-	patience := time.NewTimer(lockTimeout)
-	defer patience.Stop()
+	limit := time.Now().Add(lockTimeout)
 	retry := time.NewTicker(lockRetryInterval)
 	defer retry.Stop()
-	for {
+	for attempts := 1; ; attempts++ {
+		last := attempts >= minLockAttempts && !time.Now().Before(limit)
 		lock, err := tryLock(path, create)
-		if !errors.Is(err, errLockHeld) {
+		if last || !errors.Is(err, errLockHeld) {
 			return lock, err
 		}
-		select {
-		case <-retry.C:
-		case <-patience.C:
-			return nil, err
-		}
+		<-retry.C
 	}
 }
 

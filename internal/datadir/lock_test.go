@@ -88,6 +88,28 @@ func TestOpenWaitsForALook(t *testing.T) {
 	})
 }
 
+// TestLockIsFreedAtTheLastMoment frees a lock after the last attempt before lockTimeout.
+func TestLockIsFreedAtTheLastMoment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d")
+	for range 10 {
+		held := lockWithoutOwner(t, path)
+		synctest.Test(t, func(t *testing.T) {
+			time.AfterFunc(lockTimeout-lockRetryInterval/2, func() {
+				if err := held.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			lock, err := acquireLock(path, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := lock.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // TestOpenEndsWithContext interrupts the wait for a lock whose owner is not known.
 func TestOpenEndsWithContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d")

@@ -106,10 +106,16 @@ func (f *fixture) exec(pod *corev1.Pod, script string) string {
 // awaitExec waits until a script prints want.
 func (f *fixture) awaitExec(pod *corev1.Pod, script, want string) {
 	f.t.Helper()
+	f.awaitOutput(pod, script, want, func(got string) bool { return got == want })
+}
+
+// awaitOutput waits until a script prints what is right; want describes that.
+func (f *fixture) awaitOutput(pod *corev1.Pod, script, want string, isRight func(string) bool) {
+	f.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.After(patience)
-	for got := f.exec(pod, script); got != want; got = f.exec(pod, script) {
+	for got := f.exec(pod, script); !isRight(got); got = f.exec(pod, script) {
 		select {
 		case <-tick.C:
 		case <-deadline:

@@ -12,10 +12,11 @@ func TestHooksAndProbes(t *testing.T) {
 		return &corev1.ExecAction{Command: []string{"sh", "-c", script}}
 	}
 	probe := func(script string) *corev1.Probe {
-		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: exec(script)}, PeriodSeconds: 1, FailureThreshold: 1}
+		// One failure ends the container: a busy machine must not cause it.
+		return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: exec(script)}, PeriodSeconds: 1, FailureThreshold: 1, TimeoutSeconds: 20}
 	}
 	f := newFixture(t)
-	pod := newPod("sh", "-c", "trap 'cat /tmp/stopped; exit 0' TERM; while true; do sleep 0.01; done")
+	pod := newPod("sh", "-c", "trap 'cat /tmp/stopped; exit 0' TERM; echo up; while true; do sleep 0.01; done")
 	c := &pod.Spec.Containers[0]
 	c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: exec("echo post > /tmp/started")}, PreStop: &corev1.LifecycleHandler{Exec: exec("echo pre > /tmp/stopped")}}
 	c.ReadinessProbe, c.LivenessProbe = probe("test -e /tmp/ready"), probe("test ! -e /tmp/dead")
@@ -26,11 +27,15 @@ func TestHooksAndProbes(t *testing.T) {
 	if got := f.exec(pod, "cat /tmp/started; touch /tmp/ready"); got != "post\n" {
 		t.Errorf("postStart: %q", got)
 	}
-	for state, _ := f.State(pod.UID, "c", 0); !state.Ready; state, _ = f.State(pod.UID, "c", 0) {
-		<-f.changes
-	}
+	f.awaitLine(pod) // its trap is set
+	f.awaitState(pod, func(s State) bool {
+		if s.Phase == Ended {
+			t.Fatalf("it has ended before it was ready: %+v", s)
+		}
+		return s.Ready
+	})
 	f.exec(pod, "touch /tmp/dead")
-	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "pre\n" {
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "up\npre\n" {
 		t.Errorf("after the liveness probe has failed: %+v, log %q", end, f.logOf(pod))
 	}
 }
@@ -55,11 +60,13 @@ func TestPreStop(t *testing.T) {
 		code  int32
 		event string
 	}{
-		"fails":              {hook: "echo secret; false", grace: time.Minute, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
-		"takes all the time": {hook: "sleep 1000", grace: 50 * time.Millisecond, code: 5},
+		"fails": {hook: "echo secret; false", grace: time.Minute, code: 5, event: "FailedPreStopHook: PreStopHook failed"},
+		// The hook does not run if the grace period is over before its goroutine runs.
+		"takes all the time": {hook: "sleep 1000", grace: 2 * time.Second, code: 5},
 		"no grace period":    {hook: "false", code: 137},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := newFixture(t)
 			term := "exit 5"
 			if test.code == 137 {

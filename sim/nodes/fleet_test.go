@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
@@ -75,6 +76,21 @@ func waitForPod(t *testing.T, client kubernetes.Interface, pod *corev1.Pod, unti
 		}
 	}
 	return now
+}
+
+// awaitWatchEvent returns the first event that is right. The watches of the fake do not end with ctx.
+func awaitWatchEvent(ctx context.Context, t *testing.T, w watch.Interface, isRight func(watch.Event) bool) watch.Event {
+	t.Helper()
+	for {
+		select {
+		case e := <-w.ResultChan():
+			if isRight(e) {
+				return e
+			}
+		case <-ctx.Done():
+			t.Fatal("the watch has not delivered what should happen")
+		}
+	}
 }
 
 func listNodeNames(t *testing.T, f *Fleet) []string {
@@ -186,10 +202,8 @@ func TestFleetRejectsPods(t *testing.T) {
 			return
 		}
 	}
-	for e := range w.ResultChan() {
-		if e, ok := e.Object.(*corev1.Event); ok && isRejection(e) {
-			return
-		}
-	}
-	t.Error("no event reports the rejection")
+	awaitWatchEvent(ctx, t, w, func(e watch.Event) bool {
+		event, ok := e.Object.(*corev1.Event)
+		return ok && isRejection(event)
+	})
 }

@@ -153,18 +153,17 @@ func TestDeleteIsRetried(t *testing.T) {
 	if _, err := api.Update(ctx, running, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	<-refused
-	// What the watch delivers between the two attempts.
-	written, err := api.Get(ctx, pod.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
+	written := awaitWatchEvent(ctx, t, w, func(e watch.Event) bool {
+		p, ok := e.Object.(*corev1.Pod)
+		return ok && p.DeletionTimestamp != nil && p.Status.ContainerStatuses[0].State.Terminated != nil
+	}).Object.(*corev1.Pod).DeepCopy()
+	select {
+	case <-refused:
+	case <-ctx.Done():
+		t.Fatal("nothing has deleted the pod")
 	}
+	// What the watch delivers between the two attempts.
 	written.ResourceVersion = "3"
 	f.simulation.pods.processPod(written, false)
-	for e := range w.ResultChan() {
-		if e.Type == watch.Deleted {
-			return
-		}
-	}
-	t.Error("the pod is not deleted")
+	awaitWatchEvent(ctx, t, w, func(e watch.Event) bool { return e.Type == watch.Deleted })
 }

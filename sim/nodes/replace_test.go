@@ -73,7 +73,7 @@ func slowToStopPod() *corev1.Pod {
 	return testPod(func(p *corev1.Pod) {
 		resizable(p)
 		p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-		p.Spec.Containers[0].Command = []string{"sh", "-c", "trap 'until [ -e /tmp/go ]; do sleep 0.01; done; exit 0' TERM; echo up; while :; do sleep 0.01; done"}
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "trap '" + untilGo + "; exit 0' TERM; echo up; while :; do sleep 0.01; done"}
 	})
 }
 

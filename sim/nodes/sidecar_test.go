@@ -6,8 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
@@ -73,38 +71,35 @@ func TestInitializedNeedsStartedSidecars(t *testing.T) {
 
 // Sidecars do not restart while a Pod stops whose main containers are done.
 func TestSidecarsDoNotRestartWhileThePodStops(t *testing.T) {
-	runtime := &container.Runtime{}
-	changed := make(chan struct{}, 100)
-	runtime.Start(container.Config{
-		Client:      fake.NewClientset(),
-		OnChange:    func(string, string, types.UID) { changed <- struct{}{} },
-		RecordEvent: func(*corev1.Pod, string, string, string, string) {},
-	})
-	t.Cleanup(runtime.Stop)
+	at, changed := commandsFixture(t)
 	pod := testPod(func(p *corev1.Pod) {
 		p.Spec.RestartPolicy = corev1.RestartPolicyNever
 		p.Spec.InitContainers = []corev1.Container{
-			{Name: "stays", RestartPolicy: &always, Command: []string{"sh", "-c", "trap '' TERM; while :; do sleep 100; done"}},
+			{Name: "stays", RestartPolicy: &always, Command: []string{"sh", "-c", "trap '' TERM; echo up; while :; do sleep 100; done"}},
 			{Name: "crashes", RestartPolicy: &always},
 		}
-		p.Spec.Containers[0].Command = []string{"true"}
+		p.Spec.Containers[0].Command = []string{"sh", "-c", untilGo}
 		p.Annotations[annotations.ExitCode] = "crashes=1"
 	})
-	at := testPlacement
-	at.commands = commandRunner{runtime: runtime, mayStart: true}
-	deadline := time.After(20 * time.Second)
-	for {
-		pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now())
-		if strings.Contains(describePod(pod), "a: exit 0") {
-			break
-		}
-		select {
-		case <-changed:
-		case <-time.After(10 * time.Millisecond):
-		case <-deadline:
-			t.Fatalf("the main container did not end: %s", describePod(pod))
+	deadline := time.After(patience)
+	playUntil := func(want string) {
+		for {
+			pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now())
+			if strings.Contains(describePod(pod), want) {
+				return
+			}
+			select {
+			case <-changed:
+			case <-time.After(10 * time.Millisecond):
+			case <-deadline:
+				t.Fatalf("the pod is %s, waited for %s", describePod(pod), want)
+			}
 		}
 	}
+	playUntil("a: runs")
+	awaitUp(t, pod, at, "stays")
+	touch(t, pod, at, "/tmp/go")
+	playUntil("a: exit 0")
 	last := pod.Status.InitContainerStatuses[1]
 	for range 4 {
 		pod.Status, _ = podStatus(pod.DeepCopy(), at, time.Now().Add(time.Hour))

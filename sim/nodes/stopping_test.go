@@ -109,7 +109,11 @@ func awaitEnd(t *testing.T, pod *corev1.Pod, at placement, changed chan struct{}
 	}
 }
 
-const traps = "trap 'exit 5' TERM; echo up; while true; do sleep 0.01; done"
+const (
+	traps = "trap 'exit 5' TERM; echo up; while true; do sleep 0.01; done"
+	// untilGo ends when touch has made its file, so that a test decides what comes first.
+	untilGo = "until [ -e /tmp/go ]; do sleep 0.01; done"
+)
 
 // TestDeadlineWaitsForCommands exceeds a deadline: the Pod fails when its commands have
 // ended, with their exit codes.
@@ -139,10 +143,11 @@ func TestSidecarsStopBeforeThePodEnds(t *testing.T) {
 	pod := testPod(func(p *corev1.Pod) {
 		p.Spec.RestartPolicy = corev1.RestartPolicyNever
 		p.Spec.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: &always, Command: []string{"sh", "-c", traps}}}
-		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sleep", "1"}}}
+		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sh", "-c", untilGo}}}
 	})
 	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs")
 	awaitUp(t, pod, at, "s")
+	touch(t, pod, at, "/tmp/go")
 	got := play(t, pod, at, changed, time.Now, "Succeeded, s: exit 5, a: exit 0")
 	for _, line := range got[:len(got)-1] {
 		if !strings.HasPrefix(line, "Running") {

@@ -38,14 +38,12 @@ func serveResponse(t *testing.T, code int, body string) string {
 
 func TestTopMetricsErrors(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // the client's refusal of the certificate is expected
 	secure.StartTLS()
 	defer secure.Close()
 	for name, tc := range map[string]struct{ url, says string }{
-		"no server":     {gone.URL, "connection refused"},
+		"no server":     {"http://127.0.0.1:1", "connection refused"},
 		"a page":        {serveResponse(t, 200, "<!DOCTYPE html><html><body>Hello</body></html>"), "not metrics"},
 		"no work queue": {serveResponse(t, 200, "# TYPE up gauge\nup 1\n"), "workqueue_"},
 		"nothing":       {serveResponse(t, 200, ""), "the answer is empty"},
