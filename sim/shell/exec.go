@@ -173,6 +173,7 @@ func (sh *shell) command(cmd syntax.Command) flow {
 func (sh *shell) subshell(out *ofile, code func(*shell)) int {
 	p := sh.p
 	defer p.enter()()
+	defer p.saveTraps()()
 	saved, dir := p.fds, p.dir
 	p.fds = saved.dup()
 	if out != nil {

@@ -283,6 +283,20 @@ func (p *proc) enter() (leave func()) {
 	}
 }
 
+// saveTraps returns a function that undoes what a subshell, which shares the process, changes
+// about signals.
+func (p *proc) saveTraps() (restore func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	trapped, ignored := p.trapped, p.ignored
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.trapped, p.ignored = trapped, ignored
+		p.pending &= trapped
+	}
+}
+
 // getenv returns an environment variable of a program.
 func (p *proc) getenv(name string) string {
 	for _, kv := range slices.Backward(p.env) {

@@ -135,6 +135,8 @@ func TestScripts(t *testing.T) {
 		{`timeout 1 sh -c 'trap "echo t; exit 4" TERM; sleep 100 & wait'; echo $?; trap "" TERM; timeout 0.05 sh -c 'sleep 0.2; echo done'; echo $?`, "t\n4\ndone\n0\n", 0},
 		{`trap "" TERM; timeout -k 0.05 0.05 sh -c 'sleep 100'; echo $?; trap - TERM; timeout -k 100 0.05 sleep 100; echo $?; timeout -s INT 0.05 sleep 100; echo $?; timeout -s KILL 0.05 sleep 100; echo $?`,
 			"137\n143\n130\n137\n", 0},
+		{`(trap "" TERM; true); timeout -k 100 0.05 sleep 100; echo $?; x=$(trap "echo t" TERM; echo y); timeout -k 100 0.05 sleep 100; echo $x $?`, "143\ny 143\n", 0},
+		{`trap "echo outer" USR1; (trap "echo inner" USR1; true); kill -USR1 $$; (trap - USR1; true); kill -USR1 $$; (kill -USR1 $$; echo in); trap`, "outer\nouter\nin\nouter\ntrap -- 'echo outer' USR1\n", 0},
 		{`timeout -s NOPE 1 true 2>&1; timeout -k x 1 true 2>&1; timeout 100 sh -c 'exit 5'; echo $?`, "timeout: invalid signal 'NOPE'\ntimeout: invalid number 'x'\n5\n", 0},
 		{`seq 3 | xargs echo; printf 'a b\n' | xargs -n1 echo; echo x | xargs -I{} echo '[{}]'`, "1 2 3\na\nb\n[x]\n", 0},
 		{`yes | head -2`, "y\ny\n", 0},
