@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,17 +249,17 @@ func TestWaitHealthyNamesFailingChecks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				polls := 0
+				var polls atomic.Int32 // one that hangs goes on beside the next one
 				handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-					polls++
+					n := int(polls.Add(1))
 					switch {
-					case polls > len(tc.answers):
+					case n > len(tc.answers):
 						<-req.Context().Done()
-					case tc.answers[polls-1] == "":
+					case tc.answers[n-1] == "":
 						panic(http.ErrAbortHandler)
 					default:
 						w.WriteHeader(http.StatusInternalServerError)
-						_, _ = w.Write([]byte(tc.answers[polls-1]))
+						_, _ = w.Write([]byte(tc.answers[n-1]))
 					}
 				})
 				s := &Server{aggregator: &aggregatorapiserver.APIAggregator{GenericAPIServer: &server.GenericAPIServer{Handler: &server.APIServerHandler{FullHandlerChain: handler}}}}
