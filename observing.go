@@ -99,6 +99,12 @@ func (p *controlPlane) newClients() (*clients.Clients, error) {
 		return revision
 	}
 	cfg.IsAggregated = func(path string) bool { return p.ready.Load() && p.api.IsAggregated(path) }
+	cfg.CheckResource = func(resource string) error {
+		if !p.ready.Load() {
+			return nil
+		}
+		return p.supervisor.CheckResource(resource)
+	}
 	if p.config.Observe.Records >= 0 {
 		cfg.Observer = p.observer
 	}

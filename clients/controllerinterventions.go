@@ -87,7 +87,7 @@ func (i controllerInterventions) Delay(ctx context.Context, names []string, d ti
 
 // Fail implements control.Interventions.
 func (i controllerInterventions) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
-	if err := intervene.ValidateFault(f); err != nil {
+	if err := i.clients.validateFault(f); err != nil {
 		return nil, err
 	}
 	return i.apply(names, func(own []string) ([]string, error) { return i.own.Fail(ctx, own, f) },

@@ -57,6 +57,13 @@ func (i interventions) Delay(_ context.Context, names []string, d time.Duration)
 	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
 }
 
+func (c *Clients) validateFault(f control.Fault) error {
+	if err := intervene.ValidateFault(f); err != nil || c.config.CheckResource == nil {
+		return err
+	}
+	return c.config.CheckResource(f.Resource)
+}
+
 func validateDelay(d time.Duration) error {
 	if d <= 0 {
 		return usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
@@ -66,7 +73,7 @@ func validateDelay(d time.Duration) error {
 
 // Fail implements control.Interventions.
 func (i interventions) Fail(_ context.Context, names []string, f control.Fault) ([]string, error) {
-	if err := intervene.ValidateFault(f); err != nil {
+	if err := i.validateFault(f); err != nil {
 		return nil, err
 	}
 	return i.apply(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })

@@ -78,7 +78,7 @@ func (i interventions) Fail(_ context.Context, names []string, f control.Fault) 
 	if err := intervene.ValidateFault(f); err != nil {
 		return nil, err
 	}
-	if err := i.checkResource(f.Resource); err != nil {
+	if err := i.CheckResource(f.Resource); err != nil {
 		return nil, err
 	}
 	return i.applyToGates(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
@@ -150,15 +150,15 @@ func (i interventions) clearFromGates(names []string, remove func(*intervene.Gat
 	return cleared, nil
 }
 
-// checkResource refuses a resource, as RESOURCE or RESOURCE.GROUP, that the API
+// CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, that the API
 // server does not serve: a fault in it would never occur. It accepts any while
 // controllers start or a snapshot is restored, and if discovery fails.
-func (i interventions) checkResource(resource string) error {
-	if resource == "" || !i.mu.TryLock() {
+func (s *Supervisor) CheckResource(resource string) error {
+	if resource == "" || !s.mu.TryLock() {
 		return nil
 	}
-	informers := i.informers
-	i.mu.Unlock()
+	informers := s.informers
+	s.mu.Unlock()
 	if informers == nil {
 		return nil
 	}

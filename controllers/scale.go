@@ -94,7 +94,7 @@ func (s *Supervisor) scaledConfigFor(name string, workers int) (*scaledConfig, e
 	if err != nil {
 		return nil, err
 	}
-	return &scaledConfig{config, workerCounts(config), fmt.Sprintf("%d workers in place of %d", workers, configured)}, nil
+	return &scaledConfig{config, workerCounts(config), describeScale(workers, configured)}, nil
 }
 
 // restartUnits restarts running controllers with other configurations.
@@ -125,4 +125,13 @@ func (s *Supervisor) restartUnit(u *unit, config *scaledConfig) error {
 	}
 	u.scaled.Store(config)
 	return s.startUnit(s.informers.ctx, u.name, kept)
+}
+
+// describeScale is read by ui.Intervention, which suggests how to undo it.
+func describeScale(workers, configured int) string {
+	noun := "workers"
+	if workers == 1 {
+		noun = "worker"
+	}
+	return fmt.Sprintf("%d %s in place of %d", workers, noun, configured)
 }

@@ -232,6 +232,9 @@ func (o *Observer) addQueues(s *Snapshot) map[string][]RunningSync {
 		}
 		s.Queues = append(s.Queues, v)
 	}
+	slices.SortStableFunc(s.Queues, func(a, b Queue) int {
+		return cmp.Or(cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.Name, b.Name))
+	})
 	return running
 }
 

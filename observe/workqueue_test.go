@@ -479,3 +479,21 @@ func TestKeyOfARequeuedSync(t *testing.T) {
 		}
 	})
 }
+
+func TestQueuesOfAllSourcesAreSorted(t *testing.T) {
+	o := observe.New(observe.Options{MoreQueues: func() []observe.Queue {
+		return []observe.Queue{{Controller: "b", Name: "y"}, {Controller: "a", Name: "z"}, {Controller: "b", Name: "x"}}
+	}})
+	defer o.Close()
+	s, err := o.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, q := range s.Queues {
+		got = append(got, q.Controller+"/"+q.Name)
+	}
+	if want := []string{"a/z", "b/x", "b/y"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,31 @@ func (i Intervention) String() string {
 		return WithHeld(i.Controller+" is "+i.State, i.Held)
 	}
 	return fmt.Sprintf("%s is %s: %s", i.Controller, i.State, WithHeld(i.Reason, i.Held))
+}
+
+// scaledReason is the end of the reason of a controller with another number of workers.
+var scaledReason = regexp.MustCompile(`(?:^|, )\d+ workers? in place of (\d+)$`)
+
+// Undo returns the verbs that end the intervention, with the arguments that follow the
+// name: the number of workers stays when the rest is cleared.
+func (i Intervention) Undo() (verbs [][2]string) {
+	rest := i.Reason
+	scaled := scaledReason.FindStringSubmatch(rest)
+	if scaled != nil {
+		rest = strings.TrimSuffix(rest, scaled[0])
+	}
+	switch {
+	case i.State == "stopped":
+		verbs = append(verbs, [2]string{"start"})
+	case i.State == "paused":
+		verbs = append(verbs, [2]string{"resume"})
+	case rest != "":
+		verbs = append(verbs, [2]string{"clear"})
+	}
+	if scaled != nil {
+		verbs = append(verbs, [2]string{"scale", " --workers " + scaled[1]})
+	}
+	return verbs
 }
 
 // heldReason is the reason of a controller or client that is paused.

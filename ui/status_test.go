@@ -306,3 +306,20 @@ Deployment shop/late  failed       ReplicaSet late-1: FailedCreate: exceeded quo
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
+
+func TestUndo(t *testing.T) {
+	for _, tt := range []struct {
+		state, reason, want string
+	}{
+		{"paused", "its writes are held", "[[resume ]]"},
+		{"stopped", "", "[[start ]]"},
+		{"running", "50% of its calls fail: 500", "[[clear ]]"},
+		{"running", "1 worker in place of 5", "[[scale  --workers 5]]"},
+		{"running", "each call waits 1s, 2 workers in place of 5", "[[clear ] [scale  --workers 5]]"},
+		{"paused", "its writes are held, 2 workers in place of 5", "[[resume ] [scale  --workers 5]]"},
+	} {
+		if got := fmt.Sprint(Intervention{State: tt.state, Reason: tt.reason}.Undo()); got != tt.want {
+			t.Errorf("%s: %s: got %s, want %s", tt.state, tt.reason, got, tt.want)
+		}
+	}
+}

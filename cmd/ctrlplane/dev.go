@@ -112,7 +112,10 @@ func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 	if _, err := d.plane.load(ctx); err != nil {
 		return "", err
 	}
-	return view, d.up.prepareServer()
+	if err := d.up.prepareServer(); err != nil {
+		return view, err
+	}
+	return view, d.up.rejectTakenName()
 }
 
 // withoutPath removes the path from an error of a file.

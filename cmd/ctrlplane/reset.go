@@ -21,7 +21,7 @@ the same way as "snapshot restore".`,
 			}
 			done, err := client.Snapshots().Reset(cmd.Context())
 			if err != nil {
-				return err
+				return t.explainLostRestore(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "reset: %s\n", describeRestore(done))
 			return err

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,7 +133,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			}
 			done, err := to.Restore(cmd.Context(), file)
 			if err != nil {
-				return err
+				return t.explainLostRestore(err)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s restored: %s\n", args[0], describeRestore(done))
 			return err
@@ -165,6 +167,14 @@ func newSnapshotDelete() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// explainLostRestore says what becomes of a restore whose control plane has ended.
+func (t *target) explainLostRestore(err error) error {
+	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		return err
+	}
+	return fmt.Errorf("the control plane has ended during the restore (%w): its next start completes the restore if it had begun: %s", err, t.commandLine("up"))
 }
 
 // describeRestore summarizes what a restore has changed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot/objects"
@@ -120,7 +121,7 @@ func (d *diffCommand) compareGolden(out io.Writer, list []objects.Difference) er
 		return err
 	}
 	if d.update {
-		return os.WriteFile(d.golden, text, 0o666) // its error names the file
+		return writeGolden(d.golden, text)
 	}
 	want, err := limitread.File(d.golden, maxGoldenBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -192,6 +193,23 @@ func printDiff(out io.Writer, list []objects.Difference, output *outputFlag, fro
 		if _, err := io.WriteString(out, text); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// writeGolden replaces a golden file, which stays as it is if that fails.
+func writeGolden(path string, text []byte) error {
+	how := durable.RewriteOptions{Mode: 0o644, TempPrefix: durable.TempPrefix}
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.Mode().IsRegular():
+		return os.WriteFile(path, text, 0) // such as /dev/stdout; its error names the file
+	case err == nil:
+		how.Mode, how.Like = info.Mode().Perm(), info
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--golden: %w", err)
+	}
+	if err := durable.Rewrite(path, text, how); err != nil {
+		return fmt.Errorf("--golden: %s is not written: %w", path, err)
 	}
 	return nil
 }

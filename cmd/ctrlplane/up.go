@@ -216,13 +216,13 @@ func (u *upCommand) run(ctx context.Context) error {
 	if err := u.prepareServer(); err != nil {
 		return err
 	}
+	if err := u.rejectTakenName(); err != nil {
+		return err
+	}
 	if u.merge {
 		if err := checkUserKubeconfig(); err != nil {
 			return err
 		}
-	}
-	if u.detach {
-		return u.runDetached(ctx)
 	}
 	l, err := parseViewMode(u.ui)
 	if err != nil {
@@ -230,6 +230,9 @@ func (u *upCommand) run(ctx context.Context) error {
 	}
 	if err := checkTheme(u.theme); err != nil {
 		return err
+	}
+	if u.detach {
+		return u.runDetached(ctx)
 	}
 	surviveClosedOutput() // until the process ends: main may print an error
 	ctx, cancel := context.WithCancelCause(ctx)

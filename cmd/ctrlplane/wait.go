@@ -194,13 +194,16 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 			fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
 		}
 	}
-	undo := map[string]string{"stopped": "start", "paused": "resume", "running": "clear"}
 	for _, i := range ui.InterventionsFor(now, resource) {
 		verb := "controllers "
 		if i.OfClient {
 			verb = "clients "
 		}
-		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, w.target.commandLine(verb+undo[i.State]+" "+quoteWord(i.Controller)))
+		var undo []string
+		for _, u := range i.Undo() {
+			undo = append(undo, w.target.commandLine(verb+u[0]+" "+quoteWord(i.Controller)+u[1]))
+		}
+		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, strings.Join(undo, " and "))
 	}
 }
 

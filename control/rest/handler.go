@@ -61,7 +61,11 @@ func Handler(s Services) http.Handler {
 		if err != nil {
 			return nil, usage.Errorf("%w", err)
 		}
-		return s.Source.Records(req.Context(), q)
+		page, err := s.Source.Records(req.Context(), q)
+		if page.Records == nil {
+			page.Records = []observe.Record{} // a list in JSON, too
+		}
+		return page, err
 	})
 	return mux
 }

@@ -55,7 +55,9 @@ func decodeQuery(v url.Values) (q observe.Query, err error) {
 		case "causes":
 			q.Causes, err = strconv.ParseBool(value)
 		case "limit":
-			q.Limit, err = strconv.Atoi(value)
+			if q.Limit, err = strconv.Atoi(value); err == nil && q.Limit < 1 {
+				err = fmt.Errorf("%d is not a number of records: use 1 or more", q.Limit)
+			}
 		case "controller":
 			q.Controller = value
 		case "kind":

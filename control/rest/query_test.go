@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"net/http/httptest"
+	"net/url"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -17,5 +20,23 @@ func TestQueryEncoding(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, q) {
 			t.Errorf("%s: got %+v and %v, want %+v", name, got, err, q)
 		}
+	}
+}
+
+func TestInvalidLimits(t *testing.T) {
+	for _, limit := range []string{"0", "-1", "x", ""} {
+		if q, err := decodeQuery(url.Values{"limit": {limit}}); err == nil {
+			t.Errorf("limit %q: %+v", limit, q)
+		}
+	}
+}
+
+func TestNoRecordsAreAList(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	answer := httptest.NewRecorder()
+	Handler(Services{Source: o, Nodes: fakeNodes{}}).ServeHTTP(answer, httptest.NewRequest("GET", RecordsPath+"?after=999", nil))
+	if got := answer.Body.String(); !strings.Contains(got, `"records":[]`) {
+		t.Errorf("got %s", got)
 	}
 }

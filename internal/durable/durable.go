@@ -27,8 +27,11 @@ func Write(path string, data []byte, durable bool) error {
 // Replace replaces a file atomically. prepare, if not nil, may change the owner and the
 // mode of the new file, which is 0600. Until it is complete, the file's name begins with
 // prefix. With durable set, the content survives a crash of the machine, but the
-// replacement itself may not.
+// replacement itself may not. What is not a file, such as a device, is not replaced.
 func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.File) error) error {
+	if err := checkReplaceable(path); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), prefix+"*")
 	if err != nil {
 		return err

@@ -35,3 +35,20 @@ func TestMkdirAll(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestReplaceOnlyFiles(t *testing.T) {
+	dir := t.TempDir()
+	file, folder, link := filepath.Join(dir, "file"), filepath.Join(dir, "folder"), filepath.Join(dir, "link")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	for path, replaced := range map[string]bool{file: true, link: true, folder: false} {
+		err := Write(path, []byte("new"), false)
+		if text, _ := os.ReadFile(path); (err == nil) != replaced || (string(text) == "new") != replaced {
+			t.Errorf("%s: %v, and then %q", path, err, text)
+		}
+	}
+}

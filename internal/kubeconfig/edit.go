@@ -70,7 +70,7 @@ func editLocked(path string, change func(*editedFile) error) error {
 	case f.removeIfEmpty && clientcmdapi.IsConfigEmpty(f.Config):
 		err = os.Remove(path)
 	default:
-		err = replaceFile(path, after, replaceOptions{mode: f.mode, like: info, durable: true})
+		err = replaceFile(path, after, f.mode, info, true)
 	}
 	if err != nil {
 		return explainError(path, err)
@@ -78,41 +78,9 @@ func editLocked(path string, change func(*editedFile) error) error {
 	return nil
 }
 
-// replaceOptions are the options of replaceFile.
-type replaceOptions struct {
-	mode    os.FileMode
-	like    os.FileInfo // the existing file, whose owner is kept; nil if there is none
-	durable bool        // the new file survives a crash of the machine
-}
-
-// replaceFile replaces a file atomically; if it is a link, the file that it points to.
-func replaceFile(path string, data []byte, how replaceOptions) error {
-	if how.like != nil {
-		resolved, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			return err
-		}
-		path = resolved
-		// Renaming needs no write permission for the file: check it.
-		w, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
-	}
-	return durable.Replace(path, "."+filepath.Base(path)+".new-", data, how.durable, func(f *os.File) error {
-		if how.like != nil {
-			if err := chownLike(f, how.like); err != nil {
-				return err
-			}
-		}
-		if how.mode == 0o600 { // the mode of a new file
-			return nil
-		}
-		return f.Chmod(how.mode)
-	})
+// replaceFile replaces a kubeconfig atomically; like is the existing one, nil if there is none.
+func replaceFile(path string, data []byte, mode os.FileMode, like os.FileInfo, isDurable bool) error {
+	return durable.Rewrite(path, data, durable.RewriteOptions{Mode: mode, Like: like, TempPrefix: "." + filepath.Base(path) + ".new-", Durable: isDurable})
 }
 
 // explainError returns an error of the file system as one line that says what failed, why,

@@ -47,7 +47,7 @@ func Write(path string, cfg *clientcmdapi.Config) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig %s: %w", path, err)
 	}
-	if err := replaceFile(path, data, replaceOptions{mode: 0o600}); err != nil {
+	if err := replaceFile(path, data, 0o600, nil, false); err != nil {
 		return explainError(path, err)
 	}
 	return nil

@@ -77,6 +77,10 @@ func TestDownSparesOtherHomes(t *testing.T) {
 		t.Errorf("another HOME lists %+v", list)
 	}
 	u.requireOnly(t, "mine", "running")
+	const taken = `an ephemeral control plane called "mine" is running: choose another --name, or stop it with "`
+	for _, kind := range []string{"--ephemeral", "--ui=plain"} {
+		program.RequireFailure(t, u.command(t, "up", kind, "--name", "mine"), 1, taken, " down")
+	}
 	stdout, _ := u.mustRun(t, "down", "--all")
 	requireText(t, stdout, "mine stopped")
 }
@@ -96,6 +100,7 @@ func TestDetached(t *testing.T) {
 			t.Errorf("up %s again: exit code %d, stdout %q, stderr %q, want %q", detach, code, stdout, stderr, want)
 		}
 	}
+	program.RequireFailure(t, u.command(t, "up", "--ephemeral", "--name", "demo"), 1, `a control plane called "demo" exists already, in `, " delete demo")
 	program.RequireFailure(t, u.command(t, "delete", "demo"), 1, "is running, nothing was deleted", "--name demo down")
 	program.RequireFailure(t, u.command(t, "down"), 1, `control plane "default" is not running`, "--name demo")
 
@@ -223,6 +228,7 @@ func TestDetachedStartFails(t *testing.T) {
 	}{
 		{"--bind-address 192.0.2.1", "this machine has no address 192.0.2.1", 1},
 		{"--feature-gates NoSuchGate=true", "NoSuchGate", 2},
+		{"--theme nosuch", "nosuch", 2},
 		{"--ui plain", "--detach and --ui exclude each other", 2},
 	} {
 		u := newUser(t)

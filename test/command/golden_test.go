@@ -54,6 +54,9 @@ const goldenScript = `set -e
 "$0" snapshot diff base --golden "$1" $2
 if "$0" snapshot diff base --exit-code >/dev/null; then exit 31; fi
 if test -z "$2"; then
+  cp "$1" before.yaml
+  if (ulimit -f 1; "$0" snapshot diff base --golden "$1" --update) 2>/dev/null; then exit 33; fi
+  cmp "$1" before.yaml
   "$0" kubectl -n shop annotate deployment web changed=yes >/dev/null
   if "$0" snapshot diff base --golden "$1" >changed.diff; then exit 32; fi
 fi

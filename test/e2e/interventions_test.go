@@ -252,6 +252,7 @@ func TestInterventionErrors(t *testing.T) {
 	_, step := interventions.Step(ctx, "job")
 	_, resource := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "pod"})
 	_, kind := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 1, Code: "500", Resource: "wizards.example.com"})
+	_, client := controlPlane.server.ClientInterventions().Fail(ctx, []string{control.AllControllers}, control.Fault{Rate: 1, Code: "500", Resource: "configmap"})
 	_, none := interventions.Pause(ctx, nil)
 	_, all := interventions.HeldWrites(ctx, control.AllControllers, 1)
 	_, rate := interventions.Fail(ctx, []string{"job"}, control.Fault{Rate: 2, Code: "500"})
@@ -262,6 +263,7 @@ func TestInterventionErrors(t *testing.T) {
 		"controller job-controller is not paused: pause it first":                     step,
 		`resource "pod": unknown: did you mean "pods"?`:                               resource,
 		`resource "wizards.example.com": unknown: "kubectl api-resources" lists them`: kind,
+		`resource "configmap": unknown: did you mean "configmaps"?`:                   client,
 		`no controller is named: "ctrlplane controllers" lists them`:                  none,
 		`unknown controller "*": "ctrlplane controllers" lists them`:                  all,
 		"rate 2: choose more than 0 and at most 1; the verb clear ends faults":        rate,

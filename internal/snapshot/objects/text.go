@@ -7,6 +7,7 @@ import (
 
 	"github.com/pmezard/go-difflib/difflib"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
@@ -24,14 +25,18 @@ func (d Difference) UnifiedDiff(from, to string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, FromFile: fromFile, ToFile: toFile, Context: 3})
+	return diffLines(before, after, fromFile, toFile)
 }
 
 // DiffText returns a unified diff of two texts; empty if they are the same.
 func DiffText(before, after, from, to string) (string, error) {
-	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: slices.Collect(strings.Lines(before)), B: slices.Collect(strings.Lines(after)), FromFile: from, ToFile: to, Context: 3,
-	})
+	return diffLines(slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after)), from, to)
+}
+
+// diffLines puts from and to on one line each: the name of a role may have line feeds, with which
+// it would look like other differences.
+func diffLines(before, after []string, from, to string) (string, error) {
+	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, FromFile: words.OneLine(from), ToFile: words.OneLine(to), Context: 3})
 }
 
 func (d Difference) renderSide(fields map[string]any, where string) (lines []string, name string, err error) {
