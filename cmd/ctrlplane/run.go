@@ -95,7 +95,9 @@ command, or ctrlplane before the command ran or before the run had ended; and
   127  the command was not found
 
 --settle waits, after the command has succeeded, until no controller has anything left
-to do, and says which objects are not healthy then. Assertions make the run fail:
+to do. It says which objects are not healthy then and, as "ctrlplane wait settled" does,
+which operators do not run and what fails though all has settled: that does not make the
+run fail. Assertions do:
 --healthy if there are such objects; --max-conflicts and --max-failed-syncs if
 controllers had more conflicts or failures than that; --no-hot-loop if work causes
 itself at least 10 times in a row without creating or deleting anything, at least
