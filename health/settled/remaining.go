@@ -195,7 +195,7 @@ func (l *workCollector) addClient(c observe.Client) {
 		l.add(c.Name, text)
 	}
 	if c.AwaitsReport {
-		l.add(c.Name, "an event was sent to it a moment ago, and its next report is awaited")
+		l.add(c.Name, "its next report is awaited: a moment ago an event was sent to it, or its connection was closed")
 	}
 }
 
