@@ -53,9 +53,17 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
-		l.add("control plane", "the last write, delivery or sync was only a moment ago")
+		l.add("control plane", momentAgo)
 	}
 	return l.work
+}
+
+// momentAgo is the work when the last write, delivery or sync may have effects that are on their way.
+const momentAgo = "the last write, delivery or sync was only a moment ago"
+
+// isUnnamed reports whether work names no place that works.
+func isUnnamed(work []Work) bool {
+	return len(work) == 0 || len(work) == 1 && slices.Equal(work[0].What, []string{momentAgo})
 }
 
 // timerText says what a timer is for, and why it waits if something has failed before.
