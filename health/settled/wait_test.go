@@ -86,6 +86,9 @@ func TestDeadlineBetweenTwoWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		writing := quietSnapshot(func(s *observe.Snapshot) { s.Clients = []observe.Client{{Name: "op (admin)", Writing: 1}} })
 		between := quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false })
+		behind := quietSnapshot(func(s *observe.Snapshot) {
+			s.Controllers[0].Behind = []observe.WatchLag{{Resource: "configmaps", Written: 7}}
+		})
 		for name, tt := range map[string]struct {
 			last observe.Snapshot
 			n    int // how often
@@ -93,6 +96,7 @@ func TestDeadlineBetweenTwoWrites(t *testing.T) {
 		}{
 			"between":   {between, 2, "not settled: op (admin): late"},
 			"quiet":     {quietSnapshot(nil), 1, "not settled: op (admin): late"},
+			"delivered": {behind, 2, "not settled: op (admin), informers: late"},
 			"long over": {between, int(recentTime/pollInterval) + 1, "not settled: control plane: late"},
 		} {
 			src := &fakeSource{answers: []any{writing}}
