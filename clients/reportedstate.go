@@ -91,16 +91,16 @@ func (r *reportedState) isConnected(now time.Time) bool {
 }
 
 // awaitsReport reports whether a process may be working for an event that was sent to it a moment ago: the report
-// of that follows.
+// of that follows. So does one if its connection has just ended, unless the process has ended, too.
 func (r *reportedState) awaitsReport(now time.Time) bool {
 	event := time.Unix(0, r.eventSent.Load())
-	if now.Sub(event) > maxReportDelay {
-		return false
-	}
+	sentNow := now.Sub(event) <= maxReportDelay
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
-		if !s.silent && !s.isLost(now) && s.works() && s.sent.Before(event.Add(handlingTime)) {
+		switch {
+		case s.silent || s.isLost(now):
+		case !s.lost.IsZero(), sentNow && s.works() && s.sent.Before(event.Add(handlingTime)):
 			return true
 		}
 	}

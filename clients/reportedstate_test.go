@@ -146,14 +146,26 @@ func testKilledProcess(t *testing.T) {
 	end()
 	const lost = "its process has closed its connection without a last report; last heard of during the sync of ns/pp"
 	f.expectState(0, "running", "") // it opens the watch again
+	f.expectAwaited(0, true)        // or else its state becomes unknown
+	f.expectAwaited(time.Second, false)
 	f.expectState(time.Second, "unknown", lost)
 	_, end = f.watch(sites+"?watch=true", operatorAgent, operator)
 	f.expectState(time.Second, "running", "")
+	f.expectAwaited(0, false)
 	end()
 	f.report(Report{Session: "s", Number: 3, Controllers: []QueueReport{siteQueue()}})
 	f.expectState(time.Second, "running", "") // it has no watch, and lives
+	f.expectAwaited(0, false)
 	f.silence()
 	f.expectState(0, "off", "its process does not report any more; last heard of during the sync of ns/pp")
+}
+
+// expectAwaited checks whether the next report of the operator will be awaited in some time.
+func (f *fixture) expectAwaited(d time.Duration, want bool) {
+	f.Helper()
+	if got := f.clients.sorted()[0].reports.awaitsReport(time.Now().Add(d)); got != want {
+		f.Errorf("in %v: awaited: %v, want %v", d, got, want)
+	}
 }
 
 // A pause does not hide that the process has ended: nothing waits for what is held then.

@@ -23,7 +23,7 @@ type Client struct {
 	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events
 
 	// AwaitsReport is set while a controller of it may work for an event that was sent to it a moment ago, and that
-	// its next report will tell.
+	// its next report will tell, and when its connection was closed a moment ago: its process may have ended.
 	AwaitsReport bool `json:"awaitsReport,omitempty"`
 
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource

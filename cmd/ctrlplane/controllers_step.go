@@ -42,9 +42,9 @@ func newStepCommand(t *target, a actors) *cobra.Command {
 		Long: fmt.Sprintf(`Release the next N held writes of a paused %s, 1 by default. Each write is
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
-Secrets masked. If fewer writes are held, step waits for more until --timeout is over;
-interrupt it to stop waiting. With -o json each write is one line, with -o yaml one
-document.`, a.noun),
+Secrets masked. If fewer writes are held, step waits for more: without a limit unless
+--timeout is given; interrupt it to stop waiting. With -o json each write is one line,
+with -o yaml one document.`, a.noun),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
   ctrlplane %[1]s step %[2]s 3
   ctrlplane %[1]s step %[2]s -o json | jq .after.metadata.name`, a.verb, a.examples[0]),

@@ -95,7 +95,9 @@ command, or ctrlplane before the command ran or before the run had ended; and
   127  the command was not found
 
 --settle waits, after the command has succeeded, until no controller has anything left
-to do, and says which objects are not healthy then. Assertions make the run fail:
+to do. It says which objects are not healthy then and, as "ctrlplane wait settled" does,
+which operators do not run and what fails though all has settled: that does not make the
+run fail. Assertions do:
 --healthy if there are such objects; --max-conflicts and --max-failed-syncs if
 controllers had more conflicts or failures than that; --no-hot-loop if work causes
 itself at least 10 times in a row without creating or deleting anything, at least
@@ -220,20 +222,23 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	return r.waitSettled(began)
 }
 
-// settleOrLoop waits until the control plane has settled, with --settle. With
-// --no-hot-loop it ends early if it finds a loop, which never settles; the assertion
-// reports it.
-func (r *runCommand) settleOrLoop(ctx context.Context) error {
+// settleOrLoop waits until the control plane has settled, with --settle, and returns what
+// does not work then. With --no-hot-loop it ends early if it finds a loop, which never
+// settles; the assertion reports it.
+func (r *runCommand) settleOrLoop(ctx context.Context) (warnings []string, err error) {
 	src := r.up.server.Observer()
 	if r.assertions.rules.NoHotLoop {
 		if loop, err := watchForLoops(ctx, src); err != nil || loop.Failure != "" {
-			return err
+			return nil, err
 		}
 	}
 	if !r.settle {
-		return nil
+		return nil, nil
 	}
-	return settled.Wait(ctx, src, settleHorizon, nil)
+	if err := settled.Wait(ctx, src, settleHorizon, nil); err != nil {
+		return nil, err
+	}
+	return settledWarnings(ctx, src)
 }
 
 // waitSettled waits for what --settle and --no-hot-loop ask for.
@@ -246,16 +251,20 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	}
 	bounded, stop := context.WithDeadlineCause(ctx, limit, fmt.Errorf("timed out after %v", within))
 	defer stop()
-	var err error // final once ended is closed
+	var warnings []string // these two are final once ended is closed
+	var err error
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err = r.settleOrLoop(bounded)
+		warnings, err = r.settleOrLoop(bounded)
 	}()
 	select {
 	case <-ended:
 		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 			printRemainingWork(stderr, busy.Work)
+		}
+		for _, line := range warnings {
+			fmt.Fprintf(stderr, "ctrlplane: %s\n", line)
 		}
 		code := 0
 		switch {
@@ -264,7 +273,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 		case err != nil:
 			code = exitFailure
 		}
-		return r.settledOrNot(code, err)
+		return r.settledOrNot(code, err, warnings...)
 	case sig := <-r.signals.ch:
 		r.interrupted = sig
 		cancel(errors.New("interrupted"))
@@ -278,9 +287,9 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 }
 
 // settledOrNot records whether --settle holds: the command itself has succeeded.
-func (r *runCommand) settledOrNot(code int, err error) (int, error) {
+func (r *runCommand) settledOrNot(code int, err error, warnings ...string) (int, error) {
 	if r.settle {
-		result := assert.Result{Rule: assert.Settle}
+		result := assert.Result{Rule: assert.Settle, Warnings: warnings}
 		if err != nil {
 			result.Failure = err.Error()
 		}

@@ -74,7 +74,11 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	}
 	err = settled.Wait(ctx, src, w.horizon, progress)
 	if err == nil && !w.quiet {
-		return printSettledWarnings(ctx, out, src)
+		warnings, err := settledWarnings(ctx, src)
+		for _, line := range warnings {
+			fmt.Fprintln(out, line)
+		}
+		return err
 	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
@@ -91,16 +95,17 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// printSettledWarnings prints what does not work though nothing is left to be done.
-func printSettledWarnings(ctx context.Context, out io.Writer, src settled.Source) error {
+// settledWarnings says what does not work though nothing is left to be done, one line each.
+func settledWarnings(ctx context.Context, src settled.Source) ([]string, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, line := range ui.SettledWarnings(s) {
-		fmt.Fprintln(out, words.OneLine(line))
+	lines := ui.SettledWarnings(s)
+	for i := range lines {
+		lines[i] = words.OneLine(lines[i])
 	}
-	return nil
+	return lines, nil
 }
 
 // loopTimeout bounds the search for hot loops after the wait has timed out.

@@ -73,6 +73,7 @@ type Result struct {
 	Rule     string   // the flag with its value
 	Failure  string   // why it does not hold, in one line; empty if it holds
 	Evidence []string // of a failure, one line each
+	Warnings []string // of a result that holds, one line each
 }
 
 // Limits reports whether a count is limited.

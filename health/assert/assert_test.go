@@ -71,15 +71,15 @@ func TestCheckLimits(t *testing.T) {
 	}{
 		{Rules{Conflicts: []Limit{{"", 3}}}, Result{Rule: "--max-conflicts 3"}},
 		{Rules{Conflicts: []Limit{{"", 2}}}, Result{
-			"--max-conflicts 2", "3 conflicts of all controllers, at most 2 allowed",
-			[]string{
+			Rule: "--max-conflicts 2", Failure: "3 conflicts of all controllers, at most 2 allowed",
+			Evidence: []string{
 				"03:04:05.001  deployment-controller had a conflict when it tried to update Deployment shop/web status",
 				"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web",
 			},
 		}},
 		{Rules{Conflicts: []Limit{{"job", 0}}}, Result{
-			"--max-conflicts job=0", "1 conflict of job-controller, at most 0 allowed",
-			[]string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"},
+			Rule: "--max-conflicts job=0", Failure: "1 conflict of job-controller, at most 0 allowed",
+			Evidence: []string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"},
 		}},
 		{Rules{Conflicts: []Limit{{"job-controller", 1}}}, Result{Rule: "--max-conflicts job-controller=1"}},
 		{Rules{Conflicts: []Limit{{"manager", 5}}}, Result{Rule: "--max-conflicts manager=5"}},
@@ -89,15 +89,15 @@ func TestCheckLimits(t *testing.T) {
 		}},
 		{Rules{FailedSyncs: []Limit{{"", 1}}}, Result{Rule: "--max-failed-syncs 1"}},
 		{Rules{FailedSyncs: []Limit{{"deployment", 0}}}, Result{
-			"--max-failed-syncs deployment=0", "1 failed sync of deployment-controller, at most 0 allowed",
-			[]string{"03:04:05.003  deployment-controller sync of shop/web in queue deployment failed: no quota"},
+			Rule: "--max-failed-syncs deployment=0", Failure: "1 failed sync of deployment-controller, at most 0 allowed",
+			Evidence: []string{"03:04:05.003  deployment-controller sync of shop/web in queue deployment failed: no quota"},
 		}},
 		{Rules{FailedSyncs: []Limit{{"manager", 0}}}, Result{
 			Rule: "--max-failed-syncs manager=0", Failure: "manager (system:admin) is a client: its syncs are not known, only those of controllers are",
 		}},
 		{Rules{FailedSyncs: []Limit{{"deploy", 0}}, FullName: fullName}, Result{
-			"--max-failed-syncs deploy=0", "1 failed sync of deployment-controller, at most 0 allowed",
-			[]string{"03:04:05.003  deployment-controller sync of shop/web in queue deployment failed: no quota"},
+			Rule: "--max-failed-syncs deploy=0", Failure: "1 failed sync of deployment-controller, at most 0 allowed",
+			Evidence: []string{"03:04:05.003  deployment-controller sync of shop/web in queue deployment failed: no quota"},
 		}},
 		{Rules{Conflicts: []Limit{{"manager (bob)", 0}}, FullName: fullName}, Result{Rule: "--max-conflicts manager (bob)=0", Failure: "1 conflict of manager (bob), at most 0 allowed"}},
 		{Rules{NoHotLoop: true}, Result{Rule: "--no-hot-loop"}},
@@ -216,7 +216,7 @@ func TestLimitsExcludeTheStart(t *testing.T) {
 	limits := []Limit{{Most: 0}}
 	got := Check(Rules{Conflicts: limits, FailedSyncs: limits}, now, testRecords())
 	want := []Result{
-		{"--max-conflicts 0", "2 conflicts of all controllers, at most 0 allowed", []string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"}},
+		{Rule: "--max-conflicts 0", Failure: "2 conflicts of all controllers, at most 0 allowed", Evidence: []string{"03:04:05.002  job-controller had a conflict when it tried to patch Deployment shop/web"}},
 		{Rule: "--max-failed-syncs 0"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

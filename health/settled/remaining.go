@@ -53,9 +53,31 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
-		l.add("control plane", "the last write, delivery or sync was only a moment ago")
+		l.add("control plane", momentAgo)
 	}
 	return l.work
+}
+
+// momentAgo is the work when the last write, delivery or sync may have effects that are on their way.
+const momentAgo = "the last write, delivery or sync was only a moment ago"
+
+// informers is the place that has not received the last write.
+const informers = "informers"
+
+// onlyEffects reports whether only effects of earlier work are awaited, which does not say whose.
+func onlyEffects(work []Work) bool {
+	return !slices.ContainsFunc(work, func(w Work) bool { return w.Where != informers && w.What[0] != momentAgo })
+}
+
+// joinWork joins earlier work with the effects that are awaited, by place.
+func joinWork(busy, effects []Work) []Work {
+	joined := slices.Clone(busy)
+	for _, w := range effects {
+		if w.What[0] != momentAgo && !slices.ContainsFunc(busy, func(b Work) bool { return b.Where == w.Where }) {
+			joined = append(joined, w)
+		}
+	}
+	return joined
 }
 
 // timerText says what a timer is for, and why it waits if something has failed before.
@@ -195,7 +217,7 @@ func (l *workCollector) addClient(c observe.Client) {
 		l.add(c.Name, text)
 	}
 	if c.AwaitsReport {
-		l.add(c.Name, "an event was sent to it a moment ago, and its next report is awaited")
+		l.add(c.Name, "its next report is awaited: a moment ago an event was sent to it, or its connection was closed")
 	}
 }
 
@@ -210,7 +232,7 @@ func (l *workCollector) addLag() {
 		}
 	}
 	for _, resource := range slices.Sorted(maps.Keys(who)) {
-		l.add("informers", fmt.Sprintf("version %d of %s is not delivered to %s", newest[resource], resource, joinThree(who[resource])))
+		l.add(informers, fmt.Sprintf("version %d of %s is not delivered to %s", newest[resource], resource, joinThree(who[resource])))
 	}
 }
 

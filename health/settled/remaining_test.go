@@ -69,7 +69,7 @@ func TestRemainingWork(t *testing.T) {
 			}
 		}), []Work{{"kubectl (admin)", []string{"2 writes held: the client is paused"}}, {"operator (admin)", []string{"1 write in flight: each call waits 10s"}},
 			{"reporting (admin)", []string{"1 write held: a controller of the client is paused"}},
-			{"told (admin)", []string{"an event was sent to it a moment ago, and its next report is awaited"}}}},
+			{"told (admin)", []string{"its next report is awaited: a moment ago an event was sent to it, or its connection was closed"}}}},
 		{"a moment ago", quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false }),
 			[]Work{{"control plane", []string{"the last write, delivery or sync was only a moment ago"}}}},
 		{"queued and in flight", quietSnapshot(func(s *observe.Snapshot) {

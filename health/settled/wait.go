@@ -15,6 +15,7 @@ const (
 	recheckInterval  = 10 * time.Millisecond  // after a check that found no work
 	requiredChecks   = 2                      // in a row that must find no work
 	progressInterval = 500 * time.Millisecond // between progress reports
+	recentTime       = time.Second            // how long work counts whose effects are awaited
 )
 
 // Source returns snapshots of a control plane.
@@ -41,18 +42,20 @@ func (e *BusyError) Error() string {
 func (e *BusyError) Unwrap() error { return e.Cause }
 
 // Wait returns when two checks in a row find no remaining work. If ctx reaches its
-// deadline first, the error is a [*BusyError]. progress, if not nil, is called with the
+// deadline first, the error is a [*BusyError], which also has the work of a moment ago if only
+// its effects are awaited then. progress, if not nil, is called with the
 // remaining work when other places are busy than before, at most twice a second.
 func Wait(ctx context.Context, src Source, horizon time.Duration, progress func([]Work)) error {
 	timer := time.NewTimer(pollInterval)
 	defer timer.Stop()
-	var work []Work
+	var work, busy []Work // busy is the last that is more than effects
+	var lastBusy time.Time
 	reported, lastReport := "", time.Now()
 	for nothing := 0; ; {
 		s, err := src.Snapshot(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return waitError(ctx, work)
+			return waitError(ctx, work, busy, lastBusy)
 		case err != nil:
 			return err
 		}
@@ -61,6 +64,9 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		if work = RemainingWork(s, horizon); len(work) > 0 {
 			nothing = 0
 			timer.Reset(pollInterval)
+		}
+		if !onlyEffects(work) {
+			busy, lastBusy = work, time.Now()
 		}
 		if nothing == requiredChecks {
 			return nil
@@ -71,7 +77,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		}
 		select {
 		case <-ctx.Done():
-			return waitError(ctx, work)
+			return waitError(ctx, work, busy, lastBusy)
 		case <-timer.C:
 		}
 	}
@@ -86,10 +92,15 @@ func placesOf(work []Work) string {
 	return strings.Join(names, ", ")
 }
 
-func waitError(ctx context.Context, work []Work) error {
+// waitError returns why a wait has ended, with the remaining work; busy is the last that is more
+// than effects.
+func waitError(ctx context.Context, work, busy []Work, lastBusy time.Time) error {
 	cause := context.Cause(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return cause
+	}
+	if onlyEffects(work) && time.Since(lastBusy) <= recentTime {
+		work = joinWork(busy, work)
 	}
 	if len(work) == 0 {
 		work = []Work{{"control plane", []string{"too few answers before the deadline"}}}

@@ -81,6 +81,37 @@ func TestDeadlineReportsRemainingWork(t *testing.T) {
 	})
 }
 
+// Who writes again and again is named, also if no write is in flight when the time is over.
+func TestDeadlineBetweenTwoWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		writing := quietSnapshot(func(s *observe.Snapshot) { s.Clients = []observe.Client{{Name: "op (admin)", Writing: 1}} })
+		between := quietSnapshot(func(s *observe.Snapshot) { s.Process.Quiet = false })
+		behind := quietSnapshot(func(s *observe.Snapshot) {
+			s.Controllers[0].Behind = []observe.WatchLag{{Resource: "configmaps", Written: 7}}
+		})
+		for name, tt := range map[string]struct {
+			last observe.Snapshot
+			n    int // how often
+			want string
+		}{
+			"between":   {between, 2, "not settled: op (admin): late"},
+			"quiet":     {quietSnapshot(nil), 1, "not settled: op (admin): late"},
+			"delivered": {behind, 2, "not settled: op (admin), informers: late"},
+			"long over": {between, int(recentTime/pollInterval) + 1, "not settled: control plane: late"},
+		} {
+			src := &fakeSource{answers: []any{writing}}
+			for range tt.n {
+				src.answers = append(src.answers, tt.last)
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Duration(tt.n)*pollInterval+time.Millisecond, errors.New("late"))
+			if err := Wait(ctx, src, time.Second, nil); err == nil || err.Error() != tt.want {
+				t.Errorf("%s: got %v, want %s", name, err, tt.want)
+			}
+			cancel()
+		}
+	})
+}
+
 func TestDeadlineBeforeSecondCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), recheckInterval/2)

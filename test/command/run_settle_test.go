@@ -5,6 +5,7 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,4 +37,52 @@ func TestRunLimitsExcludeTheStart(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", limit, code, stderr)
 		}
 	}
+}
+
+// TestRunSaysWhatFailsThoughSettled has an operator that is killed just before the command ends, and one whose key
+// fails again and again: neither keeps the control plane from settling.
+func TestRunSaysWhatFailsThoughSettled(t *testing.T) {
+	t.Parallel()
+	r := startRunWith(t, []string{"GITHUB_ACTIONS=true"}, "--settle", "--healthy", "--no-hot-loop", "--report", "out", "--nodes=0", "--", "sh", "-c", reportScript)
+	kubeconfig := r.readLine(t)
+	start := func(kind, command, says string) (kill func()) {
+		t.Helper()
+		cmd := program.Command(t, "--data-dir", filepath.Dir(kubeconfig), "reconcile", kind, "-n", "default", "--", command)
+		var out lineBuffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = cmd.Wait()
+		}()
+		kill = func() {
+			_ = cmd.Process.Kill() // fails if it has ended
+			<-ended
+		}
+		t.Cleanup(kill)
+		awaitTrue(t, says, func() bool { return strings.Contains(out.String(), says) })
+		return kill
+	}
+	start("configmaps", "false", "default/kube-root-ca.crt: failed with exit code 1, will retry")
+	start("secrets", "true", "operator/secret is running")()
+	r.stdin.Close()
+	r.requireExit(t, 0)
+
+	const fails = `settled, but operator/configmap is failing: configmap: default/kube-root-ca\.crt, \d+ times in a row, next attempt in .+: exit code 1`
+	const ended = `settled, but operator/secret does not run: its process does not report any more, 1\d\.\d s ago`
+	files := readReport(t, filepath.Join(r.cmd.Dir, "out"))
+	for name, text := range map[string]string{
+		"stderr": r.stderr.String(), "report.html": files["report.html"],
+		"junit.xml": regexp.MustCompile(`(?s)<testcase name="--settle"[^>]*>\s*<system-err>.*</system-err>`).FindString(files["junit.xml"]),
+	} {
+		for _, want := range []string{fails, ended} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("%s does not contain %q: %s", name, want, &r.stderr)
+			}
+		}
+	}
+	requireText(t, r.stderr.String(), "::warning title=ctrlplane run::settled, but operator/secret does not run", "assertion held; the report is ")
 }

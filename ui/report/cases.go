@@ -18,6 +18,7 @@ type testCase struct {
 	suite, name string
 	failure     string         // why the object is not healthy; empty if it is
 	details     string         // of the failure
+	warnings    []string       // of a test case that passes
 	logs        []containerLog // follow the details
 	skipped     string         // why its health does not count
 	seconds     float64

@@ -39,6 +39,7 @@ type (
 		Time    string      `xml:"time,attr"`
 		Failure *xmlMessage `xml:"failure,omitempty"`
 		Skipped *xmlMessage `xml:"skipped,omitempty"`
+		Stderr  string      `xml:"system-err,omitempty"`
 	}
 	xmlMessage struct {
 		Type    string `xml:"type,attr,omitempty"`
@@ -80,7 +81,7 @@ func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 }
 
 func (s *xmlSuite) addCase(c testCase) {
-	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: formatSeconds(c.seconds)}
+	one := xmlCase{Name: c.name, Class: "ctrlplane." + c.suite, Time: formatSeconds(c.seconds), Stderr: strings.Join(c.warnings, "\n")}
 	s.Tests++
 	switch {
 	case c.failure != "":
@@ -116,7 +117,7 @@ const (
 func assertionCases(results []assert.Result) []testCase {
 	var cases []testCase
 	for _, r := range results {
-		cases = append(cases, testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n")})
+		cases = append(cases, testCase{suite: assertionSuite, name: r.Rule, failure: r.Failure, details: strings.Join(r.Evidence, "\n"), warnings: r.Warnings})
 	}
 	return cases
 }

@@ -44,6 +44,14 @@ func (o *Outcome) commandFailed() bool {
 	return o.hasFailed() && !(o.Code == AssertionCode && o.Err != nil) && !slices.ContainsFunc(o.Assertions, unsettled)
 }
 
+// warnings says what does not work, one line each, though all assertions may hold.
+func (o *Outcome) warnings() (lines []string) {
+	for _, a := range o.Assertions {
+		lines = append(lines, a.Warnings...)
+	}
+	return lines
+}
+
 // signalNumber returns the signal that the exit code stands for; 0 if none.
 func (o *Outcome) signalNumber() int {
 	if n := o.Code - 128; 0 < n && n < 32 {

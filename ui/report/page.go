@@ -36,7 +36,7 @@ type page struct {
 	Verdict, CommandLine, Reason, Kubernetes, Version string
 	Failed                                            bool
 	Facts                                             []fact
-	Warnings                                          []string // about the report itself
+	Warnings                                          []string // of assertions that hold, and about the report itself
 	Unhealthy                                         []unhealthyObject
 	Objects, Cases                                    int
 	Slow                                              []slowSync
@@ -69,7 +69,7 @@ func newPage(o *Outcome, r *Report) *page {
 		Output:   lines[:head], OutputRest: lines[head:], OutputDropped: dropped,
 	}
 	p.Policy = webpage.ContentPolicy(string(p.Style), string(p.Script))
-	p.Warnings = reportWarnings(r)
+	p.Warnings = append(o.warnings(), reportWarnings(r)...)
 	return p
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
-// maxNamed is how many unhealthy objects a summary names.
+// maxNamed is how many unhealthy objects a summary names, and how many warnings.
 const maxNamed = 10
 
 // runSummary is the summary of a run for CI services.
@@ -25,6 +25,15 @@ func (s *runSummary) failedAssertions() []assert.Result {
 	return slices.DeleteFunc(slices.Clone(s.Assertions), func(a assert.Result) bool { return a.Failure == "" })
 }
 
+// namedWarnings returns the warnings, and how many more there are.
+func (s *runSummary) namedWarnings() []string {
+	lines := s.warnings()
+	if more := len(lines) - maxNamed; more > 0 {
+		lines = append(lines[:maxNamed], fmt.Sprintf("%s: see %s", words.Count(more, "more warning"), PageFile))
+	}
+	return lines
+}
+
 // writeMarkdown writes the summary for a GitHub job summary.
 func (s *runSummary) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
@@ -34,6 +43,12 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(reason))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, " · "))
+	if warnings := s.namedWarnings(); len(warnings) > 0 {
+		fmt.Fprintln(&b)
+		for _, line := range warnings {
+			fmt.Fprintf(&b, "- %s\n", escapeMarkdown(line))
+		}
+	}
 	if failed := s.failedAssertions(); len(failed) > 0 {
 		b.WriteString("\n| Assertion | Why it does not hold |\n| --- | --- |\n")
 		for _, a := range failed {
@@ -74,6 +89,9 @@ func (s *runSummary) writeAnnotations(w io.Writer) error {
 	if s.hasFailed() {
 		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.resultText()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
 	}
+	for _, line := range s.namedWarnings() {
+		fmt.Fprintf(&b, "::warning title=ctrlplane run::%s\n", escapeData(line))
+	}
 	for _, a := range s.failedAssertions() {
 		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("does not hold: "+a.Rule), escapeData(a.Failure))
 	}
@@ -104,7 +122,7 @@ func escapeProperty(text string) string {
 func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 	var b strings.Builder
 	folded := "[collapsed=true]"
-	if s.hasFailed() || len(s.unhealthy) > 0 {
+	if s.hasFailed() || len(s.unhealthy) > 0 || len(s.warnings()) > 0 {
 		folded = ""
 	}
 	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:ctrlplane_run%s\r\x1b[0Kctrlplane run: %s\n", now, folded, s.resultText())
@@ -113,6 +131,9 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(reason), 500))
 	}
 	fmt.Fprintf(&b, "%s\n", strings.Join(s.numbers, ", "))
+	for _, line := range s.namedWarnings() {
+		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(line), 500))
+	}
 	for _, a := range s.failedAssertions() {
 		fmt.Fprintf(&b, "does not hold: %s: %s\n", words.OneLine(a.Rule), truncateText(words.OneLine(a.Failure), 500))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,6 +66,22 @@ func TestJUnitOfAFailedAssertion(t *testing.T) {
 	}
 }
 
+// TestJUnitOfAWarning: what an assertion warns of is in its test case, which passes.
+func TestJUnitOfAWarning(t *testing.T) {
+	o := &Outcome{Command: []string{"true"}, Began: runStart, Assertions: []assert.Result{{Rule: assert.Settle, Warnings: hostileTexts}}}
+	var b bytes.Buffer
+	if err := writeJUnit(&b, o, nil); err != nil {
+		t.Fatal(err)
+	}
+	var read xmlSuites
+	if err := xml.Unmarshal(b.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	if got := read.Suites[1].Cases[0].Stderr; read.Failures != 0 || strings.Count(got, "\n") < len(hostileTexts)-1 || !strings.Contains(got, hostileTexts[0]) {
+		t.Errorf("%d failures, stderr %q", read.Failures, got)
+	}
+}
+
 // TestJUnitEscapesHostileText parses junit.xml with hostile names.
 func TestJUnitEscapesHostileText(t *testing.T) {
 	var cases []testCase
@@ -92,7 +109,15 @@ func TestSummary(t *testing.T) {
 	for range maxNamed + 1 {
 		s.unhealthy = append(s.unhealthy, unhealthyObject{State: health.State{Ref: deploymentRef("other, 100%: more")}, Reason: "why"})
 	}
+	warned := &runSummary{Outcome: &Outcome{Command: []string{"true"}, Assertions: []assert.Result{{Rule: assert.Settle}}}, folder: "/out", numbers: []string{"1 s"}}
+	for i := range maxNamed + 1 {
+		warned.Assertions[0].Warnings = append(warned.Assertions[0].Warnings, fmt.Sprintf("settled, but op/c%d does not run: *why*, 100%%", i))
+	}
 	for name, write := range map[string]func(io.Writer) error{
+		"warned.md":     warned.writeMarkdown,
+		"warned.github": warned.writeAnnotations,
+		"warned.gitlab": func(w io.Writer) error { return warned.writeSection(w, 1, "") },
+
 		"summary.md": s.writeMarkdown,
 		"github.log": s.writeAnnotations,
 		"gitlab.log": func(w io.Writer) error { return s.writeSection(w, 1782907200, "https://gitlab.example.com/x") },
@@ -113,14 +138,14 @@ func TestSummary(t *testing.T) {
 func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
-			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text)}, folder: "/" + text,
+			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
 			unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef(text)}, Reason: text}},
 		}
 		var actions, job, page bytes.Buffer
 		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page)); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(actions.String(), "\n"); n != 2 {
+		if n := strings.Count(actions.String(), "\n"); n != 3 {
 			t.Errorf("%q gives %d lines of annotations", text, n)
 		}
 		if n := strings.Count(job.String(), "\x1b"); n != 4 {
