@@ -81,7 +81,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	c := newChain(about, what, n, o)
 	c.addSince(last)
 	if o.What == "" {
-		c.failedEffects = g.failedEffects(about)
+		c.failedEffects = g.failedEffects(about, o.State)
 	}
 	p := c.phrases()
 	c.Failing = slices.Clone(c.Failing)
