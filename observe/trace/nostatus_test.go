@@ -109,3 +109,27 @@ func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// A version of the API may have the subresource, and another one not.
+func TestMissingStatusSubresourceOfAVersion(t *testing.T) {
+	in := func(version string, c *observe.Called) *observe.Called {
+		c.Version = version
+		return c
+	}
+	creates, fails := in("v1", shopCall("create", "", 201, writtenShop("7"))), in("v1beta1", shopCall("update", "status", 404))
+	for name, c := range map[string]struct {
+		served string // the version in which the status was written then
+		want   string
+	}{
+		"in another version": {"v1", "its CRD has no status subresource in version v1beta1"},
+		"in this version":    {"v1beta1", "its CRD had no status subresource in version v1beta1"},
+	} {
+		tree, err := Build(recorded(creates, fails, in(c.served, shopCall("update", "status", 200, writtenShop("8")))), shop, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, c.want) {
+			t.Errorf("%s: want %q in:\n%s", name, c.want, text)
+		}
+	}
+}
