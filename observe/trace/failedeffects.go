@@ -34,6 +34,9 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) (list 
 		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
+		if n.isAbout(about) && n.writeEffect(about) == Created {
+			clear(failing) // what was before is of an earlier object with this name
+		}
 		k, ok := n.subject()
 		switch {
 		case !n.Failed || n.isStored():

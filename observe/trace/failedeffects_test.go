@@ -84,6 +84,7 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 		"exists, and is changed":             {[]observe.Called{exists, updated}, watching, false, `shop-operator fails to create Pod a, once: 409: pods "a" already exists.`},
 		"only it may not update":             {[]observe.Called{forbidden, updated}, watching, false, "shop-operator fails to update Pod a status, once: 403: forbidden."},
 		"the object was removed":             {[]observe.Called{forbidden, removed}, watching, false, ""},
+		"created again":                      {[]observe.Called{refused, {Verb: "create", Status: 201, FieldManager: "again"}}, watching, false, ""},
 		"ended":                              {[]observe.Called{refused, refused}, observe.Client{Name: "shop-operator"}, false, "shop-operator failed to create Pod a, 2 times in a row: 403: configmaps is forbidden."},
 		"ended, and another one has updated": {[]observe.Called{forbidden, updated}, observe.Client{Name: "shop-operator"}, false, ""},
 	} {
@@ -91,6 +92,10 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 		records := clientCalls(slices.Clone(calls)...)
 		for i, r := range records[1:] {
 			c := r.Event.(*observe.Called)
+			if c.FieldManager == "again" {
+				c.Wrote = deploymentWritten("10", false)
+				continue
+			}
 			c.Controller, c.Object = "shop-operator", pod("a")
 			if tc.calls[i].Controller != "" {
 				c.Controller = tc.calls[i].Controller

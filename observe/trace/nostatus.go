@@ -64,9 +64,13 @@ func (g *graph) statusServed() (served map[servedAPI]time.Time, defined map[plac
 // subresource, as far as is known also now. It is not a change to ask for.
 const missingStatus What = "without a status subresource"
 
-// noteMissingStatus notes a write of the status that was refused for this reason.
-func (n *Node) noteMissingStatus(last map[What]*Node) {
-	if n.noStatus && !n.statusSince {
+// noteMissingStatus notes a write of the status that was refused for this reason, until an object is created: what was
+// before is of an earlier one with its name.
+func (n *Node) noteMissingStatus(last map[What]*Node, effect What) {
+	switch {
+	case effect == Created:
+		delete(last, missingStatus)
+	case n.noStatus && !n.statusSince:
 		last[missingStatus] = n
 	}
 }

@@ -82,6 +82,9 @@ func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
 	creates, fails, changes := shopCall("create", "", 201, writtenShop("7")), shopCall("update", "status", 404), shopCall("patch", "", 200, writtenShop("10"))
 	refused := shopCall("patch", "", 422)
 	served := shopCall("update", "status", 200, writtenShop("11"))
+	removed := writtenShop("12")
+	removed.Deleted = true
+	deletes, again := shopCall("delete", "", 200, removed), shopCall("create", "", 201, writtenShop("13"))
 	for name, c := range map[string]struct {
 		events []observe.Event
 		what   What
@@ -95,6 +98,9 @@ func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
 		"succeeds without a change": {[]observe.Event{creates, fails, changes, shopCall("update", "status", 200)}, "", ""},
 		"succeeds for another one":  {[]observe.Event{creates, fails, changes, another}, "", ""},
 		"of another kind":           {[]observe.Event{creates, fails, changes, otherKind}, "", "Later, at 00:16:40.000"},
+		"created again":             {[]observe.Event{creates, fails, deletes, again}, "", ""},
+		"created again, changed":    {[]observe.Event{creates, fails, deletes, again, shopCall("patch", "", 200, writtenShop("14"))}, Changed, ""},
+		"fails after that":          {[]observe.Event{creates, fails, deletes, again, fails}, "", "Later, at 00:16:40.003"},
 		"definition changed":        {[]observe.Event{creates, fails, changes, definition(definitionVersion)}, "", ""},
 		"definition unchanged":      {[]observe.Event{creates, fails, changes, definition()}, "", "Later, at 00:16:40.000"},
 	} {

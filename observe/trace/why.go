@@ -70,7 +70,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 			last[w] = n
 			n.noteObsoleting(last, w)
 			n.noteDeletion(last, w, about)
-			n.noteMissingStatus(last)
+			n.noteMissingStatus(last, w)
 		}
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
