@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +137,28 @@ func TestMissingStatusSubresourceOfAVersion(t *testing.T) {
 		}
 		if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, c.want) {
 			t.Errorf("%s: want %q in:\n%s", name, c.want, text)
+		}
+	}
+}
+
+// Of an object that was never changed, it is said since when, and that its CRD has no status subresource.
+func TestWhyOfAnUnchangedObject(t *testing.T) {
+	creates, fails := shopCall("create", "", 201, writtenShop("7")), shopCall("update", "status", 404)
+	const unchanged = "Shop default/s was not changed after operator created it at 00:16:39.999."
+	for name, c := range map[string]struct {
+		events  []observe.Event
+		options Options
+		want    string
+	}{
+		"created":         {[]observe.Event{creates}, Options{What: Changed}, unchanged},
+		"without status":  {[]observe.Event{creates, fails}, Options{What: Changed}, unchanged + ` Later, at 00:16:40.000, operator failed to update Shop s status: 404: shops.example.com "s" not found, although it existed: its CRD has no status subresource.`},
+		"records dropped": {[]observe.Event{creates}, Options{What: Changed, Missed: 3}, "What led to it is not known: 3 older records were dropped."},
+		"deletion":        {[]observe.Event{creates}, Options{What: Deleted}, "What led to it is not known: the records begin at 00:16:40.000, with the last start of the control plane."},
+	} {
+		_, err := Why(recorded(c.events...), shop, c.options)
+		unknown := new(UnknownChangeError)
+		if !errors.As(err, &unknown) || unknown.Sentence(Style{}) != c.want || unknown.IsAnswer() != strings.HasPrefix(c.want, unchanged) {
+			t.Errorf("%s: got %v, %q", name, err, unknown.Sentence(Style{}))
 		}
 	}
 }

@@ -76,7 +76,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	what := cmp.Or(o.What, firstRecorded(last))
 	n := toExplain(g.nodes, last, what, about)
 	if n == nil {
-		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
+		return nil, newUnknownChangeError(about, what, records, last, o)
 	}
 	c := newChain(about, what, n, o)
 	c.addSince(last)
