@@ -258,8 +258,9 @@ func (p phrases) shortWrite(n *Node) string {
 	return p.whatWasDone(n)
 }
 
-// maxReason is how much of why a write was refused is said in a sentence.
-const maxReason = 200
+// maxReason is how much of why a write was refused is said in a sentence, and reasonEnd how much of that is from its
+// end: what an error of Go wraps, its cause, comes last.
+const maxReason, reasonEnd = 240, 100
 
 // validationHint is what upstream's validation appends to its messages: examples and a regular
 // expression, for which a sentence has no room.
@@ -284,11 +285,23 @@ func (p phrases) outcome(n *Node) string {
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {
 	text := storageDetails.ReplaceAllString(validationHint.ReplaceAllString(p.describeFailure(n), ""), "")
-	why := []rune(strings.TrimSuffix(text, "."))
-	if len(why) > maxReason {
-		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
+	return p.shorten(strings.TrimSuffix(text, "."))
+}
+
+// shorten leaves out the middle of a long reason, whole words if there are any.
+func (p phrases) shorten(reason string) string {
+	runes := []rune(reason)
+	if len(runes) <= maxReason {
+		return reason
 	}
-	return string(why)
+	begin, end := string(runes[:maxReason-reasonEnd]), string(runes[len(runes)-reasonEnd:])
+	if at := strings.LastIndex(begin, " "); at > 0 {
+		begin = begin[:at]
+	}
+	if _, words, found := strings.Cut(end, " "); found && words != "" {
+		end = words
+	}
+	return begin + " " + p.ellipsis() + " " + end
 }
 
 func (p phrases) ellipsis() string {
