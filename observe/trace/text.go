@@ -21,6 +21,7 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	p.writeSentence(t.summarize(p.phrases))
 	p.writeIncomplete(t)
 	p.rounds = t.findRounds()
+	p.fitTimes(t.All())
 	p.b.WriteString("\n")
 	roots := make([]item, len(t.Roots))
 	for i, n := range t.Roots {
