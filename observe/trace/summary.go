@@ -187,11 +187,19 @@ func (c *Chain) summarize(p phrases) string {
 		return ""
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
+	reason := ""
 	switch why, owner := decisive.news(), decisive.absentOwner; {
 	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
-		s += " because " + p.describeAbsentOwner(owner)
+		reason = p.describeAbsentOwner(owner)
 	case why != nil:
-		s += " because " + p.describeNews(why)
+		reason = p.describeNews(why)
+	}
+	switch {
+	case reason == "":
+	case decisive.saysReason():
+		s = p.sentence(s) + " It tried because " + reason
+	default:
+		s += " because " + reason
 	}
 	if removal != nil {
 		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
@@ -272,15 +280,17 @@ var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg:
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
-	separator := ": "
 	switch {
-	case n.Failed && n.isStored():
-		separator = "; "
-	case n.writeFailure() == "":
+	case !n.saysReason():
 		return s
+	case n.isStored():
+		return s + "; " + p.reason(n)
 	}
-	return s + separator + p.reason(n)
+	return s + ": " + p.reason(n)
 }
+
+// saysReason reports whether a write has failed, which its outcome gives the reason of.
+func (n *Node) saysReason() bool { return n.Failed && n.isStored() || n.writeFailure() != "" }
 
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {

@@ -321,6 +321,9 @@ func (p *painter) describeItem(it item) string {
 // rootCause says what else a root follows from.
 func (p *painter) rootCause(n *Node) string {
 	if why := n.news(); why != nil {
+		if n.Failed && !n.isRetriedConflict() {
+			return "; it tried because " + p.describeNews(why)
+		}
 		return ", because " + p.describeNews(why)
 	}
 	if n.parent != nil && n.parent.Key != "" {
