@@ -139,6 +139,7 @@ type Node struct {
 	noEffect    bool  // for a call: it changed nothing
 	replaced    bool  // for the removal of an object by a restore: the snapshot has another object of this name
 	running     bool  // for an open sync: it is known to have begun at Time, and to run
+	lost        bool  // for a running sync: its process has closed its connection
 	modifiedBy  *Node // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node // for the removal of an object: the delete that had marked it before
 

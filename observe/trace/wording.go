@@ -219,6 +219,8 @@ func describeChange(c observe.Change) string {
 // describeSync describes a sync.
 func (p phrases) describeSync(n *Node) string {
 	switch {
+	case n.lost:
+		return "began to sync " + p.keyName(n) + ";" + lostProcess
 	case n.running:
 		return "began to sync " + p.keyName(n) + ", and still does after " + p.formatDuration(n.Took)
 	case n.Open:
