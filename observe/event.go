@@ -167,21 +167,23 @@ type Called struct {
 	Verb        string `json:"verb"`       // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
 	Object      Object `json:"object"`
 	Subresource string `json:"subresource,omitempty"`
+	// Version is that of the API, such as v1, for a kind that is not built in.
+	Version string        `json:"version,omitempty"`
+	Status  int           `json:"status"` // HTTP; 0 if there was no answer
+	Began   time.Time     `json:"began,omitzero"`
+	Took    time.Duration `json:"tookNanos"`
+	// ResourceVersion is the object's version after a write. For a client's watch it is
+	// the version after which events are requested.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// Selected is set for a delete of a collection that has a label or field selector.
 	Selected bool `json:"selected,omitempty"`
 	// Aggregated is set for a call of a client that an aggregated API server answers, whose storage
 	// reports nothing.
-	Aggregated bool          `json:"aggregated,omitempty"`
-	Status     int           `json:"status"` // HTTP; 0 if there was no answer
-	Began      time.Time     `json:"began,omitzero"`
-	Took       time.Duration `json:"tookNanos"`
-	// ResourceVersion is the object's version after a write. For a client's watch it is
-	// the version after which events are requested.
-	ResourceVersion string `json:"resourceVersion,omitempty"`
-	Conflict        bool   `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
-	Error           string `json:"error,omitempty"`
+	Aggregated bool `json:"aggregated,omitempty"`
+	Conflict   bool `json:"conflict,omitempty"` // the object had been modified, or deleted, since it was read
 	// Canceled is set if the caller itself has ended a read before it was answered.
-	Canceled bool `json:"canceled,omitempty"`
+	Canceled bool   `json:"canceled,omitempty"` // beside the others: a Called takes less memory
+	Error    string `json:"error,omitempty"`
 	// Wrote lists what the call has written, as the storage reports it. It is empty for
 	// a call without an effect, and with storage that does not report.
 	Wrote []Written `json:"wrote,omitempty"`

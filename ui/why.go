@@ -65,9 +65,10 @@ func (q *Why) Write(out io.Writer, records []observe.Record, f trace.Format, s t
 	}
 	unknown := new(trace.UnknownChangeError)
 	said := slices.Concat([]string{q.Options.Now}, q.Options.Failing, q.Options.Working)
+	isUnknown := errors.As(err, &unknown)
 	switch {
-	case !q.isAnswered():
-	case errors.As(err, &unknown):
+	case !q.isAnswered() && !(isUnknown && unknown.IsAnswer()):
+	case isUnknown:
 		said, err = append(said, unknown.Sentence(s)+" "+q.Trace+" shows what is recorded."), nil
 	default:
 		said, err = append(said, err.Error()+"."), nil

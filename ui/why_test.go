@@ -2,7 +2,9 @@ package ui
 
 import (
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -79,6 +81,23 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
 		if !slices.Equal(q.Options.Working, want) {
 			t.Errorf("with the problem %q: got %q, want %q", problem, q.Options.Working, want)
+		}
+	}
+}
+
+// That an object was not changed after its creation answers what led to its last change.
+func TestWhyAnswersThatAnObjectWasNotChanged(t *testing.T) {
+	about, at := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "a"}, time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	created := &observe.Called{Controller: "kubectl (admin)", Verb: "create", Object: about, Status: 201, Began: at, Client: &observe.Caller{User: "admin"}}
+	for what, want := range map[trace.What]string{
+		trace.Changed: "Pod default/a was not changed after kubectl (admin) created it at 12:00:00.000. \"ctrlplane trace pod/a\" shows what is recorded.\n",
+		trace.Deleted: "",
+	} {
+		q := Why{About: about, Options: trace.Options{What: what}, State: ObjectState{Exists: true}, Trace: `"ctrlplane trace pod/a"`}
+		var out strings.Builder
+		err := q.Write(&out, []observe.Record{{Seq: 1, Time: at, Event: created}}, trace.Text, trace.Style{Width: 200})
+		if out.String() != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v", what, out.String(), err)
 		}
 	}
 }

@@ -89,8 +89,13 @@ func describeRequest(req *http.Request) observe.Called {
 		info.Namespace = ""
 	}
 	known := builtInKinds()[schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource}]
+	version := ""
+	if known.kind == "" { // the versions of a custom resource may differ in their subresources
+		version = unique.Make(info.APIVersion).Value()
+	}
 	return observe.Called{
 		Verb:        info.Verb,
+		Version:     version,
 		Subresource: unique.Make(info.Subresource).Value(),
 		Selected:    info.Verb == "deletecollection" && (info.LabelSelector != "" || info.FieldSelector != ""),
 		Object: observe.Object{

@@ -120,7 +120,7 @@ func TestCallsAreRecorded(t *testing.T) {
 		{"GET", collection + "/web-1", 200, rs, observe.Called{Verb: "get", Object: web}},
 		{"GET", collection + "?watch=true", 200, rs, observe.Called{Verb: "watch", Object: noName}},
 		{"PATCH", "/apis/bus.example.com/v1/namespaces/default/namespaces/main", 200, rs, observe.Called{
-			Verb: "patch", Object: observe.Object{Group: "bus.example.com", Resource: "namespaces", Namespace: "default", Name: "web-1", UID: "u"}, ResourceVersion: "9"}},
+			Verb: "patch", Version: "v1", Object: observe.Object{Group: "bus.example.com", Resource: "namespaces", Namespace: "default", Name: "web-1", UID: "u"}, ResourceVersion: "9"}},
 		{"GET", "/healthz", 200, &metav1.Status{}, observe.Called{Verb: "get", Object: observe.Object{Resource: "/healthz"}}},
 	} {
 		for _, media := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -45,6 +46,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 
 // writeLinks draws the links, except what repeats.
 func (c *Chain) writeLinks(p *painter) {
+	p.fitTimes(slices.Values(c.Links))
 	folded := c.findRounds()
 	if from, to, attempts := c.repetition(); attempts > 0 {
 		folded = []rounds{{from, to, words.Count(attempts, "more attempt") + " in between"}}

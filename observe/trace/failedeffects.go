@@ -12,35 +12,39 @@ import (
 // failedEffect is a write that a client tries because of an object and cannot make.
 type failedEffect struct {
 	last  *Node
-	times int // in a row
+	times int  // in a row
+	ended bool // the client watches nothing any more
 }
 
 // failedEffects returns the writes that clients try because of an object and that have failed since the last time that
-// they succeeded, or that the client made up for them with another write. Of a client that reports its syncs, the
+// they succeeded, or that another write made up for them. Of a client that reports its syncs, the
 // keys that fail are known instead, and a conflict is not a failure.
-func (g *graph) failedEffects(about observe.Object) (list []*failedEffect) {
+func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) (list []*failedEffect) {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
 		if n.Object != nil && n.isAbout(about) {
 			mine[n] = true
 		}
 	}
-	failing := map[subject]*failedEffect{}
+	failing, ended := map[subject]*failedEffect{}, endedClients(now)
 	creatorOf := creators{}
 	var order []subject
 	for _, n := range g.nodes {
 		creatorOf.note(n)
-		k, ok := n.subject()
-		if !ok || n.Kind != Call {
+		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
+		if n.isAbout(about) && n.writeEffect(about) == Created {
+			clear(failing) // what was before is of an earlier object with this name
+		}
+		k, ok := n.subject()
 		switch {
 		case !n.Failed || n.isStored():
-			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f.last) })
-		case n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine),
+			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f) })
+		case !ok || n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine),
 			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
 		case failing[k] == nil:
-			failing[k] = &failedEffect{n, 1}
+			failing[k] = &failedEffect{n, 1, ended[n.Controller]}
 			order = append(order, k)
 		default:
 			failing[k].last = n
@@ -80,10 +84,34 @@ func (c creators) createdFor(mine map[*Node]bool, n *Node) bool {
 	return by != nil && by.Controller == n.Controller && by.descendsFrom(mine)
 }
 
-// replaces reports whether a write has created or removed the object that the same client could not write before, or
-// has written the object that it could not create because it exists.
-func (n *Node) replaces(failed *Node) bool {
-	return (n.creates() || n.Gone || failed.foundExisting()) && failed.Controller == n.Controller && placeOf(failed.Object) == placeOf(n.Object)
+// endedClients returns the names of the clients that have no watch, and so do not learn of changes any more.
+func endedClients(now observe.Snapshot) map[string]bool {
+	ended := map[string]bool{}
+	for i := range now.Clients {
+		c := &now.Clients[i]
+		ended[c.Name] = len(c.Watches) == 0 && c.InFlight == 0
+	}
+	return ended
+}
+
+// replaces reports whether a write makes up for one that has failed before. Whoever has made it: the object that could
+// not be created exists since, the one that could not be changed or deleted does not, or the request of a client that
+// has ended was made. A client may also write what it could not create because it exists.
+func (n *Node) replaces(f *failedEffect) bool {
+	failed := f.last
+	deleted, _ := n.wroteTo(*failed.Object)
+	same, own := placeOf(failed.Object) == placeOf(n.Object), failed.Controller == n.Controller
+	switch {
+	case deleted, same && n.Gone:
+		return own || !failed.creates()
+	case !same:
+		return false
+	case failed.foundExisting():
+		return own
+	case n.creates() && !n.noEffect:
+		return own || failed.creates() && failed.Object.Name != ""
+	}
+	return f.ended && failed.Verb == n.Verb && failed.Subresource == n.Subresource
 }
 
 // foundExisting reports whether n was to create an object that exists: many clients create first, and update then.
@@ -99,5 +127,9 @@ func (p phrases) describeFailedEffect(f *failedEffect) string {
 	if f.times > 1 {
 		times = fmt.Sprintf("%d times in a row", f.times)
 	}
-	return p.sentence(fmt.Sprintf("%s fails to %s, %s: %s", p.actor(f.last), p.requestName(f.last), times, p.reason(f.last)))
+	fails := "fails"
+	if f.ended {
+		fails = "failed"
+	}
+	return p.sentence(fmt.Sprintf("%s %s to %s, %s: %s", p.actor(f.last), fails, p.requestName(f.last), times, p.reason(f.last)))
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -55,6 +56,68 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 		}
 		if !slices.Equal(chain.Failing, tc.want) {
 			t.Errorf("%s: got %s", name, fmt.Sprintf("%q", chain.Failing))
+		}
+	}
+}
+
+// What a client could not do is no failure any more if another one has made up for it, and that of a client which has
+// ended is in the past.
+func TestFailedEffectsOfSeveralClients(t *testing.T) {
+	refused := observe.Called{Verb: "create", Status: 403, Error: "configmaps is forbidden"}
+	forbidden := observe.Called{Verb: "update", Subresource: "status", Status: 403, Error: "forbidden"}
+	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
+	created, updated := observe.Called{Verb: "create", Status: 201, Controller: "other"}, observe.Called{Verb: "update", Subresource: "status", Controller: "other"}
+	dryRun := created
+	dryRun.FieldManager = "dry-run" // stores nothing
+	removed := observe.Called{Verb: "delete", Controller: "other"}
+	watching := observe.Client{Name: "shop-operator", Watches: []observe.ClientWatch{{Resource: "deployments.apps"}}}
+	for name, tc := range map[string]struct {
+		calls  []observe.Called
+		client observe.Client
+		inside bool // other is a controller inside of the process
+		want   string
+	}{
+		"then created by another one":        {[]observe.Called{refused, refused, created}, watching, false, ""},
+		"then created by a controller":       {[]observe.Called{refused, created}, watching, true, ""},
+		"created by another one before":      {[]observe.Called{created, refused}, watching, false, "shop-operator fails to create Pod a, once: 403: configmaps is forbidden."},
+		"dry run of another one":             {[]observe.Called{refused, dryRun}, watching, false, "shop-operator fails to create Pod a, once: 403: configmaps is forbidden."},
+		"exists, and is changed":             {[]observe.Called{exists, updated}, watching, false, `shop-operator fails to create Pod a, once: 409: pods "a" already exists.`},
+		"only it may not update":             {[]observe.Called{forbidden, updated}, watching, false, "shop-operator fails to update Pod a status, once: 403: forbidden."},
+		"the object was removed":             {[]observe.Called{forbidden, removed}, watching, false, ""},
+		"created again":                      {[]observe.Called{refused, {Verb: "create", Status: 201, FieldManager: "again"}}, watching, false, ""},
+		"ended":                              {[]observe.Called{refused, refused}, observe.Client{Name: "shop-operator"}, false, "shop-operator failed to create Pod a, 2 times in a row: 403: configmaps is forbidden."},
+		"ended, and another one has updated": {[]observe.Called{forbidden, updated}, observe.Client{Name: "shop-operator"}, false, ""},
+	} {
+		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.calls)
+		records := clientCalls(slices.Clone(calls)...)
+		for i, r := range records[1:] {
+			c := r.Event.(*observe.Called)
+			if c.FieldManager == "again" {
+				c.Wrote = deploymentWritten("10", false)
+				continue
+			}
+			c.Controller, c.Object = "shop-operator", pod("a")
+			if tc.calls[i].Controller != "" {
+				c.Controller = tc.calls[i].Controller
+				if tc.inside {
+					c.Client = nil
+				}
+			} else {
+				c.Cause = 99
+			}
+			if !c.Failed() && c.FieldManager == "" {
+				c.Wrote = []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9", Deleted: c.Verb == "delete"}}
+			}
+		}
+		records = append(records, observe.Record{Seq: 99, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+			Controller: "shop-operator", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7",
+		}})
+		chain, err := Why(records, deployment("web"), Options{State: observe.Snapshot{Clients: []observe.Client{tc.client}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(chain.Failing, "; "); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }

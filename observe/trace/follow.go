@@ -109,6 +109,7 @@ func (f *follower) addPage(w io.Writer, page observe.Page) error {
 	}
 	f.heldBack = false
 	f.painter.phrases = newPainter(f.painter.Style, t.phrases()).phrases
+	f.painter.fitTimes(t.All())
 	f.writeHeader(t)
 	for _, n := range t.Roots {
 		if err := f.writeNew(item{n, n}, 0); err != nil {

@@ -114,6 +114,8 @@ type Node struct {
 	queues []string // for an event: where its handler added keys
 	uid    string   // of a write's object, if its events or its answer have it
 
+	version string // of the API, for a call for a kind that is not built in
+
 	wrote     []observe.Written // by a call, as the storage reports it
 	afterSync uint64            // for a call: the sync that started its goroutine and had ended
 	alsoTo    []*Node           // the same event, as other controllers with the same record have received it
@@ -137,6 +139,7 @@ type Node struct {
 	noEffect    bool  // for a call: it changed nothing
 	replaced    bool  // for the removal of an object by a restore: the snapshot has another object of this name
 	running     bool  // for an open sync: it is known to have begun at Time, and to run
+	lost        bool  // for a running sync: its process has closed its connection
 	modifiedBy  *Node // for a conflict: the write that had changed the object, if it is known
 	markedBy    *Node // for the removal of an object: the delete that had marked it before
 

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // noteMissingStatus notes the writes of a status that the API server has refused because the CustomResourceDefinition
-// has no status subresource. It answers them as if the object did not exist: if that exists, this is the reason.
+// has no status subresource in the version that was used. It answers them as if the object did not exist: if that exists, this is the reason.
 func (g *graph) noteMissingStatus(o Options) {
 	var notFound []*Node
 	writes := map[place][]*Node{} // to their objects
@@ -29,36 +31,46 @@ func (g *graph) noteMissingStatus(o Options) {
 			}
 		}
 	}
-	served := g.statusServed()
+	served, defined := g.statusServed()
 	for _, c := range notFound {
 		c.noStatus = c.objectExisted(writes[placeOf(c.Object)], o)
-		c.statusSince = served[resourceOf(c.Object)].After(c.Time)
+		c.statusSince = served[servedAPI{resourceOf(c.Object), c.version}].After(c.Time) || defined[resourceOf(c.Object)].After(c.Time)
 	}
 }
 
-// statusServed returns the last times at which a kind had the status subresource, or at which its
+// servedAPI is a kind in a version of its API, as far as that is recorded.
+type servedAPI struct {
+	place
+	version string
+}
+
+// statusServed returns the last times at which a kind had the status subresource, and at which its
 // CustomResourceDefinition was written, which may have added that.
-func (g *graph) statusServed() map[place]time.Time {
-	last := map[place]time.Time{}
+func (g *graph) statusServed() (served map[servedAPI]time.Time, defined map[place]time.Time) {
+	served, defined = map[servedAPI]time.Time{}, map[place]time.Time{}
 	for _, c := range g.calls {
 		switch {
 		case c.Subresource == "status" && (!c.failed() || c.Conflict):
-			last[resourceOf(c.Object)] = c.End()
+			served[servedAPI{resourceOf(c.Object), c.version}] = c.End()
 		case c.Object.Resource == "customresourcedefinitions" && c.Subresource == "" && !c.failed() && !c.noEffect:
 			resource, group, _ := strings.Cut(c.Object.Name, ".")
-			last[place{group: group, resource: resource}] = c.End()
+			defined[place{group: group, resource: resource}] = c.End()
 		}
 	}
-	return last
+	return served, defined
 }
 
 // missingStatus is the last write of the status that was refused because the CustomResourceDefinition has no status
 // subresource, as far as is known also now. It is not a change to ask for.
 const missingStatus What = "without a status subresource"
 
-// noteMissingStatus notes a write of the status that was refused for this reason.
-func (n *Node) noteMissingStatus(last map[What]*Node) {
-	if n.noStatus && !n.statusSince {
+// noteMissingStatus notes a write of the status that was refused for this reason, until an object is created: what was
+// before is of an earlier one with its name.
+func (n *Node) noteMissingStatus(last map[What]*Node, effect What) {
+	switch {
+	case effect == Created:
+		delete(last, missingStatus)
+	case n.noStatus && !n.statusSince:
 		last[missingStatus] = n
 	}
 }
@@ -82,4 +94,16 @@ func (n *Node) objectExisted(writes []*Node, o Options) (exists bool) {
 		}
 	}
 	return exists
+}
+
+// missingStatusNote says what is missing. Another version of the API may have it.
+func (n *Node) missingStatusNote() string {
+	s := "its CRD has no status subresource"
+	if n.statusSince {
+		s = "its CRD had no status subresource"
+	}
+	if n.version != "" {
+		s += " in version " + words.OneLine(n.version)
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,9 @@ func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
 	creates, fails, changes := shopCall("create", "", 201, writtenShop("7")), shopCall("update", "status", 404), shopCall("patch", "", 200, writtenShop("10"))
 	refused := shopCall("patch", "", 422)
 	served := shopCall("update", "status", 200, writtenShop("11"))
+	removed := writtenShop("12")
+	removed.Deleted = true
+	deletes, again := shopCall("delete", "", 200, removed), shopCall("create", "", 201, writtenShop("13"))
 	for name, c := range map[string]struct {
 		events []observe.Event
 		what   What
@@ -95,6 +99,9 @@ func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
 		"succeeds without a change": {[]observe.Event{creates, fails, changes, shopCall("update", "status", 200)}, "", ""},
 		"succeeds for another one":  {[]observe.Event{creates, fails, changes, another}, "", ""},
 		"of another kind":           {[]observe.Event{creates, fails, changes, otherKind}, "", "Later, at 00:16:40.000"},
+		"created again":             {[]observe.Event{creates, fails, deletes, again}, "", ""},
+		"created again, changed":    {[]observe.Event{creates, fails, deletes, again, shopCall("patch", "", 200, writtenShop("14"))}, Changed, ""},
+		"fails after that":          {[]observe.Event{creates, fails, deletes, again, fails}, "", "Later, at 00:16:40.003"},
 		"definition changed":        {[]observe.Event{creates, fails, changes, definition(definitionVersion)}, "", ""},
 		"definition unchanged":      {[]observe.Event{creates, fails, changes, definition()}, "", "Later, at 00:16:40.000"},
 	} {
@@ -106,6 +113,56 @@ func TestMissingStatusSubresourceIsSaidAsLongAsItIsMissing(t *testing.T) {
 		want := c.want + `, operator failed to update Shop s status: 404: shops.example.com "s" not found, although it existed: its CRD has no status subresource.`
 		if strings.Contains(text, want) != (c.want != "") || strings.Count(text, "its CRD has") > 1 || c.want == "" && strings.Contains(text, "its CRD has") {
 			t.Errorf("%s: want %q in:\n%s", name, want, text)
+		}
+	}
+}
+
+// A version of the API may have the subresource, and another one not.
+func TestMissingStatusSubresourceOfAVersion(t *testing.T) {
+	in := func(version string, c *observe.Called) *observe.Called {
+		c.Version = version
+		return c
+	}
+	creates, fails := in("v1", shopCall("create", "", 201, writtenShop("7"))), in("v1beta1", shopCall("update", "status", 404))
+	for name, c := range map[string]struct {
+		served string // the version in which the status was written then
+		want   string
+	}{
+		"in another version": {"v1", "its CRD has no status subresource in version v1beta1"},
+		"in this version":    {"v1beta1", "its CRD had no status subresource in version v1beta1"},
+	} {
+		tree, err := Build(recorded(creates, fails, in(c.served, shopCall("update", "status", 200, writtenShop("8")))), shop, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, c.want) {
+			t.Errorf("%s: want %q in:\n%s", name, c.want, text)
+		}
+	}
+}
+
+// Of an object that was never changed, it is said since when, and that its CRD has no status subresource.
+func TestWhyOfAnUnchangedObject(t *testing.T) {
+	creates, fails := shopCall("create", "", 201, writtenShop("7")), shopCall("update", "status", 404)
+	const unchanged = "Shop default/s was not changed after operator created it at 00:16:39.999."
+	removed := writtenShop("9")
+	removed.Deleted = true
+	changes, deletes, again := shopCall("patch", "", 200, writtenShop("8")), shopCall("delete", "", 200, removed), shopCall("create", "", 201, writtenShop("10"))
+	for name, c := range map[string]struct {
+		events  []observe.Event
+		options Options
+		want    string
+	}{
+		"created":         {[]observe.Event{creates}, Options{What: Changed}, unchanged},
+		"without status":  {[]observe.Event{creates, fails}, Options{What: Changed}, unchanged + ` Later, at 00:16:40.000, operator failed to update Shop s status: 404: shops.example.com "s" not found, although it existed: its CRD has no status subresource.`},
+		"created again":   {[]observe.Event{creates, changes, deletes, again}, Options{What: Changed}, "Shop default/s was not changed after operator created it at 00:16:40.002."},
+		"records dropped": {[]observe.Event{creates}, Options{What: Changed, Missed: 3}, "What led to it is not known: 3 older records were dropped."},
+		"deletion":        {[]observe.Event{creates}, Options{What: Deleted}, "What led to it is not known: the records begin at 00:16:40.000, with the last start of the control plane."},
+	} {
+		_, err := Why(recorded(c.events...), shop, c.options)
+		unknown := new(UnknownChangeError)
+		if !errors.As(err, &unknown) || unknown.Sentence(Style{}) != c.want || unknown.IsAnswer() != strings.HasPrefix(c.want, "Shop default/s was not changed") {
+			t.Errorf("%s: got %v, %q", name, err, unknown.Sentence(Style{}))
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (g *graph) addRunning(state observe.Snapshot) {
 			if s == nil || !s.Open { // it has ended since
 				continue
 			}
-			s.running, s.Queue, s.Key, s.KeyBasis = true, r.Queue, r.Key, r.KeyBasis
+			s.running, s.lost, s.Queue, s.Key, s.KeyBasis = true, isLost(c), r.Queue, r.Key, r.KeyBasis
 			s.Time, s.Took = r.Since, max(state.Time.Sub(r.Since), 0)
 		}
 	}

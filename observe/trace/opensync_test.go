@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,11 +81,15 @@ func TestTraceOfARunningSync(t *testing.T) {
 	running := observe.Snapshot{Time: at.Add(42 * time.Second), Controllers: []observe.Controller{{
 		Name: "operator/site", Running: []observe.RunningSync{{Queue: "site", ID: 5, Key: "default/hang", KeyBasis: observe.BasisQueue, Since: at.Add(2 * time.Second)}},
 	}}}
+	lost := running
+	lost.Controllers = slices.Clone(running.Controllers)
+	lost.Controllers[0].State = observe.StateUnknown
 	for name, tc := range map[string]struct {
 		records []observe.Record
 		state   observe.Snapshot
 		says    string
 	}{
+		"lost":                 {records, lost, "began to sync hang; its process closed its connection without a last report"},
 		"running":              {records, running, "began to sync hang, and still does after 40.0 s"},
 		"running and no write": {records[:2], running, "began to sync hang, and still does after 40.0 s"},
 		"not known to run":     {records, observe.Snapshot{}, "a sync without a recorded end"},

@@ -2,10 +2,12 @@ package trace
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -22,15 +24,32 @@ type Style struct {
 type painter struct {
 	Style
 	phrases
-	b      strings.Builder
-	rounds map[*Node]foldedRounds // of the tree that is drawn
-	likely []string               // the marks that were drawn for what is likely
+	b         strings.Builder
+	rounds    map[*Node]foldedRounds // of the tree that is drawn
+	likely    []string               // the marks that were drawn for what is likely
+	timeWidth int                    // of the longest time
 }
+
+// minTimeWidth is the width of the times of what takes less than a minute.
+const minTimeWidth = 10
 
 func newPainter(s Style, p phrases) *painter {
 	p.ascii = s.ASCII
-	return &painter{Style: s, phrases: p}
+	return &painter{Style: s, phrases: p, timeWidth: minTimeWidth}
 }
+
+// fitTimes makes room for the times of nodes.
+func (p *painter) fitTimes(nodes iter.Seq[*Node]) {
+	for n := range nodes {
+		p.timeWidth = max(p.timeWidth, utf8.RuneCountInString(p.sinceStart(n.After)))
+	}
+}
+
+// sinceStart is the time of a line.
+func (p *painter) sinceStart(d time.Duration) string { return "+" + p.formatOffset(d) }
+
+// textColumn is where what follows the time begins.
+func (p *painter) textColumn() int { return p.timeWidth + len("  ") }
 
 func (p *painter) formatClock(t time.Time) string {
 	zone := p.Zone
@@ -65,14 +84,14 @@ func (p *painter) pickGlyph(unicode, ascii string) string {
 func (p *painter) writeLine(after *time.Duration, branch, rest, text string) {
 	when := ""
 	if after != nil {
-		when = "+" + p.formatOffset(*after)
+		when = p.sinceStart(*after)
 	}
-	pad := strings.Repeat(" ", max(10-len([]rune(when)), 0))
+	pad := strings.Repeat(" ", max(p.timeWidth-len([]rune(when)), 0))
 	branch, rest = p.cutLead(branch), p.cutLead(rest)
-	lines := p.wrap(text, p.Width-12-max(len([]rune(branch)), len([]rune(rest))+len(continued)))
+	lines := p.wrap(text, p.Width-p.textColumn()-max(len([]rune(branch)), len([]rune(rest))+len(continued)))
 	p.b.WriteString(p.truncate(pad+p.faint(when)+"  "+p.faint(branch)+lines[0]) + "\n")
 	for _, line := range lines[1:] {
-		p.b.WriteString(p.truncate(strings.Repeat(" ", 12)+p.faint(rest)+continued+line) + "\n")
+		p.b.WriteString(p.truncate(strings.Repeat(" ", p.textColumn())+p.faint(rest)+continued+line) + "\n")
 	}
 }
 
@@ -80,7 +99,7 @@ func (p *painter) writeLine(after *time.Duration, branch, rest, text string) {
 // the text: of a branch far from the root, the part near the root.
 func (p *painter) cutLead(lead string) string {
 	runes := []rune(lead)
-	most := max(p.Width-12-len(continued)-minTextWidth, 0)
+	most := max(p.Width-p.textColumn()-len(continued)-minTextWidth, 0)
 	if p.Width < 1 || len(runes) <= most {
 		return lead
 	}

@@ -17,6 +17,9 @@ func (n *Node) noteObsoleting(last map[What]*Node, effect What) {
 	if effect != Created && effect != Changed {
 		return
 	}
+	if effect == Created && last[Deleted] != nil {
+		delete(last, Changed) // of an earlier object with this name
+	}
 	if n.Verb == observe.VerbRestore {
 		last[restored] = n
 	}

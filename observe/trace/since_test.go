@@ -113,8 +113,9 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 		says  string
 	}{
 		{[]observe.Called{refused}, "kubectl (admin) failed to create Deployment web: 403: exceeded quota: very "},
-		{[]observe.Called{refused, refused}, "…, followed by 1 refused write."},
-		{[]observe.Called{refused, {Verb: "update", Status: 504, Error: "request timed out"}, refused}, "…, followed by 1 refused write and 1 failed write."},
+		{[]observe.Called{refused, refused}, "very … very "},
+		{[]observe.Called{refused, refused}, "very few, followed by 1 refused write."},
+		{[]observe.Called{refused, {Verb: "update", Status: 504, Error: "request timed out"}, refused}, "very few, followed by 1 refused write and 1 failed write."},
 		{[]observe.Called{created, {Verb: "update", ResourceVersion: "8"}, conflict, conflict, refused}, "kubectl (admin) created Deployment web, followed by 1 more change, 2 conflicts and 1 refused write."},
 		{[]observe.Called{created, {Verb: "patch", Status: 404, Error: "not found"}, {Verb: "delete", Status: 404, Error: "not found"}, refused}, "kubectl (admin) created Deployment web, followed by 1 refused write and 1 failed write."},
 		{[]observe.Called{created, {Verb: "update", ResourceVersion: "8"}, refused}, "kubectl (admin) created Deployment web, followed by 1 more change and 1 refused write."},
@@ -130,6 +131,21 @@ func TestTraceSaysWhyAWriteWasRefused(t *testing.T) {
 		}
 		if !strings.Contains(text, "403: "+refused.Error) {
 			t.Errorf("the line of the write cuts the reason:\n%s", text)
+		}
+	}
+}
+
+// A long reason is cut in the middle: what it begins with says what failed, and what it ends with why.
+func TestLongReasonsAreCutInTheMiddle(t *testing.T) {
+	connect := `failed calling webhook "check.example.com": failed to call webhook: Post "https://checker.shop.svc:443/check?timeout=10s": ` +
+		strings.Repeat("proxy: ", 20) + "dial tcp 127.0.0.1:443: connect: connection refused"
+	for reason, want := range map[string]string{
+		"short":                  "short",
+		connect:                  `failed calling webhook "check.example.com": failed to call webhook: Post "https://checker.shop.svc:443/check?timeout=10s": proxy: proxy: … proxy: proxy: proxy: proxy: proxy: proxy: dial tcp 127.0.0.1:443: connect: connection refused`,
+		strings.Repeat("é", 300): strings.Repeat("é", 140) + " … " + strings.Repeat("é", 100),
+	} {
+		if got := (phrases{}).shorten(reason); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

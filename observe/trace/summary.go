@@ -187,11 +187,19 @@ func (c *Chain) summarize(p phrases) string {
 		return ""
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
+	reason := ""
 	switch why, owner := decisive.news(), decisive.absentOwner; {
 	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
-		s += " because " + p.describeAbsentOwner(owner)
+		reason = p.describeAbsentOwner(owner)
 	case why != nil:
-		s += " because " + p.describeNews(why)
+		reason = p.describeNews(why)
+	}
+	switch {
+	case reason == "":
+	case decisive.saysReason():
+		s = p.sentence(s) + " It tried because " + reason
+	default:
+		s += " because " + reason
 	}
 	if removal != nil {
 		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
@@ -258,8 +266,9 @@ func (p phrases) shortWrite(n *Node) string {
 	return p.whatWasDone(n)
 }
 
-// maxReason is how much of why a write was refused is said in a sentence.
-const maxReason = 200
+// maxReason is how much of why a write was refused is said in a sentence, and reasonEnd how much of that is from its
+// end: what an error of Go wraps, its cause, comes last.
+const maxReason, reasonEnd = 240, 100
 
 // validationHint is what upstream's validation appends to its messages: examples and a regular
 // expression, for which a sentence has no room.
@@ -271,24 +280,38 @@ var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg:
 // outcome describes a write without its version and duration, and why it failed.
 func (p phrases) outcome(n *Node) string {
 	s := p.shortWrite(n)
-	separator := ": "
 	switch {
-	case n.Failed && n.isStored():
-		separator = "; "
-	case n.writeFailure() == "":
+	case !n.saysReason():
 		return s
+	case n.isStored():
+		return s + "; " + p.reason(n)
 	}
-	return s + separator + p.reason(n)
+	return s + ": " + p.reason(n)
 }
+
+// saysReason reports whether a write has failed, which its outcome gives the reason of.
+func (n *Node) saysReason() bool { return n.Failed && n.isStored() || n.writeFailure() != "" }
 
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {
 	text := storageDetails.ReplaceAllString(validationHint.ReplaceAllString(p.describeFailure(n), ""), "")
-	why := []rune(strings.TrimSuffix(text, "."))
-	if len(why) > maxReason {
-		why = append(why[:maxReason], []rune(" "+p.ellipsis())...)
+	return p.shorten(strings.TrimSuffix(text, "."))
+}
+
+// shorten leaves out the middle of a long reason, whole words if there are any.
+func (p phrases) shorten(reason string) string {
+	runes := []rune(reason)
+	if len(runes) <= maxReason {
+		return reason
 	}
-	return string(why)
+	begin, end := string(runes[:maxReason-reasonEnd]), string(runes[len(runes)-reasonEnd:])
+	if at := strings.LastIndex(begin, " "); at > 0 {
+		begin = begin[:at]
+	}
+	if _, words, found := strings.Cut(end, " "); found && words != "" {
+		end = words
+	}
+	return begin + " " + p.ellipsis() + " " + end
 }
 
 func (p phrases) ellipsis() string {

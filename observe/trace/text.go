@@ -21,6 +21,7 @@ func (t *Tree) writeText(w io.Writer, s Style) error {
 	p.writeSentence(t.summarize(p.phrases))
 	p.writeIncomplete(t)
 	p.rounds = t.findRounds()
+	p.fitTimes(t.All())
 	p.b.WriteString("\n")
 	roots := make([]item, len(t.Roots))
 	for i, n := range t.Roots {
@@ -320,6 +321,9 @@ func (p *painter) describeItem(it item) string {
 // rootCause says what else a root follows from.
 func (p *painter) rootCause(n *Node) string {
 	if why := n.news(); why != nil {
+		if n.Failed && !n.isRetriedConflict() {
+			return "; it tried because " + p.describeNews(why)
+		}
 		return ", because " + p.describeNews(why)
 	}
 	if n.parent != nil && n.parent.Key != "" {

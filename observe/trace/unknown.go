@@ -15,18 +15,47 @@ type UnknownChangeError struct {
 	What   What
 	Begin  time.Time // of the records
 	Missed uint64    // records that were dropped
+
+	created       *Node // its creation, if it was not changed after that
+	missingStatus *Node // a write of its status after that, refused because its CRD has no status subresource
 }
 
+// newUnknownChangeError returns the error for a change that is not among the last ones of each kind.
+func newUnknownChangeError(about observe.Object, what What, records []observe.Record, last map[What]*Node, o Options) *UnknownChangeError {
+	e := &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
+	if by := last[Created]; what == Changed && by != nil && (o.Missed == 0 || o.CompleteAfter != 0 && by.seq > o.CompleteAfter) {
+		e.created, e.missingStatus = by, last[missingStatus]
+	}
+	return e
+}
+
+// IsAnswer reports whether the records show that there was no such change.
+func (e *UnknownChangeError) IsAnswer() bool { return e.created != nil }
+
 func (e *UnknownChangeError) Error() string {
+	if e.created != nil {
+		return fmt.Sprintf("%s: no record that it was changed after %s created it", e.About, phrases{}.actor(e.created))
+	}
 	return fmt.Sprintf("%s: no record that it was %s since the last start of the control plane%s", e.About, e.What, missedNote(e.Missed))
 }
 
-// Sentence says since when causes are known, after what is said about the state of the object.
+// Sentence says since when causes are known, or the object was not changed, after what is said about its state.
 func (e *UnknownChangeError) Sentence(s Style) string {
+	if e.created != nil {
+		return e.describeUnchanged(newPainter(s, phrases{home: e.About.Namespace}))
+	}
 	if e.Missed > 0 {
 		return "What led to it is not known: " + words.Count(e.Missed, "older record") + " were dropped."
 	}
 	return "What led to it is not known: the records begin at " + newPainter(s, phrases{}).formatClock(e.Begin) + ", with the last start of the control plane."
+}
+
+func (e *UnknownChangeError) describeUnchanged(p *painter) string {
+	text := p.sentence(fmt.Sprintf("%s was not changed after %s created it at %s", p.fullName(e.About), p.actor(e.created), p.formatClock(e.created.Time)))
+	if n := e.missingStatus; n != nil {
+		text += " " + p.sentence("Later, at "+p.formatClock(n.Time)+", "+p.actor(n)+" "+p.outcome(n))
+	}
+	return text
 }
 
 func missedNote(missed uint64) string {

@@ -70,18 +70,18 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 			last[w] = n
 			n.noteObsoleting(last, w)
 			n.noteDeletion(last, w, about)
-			n.noteMissingStatus(last)
+			n.noteMissingStatus(last, w)
 		}
 	}
 	what := cmp.Or(o.What, firstRecorded(last))
 	n := toExplain(g.nodes, last, what, about)
 	if n == nil {
-		return nil, &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
+		return nil, newUnknownChangeError(about, what, records, last, o)
 	}
 	c := newChain(about, what, n, o)
 	c.addSince(last)
 	if o.What == "" {
-		c.failedEffects = g.failedEffects(about)
+		c.failedEffects = g.failedEffects(about, o.State)
 	}
 	p := c.phrases()
 	c.Failing = slices.Clone(c.Failing)

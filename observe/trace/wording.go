@@ -196,10 +196,8 @@ func (p phrases) describeFailure(n *Node) string {
 		return "conflict: " + cmp.Or(p.modification(n, " the object"), "the object has been "+n.conflictingChange())
 	case n.Status == 0:
 		return "no answer: " + why
-	case n.noStatus && n.statusSince:
-		return fmt.Sprintf("%d: %s, although it existed: its CRD had no status subresource", n.Status, why)
 	case n.noStatus:
-		return fmt.Sprintf("%d: %s, although it existed: its CRD has no status subresource", n.Status, why)
+		return fmt.Sprintf("%d: %s, although it existed: %s", n.Status, why, n.missingStatusNote())
 	case strings.Contains(why, observe.InjectedFault):
 		why = observe.InjectedFault
 	case why == "":
@@ -221,6 +219,8 @@ func describeChange(c observe.Change) string {
 // describeSync describes a sync.
 func (p phrases) describeSync(n *Node) string {
 	switch {
+	case n.lost:
+		return "began to sync " + p.keyName(n) + ";" + lostProcess
 	case n.running:
 		return "began to sync " + p.keyName(n) + ", and still does after " + p.formatDuration(n.Took)
 	case n.Open:

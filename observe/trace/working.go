@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 		c := &now.Controllers[i]
 		for _, r := range c.Running {
 			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isObjectKey(records, c.Name, r.Queue, r.Key, about) {
-				list = append(list, words.OneLine(c.Name+" has been syncing "+r.Key)+p.since(r.Since, now.Time)+heldNote(c)+".")
+				list = append(list, p.describeRunning(c, r, now.Time))
 			}
 		}
 	}
@@ -35,6 +36,21 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 	}
 	return list
 }
+
+// describeRunning says since when a sync of a controller has lasted.
+func (p *painter) describeRunning(c *observe.Controller, r observe.RunningSync, now time.Time) string {
+	if isLost(c) {
+		return words.OneLine(c.Name+" had been syncing "+r.Key) + " since " + p.formatClock(r.Since) + " when" + lostProcess + "."
+	}
+	return words.OneLine(c.Name+" has been syncing "+r.Key) + p.since(r.Since, now) + heldNote(c) + "."
+}
+
+// lostProcess says of what has not ended in an operator that it may never: the process has most likely ended.
+const lostProcess = " its process closed its connection without a last report"
+
+// isLost reports whether the process of an operator has closed its connection. What it did is known until it is
+// clear that it has ended.
+func isLost(c *observe.Controller) bool { return cmp.Or(c.Process, c.State) == observe.StateUnknown }
 
 // heldNote says why a sync of a paused controller lasts: a pause holds writes, and nothing else.
 func heldNote(c *observe.Controller) string {
@@ -59,6 +75,9 @@ func (p *painter) behind(q *observe.Queue, now observe.Snapshot) string {
 	var keys []string
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
+		if c.Name == q.Controller && isLost(c) {
+			return ":" + lostProcess
+		}
 		for _, r := range c.Running {
 			if c.Name == q.Controller && r.Queue == q.Name && r.Key != "" && len(keys) < 3 {
 				keys = append(keys, words.OneLine(r.Key)+", which has been syncing"+p.since(r.Since, now.Time))

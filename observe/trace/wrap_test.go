@@ -66,3 +66,30 @@ func TestDeepBranchesAreNotCut(t *testing.T) {
 		}
 	}
 }
+
+// However long the times are, branches are continued in their column.
+func TestBranchesOfLongTracesAreAligned(t *testing.T) {
+	for _, took := range []time.Duration{time.Second, 14*time.Minute + 11*time.Second, 30 * time.Hour} {
+		sync := func(after time.Duration) *Node {
+			return &Node{Kind: Sync, Controller: "operator", Key: "default/s", Time: time.Unix(0, 0).Add(after), Cause: &Cause{}}
+		}
+		root := &Node{Kind: Outside, Verb: "create", Object: &shop, Time: time.Unix(0, 0), root: true, Children: []*Node{sync(took), sync(took), sync(took)}}
+		tree := &Tree{About: shop, Roots: []*Node{root}}
+		root.Children[1].Error = strings.Repeat("failed ", 30) // has more than one line
+		tree.setOffsets()
+		column := -1
+		for line := range strings.Lines(writeString(t, tree, Text, Style{Width: 80})) {
+			if at := strings.IndexAny(line, "├│└"); at >= 0 {
+				if column < 0 {
+					column = at
+				}
+				if at != column {
+					t.Errorf("%v: not in column %d: %s", took, column, line)
+				}
+			}
+		}
+		if column < 0 {
+			t.Errorf("%v: no branches", took)
+		}
+	}
+}
