@@ -110,7 +110,7 @@ type ManifestText = manifests.Text
 func (s *Server) copyConfig() *Server {
 	c := &Server{
 		Name: s.Name, Private: s.Private, Dir: s.Dir, Listen: s.Listen, Hosts: slices.Clone(s.Hosts),
-		FromSnapshot: s.FromSnapshot, Manifests: slices.Clone(s.Manifests), ManifestTexts: slices.Clone(s.ManifestTexts),
+		FromSnapshot: s.FromSnapshot, FromSnapshotData: slices.Clone(s.FromSnapshotData), Manifests: slices.Clone(s.Manifests), ManifestTexts: slices.Clone(s.ManifestTexts),
 		Kubernetes: s.Kubernetes,
 		Etcd:       s.Etcd, APIServer: s.APIServer, Controllers: s.Controllers, Scheduler: s.Scheduler,
 		Nodes: s.Nodes, Network: s.Network, Observe: s.Observe,

@@ -69,9 +69,9 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	return p.dir.SaveState(state)
 }
 
-func (p *controlPlane) loadManifests(context.Context) (err error) {
+func (p *controlPlane) loadManifests(ctx context.Context) (err error) {
 	if len(p.config.Manifests) > 0 {
-		if p.manifests, err = manifests.Load(p.config.Manifests); err != nil {
+		if p.manifests, err = manifests.Load(ctx, p.config.Manifests); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,8 @@ type Server struct {
 	// Start fails if the data folder or the etcd cluster holds one already. Empty = no
 	// objects but Kubernetes' own.
 	FromSnapshot string
+	// FromSnapshotData is the content of such a file, in place of FromSnapshot; nil = none.
+	FromSnapshotData []byte
 	// Manifests are files or folders of objects to apply by server-side apply once the
 	// API server is ready; Start fails if one is rejected. nil = none.
 	Manifests []string

@@ -48,16 +48,22 @@ func (p *controlPlane) openDataDir(ctx context.Context) (err error) {
 		return err
 	}
 	p.holdsData = state.EmbeddedEtcd
-	if p.config.FromSnapshot == "" {
+	from := p.initialSnapshot()
+	if from.IsNone() {
 		return nil
 	}
 	if !p.usesEmbeddedEtcd() {
-		_, err := p.snapshotTarget().ReadInitial(p.config.FromSnapshot) // before anything is started
+		_, err := p.snapshotTarget().ReadInitial(from) // before anything is started
 		return err
 	}
-	err = p.snapshotTarget().PlaceInitial(p.config.FromSnapshot)
+	err = p.snapshotTarget().PlaceInitial(from)
 	p.placed = err == nil
 	return err
+}
+
+// initialSnapshot is what a new control plane starts from.
+func (p *controlPlane) initialSnapshot() snapshotservice.Initial {
+	return snapshotservice.Initial{Path: p.config.FromSnapshot, Data: p.config.FromSnapshotData}
 }
 
 func (p *controlPlane) usesEmbeddedEtcd() bool { return len(p.config.Etcd.Endpoints) == 0 }
@@ -183,7 +189,7 @@ func (e *etcdStarter) failure() error {
 func (p *controlPlane) startEtcd(ctx context.Context) error {
 	return p.etcd.start(ctx, etcd.Config{
 		Dir:       p.dir.Join("etcd"),
-		HoldsData: p.holdsData && p.config.FromSnapshot == "",
+		HoldsData: p.holdsData && p.initialSnapshot().IsNone(),
 		NoSync:    p.dir.Ephemeral(),
 		Logger:    logfile.NewZapLogger(p.log, "etcd"),
 		Endpoints: p.config.Etcd.Endpoints,
@@ -230,8 +236,8 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 	if err := p.finishRestore(ctx, target, store); err != nil {
 		return false, err
 	}
-	if p.config.FromSnapshot != "" && !p.usesEmbeddedEtcd() {
-		return false, target.RestoreInitial(ctx, store, p.config.FromSnapshot)
+	if from := p.initialSnapshot(); !from.IsNone() && !p.usesEmbeddedEtcd() {
+		return false, target.RestoreInitial(ctx, store, from)
 	}
 	if !store.IsEmpty() {
 		return false, nil

@@ -28,7 +28,9 @@ type Object interface {
 // Namespace created for this test, else into "default".
 func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	t.Helper()
-	loaded, err := manifests.Load(paths)
+	ctx, stop := p.testContext(t)
+	defer stop()
+	loaded, err := manifests.Load(ctx, paths)
 	if err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
 	}
@@ -39,8 +41,6 @@ func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 		}
 		objects[i] = o.Unstructured
 	}
-	ctx, stop := p.testContext(t)
-	defer stop()
 	if err := manifests.Apply(ctx, p.config, loaded); err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
 	}

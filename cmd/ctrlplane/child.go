@@ -45,7 +45,7 @@ kubeconfig. It stops at the end of stdin, and so also if the parent process cras
 
 // serveParent serves until the end of in.
 func (u *upCommand) serveParent(ctx context.Context, in io.Reader, out io.Writer) error {
-	if err := u.prepareServer(); err != nil {
+	if err := u.prepareServer(ctx); err != nil {
 		return err
 	}
 	// If the parent has exited, a write to stderr would end this process before it has

@@ -102,12 +102,12 @@ func (c completer) nodes(ctx context.Context) (names []string) {
 	return names
 }
 
-func listSnapshots(context.Context) (names []string) {
+func listSnapshots(ctx context.Context) (names []string) {
 	store, err := snapshot.UserStore()
 	if err != nil {
 		return nil
 	}
-	list, err := store.List()
+	list, err := store.List(ctx)
 	if err != nil {
 		return nil
 	}

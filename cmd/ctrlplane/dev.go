@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/devloop"
 	"github.com/ctrlplane/ctrlplane/internal/filewatch"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -102,8 +103,8 @@ func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 			return "", usage.Errorf("--watch: cannot watch %s: %w", path, withoutPath(err))
 		}
 	}
-	if d.up.manifests.readsStdin() {
-		return "", usage.Errorf("-f -: dev reads manifests again when they change: save them in a file")
+	if err := d.checkReadable(); err != nil {
+		return "", err
 	}
 	if err := d.up.manifests.validate(); err != nil {
 		return "", err
@@ -112,10 +113,22 @@ func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 	if _, err := d.plane.load(ctx); err != nil {
 		return "", err
 	}
-	if err := d.up.prepareServer(); err != nil {
-		return view, err
+	if err := d.up.prepareServer(ctx); err != nil {
+		return "", err
 	}
 	return view, d.up.rejectTakenName()
+}
+
+// checkReadable refuses manifests that can be read only once.
+func (d *devCommand) checkReadable() error {
+	const why = "dev reads manifests again when they change: save them in a file"
+	if path, _ := d.up.manifests.readOnce(); path != "" {
+		return usage.Errorf("-f %s: %s", path, why)
+	}
+	if i := slices.IndexFunc(d.plane.crds, limitread.IsStream); i >= 0 {
+		return usage.Errorf("--crds %s: %s", d.plane.crds[i], why)
+	}
+	return nil
 }
 
 // withoutPath removes the path from an error of a file.

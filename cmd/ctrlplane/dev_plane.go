@@ -32,7 +32,7 @@ type devPlane struct {
 // the others.
 func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
-		if objs, err = manifests.Load(p.crds); err != nil {
+		if objs, err = manifests.Load(ctx, p.crds); err != nil {
 			return nil, fmt.Errorf("--crds: %w", err)
 		}
 		objs = slices.DeleteFunc(objs, func(o manifests.Object) bool { return o.GetKind() != "CustomResourceDefinition" })
@@ -44,7 +44,7 @@ func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error
 	if err != nil {
 		return nil, err
 	}
-	more, err := loadManifests(paths, texts)
+	more, err := loadManifests(ctx, paths, texts)
 	return append(objs, more...), err
 }
 

@@ -117,7 +117,7 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if l.list || len(args) == 0 && !l.resume && !l.auto {
 		return l.printLessons(out, all, &progress)
 	}
-	chosen, err := l.chooseLessons(all, args, &progress)
+	chosen, err := l.chooseLessons(ctx, all, args, &progress)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (l *learnCommand) again(c chosenLesson, flags string) string {
 	return l.target.commandLine(line + l.classFlags())
 }
 
-func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *learn.Progress) ([]chosenLesson, error) {
+func (l *learnCommand) chooseLessons(ctx context.Context, all []*learn.Lesson, args []string, p *learn.Progress) ([]chosenLesson, error) {
 	word := ""
 	switch {
 	case len(args) == 1:
@@ -232,7 +232,7 @@ func (l *learnCommand) chooseLessons(all []*learn.Lesson, args []string, p *lear
 		}
 		return []chosenLesson{{lesson, lesson.Name}}, nil
 	}
-	lesson, err := learn.ReadFile(word)
+	lesson, err := learn.ReadFile(ctx, word)
 	if list, ok := errors.AsType[learn.ParseErrors](err); ok {
 		last := len(list) - 1 // printed when the command ends
 		for _, e := range list[:last] {

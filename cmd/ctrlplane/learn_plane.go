@@ -11,7 +11,7 @@ import (
 )
 
 // newLessonPlane configures a control plane as "up --ephemeral" and further flags do.
-func newLessonPlane(t *target, flags []string) (*upCommand, error) {
+func newLessonPlane(ctx context.Context, t *target, flags []string) (*upCommand, error) {
 	u := &upCommand{target: t}
 	cmd := &cobra.Command{Use: "up", SilenceErrors: true, SilenceUsage: true}
 	u.addFlags(cmd)
@@ -22,7 +22,7 @@ func newLessonPlane(t *target, flags []string) (*upCommand, error) {
 		return nil, fmt.Errorf("%q is not a flag of up", rest[0])
 	}
 	u.ephemeral = true
-	return u, u.prepareServer()
+	return u, u.prepareServer(ctx)
 }
 
 // startForLesson starts the control plane; stop stops it.

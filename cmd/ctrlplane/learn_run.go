@@ -157,7 +157,7 @@ func (l *learnCommand) findOrStartPlane(ctx context.Context, out io.Writer, list
 	for _, c := range list {
 		flags = append(flags, c.Plane...)
 	}
-	u, err := newLessonPlane(l.target, flags)
+	u, err := newLessonPlane(ctx, l.target, flags)
 	if err != nil {
 		return o, none, usage.Errorf("lesson %s: plane: %w", list[0].Name, err)
 	}

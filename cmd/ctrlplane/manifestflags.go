@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/manifests/kustomize"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -40,35 +41,45 @@ func (m *manifestFlags) validate() error {
 	return nil
 }
 
-// resolve returns the files, and what is not a file: stdin and kustomizations. Stdin may never
-// end: resolve does not wait for it once ctx has ended, and the process ends then.
+// readOnce returns the first of the files that can be read only once, and what it is.
+func (m *manifestFlags) readOnce() (path, what string) {
+	for _, path := range m.files {
+		if path == manifests.Stdin {
+			return path, "stdin"
+		}
+		if limitread.IsStream(path) {
+			return path, "a pipe or device"
+		}
+	}
+	return "", ""
+}
+
+// resolve returns the files, and what is not a file: stdin, pipes and kustomizations. Stdin may
+// never end: resolve does not wait for it once ctx has ended, and the process ends then.
 func (m *manifestFlags) resolve(ctx context.Context) (paths []string, texts []manifests.Text, err error) {
 	type content struct {
 		paths []string
 		texts []manifests.Text
-		err   error
 	}
-	read := make(chan content, 1)
-	go func() {
-		var c content
-		c.paths, c.texts, c.err = m.read()
-		read <- c
-	}()
-	select {
-	case c := <-read:
-		return c.paths, c.texts, c.err
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
+	c, err := limitread.Await(ctx, func() (c content, err error) {
+		c.paths, c.texts, err = m.read(ctx)
+		return c, err
+	})
+	return c.paths, c.texts, err
 }
 
-func (m *manifestFlags) read() (paths []string, texts []manifests.Text, err error) {
+func (m *manifestFlags) read(ctx context.Context) (paths []string, texts []manifests.Text, err error) {
 	for _, path := range m.files {
-		if path != manifests.Stdin {
+		var text manifests.Text
+		switch {
+		case path == manifests.Stdin:
+			text, err = manifests.ReadText("standard input", os.Stdin)
+		case limitread.IsStream(path):
+			text, err = manifests.ReadFile(ctx, path)
+		default:
 			paths = append(paths, path)
 			continue
 		}
-		text, err := manifests.ReadText("standard input", os.Stdin)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -90,9 +101,9 @@ func (m *manifestFlags) read() (paths []string, texts []manifests.Text, err erro
 }
 
 // loadManifests reads the objects of files and texts.
-func loadManifests(paths []string, texts []manifests.Text) (all []manifests.Object, err error) {
+func loadManifests(ctx context.Context, paths []string, texts []manifests.Text) (all []manifests.Object, err error) {
 	if len(paths) > 0 {
-		if all, err = manifests.Load(paths); err != nil {
+		if all, err = manifests.Load(ctx, paths); err != nil {
 			return nil, err
 		}
 	}

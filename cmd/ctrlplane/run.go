@@ -142,7 +142,7 @@ func (r *runCommand) addFlags(cmd *cobra.Command) {
 	r.report.flagGiven = func() bool { return f.Changed("report") }
 }
 
-func (r *runCommand) validate() error {
+func (r *runCommand) validate(ctx context.Context) error {
 	if r.timeout < 0 {
 		return usage.Errorf("--timeout: %v is negative", r.timeout)
 	}
@@ -155,13 +155,13 @@ func (r *runCommand) validate() error {
 	if err := r.report.validate(r.up.server.Observe.Records); err != nil {
 		return err
 	}
-	return r.up.prepareServer()
+	return r.up.prepareServer(ctx)
 }
 
 // run returns the exit code, and the error that explains it if it is not the
 // command's own.
 func (r *runCommand) run(ctx context.Context, args []string) (code int, err error) {
-	if err := r.validate(); err != nil {
+	if err := r.validate(ctx); err != nil {
 		return exitFailure, err
 	}
 	r.signals = listenForSignals()

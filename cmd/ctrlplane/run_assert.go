@@ -221,12 +221,12 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 // loadApplied reads the manifests that the control plane starts with: their objects are
 // judged at the end.
 func (r *runCommand) loadApplied(ctx context.Context) (err error) {
-	s := &r.up.server
-	if s.Manifests, s.ManifestTexts, err = r.up.manifests.resolve(ctx); err != nil {
+	if err := r.up.readInputs(ctx); err != nil {
 		return err
 	}
 	if r.report.dir != "" || r.settle || r.assertions.healthy {
-		r.applied, err = loadManifests(s.Manifests, s.ManifestTexts)
+		s := &r.up.server
+		r.applied, err = loadManifests(ctx, s.Manifests, s.ManifestTexts)
 	}
 	return err
 }

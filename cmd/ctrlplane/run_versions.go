@@ -60,11 +60,11 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 		r.up.server.Kubernetes = r.matrix.versions[0]
 		return r.run(cmd.Context(), args)
 	}
-	if err := r.validate(); err != nil {
+	if err := r.validate(cmd.Context()); err != nil {
 		return exitFailure, err
 	}
-	if r.up.manifests.readsStdin() {
-		return exitFailure, usage.Errorf("-f -: runs with several versions of Kubernetes cannot share stdin: write it to a file, or name one version")
+	if err := r.checkShareable(); err != nil {
+		return exitFailure, err
 	}
 	runs, err := r.matrix.newRuns(cmd.Flags(), args, r.report.dir)
 	if err != nil {
@@ -74,6 +74,17 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 	defer sigs.stop()
 	sigs.addCommandSignals()
 	return runVersions(runs, r.matrix.concurrent(), sigs)
+}
+
+// checkShareable refuses files that only one of several runs could read.
+func (r *runCommand) checkShareable() error {
+	if path, what := r.up.manifests.readOnce(); path != "" {
+		return usage.Errorf("-f %s: runs with several versions of Kubernetes cannot share %s: write it to a file, or name one version", path, what)
+	}
+	if r.up.fromStream {
+		return usage.Errorf("--from %s: runs with several versions of Kubernetes cannot share a pipe or device: write it to a file, or name one version", r.up.from)
+	}
+	return nil
 }
 
 // validate checks the versions and the flags that cannot be used with several.

@@ -42,7 +42,7 @@ func (u *upCommand) explainLocked(err error) error {
 func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	began := time.Now()
 	s := &u.server
-	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(ctx); err != nil {
+	if err := u.readInputs(ctx); err != nil {
 		return err
 	}
 	if err := u.record.open(v.warn); err != nil {

@@ -120,7 +120,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			file, err := store.Load(args[0])
+			file, err := store.Load(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -83,7 +83,7 @@ func (d *diffCommand) validate() error {
 var errDifferent = &exitError{nil, 1}
 
 func (d *diffCommand) run(ctx context.Context, out io.Writer, args []string) error {
-	before, err := loadSavedState(args[0])
+	before, err := loadSavedState(ctx, args[0])
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (d *diffCommand) run(ctx context.Context, out io.Writer, args []string) err
 	to := nowName
 	if len(args) > 1 {
 		to = args[1]
-		after, err = loadSavedState(to)
+		after, err = loadSavedState(ctx, to)
 	} else {
 		after, err = readCurrentState(ctx, d.target)
 	}
@@ -100,7 +100,7 @@ func (d *diffCommand) run(ctx context.Context, out io.Writer, args []string) err
 	}
 	list := objects.Diff(before, after, d.events)
 	if d.golden != "" {
-		return d.compareGolden(out, objects.Stable(list))
+		return d.compareGolden(ctx, out, objects.Stable(list))
 	}
 	if d.output.format == outputJSON || d.output.format == outputYAML {
 		list = objects.Stable(list)
@@ -115,7 +115,7 @@ func (d *diffCommand) run(ctx context.Context, out io.Writer, args []string) err
 }
 
 // compareGolden compares the differences with the golden file, or writes it.
-func (d *diffCommand) compareGolden(out io.Writer, list []objects.Difference) error {
+func (d *diffCommand) compareGolden(ctx context.Context, out io.Writer, list []objects.Difference) error {
 	text, err := yamltext.Marshal(map[string]any{"items": list})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (d *diffCommand) compareGolden(out io.Writer, list []objects.Difference) er
 	if d.update {
 		return writeGolden(d.golden, text)
 	}
-	want, err := limitread.File(d.golden, maxGoldenBytes)
+	want, err := limitread.FileContext(ctx, d.golden, maxGoldenBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--golden: %s does not exist: write it with --update", d.golden)
 	}
@@ -148,12 +148,12 @@ func colorDiff(diff string) string {
 	return ui.Detect(os.Stdout, os.Environ()).ColorDiff(diff)
 }
 
-func loadSavedState(name string) (snapshot.State, error) {
+func loadSavedState(ctx context.Context, name string) (snapshot.State, error) {
 	store, err := snapshot.UserStore()
 	if err != nil {
 		return snapshot.State{}, err
 	}
-	file, err := store.Load(name)
+	file, err := store.Load(ctx, name)
 	if err != nil {
 		return snapshot.State{}, err
 	}

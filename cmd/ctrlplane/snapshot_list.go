@@ -30,7 +30,7 @@ func newSnapshotList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := store.List()
+			list, err := store.List(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -29,6 +30,7 @@ type upCommand struct {
 	merge         bool
 	detach        bool
 	from          string
+	fromStream    bool // from is a pipe or device
 	ui, theme     string
 	web           bool
 	record        upRecord
@@ -135,7 +137,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 }
 
 // prepareServer validates the flags and sets the server's fields from them.
-func (u *upCommand) prepareServer() error {
+func (u *upCommand) prepareServer(ctx context.Context) error {
 	s := &u.server
 	if u.ephemeral && u.target.dataDir != "" {
 		return usage.Errorf("--ephemeral and --data-dir exclude each other: use one of them")
@@ -150,15 +152,8 @@ func (u *upCommand) prepareServer() error {
 	if err := u.validateFlags(); err != nil {
 		return err
 	}
-	if u.from != "" {
-		store, err := snapshot.UserStore()
-		if err != nil {
-			return err
-		}
-		if _, err := store.Load(u.from); err != nil {
-			return fmt.Errorf("--from: %w", err)
-		}
-		s.FromSnapshot = store.Path(u.from)
+	if err := u.prepareFrom(ctx); err != nil {
+		return err
 	}
 	s.Listen = net.JoinHostPort(u.address, strconv.Itoa(u.port))
 	s.Name = u.target.name
@@ -166,6 +161,42 @@ func (u *upCommand) prepareServer() error {
 		s.Name = cmp.Or(u.ephemeralName, "ephemeral")
 	}
 	return u.prepareLog()
+}
+
+// prepareFrom checks the snapshot of --from. A pipe is left to readInputs, because the process
+// that serves may be another one.
+func (u *upCommand) prepareFrom(ctx context.Context) error {
+	if u.from == "" {
+		return nil
+	}
+	store, err := snapshot.UserStore()
+	if err != nil {
+		return err
+	}
+	if u.fromStream = limitread.IsStream(store.Path(u.from)); u.fromStream {
+		return nil
+	}
+	if _, err := store.Load(ctx, u.from); err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	u.server.FromSnapshot = store.Path(u.from)
+	return nil
+}
+
+// readInputs reads what the control plane starts with and can be read only once.
+func (u *upCommand) readInputs(ctx context.Context) (err error) {
+	s := &u.server
+	if s.Manifests, s.ManifestTexts, err = u.manifests.resolve(ctx); err != nil || !u.fromStream {
+		return err
+	}
+	store, err := snapshot.UserStore()
+	if err != nil {
+		return err
+	}
+	if s.FromSnapshotData, err = store.Load(ctx, u.from); err != nil {
+		return fmt.Errorf("--from: %w", err)
+	}
+	return nil
 }
 
 // validateFlags returns an error for a value that no flag may have, and for flags that need
@@ -213,7 +244,7 @@ func (u *upCommand) prepareLog() error {
 }
 
 func (u *upCommand) run(ctx context.Context) error {
-	if err := u.prepareServer(); err != nil {
+	if err := u.prepareServer(ctx); err != nil {
 		return err
 	}
 	if err := u.rejectTakenName(); err != nil {

@@ -222,7 +222,7 @@ func (w *waitCommand) fileRefs(ctx context.Context) ([]health.Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := loadManifests(paths, texts)
+	objects, err := loadManifests(ctx, paths, texts)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package limitread
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -28,5 +29,22 @@ func TestFile(t *testing.T) {
 		if _, err := File("/dev/zero", 1<<20); !errors.Is(err, syscall.EFBIG) {
 			t.Errorf("a device without an end: %v", err)
 		}
+	}
+}
+
+func TestAwaitEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if n, err := Await(ctx, func() (int, error) { return 1, nil }); n != 1 || err != nil {
+		t.Errorf("a read that ends: %d, %v", n, err)
+	}
+	block := make(chan struct{})
+	defer close(block)
+	_, err := Await(ctx, func() (int, error) {
+		cancel()
+		<-block
+		return 1, nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a read that blocks: %v", err)
 	}
 }

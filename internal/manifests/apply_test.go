@@ -33,7 +33,7 @@ func mustLoad(t *testing.T, docs ...string) []Object {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	writeFiles(t, ".", map[string]string{"a.yaml": strings.Join(docs, "---\n")})
-	objs, err := Load([]string{"a.yaml"})
+	objs, err := Load(t.Context(), []string{"a.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func FuzzLoad(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		objects, err := Load([]string{path})
+		objects, err := Load(t.Context(), []string{path})
 		if err != nil {
 			if msg := err.Error(); !strings.Contains(msg, "fuzz.yaml") || strings.Contains(msg, "\n") {
 				t.Errorf("the error is not one line that names the file: %q", msg)

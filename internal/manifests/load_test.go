@@ -61,7 +61,7 @@ func TestLoadPaths(t *testing.T) {
 	writeFiles(t, ".", files)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			objs, err := Load(tt.paths)
+			objs, err := Load(t.Context(), tt.paths)
 			if tt.err != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), tt.err) || strings.Contains(err.Error(), "\n") {
 					t.Errorf("error is %v, want one line that begins with %q", err, tt.err)
@@ -90,7 +90,7 @@ func TestLoadUnreadable(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load([]string{path}); err == nil || !strings.HasSuffix(err.Error(), path+": permission denied") {
+	if _, err := Load(t.Context(), []string{path}); err == nil || !strings.HasSuffix(err.Error(), path+": permission denied") {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -151,7 +151,7 @@ items:
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.yaml")
 			writeFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
-			objs, err := Load([]string{path})
+			objs, err := Load(t.Context(), []string{path})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +174,7 @@ func TestLoadValues(t *testing.T) {
 		"a.yaml": "apiVersion: v1\nkind: X\nmetadata: {name: a}\nbig: 9007199254740993\nhalf: 0.5\nyes: yes\noctal: 0644\ntext: \"1\"\n1: one\n",
 		"b.json": `{"apiVersion":"v1","kind":"X","metadata":{"name":"b"},"big":9007199254740993,"half":0.5,"text":"1"}`,
 	})
-	objs, err := Load([]string{dir})
+	objs, err := Load(t.Context(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.yaml")
 			writeFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
-			_, err := Load([]string{path})
+			_, err := Load(t.Context(), []string{path})
 			if want := "manifests: " + path + tt.want; err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Fatalf("error is\n%v\nwant it to begin with\n%s", err, want)
 			}

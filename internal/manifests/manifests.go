@@ -3,6 +3,7 @@
 package manifests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,7 +38,7 @@ func (o Object) errorf(format string, args ...any) error {
 // .json and, like kubectl without -R, no subfolders. A file contains any number of YAML
 // or JSON documents; a list (kind List) is replaced by its items. Errors name the
 // file and the line. It is an error if there is no object at all.
-func Load(paths []string) ([]Object, error) {
+func Load(ctx context.Context, paths []string) ([]Object, error) {
 	var all []Object
 	for _, path := range paths {
 		files, err := listFiles(path)
@@ -45,7 +46,7 @@ func Load(paths []string) ([]Object, error) {
 			return nil, fmt.Errorf("manifests: %w", err)
 		}
 		for _, file := range files {
-			objs, err := loadFile(file)
+			objs, err := loadFile(ctx, file)
 			if err != nil {
 				return nil, fmt.Errorf("manifests: %w", err)
 			}

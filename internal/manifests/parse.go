@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -28,8 +29,8 @@ func (e *lineError) Error() string { return e.err.Error() }
 func (e *lineError) Unwrap() error { return e.err }
 
 // loadFile reads the objects of a file; its errors name file and line.
-func loadFile(path string) ([]Object, error) {
-	data, err := limitread.File(path, maxFileBytes)
+func loadFile(ctx context.Context, path string) ([]Object, error) {
+	data, err := limitread.FileContext(ctx, path, maxFileBytes)
 	if err != nil {
 		return nil, pathError(path, err)
 	}

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 )
 
 // Stdin is the path that stands for the standard input.
@@ -29,6 +32,15 @@ func ReadText(name string, r io.Reader) (Text, error) {
 		return Text{}, fmt.Errorf("manifests: %s: %w", name, err)
 	}
 	return Text{name, data}, nil
+}
+
+// ReadFile reads a file as a text.
+func ReadFile(ctx context.Context, path string) (Text, error) {
+	data, err := limitread.FileContext(ctx, path, maxFileBytes)
+	if err != nil {
+		return Text{}, fmt.Errorf("manifests: %w", pathError(path, err))
+	}
+	return Text{path, data}, nil
 }
 
 // LoadTexts reads the objects of texts, in the given order.

@@ -14,7 +14,7 @@ func TestURLsAreRefused(t *testing.T) {
 		"https://example.com/x.yaml": "download it first", "HTTP://x": "download it first", "file:///x": "download it first", "-": "standard input", "": "empty",
 	} {
 		for name, load := range map[string]func([]string) error{
-			"Load":            func(paths []string) error { _, err := Load(paths); return err },
+			"Load":            func(paths []string) error { _, err := Load(t.Context(), paths); return err },
 			"ListRecursively": func(paths []string) error { _, err := ListRecursively(paths); return err },
 		} {
 			if err := load([]string{path}); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,11 +112,11 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 
 // Load reads a snapshot without checking its content. The error for an unknown name
 // suggests a similar one.
-func (s Store) Load(name string) ([]byte, error) {
+func (s Store) Load(ctx context.Context, name string) ([]byte, error) {
 	if err := checkNameOrPath(name); err != nil {
 		return nil, err
 	}
-	data, err := limitread.File(s.Path(name), maxStateBytes)
+	data, err := limitread.FileContext(ctx, s.Path(name), maxStateBytes)
 	switch notFound := errors.Is(err, fs.ErrNotExist); {
 	case notFound && IsPath(name):
 		return nil, usage.Errorf("snapshot %q: no such file: correct the path", name)
@@ -185,14 +186,14 @@ type Info struct {
 }
 
 // List returns all snapshots, the newest first.
-func (s Store) List() ([]Info, error) {
+func (s Store) List(ctx context.Context) ([]Info, error) {
 	names, err := s.ListNames()
 	if err != nil {
 		return nil, err
 	}
 	list := []Info{}
 	for _, name := range names {
-		data, err := limitread.File(s.Path(name), maxStateBytes)
+		data, err := limitread.FileContext(ctx, s.Path(name), maxStateBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // deleted meanwhile
 		}

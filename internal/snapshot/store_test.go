@@ -17,7 +17,7 @@ import (
 
 func TestStore(t *testing.T) {
 	s := Store{filepath.Join(t.TempDir(), "made", "when needed")}
-	if list, err := s.List(); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("empty: %v, %v", list, err)
 	}
 	older := mustEncode(t, Header{Kubernetes: "v1.37.1", Created: time.Unix(1, 0)}, sampleState())
@@ -32,11 +32,11 @@ func TestStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := s.List()
+	list, err := s.List(t.Context())
 	if err != nil || len(list) != 3 || list[0].Name != "b.c-d_e" || list[1].Name != "a" || list[2].Name != "broken" || list[2].Error == "" || list[1].Objects != 3 {
 		t.Errorf("got %+v, %v", list, err)
 	}
-	if data, err := s.Load("a"); err != nil || string(data) != string(older) {
+	if data, err := s.Load(t.Context(), "a"); err != nil || string(data) != string(older) {
 		t.Errorf("load: %v", err)
 	}
 	info, err := os.Stat(s.Path("a"))
@@ -54,13 +54,13 @@ func TestStore(t *testing.T) {
 	}
 	for _, fail := range []func() error{
 		func() error { return s.Delete("a") },
-		func() error { _, err := s.Load("brokn"); return err },
+		func() error { _, err := s.Load(t.Context(), "brokn"); return err },
 	} {
 		if err := fail(); !errors.As(err, new(usage.Error)) || !strings.HasPrefix(err.Error(), "unknown snapshot") {
 			t.Errorf("got %v", err)
 		}
 	}
-	if _, err := s.Load("brokn"); !strings.Contains(err.Error(), `did you mean "broken"?`) {
+	if _, err := s.Load(t.Context(), "brokn"); !strings.Contains(err.Error(), `did you mean "broken"?`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -73,7 +73,7 @@ func TestStoreNames(t *testing.T) {
 				t.Errorf("%s %q: %v", what, name, err)
 			}
 		}
-		if _, err := s.Load(name); !errors.As(err, new(usage.Error)) {
+		if _, err := s.Load(t.Context(), name); !errors.As(err, new(usage.Error)) {
 			t.Errorf("load %q: %v", name, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestStorePaths(t *testing.T) {
 		if err := s.Save(path, nil, false); err == nil || !strings.Contains(err.Error(), "exists already") {
 			t.Errorf("%s is overwritten: %v", path, err)
 		}
-		if data, err := s.Load(path); err != nil || !bytes.Equal(data, file) {
+		if data, err := s.Load(t.Context(), path); err != nil || !bytes.Equal(data, file) {
 			t.Errorf("load %s: %v", path, err)
 		}
 		if err := s.Delete(path); !errors.As(err, new(usage.Error)) {
@@ -112,7 +112,7 @@ func TestStorePaths(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for name, says := range map[string]string{"missing/base": "no such file", "base": "write ./base", "Base v1.snapshot": "write ./Base v1.snapshot"} {
-		if _, err := s.Load(name); !errors.As(err, new(usage.Error)) || !strings.Contains(filepath.ToSlash(err.Error()), says) {
+		if _, err := s.Load(t.Context(), name); !errors.As(err, new(usage.Error)) || !strings.Contains(filepath.ToSlash(err.Error()), says) {
 			t.Errorf("load %s: %v", name, err)
 		}
 	}

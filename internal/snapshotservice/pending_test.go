@@ -19,7 +19,7 @@ func TestPendingRestoreIsNotFinishedInALookalikeCluster(t *testing.T) {
 	mine, lookalike := newFakeStore(), newFakeStore(configMapB)
 	mine.cluster, lookalike.cluster = "cdf818194e3a8c32", "cdf818194e3a8c32"
 	mine.fail(errors.New("killed"))
-	if err := target.RestoreInitial(t.Context(), mine, path); err == nil {
+	if err := target.RestoreInitial(t.Context(), mine, Initial{Path: path}); err == nil {
 		t.Fatal("the restore was not interrupted")
 	}
 	if err := target.CheckPending(t.Context(), lookalike); err != nil {
@@ -60,7 +60,7 @@ func TestInitialSnapshotKeepsAPendingRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "an interrupted restore into etcd cluster cdf818194e3a8c32, below /registry is pending") || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+	if err := target.PlaceInitial(Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "an interrupted restore into etcd cluster cdf818194e3a8c32, below /registry is pending") || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
 		t.Errorf("got %v, want that it is refused", err)
 	}
 	if after, err := os.ReadFile(target.pendingPath()); err != nil || string(after) != string(before) {
@@ -68,14 +68,14 @@ func TestInitialSnapshotKeepsAPendingRestore(t *testing.T) {
 	}
 	target = newTarget(t)
 	for range 2 {
-		if err := target.PlaceInitial(path); err != nil {
+		if err := target.PlaceInitial(Initial{Path: path}); err != nil {
 			t.Error(err)
 		}
 	}
 	if err := os.WriteFile(target.pendingPath(), []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
+	if err := target.PlaceInitial(Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
 		t.Errorf("damaged file: got %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestPartlyRestoredErrorOfATemporaryFolder(t *testing.T) {
 	defer dir.Close()
 	target := Target{Dir: dir, Prefix: "/registry", Versions: Versions{Kubernetes: "v1.37.1"}}
 	store.fail(errors.New("no answer"))
-	if err := target.RestoreInitial(t.Context(), store, path); err == nil || err.Error() != "only a part was restored: no answer: start again with an empty etcd" {
+	if err := target.RestoreInitial(t.Context(), store, Initial{Path: path}); err == nil || err.Error() != "only a part was restored: no answer: start again with an empty etcd" {
 		t.Errorf("got %v, want no promise that the next start restores the rest", err)
 	}
 }

@@ -110,23 +110,39 @@ func (t Target) readOrigin() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// ReadInitial reads the snapshot at path with which a new control plane starts, or
-// says why it cannot.
-func (t Target) ReadInitial(path string) (file []byte, err error) {
+// Initial is the snapshot with which a new control plane starts. The zero value is none.
+type Initial struct {
+	Path string
+	Data []byte // of a file, in place of Path
+}
+
+// IsNone reports whether a control plane starts without a snapshot.
+func (i Initial) IsNone() bool { return i.Path == "" && i.Data == nil }
+
+func (i Initial) read() ([]byte, error) {
+	if i.Data != nil {
+		return i.Data, nil
+	}
+	return os.ReadFile(i.Path)
+}
+
+// ReadInitial reads the snapshot with which a new control plane starts, or says why it
+// cannot.
+func (t Target) ReadInitial(from Initial) (file []byte, err error) {
 	if _, err := os.Stat(t.memberPath()); err == nil {
 		return nil, usage.Errorf("data folder %s holds a control plane already, so it cannot start from a snapshot: choose another --name, or start it and use \"snapshot restore\"", t.Dir.Path())
 	}
-	if file, err = os.ReadFile(path); err != nil {
+	if file, err = from.read(); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	_, err = t.decodeFor("", file)
 	return file, err
 }
 
-// PlaceInitial makes the snapshot at path the initial state of the embedded etcd:
+// PlaceInitial makes a snapshot the initial state of the embedded etcd:
 // FinishPending writes it, also at a later start if this one is killed.
-func (t Target) PlaceInitial(path string) error {
-	file, err := t.ReadInitial(path)
+func (t Target) PlaceInitial(from Initial) error {
+	file, err := t.ReadInitial(from)
 	if err != nil {
 		return err
 	}
@@ -153,10 +169,10 @@ func (t Target) WithdrawInitial() error {
 	return errors.Join(err, os.RemoveAll(t.memberPath()))
 }
 
-// RestoreInitial writes the snapshot at path into an etcd cluster that holds no
+// RestoreInitial writes a snapshot into an etcd cluster that holds no
 // control plane yet.
-func (t Target) RestoreInitial(ctx context.Context, store Store, path string) error {
-	file, err := t.ReadInitial(path)
+func (t Target) RestoreInitial(ctx context.Context, store Store, from Initial) error {
+	file, err := t.ReadInitial(from)
 	if err != nil {
 		return err
 	}

@@ -26,19 +26,19 @@ func writeSnapshot(t *testing.T) (path string) {
 
 func TestInitialSnapshotOfTheEmbeddedEtcd(t *testing.T) {
 	path, empty, target := writeSnapshot(t), newFakeStore(), newTarget(t)
-	if err := errors.Join(target.PlaceInitial(path), target.FinishPending(t.Context(), empty)); err != nil {
+	if err := errors.Join(target.PlaceInitial(Initial{Path: path}), target.FinishPending(t.Context(), empty)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{configMapA}, empty.keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-	if err := target.PlaceInitial(path + ".missing"); err == nil {
+	if err := target.PlaceInitial(Initial{Path: path + ".missing"}); err == nil {
 		t.Error("a missing file was accepted")
 	}
 	if err := os.MkdirAll(target.Dir.Join("etcd", "member"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.PlaceInitial(path); err == nil || !strings.Contains(err.Error(), "holds a control plane already") {
+	if err := target.PlaceInitial(Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "holds a control plane already") {
 		t.Errorf("data folder with etcd: got %v", err)
 	}
 }
@@ -47,11 +47,11 @@ func TestInitialSnapshotOfACluster(t *testing.T) {
 	path, target := writeSnapshot(t), newTarget(t)
 	used, empty := newFakeStore(configMapB), newFakeStore()
 	used.cluster, empty.cluster = "1", "2"
-	if err := target.RestoreInitial(t.Context(), used, path); err == nil || !strings.Contains(err.Error(), "the etcd cluster holds a control plane already") {
+	if err := target.RestoreInitial(t.Context(), used, Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "the etcd cluster holds a control plane already") {
 		t.Errorf("cluster with objects: got %v", err)
 	}
 	empty.failures = []error{errors.New("killed")}
-	if err := target.RestoreInitial(t.Context(), empty, path); err == nil {
+	if err := target.RestoreInitial(t.Context(), empty, Initial{Path: path}); err == nil {
 		t.Fatal("the restore was not interrupted")
 	}
 	if err := target.FinishPending(t.Context(), used); err == nil || !strings.Contains(err.Error(), "into etcd cluster 2, below /registry cannot be finished in etcd cluster 1, below /registry") {

@@ -106,7 +106,7 @@ func TestRunReport(t *testing.T) {
 			t.Errorf("%s does not contain %q", name, want)
 		}
 	}
-	objects, err := manifests.Load([]string{filepath.Join(cmd.Dir, "out", "objects.yaml")})
+	objects, err := manifests.Load(t.Context(), []string{filepath.Join(cmd.Dir, "out", "objects.yaml")})
 	if err != nil || len(objects) < 100 {
 		t.Errorf("objects.yaml has %d objects: %v", len(objects), err)
 	}

@@ -300,6 +300,16 @@ func TestRunForwardsSignals(t *testing.T) {
 			r.requireExit(t, code)
 		})
 	}
+	for _, flag := range []string{"-f", "--from"} {
+		t.Run("SIGTERM while reading a pipe for "+flag, func(t *testing.T) {
+			t.Parallel()
+			pipe := newPipe(t)
+			r := startRun(t, flag, pipe, "--", "true")
+			defer awaitReader(t, pipe).Close()
+			r.sendSignal(t, syscall.SIGTERM)
+			r.requireExit(t, 143)
+		})
+	}
 	t.Run("while stopping", func(t *testing.T) {
 		t.Parallel()
 		r := startRun(t, "--", "sh", "-c", "echo $$; cat; exit 7")

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -27,8 +28,8 @@ func Parse(file string, data []byte) (*Lesson, error) {
 }
 
 // ReadFile parses a lesson in a file. Its error is a ParseErrors if the file can be read.
-func ReadFile(path string) (*Lesson, error) {
-	data, err := limitread.File(path, maxLessonBytes)
+func ReadFile(ctx context.Context, path string) (*Lesson, error) {
+	data, err := limitread.FileContext(ctx, path, maxLessonBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ stringData: {password: hunter2}`)
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := manifests.Load([]string{path})
+	loaded, err := manifests.Load(t.Context(), []string{path})
 	if err != nil || len(loaded) != 3 {
 		t.Errorf("%d objects loaded: %v", len(loaded), err)
 	}
