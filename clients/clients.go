@@ -104,6 +104,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	if r.lasts || !r.call.IsWrite() {
 		r.gate.Handle(r.wrap(w), r.req, next)
 	} else {
+		r.served = &observe.ServedCall{}
 		r.served.Serve(cl.name, func() { r.gate.Handle(r.wrap(w), r.req, next) })
 	}
 	r.returned = true

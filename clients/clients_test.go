@@ -223,7 +223,7 @@ func TestPublishedRecordsStay(t *testing.T) {
 	f := newFixture(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
 	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects), req, &observe.Caller{})
-	r.status = http.StatusSwitchingProtocols
+	r.served, r.status = &observe.ServedCall{}, http.StatusSwitchingProtocols
 	r.record() // as Hijack does
 	r.served.Serve("kubectl (admin)", func() {
 		write := observe.BeginWrite()

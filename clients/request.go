@@ -44,7 +44,7 @@ type request struct {
 	status      int
 	body        *bytes.Buffer // the beginning of the response to a write, or of an error
 	recorded    atomic.Bool
-	served      observe.ServedCall
+	served      *observe.ServedCall // nil if it cannot write
 }
 
 func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {

@@ -119,5 +119,10 @@ func (s *ServedCall) Serve(name string, serve func()) {
 
 // End ends the call, once it has been answered, and returns what the storage has written for it. If late is
 // not nil, and the storage still writes, End returns false; late is then called soon, in another
-// goroutine, with what was written: see Called.MayStillWrite.
-func (s *ServedCall) End(late func([]Written)) (wrote []Written, ended bool) { return s.run.end(late) }
+// goroutine, with what was written: see Called.MayStillWrite. A nil ServedCall has written nothing.
+func (s *ServedCall) End(late func([]Written)) (wrote []Written, ended bool) {
+	if s == nil {
+		return nil, true
+	}
+	return s.run.end(late)
+}
