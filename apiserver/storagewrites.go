@@ -24,23 +24,27 @@ type notedWrites struct {
 }
 
 func (n notedWrites) OptimisticPut(ctx context.Context, key string, value []byte, expected int64, o kubernetes.PutOptions) (kubernetes.PutResponse, error) {
+	write := observe.BeginWrite()
+	defer write.End()
 	resp, err := n.Interface.OptimisticPut(ctx, key, value, expected, o)
 	if err == nil && resp.Succeeded {
-		n.note(key, resp.Revision, false)
+		n.note(write, key, resp.Revision, false)
 	}
 	return resp, err
 }
 
 func (n notedWrites) OptimisticDelete(ctx context.Context, key string, expected int64, o kubernetes.DeleteOptions) (kubernetes.DeleteResponse, error) {
+	write := observe.BeginWrite()
+	defer write.End()
 	resp, err := n.Interface.OptimisticDelete(ctx, key, expected, o)
 	if err == nil && resp.Succeeded {
-		n.note(key, resp.Revision, true)
+		n.note(write, key, resp.Revision, true)
 	}
 	return resp, err
 }
 
-func (n notedWrites) note(key string, revision int64, deleted bool) {
-	if !observe.CallInScope() {
+func (n notedWrites) note(write observe.StorageWrite, key string, revision int64, deleted bool) {
+	if !write.IsRecorded() {
 		return
 	}
 	stored, _ := storekeys.ParseBelow(n.prefix, key)
@@ -48,7 +52,7 @@ func (n notedWrites) note(key string, revision int64, deleted bool) {
 	if resource == "" {
 		return
 	}
-	observe.NoteWrite(observe.Written{
+	write.Stored(observe.Written{
 		Resource: resource, Namespace: stored.Namespace(), Name: stored.Name(),
 		ResourceVersion: strconv.FormatInt(revision, 10), Deleted: deleted,
 	})

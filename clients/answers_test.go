@@ -6,8 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // The answer to a write is read however long it is: it is not compressed.
@@ -75,5 +78,42 @@ func TestHandlerWithoutAnswer(t *testing.T) {
 	}
 	if c := f.clients.Snapshot()[0]; c.InFlight != 0 || c.Writing != 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// A client closes its connection while the storage writes for it: its call is recorded once it is known what was
+// written. Until then it is unfinished work.
+func TestClientGoesDuringAWrite(t *testing.T) {
+	f := newFixture(t)
+	gone, leave := context.WithCancel(t.Context())
+	release, ended := make(chan struct{}), make(chan struct{})
+	x := observe.Written{Resource: "sites.example.com", Namespace: "ns", Name: "x", ResourceVersion: "7"}
+	req := httptest.NewRequestWithContext(gone, http.MethodPut, sites+"/x", strings.NewReader("{}"))
+	f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		began := make(chan struct{})
+		go func() { // as upstream does
+			defer close(ended)
+			write := observe.BeginWrite()
+			defer write.End()
+			close(began)
+			<-release
+			write.Stored(x)
+		}()
+		<-began
+		leave()
+		w.WriteHeader(http.StatusGatewayTimeout)
+	}))
+	calls, _ := f.records()
+	if c := f.clients.Snapshot()[0]; len(calls) > 0 || c.InFlight != 0 || c.Writing != 1 {
+		t.Errorf("during the write: recorded %v of %+v", calls, c)
+	}
+	close(release)
+	<-ended
+	calls, _ = f.records()
+	if len(calls) != 1 || calls[0].Status != http.StatusGatewayTimeout || !slices.Equal(calls[0].Wrote, []observe.Written{x}) {
+		t.Errorf("after the write: recorded %+v", calls)
+	}
+	if c := f.clients.Snapshot()[0]; c.Writing != 0 || c.Last.Wrote != nil { // others may read that one during the write
+		t.Errorf("after the write: %+v", c)
 	}
 }

@@ -103,12 +103,12 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	}
 	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
 	c.completeRequest(r)
-	var wrote []observe.Written
-	defer func() { r.finish(wrote) }()
+	defer r.finish()
 	if r.lasts || !r.call.IsWrite() {
 		r.gate.Handle(r.wrap(w), r.req, next)
 	} else {
-		observe.ServeCall(cl.name, &wrote, func() { r.gate.Handle(r.wrap(w), r.req, next) })
+		r.served = &observe.ServedCall{}
+		r.served.Serve(cl.name, func() { r.gate.Handle(r.wrap(w), r.req, next) })
 	}
 	r.returned = true
 }

@@ -223,9 +223,14 @@ func TestPublishedRecordsStay(t *testing.T) {
 	f := newFixture(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
 	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects), req, &observe.Caller{})
-	r.status = http.StatusSwitchingProtocols
-	r.record(nil) // as Hijack does
-	r.finish([]observe.Written{{Resource: "sites"}})
+	r.served, r.status = &observe.ServedCall{}, http.StatusSwitchingProtocols
+	r.record() // as Hijack does
+	r.served.Serve("kubectl (admin)", func() {
+		write := observe.BeginWrite()
+		defer write.End()
+		write.Stored(observe.Written{Resource: "sites.example.com", Name: "x"})
+	})
+	r.finish()
 	if calls, _ := f.records(); len(calls) != 1 || calls[0].Wrote != nil {
 		t.Errorf("%+v", calls)
 	}

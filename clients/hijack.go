@@ -39,7 +39,7 @@ func (r *request) answerHijacked(status int) {
 		r.watch.setUnreadable()
 		r.openWatch()
 	}
-	r.record(nil)
+	r.record()
 }
 
 // hijackedConn is a connection that was taken over.

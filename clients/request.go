@@ -44,6 +44,7 @@ type request struct {
 	status      int
 	body        *bytes.Buffer // the beginning of the response to a write, or of an error
 	recorded    atomic.Bool
+	served      *observe.ServedCall // nil if it cannot write
 }
 
 func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {
@@ -158,7 +159,7 @@ func (r *request) begin(status int) {
 		r.openWatch()
 	}
 	if r.lasts {
-		r.record(nil)
+		r.record()
 	}
 }
 
@@ -186,9 +187,8 @@ func (r *request) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// finish records the request when its handler has returned. wrote is what the storage has
-// written for it.
-func (r *request) finish(wrote []observe.Written) {
+// finish records the request when its handler has returned.
+func (r *request) finish() {
 	r.hijacked.end()
 	if r.isOpen {
 		r.client.removeWatch(r.watch)
@@ -196,7 +196,7 @@ func (r *request) finish(wrote []observe.Written) {
 	if r.status == 0 && r.hijacked == nil && r.returned && r.req.Context().Err() == nil {
 		r.status = http.StatusOK // that is what net/http answers
 	}
-	r.record(wrote)
+	r.record()
 	if r.body != nil {
 		r.body.Reset()
 		bodies.Put(r.body)
@@ -207,17 +207,13 @@ func (r *request) finish(wrote []observe.Written) {
 
 // record records the request, once. Others read the record from then on: it must not be
 // changed.
-func (r *request) record(wrote []observe.Written) {
+func (r *request) record() {
 	if r.recorded.Swap(true) {
 		return
 	}
 	r.client.inFlight.Add(-1)
-	if r.isUnfinishedWork() {
-		defer r.client.writing.Add(-1) // after the record, as for controllers
-	}
 	now := time.Now()
 	c := r.call
-	c.Wrote = wrote
 	c.Took, c.Status = now.Sub(c.Began), r.status
 	switch {
 	case c.Status != 0:
@@ -250,15 +246,41 @@ func (r *request) record(wrote []observe.Written) {
 			r.client.noteWrite(c.ResourceVersion)
 		}
 	}
-	r.client.countCall(c, now)
-	r.client.refused.note(c, now)
-	switch {
-	case !recorded:
-	case r.sync != nil:
+	var ended bool
+	c.Wrote, ended = r.served.End(r.recordLate())
+	if r.client.countCall(c, now); recorded && r.sync != nil {
 		r.client.reports.countCall(r.sync, c)
-		r.sync.controller.queue.Recorder().RecordReportedCall(c, now)
+	}
+	r.client.refused.note(c, now)
+	if ended {
+		r.appendRecord(c, now)
+	}
+}
+
+// recordLate returns what records the request when the storage has ended what it still writes; nil if it
+// can write nothing.
+func (r *request) recordLate() func([]observe.Written) {
+	if !r.call.MayStillWrite() {
+		return nil
+	}
+	c := *r.call
+	return func(wrote []observe.Written) {
+		c.Wrote = wrote
+		r.appendRecord(&c, time.Now())
+	}
+}
+
+// appendRecord appends the record of the request, after which it is no unfinished work, as for controllers.
+func (r *request) appendRecord(c *observe.Called, at time.Time) {
+	switch {
+	case !r.isWorthRecording():
+	case r.sync != nil:
+		r.sync.controller.queue.Recorder().RecordReportedCall(c, at)
 	default:
-		r.observer.AppendAt(c, now)
+		r.observer.AppendAt(c, at)
+	}
+	if r.isUnfinishedWork() {
+		r.client.writing.Add(-1)
 	}
 }
 

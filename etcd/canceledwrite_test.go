@@ -4,7 +4,9 @@ import (
 	"context"
 	"testing"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 )
 
 // The API server calls the store for a request that was canceled long ago, if what it did
@@ -33,5 +35,40 @@ func TestCanceledWritesAreNotStored(t *testing.T) {
 	putKey(t, c, "other", "v") // is behind whatever was proposed
 	if value, found := getKey(t, c, "k"); found != revision {
 		t.Errorf("the key has revision %d and value %q, want revision %d", found, value, revision)
+	}
+}
+
+// leavingCaller is a server whose caller goes during each call.
+type leavingCaller struct {
+	pb.KVClient
+	leave func()
+}
+
+func (s leavingCaller) Put(ctx context.Context, _ *pb.PutRequest, _ ...grpc.CallOption) (*pb.PutResponse, error) {
+	s.leave()
+	return &pb.PutResponse{}, ctx.Err()
+}
+
+func (s leavingCaller) DeleteRange(ctx context.Context, _ *pb.DeleteRangeRequest, _ ...grpc.CallOption) (*pb.DeleteRangeResponse, error) {
+	s.leave()
+	return &pb.DeleteRangeResponse{}, ctx.Err()
+}
+
+func (s leavingCaller) Txn(ctx context.Context, _ *pb.TxnRequest, _ ...grpc.CallOption) (*pb.TxnResponse, error) {
+	s.leave()
+	return &pb.TxnResponse{}, ctx.Err()
+}
+
+// A write that has begun is stored, and so its outcome is reported, even if its caller has gone.
+func TestWritesInFlightAreNotCanceled(t *testing.T) {
+	for name, write := range map[string]func(context.Context, liveKV) error{
+		"put":    func(ctx context.Context, c liveKV) error { _, err := c.Put(ctx, nil); return err },
+		"delete": func(ctx context.Context, c liveKV) error { _, err := c.DeleteRange(ctx, nil); return err },
+		"txn":    func(ctx context.Context, c liveKV) error { _, err := c.Txn(ctx, nil); return err },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := write(ctx, liveKV{leavingCaller{leave: cancel}}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

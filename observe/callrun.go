@@ -3,29 +3,53 @@ package observe
 import "sync/atomic"
 
 // callRun collects what the storage writes for an API call. Goroutines that outlive
-// the call may still have its scope; what they write is not its effect.
+// the call may still have its scope; what they write is not its effect, unless its caller has
+// gone while the storage wrote: see end.
 type callRun struct {
-	ended atomic.Bool
+	state atomic.Int64 // the number of StorageWrites in flight, and flags
 	last  atomic.Pointer[storedVersion]
 	list  [1]Written // of end: most calls write one object
+
+	late func([]Written) // set by end before runAnswered
 }
+
+const (
+	runAnswered = 1 << 40 // the call was answered before a write in flight
+	runOver     = 1 << 41 // nothing more is an effect of the call
+)
 
 type storedVersion struct {
 	Written
 	before *storedVersion
 }
 
-// CallInScope reports whether the calling goroutine makes or serves a recorded call.
-func CallInScope() bool {
+// StorageWrite is a write that the storage makes for a recorded call.
+type StorageWrite struct{ call *callRun }
+
+// BeginWrite notes that the storage begins a write for the call that the calling goroutine
+// makes or serves, if that call is recorded. End must follow. Neither takes a lock.
+func BeginWrite() StorageWrite {
 	s := currentScope()
-	return s != nil && s.call != nil && !s.call.ended.Load()
+	if s == nil || s.call == nil {
+		return StorageWrite{}
+	}
+	for {
+		state := s.call.state.Load()
+		if state&runOver != 0 {
+			return StorageWrite{}
+		}
+		if s.call.state.CompareAndSwap(state, state+1) {
+			return StorageWrite{s.call}
+		}
+	}
 }
 
-// NoteWrite records that the storage has written w for the call that the calling
-// goroutine serves, if that call is recorded. It takes no lock.
-func NoteWrite(w Written) {
-	s := currentScope()
-	if s == nil || s.call == nil || s.call.ended.Load() {
+// IsRecorded reports whether the record of a call will have the write.
+func (s StorageWrite) IsRecorded() bool { return s.call != nil && s.call.state.Load()&runOver == 0 }
+
+// Stored records that the write has stored w. It must precede End.
+func (s StorageWrite) Stored(w Written) {
+	if !s.IsRecorded() {
 		return
 	}
 	v := &storedVersion{Written: w, before: s.call.last.Load()}
@@ -34,9 +58,38 @@ func NoteWrite(w Written) {
 	}
 }
 
-// end returns what was written, oldest first.
-func (c *callRun) end() []Written {
-	c.ended.Store(true)
+// End notes that the write has ended.
+func (s StorageWrite) End() {
+	if s.call == nil {
+		return
+	}
+	if s.call.state.Add(-1) == runAnswered && s.call.state.CompareAndSwap(runAnswered, runOver) {
+		s.call.late(s.call.written())
+	}
+}
+
+// end ends the call and returns what was written, oldest first. If late is not nil, and the storage
+// still writes, it returns false; late is then called with what was written, once no write is in flight:
+// the storage ends each, and begins none for a caller that has gone.
+func (c *callRun) end(late func([]Written)) (wrote []Written, ended bool) {
+	c.late = late
+	for {
+		state := c.state.Load()
+		next := state | runOver
+		if late != nil && state > 0 {
+			next = state | runAnswered
+		}
+		if c.state.CompareAndSwap(state, next) {
+			if next&runOver == 0 {
+				return nil, false
+			}
+			return c.written(), true
+		}
+	}
+}
+
+// written returns what was written, oldest first.
+func (c *callRun) written() []Written {
 	n := 0
 	last := c.last.Load()
 	for v := last; v != nil; v = v.before {
@@ -56,10 +109,20 @@ func (c *callRun) end() []Written {
 	return list
 }
 
-// ServeCall runs serve, which serves a call of a client outside of the process, and sets
-// wrote to what the storage has written meanwhile. name is the client's, for profiles.
-func ServeCall(name string, wrote *[]Written, serve func()) {
-	run := &callRun{}
-	defer func() { *wrote = run.end() }()
-	runInScope(&scope{labels: []label{{labelKey, name}}, call: run}, serve)
+// ServedCall is a call of a client outside of the process.
+type ServedCall struct{ run callRun }
+
+// Serve runs serve, which serves the call. name is the client's, for profiles.
+func (s *ServedCall) Serve(name string, serve func()) {
+	runInScope(&scope{labels: []label{{labelKey, name}}, call: &s.run}, serve)
+}
+
+// End ends the call, once it has been answered, and returns what the storage has written for it. If late is
+// not nil, and the storage still writes, End returns false; late is then called soon, in another
+// goroutine, with what was written: see Called.MayStillWrite. A nil ServedCall has written nothing.
+func (s *ServedCall) End(late func([]Written)) (wrote []Written, ended bool) {
+	if s == nil {
+		return nil, true
+	}
+	return s.run.end(late)
 }

@@ -312,6 +312,12 @@ func (c *Called) isPlainRead() bool { return !c.IsWrite() && (!c.IsFailure() || 
 // Failed reports whether the call was rejected or got no answer that its caller waited for.
 func (c *Called) Failed() bool { return !c.Canceled && c.Status == 0 || c.Status >= 400 }
 
+// MayStillWrite reports whether the storage may write for the call although it was answered: upstream goes on with
+// a write whose caller has gone, or whose time is over.
+func (c *Called) MayStillWrite() bool {
+	return c.IsWrite() && (c.Status == 0 || c.Status >= http.StatusInternalServerError)
+}
+
 // Basis says how an inferred value is known.
 type Basis string
 

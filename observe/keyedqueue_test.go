@@ -105,44 +105,6 @@ func TestKeyedQueueDelay(t *testing.T) {
 	}
 }
 
-// A call is recorded with what the storage writes for it, in whatever goroutine of
-// the call that happens, and with nothing that is written later.
-func TestNoteWrite(t *testing.T) {
-	o := New(Options{})
-	defer o.Close()
-	r := o.Recorder("c")
-	pod := func(name string) Written { return Written{Resource: "pods", Name: name, ResourceVersion: "7"} }
-	end, late := make(chan struct{}), sync.WaitGroup{}
-	NoteWrite(pod("outside"))
-	r.Call(&Called{Verb: "deletecollection"}, func() {
-		NoteWrite(pod("a"))
-		var served sync.WaitGroup
-		served.Go(func() { NoteWrite(pod("b")) })
-		served.Wait()
-		late.Go(func() { <-end; NoteWrite(pod("late")) })
-	})
-	close(end)
-	late.Wait()
-	r.Call(&Called{Verb: "get"}, func() {})
-	calls := recordsOf(t, o, KindCalled)
-	if got := calls[0].Event.(*Called).Wrote; !slices.Equal(got, []Written{pod("a"), pod("b")}) {
-		t.Errorf("wrote %v", got)
-	}
-	if got := calls[1].Event.(*Called).Wrote; got != nil {
-		t.Errorf("a read wrote %v", got)
-	}
-	var got []Written
-	ServeCall("kubectl (admin)", &got, func() { NoteWrite(pod("a")) })
-	if !slices.Equal(got, []Written{pod("a")}) {
-		t.Errorf("a call that is recorded elsewhere wrote %v", got)
-	}
-	ran := false
-	(*Recorder)(nil).Call(&Called{}, func() { ran = true })
-	if !ran {
-		t.Error("without a recorder the call is not made")
-	}
-}
-
 // What the API server repeats without an effect fills no ring, unless it fails.
 func TestSkipIdleSyncs(t *testing.T) {
 	o := New(Options{})

@@ -37,12 +37,17 @@ func newDeliveredRecord(d *Delivered) *deliveredRecord {
 
 func newCalledRecord(c *Called) *calledRecord {
 	r := &calledRecord{event: *c}
-	if r.Event = &r.event; len(c.Wrote) == 1 {
-		r.wrote[0] = c.Wrote[0]
-		r.wrote[0].shareStrings(c)
+	r.Event = &r.event
+	r.setWrote(c.Wrote)
+	return r
+}
+
+func (r *calledRecord) setWrote(wrote []Written) {
+	if r.event.Wrote = wrote; len(wrote) == 1 {
+		r.wrote[0] = wrote[0]
+		r.wrote[0].shareStrings(&r.event)
 		r.event.Wrote = r.wrote[:]
 	}
-	return r
 }
 
 // shareStrings replaces strings that the call has, too: those of the storage are parts of longer ones.

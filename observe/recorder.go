@@ -147,7 +147,8 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 
 // Call runs send, which makes the API call c and fills in its answer, and records a copy of c.
 // What the storage writes meanwhile, in the goroutines that serve the call, is
-// recorded with it: see NoteWrite. With a nil Recorder, Call just runs send.
+// recorded with it: see BeginWrite. If the call has failed while the storage still writes, as when
+// the controller is stopped, it is recorded when that has ended. With a nil Recorder, Call just runs send.
 func (r *Recorder) Call(c *Called, send func()) {
 	if r == nil {
 		send()
@@ -166,16 +167,40 @@ func (r *Recorder) Call(c *Called, send func()) {
 		s.outer, s.run, s.delivery = current.outer, current.run, current.delivery
 	}
 	runInScope(&s.scope, send)
-	c.Wrote = s.callRun.end()
+	if c.MayStillWrite() {
+		r.recordUnfinishedCall(c, &s.callRun)
+		return
+	}
+	c.Wrote, _ = s.callRun.end(nil)
 	r.RecordCall(c)
+}
+
+// recordUnfinishedCall records a copy of a call that has failed, once no write of it is in flight. Until
+// then the controller counts as writing.
+func (r *Recorder) recordUnfinishedCall(c *Called, run *callRun) {
+	record := r.newRecord(c)
+	r.writing.Add(1)
+	finish := func(wrote []Written) {
+		record.setWrote(wrote)
+		r.observer.journal.append(&record.Record)
+		r.writing.Add(-1)
+	}
+	if wrote, ended := run.end(finish); ended {
+		c.Wrote = wrote
+		finish(wrote)
+	}
 }
 
 // RecordCall records a copy of an API call of the calling goroutine that has been answered. If it names
 // another Controller, it belongs to no sync.
 func (r *Recorder) RecordCall(answered *Called) {
-	if r == nil {
-		return
+	if r != nil {
+		r.observer.journal.append(&r.newRecord(answered).Record)
 	}
+}
+
+// newRecord counts a call of the calling goroutine and returns a record of it.
+func (r *Recorder) newRecord(answered *Called) *calledRecord {
 	record := newCalledRecord(answered)
 	c, now := &record.event, time.Now()
 	record.Time = now
@@ -194,7 +219,7 @@ func (r *Recorder) RecordCall(answered *Called) {
 	if c.IsWrite() && !c.IsRoutine() {
 		r.markActive(now)
 	}
-	r.observer.journal.append(&record.Record)
+	return record
 }
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {

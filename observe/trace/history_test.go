@@ -48,8 +48,18 @@ func (c *cluster) store(o observe.Object, deleted bool) string {
 		resource += "." + o.Group
 	}
 	version := strconv.Itoa(c.revision)
-	observe.NoteWrite(observe.Written{Resource: resource, Namespace: o.Namespace, Name: o.Name, ResourceVersion: version, Deleted: deleted})
+	write := observe.BeginWrite()
+	defer write.End()
+	write.Stored(observe.Written{Resource: resource, Namespace: o.Namespace, Name: o.Name, ResourceVersion: version, Deleted: deleted})
 	return version
+}
+
+// serve runs a call of a client and returns what the storage has written for it.
+func serve(who string, call func()) []observe.Written {
+	var served observe.ServedCall
+	served.Serve(who, call)
+	wrote, _ := served.End(nil)
+	return wrote
 }
 
 // react delivers a version to a controller, which syncs a key and makes writes.
@@ -239,8 +249,7 @@ func TestMemoryOfCauses(t *testing.T) {
 
 // clientCall records a call of a client that an event on one of its watches caused.
 func (c *cluster) clientCall(who, verb string, o observe.Object, cause uint64) (version string) {
-	var wrote []observe.Written
-	observe.ServeCall(who, &wrote, func() { version = c.store(o, false) })
+	wrote := serve(who, func() { version = c.store(o, false) })
 	c.observer.Append(&observe.Called{
 		Controller: who, Client: &observe.Caller{}, Verb: verb, Object: o, Status: 200, ResourceVersion: version,
 		Began: time.Now(), Took: time.Microsecond, Wrote: wrote, Cause: cause,

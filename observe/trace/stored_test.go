@@ -144,7 +144,7 @@ func TestWhyOfAnEvictedPod(t *testing.T) {
 	c.clientCall("kubectl (admin)", "create", web, 0)
 	evict := &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{User: "admin"}, Verb: "create", Subresource: "eviction", Object: web, Status: 201, Began: time.Now()}
 	var version string
-	observe.ServeCall("kubectl (admin)", &evict.Wrote, func() { version = c.store(web, false) })
+	evict.Wrote = serve("kubectl (admin)", func() { version = c.store(web, false) })
 	c.observer.AppendAt(evict, time.Now())
 	c.react("simulated-kubelet", observe.Updated, web, version, web.Key(), func(by *observe.Recorder) { c.write(by, "delete", web, "") })
 	chain, err := Why(c.catchUp(), web, Options{What: Deleted})
@@ -161,7 +161,7 @@ func TestWhyOfAnEvictedPod(t *testing.T) {
 	pods := web
 	pods.Name = ""
 	all := &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{User: "admin"}, Verb: "deletecollection", Object: pods, Status: 200, Began: time.Now()}
-	observe.ServeCall("kubectl (admin)", &all.Wrote, func() { version = c.store(web, false) })
+	all.Wrote = serve("kubectl (admin)", func() { version = c.store(web, false) })
 	c.observer.AppendAt(all, time.Now())
 	c.react("simulated-kubelet", observe.Updated, web, version, web.Key(), func(by *observe.Recorder) { c.write(by, "delete", web, "") })
 	if chain, err = Why(c.catchUp(), web, Options{What: Deleted}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -204,4 +205,39 @@ func TestRecordsQueryErrors(t *testing.T) {
 			t.Errorf("%s: got %d %s, want 400 %s", query, a.Code, a.Body, want)
 		}
 	}
+}
+
+// Each write is recorded with the call that made it, also if its client has gone before the answer.
+func TestObserveWritesOfClientsThatHaveGone(t *testing.T) {
+	t.Parallel()
+	ns, src := createNamespace(t), newRemoteClient(t)
+	configMaps := controlPlane.client.CoreV1().ConfigMaps(ns)
+	calls := fetchRecords[*observe.Called](src, observe.Query{Notable: true})
+	wroteIn := func(c *observe.Called) bool {
+		return slices.ContainsFunc(c.Wrote, func(w observe.Written) bool { return w.Resource == "configmaps" && w.Namespace == ns })
+	}
+	await(t, "write of a client that has gone", func(ctx context.Context) ([]*observe.Called, error) {
+		for i := range 40 {
+			gone, leave := context.WithTimeout(ctx, time.Duration(i)*500*time.Microsecond*slowdown)
+			_, _ = configMaps.Create(gone, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "cut-"}}, metav1.CreateOptions{})
+			leave()
+		}
+		list, err := calls(ctx)
+		return slices.DeleteFunc(list, func(c *observe.Called) bool { return !c.Failed() || !wroteIn(c) }), err
+	}, func(cut []*observe.Called) bool { return len(cut) > 0 })
+	await(t, "record of each write", func(ctx context.Context) (unknown []string, err error) {
+		stored, err := configMaps.List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		list, err := calls(ctx)
+		for _, m := range stored.Items {
+			if !slices.ContainsFunc(list, func(c *observe.Called) bool {
+				return slices.ContainsFunc(c.Wrote, func(w observe.Written) bool { return w.Namespace == ns && w.ResourceVersion == m.ResourceVersion })
+			}) {
+				unknown = append(unknown, m.Name)
+			}
+		}
+		return unknown, err
+	}, func(unknown []string) bool { return len(unknown) == 0 })
 }
