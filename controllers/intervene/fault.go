@@ -160,11 +160,6 @@ func faultStatus(code string, call *observe.Called) metav1.Status {
 		s.Message += ": " + observe.InjectedFault
 		return s
 	case "409":
-		if call.Verb == "create" { // as the API server answers it
-			s := apierrors.NewAlreadyExists(resource, name).Status()
-			s.Message += ": " + observe.InjectedFault
-			return s
-		}
 		return apierrors.NewConflict(resource, name, injected).Status()
 	case "422":
 		kind := schema.GroupKind{Group: call.Object.Group, Kind: cmp.Or(call.Object.Kind, call.Object.Resource)}
