@@ -270,7 +270,8 @@ func (r *request) recordLate() func([]observe.Written) {
 	}
 }
 
-// appendRecord appends the record of the request, after which it is no unfinished work, as for controllers.
+// appendRecord appends the record of the request. After that the request does not count as unfinished, as for
+// controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
 	switch {
 	case !r.isWorthRecording():

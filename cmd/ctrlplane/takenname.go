@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -19,7 +20,7 @@ func (u *upCommand) rejectTakenName() error {
 		if err != nil {
 			return err
 		}
-		if _, err := datadir.Inspect(path); err == nil {
+		if _, err := datadir.Inspect(path); !errors.As(err, new(*datadir.NotFoundError)) { // perhaps damaged
 			return fmt.Errorf("a control plane called %q exists already, in %s: choose another --name, or delete it with %q", name, path, programWord()+" delete "+name)
 		}
 		if !t.named() {

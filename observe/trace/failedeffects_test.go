@@ -60,8 +60,8 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 	}
 }
 
-// What a client could not do is no failure any more if another one has made up for it, and that of a client which has
-// ended is in the past.
+// What a client could not do does not count as a failure any more if another one has made up for it, and that
+// of a client which has ended is in the past.
 func TestFailedEffectsOfSeveralClients(t *testing.T) {
 	refused := observe.Called{Verb: "create", Status: 403, Error: "configmaps is forbidden"}
 	forbidden := observe.Called{Verb: "update", Subresource: "status", Status: 403, Error: "forbidden"}

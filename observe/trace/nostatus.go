@@ -10,7 +10,8 @@ import (
 )
 
 // noteMissingStatus notes the writes of a status that the API server has refused because the CustomResourceDefinition
-// has no status subresource in the version that was used. It answers them as if the object did not exist: if that exists, this is the reason.
+// has no status subresource in the version that was used. It answers them as if the object did not exist: if that
+// exists, this is the reason.
 func (g *graph) noteMissingStatus(o Options) {
 	var notFound []*Node
 	writes := map[place][]*Node{} // to their objects
