@@ -21,7 +21,7 @@ func (u *upCommand) rejectTakenName() error {
 			return err
 		}
 		if _, err := datadir.Inspect(path); !errors.As(err, new(*datadir.NotFoundError)) { // perhaps damaged
-			return fmt.Errorf("a control plane called %q exists already, in %s: choose another --name, or delete it with %q", name, path, programWord()+" delete "+name)
+			return fmt.Errorf("a control plane called %q exists already, in %s: choose another --name", name, path)
 		}
 		if !t.named() {
 			return nil // several may run with the default name
