@@ -109,7 +109,8 @@ func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 	if err := d.up.manifests.validate(); err != nil {
 		return "", err
 	}
-	d.plane.server, d.plane.manifests, d.up.manifests = &d.up.server, d.up.manifests, manifestFlags{} // applied and restored by us
+	d.plane.server, d.plane.account = &d.up.server, &d.up.account
+	d.plane.manifests, d.up.manifests = d.up.manifests, manifestFlags{} // applied and restored by us
 	if _, err := d.plane.load(ctx); err != nil {
 		return "", err
 	}
@@ -157,7 +158,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stdout := &watchedStdout{cancel, "redirect it to a file"}
 	d.output = newDevOutput(endable(ctx, stdout), view)
-	d.program = devProgram{args: args, server: &d.up.server, output: d.output, killNow: signals.killNow}
+	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, killNow: signals.killNow}
 	err = joinLoss(ctx, d.serve(ctx, stdout, view))
 	cancel(nil)
 	err = errors.Join(err, d.watcher.Close())

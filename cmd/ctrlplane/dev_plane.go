@@ -18,6 +18,7 @@ import (
 // devPlane brings a control plane to the state in which a run of the operator begins.
 type devPlane struct {
 	server    *ctrlplane.Server
+	account   *serviceAccountFlag
 	crds      []string // of manifests
 	manifests manifestFlags
 	keep      bool // never restore
@@ -75,8 +76,11 @@ func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err erro
 	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
 		return err
 	}
-	p.base, err = p.saveSettled(ctx)
-	return err
+	if p.base, err = p.saveSettled(ctx); err != nil {
+		return err
+	}
+	// A ServiceAccount that was created again does not have the token of the one before.
+	return p.account.writeKubeconfig(ctx, p.server.DataDir(), p.server.RESTConfig())
 }
 
 // saveSettled saves the state once the controllers have done their work: what is not in the

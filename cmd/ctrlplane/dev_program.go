@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ const groupPollInterval = 20 * time.Millisecond // of a group that is about to e
 type devProgram struct {
 	args    []string
 	server  *ctrlplane.Server
+	account *serviceAccountFlag
 	output  *devOutput
 	killNow <-chan struct{} // closed when the user does not want to wait for its end
 
@@ -108,7 +108,7 @@ func (c *devProcess) Begin() error {
 
 func (c *devProcess) startCommand() error {
 	s := c.program.server
-	return c.command.start(filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile), s.URL())
+	return c.command.start(c.program.account.kubeconfigPath(s.DataDir()), s.URL())
 }
 
 // Exited implements devloop.Process.

@@ -3,39 +3,57 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
-
-	"github.com/ctrlplane/ctrlplane"
 )
 
 func newKubeconfigCommand(t *target) *cobra.Command {
 	var raw bool
+	var account serviceAccountFlag
 	cmd := &cobra.Command{
 		Use:   "kubeconfig",
 		Short: "Print the path of the kubeconfig, or its content",
+		Long: `Print the path of the administrator's kubeconfig, or its content.
+
+With --service-account it is a kubeconfig with a token of that ServiceAccount that is
+valid for a year, and with its namespace: what runs with it has the permissions that
+the ServiceAccount's roles give it, as in a cluster.`,
 		Example: `  export KUBECONFIG="$(ctrlplane kubeconfig)"
-  ctrlplane kubeconfig --raw > admin.kubeconfig`,
+  ctrlplane kubeconfig --raw > admin.kubeconfig
+  KUBECONFIG="$(ctrlplane kubeconfig --service-account shop/operator)" go run .`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := t.runningDataDir()
 			if err != nil {
 				return err
 			}
-			path := filepath.Join(dir, ctrlplane.KubeconfigFile)
-			data, err := os.ReadFile(path)
-			if err != nil {
-				return fmt.Errorf("kubeconfig: %w", err)
-			}
-			if raw {
-				_, err = cmd.OutOrStdout().Write(data)
-				return err
-			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
-			return err
+			return printKubeconfig(cmd, t, dir, account, raw)
 		},
 	}
-	cmd.Flags().BoolVar(&raw, "raw", false, "print the content, including the private keys")
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the content, including the private key or the token")
+	cmd.Flags().Var(&account, "service-account", "that "+serviceAccountHelp)
 	return cmd
+}
+
+func printKubeconfig(cmd *cobra.Command, t *target, dir string, account serviceAccountFlag, raw bool) error {
+	if account.given() {
+		cfg, err := t.restConfig()
+		if err != nil {
+			return err
+		}
+		if err := account.writeKubeconfig(cmd.Context(), dir, cfg); err != nil {
+			return err
+		}
+	}
+	path := account.kubeconfigPath(dir)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	if raw {
+		_, err = cmd.OutOrStdout().Write(data)
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), path)
+	return err
 }

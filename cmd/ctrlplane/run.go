@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
@@ -187,6 +185,9 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	if err := r.startPlane(ctx, c); err != nil {
 		return r.startFailure(ctx, err)
 	}
+	if err := r.up.account.writeKubeconfig(ctx, r.up.server.DataDir(), r.up.server.RESTConfig()); err != nil {
+		return r.startFailure(ctx, err)
+	}
 	stopWatching()
 	ready = true
 	if ctx.Err() != nil {
@@ -212,7 +213,7 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 	r.report.beginStage("command")
 	r.signals.addCommandSignals()
 	s := &r.up.server
-	if err := c.start(filepath.Join(s.DataDir(), ctrlplane.KubeconfigFile), s.URL()); err != nil {
+	if err := c.start(r.up.account.kubeconfigPath(s.DataDir()), s.URL()); err != nil {
 		return startExitCode(err), err
 	}
 	if code, err := r.waitForExit(c); err != nil || code != 0 || !r.settle && !r.assertions.rules.NoHotLoop {
@@ -228,7 +229,7 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 func (r *runCommand) settleOrLoop(ctx context.Context) (warnings []string, err error) {
 	src := r.up.server.Observer()
 	if r.assertions.rules.NoHotLoop {
-		if loop, err := watchForLoops(ctx, src); err != nil || loop.Failure != "" {
+		if err := watchForLoops(ctx, src); err != nil {
 			return nil, err
 		}
 	}
@@ -267,13 +268,19 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 			fmt.Fprintf(stderr, "ctrlplane: %s\n", line)
 		}
 		code := 0
+		_, loop := errors.AsType[*hotLoopError](err)
 		switch {
+		case loop: // the exit code is that of --no-hot-loop
 		case err != nil && r.timeout > 0 && bounded.Err() != nil:
 			code = exitTimeout
 		case err != nil:
 			code = exitFailure
 		}
-		return r.settledOrNot(code, err, warnings...)
+		code, err = r.settledOrNot(code, err, warnings...)
+		if loop {
+			err = nil
+		}
+		return code, err
 	case sig := <-r.signals.ch:
 		r.interrupted = sig
 		cancel(errors.New("interrupted"))

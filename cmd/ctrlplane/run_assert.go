@@ -58,16 +58,30 @@ func (a *runAssertions) validate(records int) error {
 // hotLoopWatch is how long --no-hot-loop watches a control plane that does not settle.
 const hotLoopWatch = 3 * time.Second
 
+// hotLoopError is why a run does not wait until the control plane has settled.
+type hotLoopError struct{ busy *settled.BusyError }
+
+func (e *hotLoopError) Error() string {
+	return "not settled: a hot loop was found, which does not settle"
+}
+
+func (e *hotLoopError) Unwrap() error { return e.busy }
+
 // watchForLoops waits until the control plane has settled, or long enough for a loop to
-// show. It returns the hot loops that it found.
-func watchForLoops(ctx context.Context, src observe.Source) (assert.Result, error) {
+// show. The error is a *hotLoopError if there is one that may go on.
+func watchForLoops(ctx context.Context, src observe.Source) error {
 	ctx, cancel := context.WithTimeout(ctx, hotLoopWatch)
 	defer cancel()
 	err := settled.Wait(ctx, src, settleHorizon, nil)
-	if _, busy := errors.AsType[*settled.BusyError](err); err != nil && !busy {
-		return assert.Result{}, err
+	busy, isBusy := errors.AsType[*settled.BusyError](err)
+	if err != nil && !isBusy {
+		return err
 	}
-	return checkLoops(context.WithoutCancel(ctx), src)
+	loop, err := checkLoops(context.WithoutCancel(ctx), src)
+	if err != nil || loop.Failure == "" || busy == nil {
+		return err
+	}
+	return &hotLoopError{busy}
 }
 
 func checkLoops(ctx context.Context, src observe.Source) (assert.Result, error) {

@@ -197,9 +197,12 @@ func severalRunningError(list []candidate) error {
 	return fmt.Errorf("several control planes are running: choose one: %s", strings.Join(flags, ", "))
 }
 
-// inKubeconfig reports whether KUBECONFIG is the kubeconfig of a data folder.
+// inKubeconfig reports whether KUBECONFIG is a kubeconfig of a data folder: the administrator's,
+// or that of a ServiceAccount.
 func inKubeconfig(dir string) bool {
-	return os.Getenv("KUBECONFIG") == filepath.Join(dir, ctrlplane.KubeconfigFile)
+	inFolder, file := filepath.Split(os.Getenv("KUBECONFIG"))
+	return inFolder == dir+string(filepath.Separator) &&
+		(file == ctrlplane.KubeconfigFile || strings.HasPrefix(file, ctrlplane.KubeconfigFile+"."))
 }
 
 // runningDataDirs lists the data folders of all running control planes that are

@@ -40,6 +40,7 @@ type upCommand struct {
 	logFormat     string
 	verbosity     int
 	manifests     manifestFlags
+	account       serviceAccountFlag // of run and dev
 }
 
 func newUpCommand(t *target) *cobra.Command {

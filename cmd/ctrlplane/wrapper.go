@@ -20,6 +20,7 @@ func requireCommand(example string) cobra.PositionalArgs {
 func (u *upCommand) addWrapperFlags(cmd *cobra.Command) {
 	u.addFlags(cmd)
 	cmd.Flags().SetInterspersed(false) // flags after the command belong to the command
+	cmd.Flags().Var(&u.account, "service-account", "give the command a kubeconfig "+serviceAccountHelp)
 	cmd.Flags().Lookup("ephemeral").Usage += " (default unless --name or --data-dir is given)"
 }
 

@@ -69,8 +69,9 @@ func checkRemovable(path string) error {
 }
 
 // ownEntries matches the names of what a control plane writes into its data folder, some of
-// them in other packages: a log is rotated, and .kubeconfig.new-* is not finished.
-var ownEntries = regexp.MustCompile(`^(ctrlplane\.json|lock|pid|state\.json|pki|etcd|restore(-owner)?|unfinished(-[0-9]+)?\.snapshot|kubeconfig|\.kubeconfig\.new-.*|ctrlplane\.log(\.[0-9]+)?|stderr\.log)$`)
+// them in other packages: a log is rotated, kubeconfig.NAMESPACE.NAME is that of a
+// ServiceAccount, and .kubeconfig.new-* is not finished.
+var ownEntries = regexp.MustCompile(`^(ctrlplane\.json|lock|pid|state\.json|pki|etcd|restore(-owner)?|unfinished(-[0-9]+)?\.snapshot|kubeconfig(\.[a-z0-9-]+\.[a-z0-9.-]+)?|\.kubeconfig(\..+)?\.new-.*|ctrlplane\.log(\.[0-9]+)?|stderr\.log)$`)
 
 // rotated matches what a name of a log file that is full ends in.
 var rotated = regexp.MustCompile(`\.[0-9]+$`)

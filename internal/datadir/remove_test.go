@@ -43,7 +43,7 @@ func TestRemoveAllThatIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	files := map[string]string{markerFile: `{"format":1}`, lockFile: ""}
 	for _, name := range []string{
-		pidFile, stateFile, pkiDir + "/ca.crt", "etcd/member/snap/db", "kubeconfig", ".kubeconfig.new-12", "restore", "restore-owner",
+		pidFile, stateFile, pkiDir + "/ca.crt", "etcd/member/snap/db", "kubeconfig", ".kubeconfig.new-12", "kubeconfig.shop.the-operator.v2", ".kubeconfig.shop.operator.new-12", "restore", "restore-owner",
 		"unfinished.snapshot", "unfinished-2.snapshot", "stderr.log",
 		"ctrlplane.log", "ctrlplane.log.1", "ctrlplane.log.12", ".new-345",
 	} {

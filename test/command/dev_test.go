@@ -77,6 +77,14 @@ func (d *devProcess) writeFile(t *testing.T, name, text string) {
 // startDev starts "ctrlplane dev" with the fake operator.
 func startDev(t *testing.T, args ...string) *devProcess {
 	t.Helper()
+	d := newDev(t, args...)
+	d.start(t)
+	return d
+}
+
+// newDev returns "ctrlplane dev" with the files of the fake operator.
+func newDev(t *testing.T, args ...string) *devProcess {
+	t.Helper()
 	args = append([]string{"dev", "--watch", "source", "--crds", "crds", "-f", "widget.yaml"}, args...)
 	d := &devProcess{cmd: program.Command(t, append(args, "--", "sh", "operator.sh")...), lines: make(chan string, 1000), ended: make(chan struct{})}
 	d.writeFile(t, "operator.sh", fakeOperator)
@@ -91,6 +99,11 @@ func startDev(t *testing.T, args ...string) *devProcess {
 	d.writeFile(t, "lease.yaml", "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: leader}\n")
 	d.cmd.Env = append(d.cmd.Env, "CTRLPLANE="+program.Path())
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return d
+}
+
+func (d *devProcess) start(t *testing.T) {
+	t.Helper()
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +124,6 @@ func startDev(t *testing.T, args ...string) *devProcess {
 		_ = d.cmd.Process.Kill() // fails if it has ended
 		<-d.ended
 	})
-	return d
 }
 
 // requireLine returns the next line that contains a text.

@@ -4,7 +4,9 @@ package command_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -88,27 +91,11 @@ func TestRunAssertions(t *testing.T) {
 		r := startRun(t, "--no-hot-loop", "--max-conflicts", "nosuch=3", "--controllers=namespace", "--nodes=0", "--no-scheduler", "--", "sh", "-c",
 			strings.Replace(reportScript, "exec cat", fmt.Sprintf("cat; exit %d", code), 1))
 		client, _ := r.readClient(t)
-		maps := client.CoreV1().ConfigMaps("default")
-		object, err := maps.Create(t.Context(), newConfigMap("mine"), metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), program.Timeout)
 		defer cancel()
-		events, err := maps.Watch(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: "mine"}))
-		if err != nil {
+		if err := reactToOwnWrites(ctx, client, 30); err != nil {
 			t.Fatal(err)
 		}
-		for n := range 30 {
-			if _, ok := <-events.ResultChan(); !ok {
-				t.Fatal("the watch has ended")
-			}
-			object.Data = map[string]string{"n": fmt.Sprint(n)}
-			if object, err = maps.Update(ctx, object, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		events.Stop()
 		r.stdin.Close()
 		want := code
 		if code == 0 {
@@ -123,5 +110,55 @@ func TestRunAssertions(t *testing.T) {
 				t.Errorf("stderr does not contain %q: %s", text, &r.stderr)
 			}
 		}
+	}
+}
+
+// reactToOwnWrites updates a ConfigMap at each event about it, so many times.
+func reactToOwnWrites(ctx context.Context, client kubernetes.Interface, times int) error {
+	maps := client.CoreV1().ConfigMaps("default")
+	object, err := maps.Create(ctx, newConfigMap("mine"), metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	events, err := maps.Watch(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: "mine"}))
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	for n := range times {
+		if _, ok := <-events.ResultChan(); !ok {
+			return errors.New("the watch has ended")
+		}
+		object.Data = map[string]string{"n": fmt.Sprint(n)}
+		if object, err = maps.Update(ctx, object, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestRunSettleEndsAtHotLoop has a loop that goes on after the command: --settle does not
+// wait for it, and does not hold: the garbage collector sees each round.
+func TestRunSettleEndsAtHotLoop(t *testing.T) {
+	t.Parallel()
+	r := startRun(t, "--settle", "--no-hot-loop", "--report", "out", "--nodes=0", "--no-scheduler", "--", "sh", "-c", reportScript)
+	client, _ := r.readClient(t)
+	loop := make(chan error, 1)
+	go func() { loop <- reactToOwnWrites(t.Context(), client, math.MaxInt) }()
+	awaitTrue(t, "the loop writes", func() bool {
+		object, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "mine", metav1.GetOptions{})
+		return err == nil && object.Data["n"] != ""
+	})
+	r.stdin.Close()
+	r.requireExit(t, 123)
+	if err := <-loop; err == nil { // the control plane has ended
+		t.Error("the loop has ended")
+	}
+	data, err := os.ReadFile(filepath.Join(r.cmd.Dir, "out", "junit.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "not settled: a hot loop was found"; !strings.Contains(string(data), want) {
+		t.Errorf("junit.xml does not contain %q: %s", want, data)
 	}
 }
