@@ -11,18 +11,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
 
-// CanRun reports whether all programs of a command of a container are known.
+// CanRun reports whether all programs of a command of a container are known, and no file of
+// the image is needed.
 func CanRun(c *corev1.Container, args []string) bool {
-	if len(args) == 0 {
-		return false
-	}
-	args = guessVariables(c, args)
-	return shell.Runs(args) && len(unknownPrograms(args)) == 0
+	return len(args) > 0 && len(Unknown(c, args)) == 0
 }
 
-// UnknownPrograms returns the programs of a command of a container that are not known.
-func UnknownPrograms(c *corev1.Container, args []string) []string {
-	return unknownPrograms(guessVariables(c, args))
+// Unknown returns what a command of a container needs and is not simulated: programs that are
+// not known, and files that it copies from the image.
+func Unknown(c *corev1.Container, args []string) []string {
+	n := needsOf(guessVariables(c, args))
+	files := slices.DeleteFunc(slices.Clone(n.files), func(name string) bool { return isMounted(c, name) })
+	return slices.Concat(n.programs, files)
 }
 
 // maxGuessedBytes is how much the values of variables may add to a command. Beyond it
@@ -66,7 +66,7 @@ func MayRun(c *corev1.Container, args []string) bool {
 	if len(args) == 0 || len(c.VolumeMounts) == 0 {
 		return false
 	}
-	unknown := UnknownPrograms(c, args)
+	unknown := Unknown(c, args)
 	return len(unknown) > 0 && !slices.ContainsFunc(unknown, func(name string) bool { return !isMounted(c, name) })
 }
 

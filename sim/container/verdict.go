@@ -13,18 +13,23 @@ import (
 // needed at each update of a Pod, and to parse a large script takes long.
 const minCachedBytes = 1 << 10
 
-// verdicts are the programs that commands need and that are not known, by the hash of
-// the command.
+// needs are what a command needs and a simulated container does not have.
+type needs struct {
+	programs []string
+	files    []string // that it copies from the image
+}
+
+// verdicts are the needs of commands, by the hash of the command.
 var verdicts = lru.New(256)
 
-// unknownPrograms returns the programs of a command that are not known.
-func unknownPrograms(args []string) []string {
+// needsOf returns what a command needs.
+func needsOf(args []string) needs {
 	size := 0
 	for _, arg := range args {
 		size += len(arg)
 	}
 	if size < minCachedBytes {
-		return shell.Unknown(args)
+		return needs{shell.Unknown(args), shell.ImageFiles(args)}
 	}
 	hash := sha256.New()
 	for _, arg := range args {
@@ -33,9 +38,9 @@ func unknownPrograms(args []string) []string {
 	}
 	key := [sha256.Size]byte(hash.Sum(nil))
 	if known, ok := verdicts.Get(key); ok {
-		return known.([]string)
+		return known.(needs)
 	}
-	unknown := shell.Unknown(args)
-	verdicts.Add(key, unknown)
-	return unknown
+	n := needs{shell.Unknown(args), shell.ImageFiles(args)}
+	verdicts.Add(key, n)
+	return n
 }

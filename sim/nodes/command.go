@@ -136,7 +136,7 @@ func describeSimulation(pod *corev1.Pod) string {
 			runs = true
 		default:
 			unknown = append(unknown, fmt.Sprintf("container %s needs %s, which is not simulated: it does what a container without a command does",
-				c.Name, strings.Join(container.UnknownPrograms(c, args), ", ")))
+				c.Name, strings.Join(container.Unknown(c, args), ", ")))
 		}
 	}
 	for i := range pod.Spec.InitContainers {

@@ -65,6 +65,7 @@ func TestDescribeSimulation(t *testing.T) {
 		"commands run in a simulated shell, without the image and without a network":                                                                                                                                                                      {"", "true"},
 		"container c0 needs nginx, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead":                                                                             {"nginx"},
 		"commands run in a simulated shell, without the image and without a network; container c1 needs nginx, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead": {"true", "nginx"},
+		"container c0 needs /opt/tool, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead":                                                                         {"cp /opt/tool /shared"},
 	} {
 		pod := testPod(func(p *corev1.Pod) {
 			p.Spec.Containers = nil

@@ -17,16 +17,16 @@ func ExplainLog(pod *corev1.Pod, name string, run int32) string {
 	c, kind := findContainer(pod, name)
 	behavior, _ := podBehaviorOf(pod) // an event has reported the error
 	args := behavior.commandOf(c, kind, run)
-	unknown := container.UnknownPrograms(c, args)
+	unknown := container.Unknown(c, args)
 	switch {
 	case len(args) > 0 && len(unknown) == 0:
 		return "The output of this run is no longer known: it is kept in memory, for the last two runs of a container, until the control plane stops."
 	case behavior.isAnnotated(c, kind, run):
 		return nothingRuns("annotations of its Pod say how it ends", "To give it output, set the annotation "+annotations.Log+".")
 	case len(unknown) == 1:
-		return nothingRuns("its program "+unknown[0]+" is not simulated", runInstead(pod, c, kind))
+		return nothingRuns("its command needs "+unknown[0]+", which is not simulated", runInstead(pod, c, kind))
 	case len(unknown) > 1:
-		return nothingRuns("its programs "+strings.Join(unknown, ", ")+" are not simulated", runInstead(pod, c, kind))
+		return nothingRuns("its command needs "+strings.Join(unknown, ", ")+", which are not simulated", runInstead(pod, c, kind))
 	}
 	return nothingRuns("the program of its image "+c.Image+" is not simulated", runInstead(pod, c, kind))
 }

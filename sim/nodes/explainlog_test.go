@@ -21,9 +21,9 @@ func TestExplainLog(t *testing.T) {
 	}{
 		"no command":           {command(), "a", nothing + "the program of its image nginx is not simulated." + instead},
 		"arguments only":       {func(_ *corev1.Pod, c *corev1.Container) { c.Args = []string{"--verbose"} }, "a", nothing + "the program of its image nginx is not simulated." + instead},
-		"an unknown program":   {command("python3", "app.py"), "a", nothing + "its program python3 is not simulated." + instead},
-		"some in a script":     {command("sh", "-c", "npm ci && node ."), "a", nothing + "its programs npm, node are not simulated." + instead},
-		"another container":    {command("sleep", "1"), "b", nothing + "its program java is not simulated." + strings.ReplaceAll(instead, "/run ", "/run.b ")},
+		"an unknown program":   {command("python3", "app.py"), "a", nothing + "its command needs python3, which is not simulated." + instead},
+		"some in a script":     {command("sh", "-c", "npm ci && node ."), "a", nothing + "its command needs npm, node, which are not simulated." + instead},
+		"another container":    {command("sleep", "1"), "b", nothing + "its command needs java, which is not simulated." + strings.ReplaceAll(instead, "/run ", "/run.b ")},
 		"annotations":          {func(p *corev1.Pod, c *corev1.Container) { p.Annotations[annotations.ExitCode] = "1" }, "a", nothing + "annotations of its Pod say how it ends. To give it output, set the annotation ctrlplane.local/log."},
 		"a command that ended": {command("true"), "a", "The output of this run is no longer known: it is kept in memory, for the last two runs of a container, until the control plane stops."},
 	} {

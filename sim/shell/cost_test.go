@@ -78,6 +78,34 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
+func TestImageFiles(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"/bin/cp", "-n", "/usr/local/bin/argocd", "/var/run/argocd/argocd-cmp-server"}, "[/usr/local/bin/argocd]"},
+		{[]string{"cp", "/app/a", "/app/b", "/shared"}, "[/app/a /app/b]"},
+		{[]string{"sh", "-c", "cp -r /etc/datadog-agent /opt; ls /opt"}, "[/etc/datadog-agent]"},
+		{[]string{"bash", "-ec", `cp -v "/opt/x y" '/opt/z' /shared && cp /opt/*.jar /plugins/. /shared/`}, "[/opt/x y /opt/z /opt/*.jar /plugins/.]"},
+		// It exists, or may: nothing is known of these.
+		{[]string{"cp", "/bin/sh", "/etc/resolv.conf", "/tmp/x", "/var/run/secrets/x", "rel/x", "/shared"}, "[]"},
+		{[]string{"sh", "-c", "cp $FILE /shared; cp `x` /shared; cp -t /shared /opt/x; cp /bin/* /shared"}, "[]"},
+		// The script makes it, or looks whether it exists.
+		{[]string{"sh", "-c", "mkdir -p /work && echo 1 >/work/a && cp /work/a /shared"}, "[]"},
+		{[]string{"sh", "-c", "if [ -f /opt/x ]; then cp /opt/x /shared; fi"}, "[]"},
+		{[]string{"sh", "-c", "cp /opt/x /shared || echo none"}, "[]"},
+		{[]string{"sh", "-c", "cp /bin/sh /opt/x && cp /opt/x /shared"}, "[]"},
+		{[]string{"sh", "-c", "cp"}, "[]"},
+		{[]string{"cp"}, "[]"},
+		{[]string{"nginx", "cp", "/opt/x", "/y"}, "[]"},
+		{nil, "[]"},
+	} {
+		if got := "[" + join(ImageFiles(tt.args)) + "]"; got != tt.want {
+			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)
+		}
+	}
+}
+
 func join(list []string) (s string) {
 	for i, e := range list {
 		if i > 0 {

@@ -84,6 +84,7 @@ B`,
 		}
 		fuzzRun(t, Config{Args: []string{name, "-c", src, "name", "a", "b c"}, Stdin: strings.NewReader(input), Dir: "/tmp"})
 		Unknown([]string{name, "-c", src})
+		ImageFiles([]string{name, "-c", src})
 		Sleeps([]string{name, "-c", src})
 	})
 }

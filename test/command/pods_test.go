@@ -191,7 +191,7 @@ func TestKubectlPods(t *testing.T) {
 		expect(t, "nothing runs in it: the program of its image nginx is not simulated. To run a shell script instead, set the annotation ctrlplane.local/run of its Pod", "logs server")
 		kubectl(t, "run", "app", "--image=python", "--command", "--", "python3", "app.py")
 		expect(t, "condition met", "wait pod/app --for=condition=Ready --timeout=60s")
-		expect(t, "nothing runs in it: its program python3 is not simulated.", "logs app")
+		expect(t, "nothing runs in it: its command needs python3, which is not simulated.", "logs app")
 		expect(t, "container app needs python3, which is not simulated", "describe pod app")
 	})
 	t.Run("a token", func(t *testing.T) {
