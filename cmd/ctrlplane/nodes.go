@@ -26,10 +26,10 @@ func newNodesCommand(t *target) *cobra.Command {
 many there are from the start.
 
 A failed node sends no heartbeats: node-lifecycle-controller marks it as unknown, and
-its Pods are evicted and recreated on other nodes. A terminated node also loses its
-machine at the simulated cloud provider: once node-lifecycle-controller has marked it,
-cloud-node-lifecycle-controller finds that the machine does not exist and deletes the
-node.`,
+its Pods are evicted and recreated on other nodes, unless no node is left that is Ready.
+A terminated node also loses its machine at the simulated cloud provider: once
+node-lifecycle-controller has marked it, cloud-node-lifecycle-controller finds that the
+machine does not exist and deletes the node.`,
 		Example: `  ctrlplane nodes
   ctrlplane nodes -o name
   ctrlplane nodes add 3
