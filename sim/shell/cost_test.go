@@ -86,6 +86,7 @@ func TestImageFiles(t *testing.T) {
 		{[]string{"/bin/cp", "-n", "/usr/local/bin/argocd", "/var/run/argocd/argocd-cmp-server"}, "[/usr/local/bin/argocd]"},
 		{[]string{"cp", "/app/a", "/app/b", "/shared"}, "[/app/a /app/b]"},
 		{[]string{"sh", "-c", "cp -r /etc/datadog-agent /opt; ls /opt"}, "[/etc/datadog-agent]"},
+		{[]string{"sh", "-c", "/bin/cp /usr/local/bin/argocd /var/run/argocd/argocd && /bin/ln -s /var/run/argocd/argocd /var/run/argocd/x"}, "[/usr/local/bin/argocd]"},
 		{[]string{"bash", "-ec", `cp -v "/opt/x y" '/opt/z' /shared && cp /opt/*.jar /plugins/. /shared/`}, "[/opt/x y /opt/z /opt/*.jar /plugins/.]"},
 		// It exists, or may: nothing is known of these.
 		{[]string{"cp", "/bin/sh", "/etc/resolv.conf", "/tmp/x", "/var/run/secrets/x", "rel/x", "/shared"}, "[]"},

@@ -45,8 +45,8 @@ func scriptImageFiles(script string) (files []string) {
 			}
 		case *syntax.CallExpr:
 			list := literals(n)
-			at := slices.Index(list, "cp")
-			if commandName(n) != "cp" || at < 0 {
+			at := slices.Index(list, commandName(n))
+			if path.Base(commandName(n)) != "cp" || at < 0 {
 				others = append(others, list...)
 				break
 			}
