@@ -154,6 +154,7 @@ func (p *controlPlane) serveControl(context.Context) error {
 		Snapshots:     p.snapshots,
 		Flags:         p.supervisor.Flags,
 		Unhealthy:     p.unhealthyObjects,
+		Permissions:   p.clients.Permissions,
 	}))
 	return nil
 }

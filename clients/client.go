@@ -33,6 +33,8 @@ type client struct {
 	receiving chan struct{} // has an element while a report is received
 	refused   refusedReads
 
+	permissions permissions
+
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch

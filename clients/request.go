@@ -252,6 +252,7 @@ func (r *request) record() {
 		r.client.reports.countCall(r.sync, c)
 	}
 	r.client.refused.note(c, now)
+	r.client.permissions.note(c)
 	if ended {
 		r.appendRecord(c, now)
 	}

@@ -49,6 +49,7 @@ func addCompletions(root *cobra.Command, t *target) {
 		"clients pause": c.many(c.clients(clientIs("running"))), "clients resume": c.many(c.clients(clientIs("paused"))),
 		"clients step": c.first(c.clients(clientIs("paused"))), "clients held": c.first(c.clients(clientIs("paused"))),
 		"clients delay": c.many(c.clients(nil)), "clients fail": c.many(c.clients(nil)), "clients clear": c.many(c.clients(nil)),
+		"clients roles": c.first(c.clients(nil)),
 
 		"nodes remove": c.many(c.nodes), "nodes fail": c.many(c.nodes), "nodes recover": c.many(c.nodes), "nodes terminate": c.many(c.nodes),
 

@@ -50,6 +50,12 @@ func (c *Client) Clients(ctx context.Context) ([]observe.Client, error) {
 	return list.Items, err
 }
 
+// Permissions returns what a client, by its name or program, has asked for.
+func (c *Client) Permissions(ctx context.Context, client string) (list control.PermissionList, err error) {
+	err = c.do(ctx, http.MethodGet, PermissionsPath, url.Values{"name": {client}}, nil, &list)
+	return list, err
+}
+
 // Flags returns the flags of kube-controller-manager with their values.
 func (c *Client) Flags(ctx context.Context) ([]control.Flag, error) {
 	var list control.FlagList

@@ -25,6 +25,7 @@ type Services struct {
 	Snapshots     control.Snapshots                                        // nil = not served
 	Flags         func() ([]control.Flag, error)                           // nil = not served
 	Unhealthy     func(context.Context) ([]control.UnhealthyObject, error) // nil = not served
+	Permissions   func(client string) (control.PermissionList, error)      // nil = not served
 }
 
 // Handler serves the API below Path.
@@ -45,6 +46,11 @@ func Handler(s Services) http.Handler {
 		handle(mux, "GET "+UnhealthyPath, func(req *http.Request) (any, error) {
 			list, err := s.Unhealthy(req.Context())
 			return control.UnhealthyList{Items: list}, err
+		})
+	}
+	if s.Permissions != nil {
+		handle(mux, "GET "+PermissionsPath, func(req *http.Request) (any, error) {
+			return s.Permissions(req.URL.Query().Get("name"))
 		})
 	}
 	handle(mux, "GET "+ControllersPath, func(req *http.Request) (any, error) {

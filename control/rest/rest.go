@@ -12,6 +12,8 @@ const (
 	ControllersPath = Path + "/v1/controllers"
 	// ClientsPath is the list of clients. Below it are the interventions in them.
 	ClientsPath = Path + "/v1/clients"
+	// PermissionsPath is what the client with the parameter name has asked for.
+	PermissionsPath = ClientsPath + "/permissions"
 	// ReportsPath takes what clients that use the instrument module report about their
 	// controllers.
 	ReportsPath = Path + "/v1/reports"

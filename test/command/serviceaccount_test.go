@@ -92,8 +92,29 @@ func TestRunAsServiceAccount(t *testing.T) {
 	if got := r.readLine(t); got != "kubernetes-admin" {
 		t.Errorf("ctrlplane kubectl is %q, want the administrator", got)
 	}
+	requireRoles(t, filepath.Dir(path), func() error {
+		_, err := client.CoreV1().Secrets("shop").Create(t.Context(), secret, metav1.CreateOptions{})
+		return err
+	})
 	r.stdin.Close()
 	r.requireExit(t, 1) // of read
+}
+
+// requireRoles checks that the roles of the test's client allow what was refused to it.
+func requireRoles(t *testing.T, dir string, refused func() error) {
+	t.Helper()
+	roles := program.MustRun(t, dir, "clients", "roles", "command.test")
+	for _, text := range []string{"# Refused in 1 of 1 request: create secrets in namespace shop\n", "kind: RoleBinding\n", "  - configmaps\n  - secrets\n"} {
+		if !strings.Contains(roles, text) {
+			t.Errorf("the roles do not contain %q: %s", text, roles)
+		}
+	}
+	apply := program.Command(t, "--data-dir", dir, "kubectl", "apply", "-f", "-")
+	apply.Stdin = strings.NewReader(roles)
+	if _, stderr, code := program.Run(t, apply); code != 0 {
+		t.Fatalf("kubectl apply: %s", stderr)
+	}
+	awaitTrue(t, "the roles allow it", func() bool { return refused() == nil })
 }
 
 func TestServiceAccountFlag(t *testing.T) {

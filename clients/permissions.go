@@ -1,0 +1,74 @@
+package clients
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// maxPermissions is the number of permissions that are kept of a client. An operator uses some
+// dozens; one that works in many namespaces uses them in each.
+const maxPermissions = 2048
+
+// permissions are those that a client has used, or has been refused.
+type permissions struct {
+	mu      sync.Mutex
+	uses    []control.PermissionUse
+	index   map[control.Permission]int // in uses
+	leftOut int64
+}
+
+// note counts a call that was answered. Requests for other paths than those of resources are
+// left out, and so are those that somebody else's permissions allow.
+func (p *permissions) note(c *observe.Called) {
+	if c.Status == 0 || strings.HasPrefix(c.Object.Resource, "/") || c.Client != nil && c.Client.Impersonates != "" {
+		return
+	}
+	needs := control.Permission{Verb: c.Verb, Group: c.Object.Group, Resource: c.Object.Resource, Namespace: c.Object.Namespace}
+	if c.Subresource != "" {
+		needs.Resource += "/" + c.Subresource
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count(needs, c.Status)
+	if c.Status == http.StatusCreated && (c.Verb == "patch" || c.Verb == "update") {
+		needs.Verb = "create" // the API server asks for it, too
+		p.count(needs, c.Status)
+	}
+}
+
+func (p *permissions) count(needs control.Permission, status int) {
+	i, known := p.index[needs]
+	switch {
+	case !known && len(p.uses) == maxPermissions:
+		p.leftOut++
+		return
+	case !known:
+		if p.index == nil {
+			p.index = map[control.Permission]int{}
+		}
+		i = len(p.uses)
+		p.index[needs] = i
+		p.uses = append(p.uses, control.PermissionUse{Permission: needs})
+	}
+	p.uses[i].Requests++
+	if status == http.StatusForbidden {
+		p.uses[i].Refused++
+	}
+}
+
+// Permissions returns what a client, by its name or program, has asked for.
+func (c *Clients) Permissions(name string) (control.PermissionList, error) {
+	cl, err := findClient(c.sorted(), name)
+	if err != nil {
+		return control.PermissionList{}, err
+	}
+	p := &cl.permissions
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return control.PermissionList{Client: cl.name, User: cl.caller.Load().User, Items: slices.Clone(p.uses), LeftOut: p.leftOut}, nil
+}

@@ -1,0 +1,54 @@
+package clients
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+func newCall(verb, resource, subresource string, status int) *observe.Called {
+	return &observe.Called{Verb: verb, Subresource: subresource, Status: status, Object: observe.Object{Group: "apps", Resource: resource, Namespace: "a", Name: "x"}}
+}
+
+func TestPermissions(t *testing.T) {
+	var p permissions
+	for _, c := range []*observe.Called{
+		newCall("list", "deployments", "", http.StatusForbidden),
+		newCall("list", "deployments", "", http.StatusOK),
+		newCall("update", "deployments", "status", http.StatusConflict),
+		newCall("patch", "deployments", "", http.StatusCreated), // by apply
+		newCall("get", "/version", "", http.StatusOK),
+		newCall("get", "secrets", "", 0), // not answered
+	} {
+		p.note(c)
+	}
+	other := newCall("get", "secrets", "", http.StatusOK)
+	other.Client = &observe.Caller{Impersonates: "somebody"}
+	p.note(other)
+	use := func(verb, resource string, requests, refused int64) control.PermissionUse {
+		return control.PermissionUse{Permission: control.Permission{Verb: verb, Group: "apps", Resource: resource, Namespace: "a"}, Requests: requests, Refused: refused}
+	}
+	want := []control.PermissionUse{
+		use("list", "deployments", 2, 1), use("update", "deployments/status", 1, 0), use("patch", "deployments", 1, 0), use("create", "deployments", 1, 0),
+	}
+	if diff := cmp.Diff(want, p.uses); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPermissionsAreBounded(t *testing.T) {
+	var p permissions
+	for i := range maxPermissions + 3 {
+		c := newCall("get", "pods", "", http.StatusOK)
+		c.Object.Namespace = fmt.Sprint(i)
+		p.note(c)
+	}
+	if len(p.uses) != maxPermissions || p.leftOut != 3 {
+		t.Errorf("%d permissions and %d left out, want %d and 3", len(p.uses), p.leftOut, maxPermissions)
+	}
+}
