@@ -44,17 +44,9 @@ type podUpdate struct {
 func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node) podUpdate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.pods[pod.UID]
-	if listed && (e == nil || e.resourceVersion != pod.ResourceVersion) {
-		return podUpdate{} // deleted or newer: the watch is ahead of the list
-	}
+	e := r.entryOf(pod, listed)
 	if e == nil {
-		e = &podEntry{key: podKey(pod), node: pod.Spec.NodeName}
-		r.pods[pod.UID] = e
-		if r.podsByNode[e.node] == nil {
-			r.podsByNode[e.node] = map[types.UID]*podEntry{}
-		}
-		r.podsByNode[e.node][pod.UID] = e
+		return podUpdate{} // deleted or newer: the watch is ahead of the list
 	}
 	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
 	e.finished = isFinished(pod)
@@ -83,6 +75,25 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
+}
+
+// entryOf returns the entry of a Pod, which it adds if the Pod does not come from a list; nil if the
+// Pod comes from a list that is out of date.
+func (r *podRegistry) entryOf(pod *corev1.Pod, listed bool) *podEntry {
+	e := r.pods[pod.UID]
+	switch {
+	case listed && (e == nil || e.resourceVersion != pod.ResourceVersion):
+		return nil
+	case e != nil:
+		return e
+	}
+	e = &podEntry{key: podKey(pod), node: pod.Spec.NodeName}
+	r.pods[pod.UID] = e
+	if r.podsByNode[e.node] == nil {
+		r.podsByNode[e.node] = map[types.UID]*podEntry{}
+	}
+	r.podsByNode[e.node][pod.UID] = e
+	return e
 }
 
 // commandsOf tells the runtime what it needs to know of a Pod. It returns what is
