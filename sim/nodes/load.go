@@ -108,10 +108,7 @@ func (r *podRegistry) admitPod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 
 // releasePod removes a Pod from the load of its node and releases its addresses.
 func (r *podRegistry) releasePod(e *podEntry) {
-	for _, ip := range e.ips {
-		ip.pool.release(ip.addr)
-	}
-	e.ips = nil
+	r.releasePodIPs(e)
 	if e.load == nil {
 		return
 	}

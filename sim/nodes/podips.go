@@ -1,8 +1,10 @@
 package nodes
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,7 +16,10 @@ type allocatedIP struct {
 	pool *addressPool
 }
 
-// allocatePodIPs keeps the addresses of a Pod, or allocates one of each range.
+// addressRetryInterval is how often a Pod tries again to get an address.
+const addressRetryInterval = 10 * time.Second
+
+// allocatePodIPs keeps the addresses of a Pod, or allocates one of each range: all or none.
 func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
 	for _, ip := range pod.Status.PodIPs {
 		addr, err := netip.ParseAddr(ip.IP)
@@ -31,11 +36,23 @@ func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []neti
 	if len(e.ips) > 0 {
 		return
 	}
+	e.sandboxError = ""
 	for _, prefix := range ranges {
-		if addr, ok := r.podIPPool(prefix).allocate(); ok {
-			e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(prefix)})
+		addr, ok := r.podIPPool(prefix).allocate()
+		if !ok {
+			e.sandboxError = fmt.Sprintf("no IP addresses available in range set: %v", prefix)
+			r.releasePodIPs(e)
+			return
 		}
+		e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(prefix)})
 	}
+}
+
+func (r *podRegistry) releasePodIPs(e *podEntry) {
+	for _, ip := range e.ips {
+		ip.pool.release(ip.addr)
+	}
+	e.ips = nil
 }
 
 func podRanges(node *corev1.Node) []netip.Prefix {

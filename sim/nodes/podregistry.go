@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/kubelet/events"
 )
 
 type podEntry struct {
@@ -26,6 +27,7 @@ type podEntry struct {
 	backoffs        restartBackoffs
 	described       bool          // what is simulated about it has been reported
 	resize          *resizeReport // nil if no resize is on its way
+	sandboxError    string        // why it has no address; empty if it has one or needs none
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -55,6 +57,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		return podUpdate{}
 	}
 	s := podUpdate{accepted: true, annotationError: r.newAnnotationError(pod, e)}
+	before := e.sandboxError
 	at := r.placePod(pod, e, fresh)
 	if at.rejected != nil && e.rejected == nil {
 		s.rejected = at.rejected
@@ -70,6 +73,9 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		s.simulated = r.commandsOf(pod, e)
 	}
 	s.events = append(e.takeResizeEvents(), e.backoffs.takeEvents(pod)...)
+	if at.sandboxError != "" && before == "" {
+		s.events = append(s.events, podEvent{warning: true, reason: events.FailedCreatePodSandBox, message: "Failed to create pod sandbox: " + at.sandboxError})
+	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}
@@ -308,6 +314,7 @@ func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 	if len(e.ips) == 0 {
 		r.allocatePodIPs(pod, e, podRanges(node.node))
 	}
+	at.sandboxError = e.sandboxError
 	for _, ip := range e.ips {
 		at.podIPs = append(at.podIPs, ip.addr)
 	}

@@ -1,0 +1,94 @@
+package nodes
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
+)
+
+// TestPodWaitsForAnAddress has more Pods on a node than its range has addresses.
+func TestPodWaitsForAnAddress(t *testing.T) {
+	node := testNode(func(n *corev1.Node) { n.Spec.PodCIDRs = []string{"fd00::/64", "10.244.1.0/30"} }) // 2 addresses
+	l := newTestRegistry(t, node)
+	now := epoch
+	l.now = func() time.Time { return now }
+	assignedPodIPs(l, "a", nil)
+	assignedPodIPs(l, "b", nil)
+	pod := testPod(func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{Name: "i"}} })
+	seen := l.updatePod(pod, false, nil)
+	want := []podEvent{{warning: true, reason: "FailedCreatePodSandBox", message: "Failed to create pod sandbox: no IP addresses available in range set: 10.244.1.0/30"}}
+	if diff := cmp.Diff(want, seen.events, cmp.AllowUnexported(podEvent{})); diff != "" {
+		t.Error(diff)
+	}
+	play := func() (later time.Time) {
+		t.Helper()
+		due, at, err := l.duePod(pod.UID)
+		if due == nil || err != nil {
+			t.Fatalf("due: %v, %v", due, err)
+		}
+		pod.Status, later = podStatus(due, at, now)
+		return later
+	}
+	if later := play(); !later.Equal(now.Add(addressRetryInterval)) {
+		t.Errorf("tried again at %v", later)
+	}
+	got := describePod(pod) + ": " + conditionReasons(pod.Status)
+	if diff := cmp.Diff("Pending, i: PodInitializing, a: PodInitializing: ContainersReady=False ContainersNotReady, Initialized=False ContainersNotInitialized, "+
+		"PodReadyToStartContainers=False PodSandboxNotReady, PodScheduled, Ready=False ContainersNotReady", got); diff != "" {
+		t.Error(diff)
+	}
+	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{podStatusLater, now.Add(addressRetryInterval)}) {
+		t.Errorf("after the status was written: %+v", seen)
+	}
+	l.pods["a"].duePod, l.pods["b"].duePod = nil, nil
+	if diff := cmp.Diff([]Due{{What: "Pod n/p", At: now.Add(addressRetryInterval)}}, l.nextDue()); diff != "" {
+		t.Errorf("due: %s", diff)
+	}
+	for uid, e := range l.pods {
+		if got := len(e.ips); (got == 0) != (uid == pod.UID) {
+			t.Errorf("pod %s holds %d addresses", uid, got)
+		}
+	}
+	l.deletePod("a")
+	now = now.Add(addressRetryInterval)
+	play()
+	if got := fmt.Sprint(describePod(pod), " ", pod.Status.PodIPs[1:]); got != "Pending, i: runs, a: PodInitializing [{10.244.1.1}]" {
+		t.Errorf("with an address: %s", got)
+	}
+}
+
+// TestPodEndsWithoutAnAddress deletes a Pod that waits for an address, and ends another at its deadline.
+func TestPodEndsWithoutAnAddress(t *testing.T) {
+	at := testPlacement
+	at.podIPs, at.sandboxError = nil, "none"
+	pod := testPod(func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = new(int64(15)) })
+	want := []string{"0s Pending, a: ContainerCreating", "10s Pending, a: ContainerCreating", "15s Failed, DeadlineExceeded, a: exit 137", "rests"}
+	if diff := cmp.Diff(want, timeline(pod, at, 9)); diff != "" {
+		t.Error(diff)
+	}
+	pod = testPod(nil)
+	timeline(pod, at, 1)
+	pod = deletedPod(pod)
+	if due := nextPodStage(pod, at, epoch); due.name != podDeleteNow {
+		t.Errorf("due when it is deleted: %+v", due)
+	}
+}
+
+// TestRunningPodWithoutAnAddress has a Pod that an older version has started without one.
+func TestRunningPodWithoutAnAddress(t *testing.T) {
+	pod := testPod(func(p *corev1.Pod) { p.UID = types.UID("u"); p.Annotations[annotations.RunFor] = "5s" })
+	timeline(pod, testPlacement, 1)
+	pod.Status.PodIP, pod.Status.PodIPs = "", nil
+	at := testPlacement
+	at.podIPs, at.sandboxError = nil, "none"
+	pod.Status, _ = podStatus(pod, at, epoch.Add(5*time.Second))
+	if got := describePod(pod); got != "Running, a: exit 0" {
+		t.Errorf("got %s", got)
+	}
+}
