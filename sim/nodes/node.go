@@ -66,6 +66,9 @@ func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time)
 	s.setResources(&st)
 	setAddress(&st, corev1.NodeInternalIP, addr.String())
 	setAddress(&st, corev1.NodeHostName, node.Name)
+	if isFleetNode(node) { // as a kubelet does: another version, or other feature gates, may have run before
+		st.NodeInfo.KubeletVersion, st.DeclaredFeatures = "", nil
+	}
 	setNodeInfo(&st.NodeInfo)
 	if len(st.DeclaredFeatures) == 0 {
 		st.DeclaredFeatures = s.features
