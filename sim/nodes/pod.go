@@ -18,7 +18,7 @@ type placement struct {
 	rejected        *rejection // why the node rejects the Pod; nil if it does not
 	resizeRejected  *rejection // why a resize of the Pod is deferred; nil if it is not
 	resizedBy       int64      // the generation of the resize on its way; 0 if not known
-	sandboxError    string     // why the Pod has no address yet; empty if it can start
+	sandboxError    string     // why the Pod cannot start yet; empty if it can
 	commands        commandRunner
 	backoffs        *restartBackoffs
 }
@@ -67,7 +67,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	}
 	if at.sandboxError != "" && st.Phase != corev1.PodRunning {
 		awaitSandbox(pod, &st, now)
-		return st, earlierTime(now.Add(addressRetryInterval), deadline)
+		return st, earlierTime(now.Add(sandboxRetryInterval), deadline)
 	}
 	if restartsAll(pod, &st) {
 		restartAll(pod, &st, at.commands, now)
@@ -103,7 +103,8 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 	}
 }
 
-// awaitSandbox makes the containers of a Pod wait for its address.
+// awaitSandbox makes the containers of a Pod wait until its sandbox, which has its address and its host
+// name, can be created.
 func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	wait := func(list []corev1.Container, was []corev1.ContainerStatus) (statuses []corev1.ContainerStatus) {
 		for i := range list {

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
 // allocatedIP is an address and the pool to release it to.
@@ -16,11 +18,11 @@ type allocatedIP struct {
 	pool *addressPool
 }
 
-// addressRetryInterval is how often a Pod tries again to get an address.
-const addressRetryInterval = 10 * time.Second
+// sandboxRetryInterval is how often a Pod tries again to get an address.
+const sandboxRetryInterval = 10 * time.Second
 
-// allocatePodIPs keeps the addresses of a Pod, or allocates one of each range: all or none.
-func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+// createSandbox keeps the addresses of a Pod, or allocates one of each range: all or none.
+func (r *podRegistry) createSandbox(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
 	for _, ip := range pod.Status.PodIPs {
 		addr, err := netip.ParseAddr(ip.IP)
 		if err != nil {
@@ -37,6 +39,10 @@ func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []neti
 		return
 	}
 	e.sandboxError = ""
+	if _, err := podconfig.KernelHostname(pod); err != nil {
+		e.sandboxError = err.Error()
+		return
+	}
 	for _, prefix := range ranges {
 		addr, ok := r.podIPPool(prefix).allocate()
 		if !ok {

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestPodWaitsForAnAddress(t *testing.T) {
 		pod.Status, later = podStatus(due, at, now)
 		return later
 	}
-	if later := play(); !later.Equal(now.Add(addressRetryInterval)) {
+	if later := play(); !later.Equal(now.Add(sandboxRetryInterval)) {
 		t.Errorf("tried again at %v", later)
 	}
 	got := describePod(pod) + ": " + conditionReasons(pod.Status)
@@ -43,11 +44,11 @@ func TestPodWaitsForAnAddress(t *testing.T) {
 		"PodReadyToStartContainers=False PodSandboxNotReady, PodScheduled, Ready=False ContainersNotReady", got); diff != "" {
 		t.Error(diff)
 	}
-	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{podStatusLater, now.Add(addressRetryInterval)}) {
+	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{podStatusLater, now.Add(sandboxRetryInterval)}) {
 		t.Errorf("after the status was written: %+v", seen)
 	}
 	l.pods["a"].duePod, l.pods["b"].duePod = nil, nil
-	if diff := cmp.Diff([]Due{{What: "Pod n/p", At: now.Add(addressRetryInterval)}}, l.nextDue()); diff != "" {
+	if diff := cmp.Diff([]Due{{What: "Pod n/p", At: now.Add(sandboxRetryInterval)}}, l.nextDue()); diff != "" {
 		t.Errorf("due: %s", diff)
 	}
 	for uid, e := range l.pods {
@@ -56,10 +57,38 @@ func TestPodWaitsForAnAddress(t *testing.T) {
 		}
 	}
 	l.deletePod("a")
-	now = now.Add(addressRetryInterval)
+	now = now.Add(sandboxRetryInterval)
 	play()
 	if got := fmt.Sprint(describePod(pod), " ", pod.Status.PodIPs[1:]); got != "Pending, i: runs, a: PodInitializing [{10.244.1.1}]" {
 		t.Errorf("with an address: %s", got)
+	}
+}
+
+// TestHostnameIsTooLong has a Pod whose host name, as a FQDN, is longer than a kernel accepts.
+func TestHostnameIsTooLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Pod)
+		want   string
+	}{
+		"FQDN":             {func(*corev1.Pod) {}, "failed to construct FQDN from pod hostname and cluster domain, FQDN long.ssssssssssssssssssssssssssssssssssssssss.n.svc.cluster.local is too long (64 characters is the max, 65 characters requested)"},
+		"shorter":          {func(p *corev1.Pod) { p.Spec.Hostname = "lon" }, ""},
+		"not the FQDN":     {func(p *corev1.Pod) { p.Spec.SetHostnameAsFQDN = nil }, ""},
+		"host network":     {func(p *corev1.Pod) { p.Spec.HostNetwork = true }, ""},
+		"without a domain": {func(p *corev1.Pod) { p.Spec.Subdomain = "" }, ""},
+	} {
+		l := newTestRegistry(t, testNode(nil))
+		pod := testPod(func(p *corev1.Pod) {
+			p.Spec.Hostname, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "long", strings.Repeat("s", 40), new(true)
+			c.change(p)
+		})
+		seen := l.updatePod(pod, false, nil)
+		_, at, err := l.duePod(pod.UID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at.sandboxError != c.want || (len(seen.events) > 0) != (c.want != "") || (len(at.podIPs) == 0) != (c.want != "") {
+			t.Errorf("%s: %q, events %v, addresses %v", name, at.sandboxError, seen.events, at.podIPs)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ type podEntry struct {
 	backoffs        restartBackoffs
 	described       bool          // what is simulated about it has been reported
 	resize          *resizeReport // nil if no resize is on its way
-	sandboxError    string        // why it has no address; empty if it has one or needs none
+	sandboxError    string        // why it cannot start yet; empty if it can
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -312,7 +312,7 @@ func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 		return at
 	}
 	if len(e.ips) == 0 {
-		r.allocatePodIPs(pod, e, podRanges(node.node))
+		r.createSandbox(pod, e, podRanges(node.node))
 	}
 	at.sandboxError = e.sandboxError
 	for _, ip := range e.ips {
