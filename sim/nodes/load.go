@@ -64,8 +64,9 @@ func withAllocated(list []corev1.Container, statuses []corev1.ContainerStatus) [
 	return list
 }
 
-// admitStarted adds Pods that have started to the loads of their nodes, before anything is decided about
-// one of them: whether a resize fits depends on all others. listed means the same as for updatePod.
+// admitStarted adds Pods that have started to the loads of their nodes and reserves their addresses, before
+// anything is decided about one of them: whether a resize fits, and which address is free, depends on all
+// others. listed means the same as for updatePod.
 func (r *podRegistry) admitStarted(pods []*corev1.Pod, listed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,6 +77,7 @@ func (r *podRegistry) admitStarted(pods []*corev1.Pod, listed bool) {
 		}
 		if e := r.entryOf(pod, listed); e != nil {
 			r.admitPod(pod, e, nil)
+			r.keepPodIPs(pod, e, podRanges(node.node))
 		}
 	}
 }

@@ -21,8 +21,11 @@ type allocatedIP struct {
 // sandboxRetryInterval is how often a Pod tries again to get an address.
 const sandboxRetryInterval = 10 * time.Second
 
-// createSandbox keeps the addresses of a Pod, or allocates one of each range: all or none.
-func (r *podRegistry) createSandbox(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+// keepPodIPs reserves the addresses that a Pod has.
+func (r *podRegistry) keepPodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+	if len(e.ips) > 0 || pod.Spec.HostNetwork {
+		return
+	}
 	for _, ip := range pod.Status.PodIPs {
 		addr, err := netip.ParseAddr(ip.IP)
 		if err != nil {
@@ -35,10 +38,14 @@ func (r *podRegistry) createSandbox(pod *corev1.Pod, e *podEntry, ranges []netip
 		r.podIPPool(from).reserve(addr)
 		e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(from)})
 	}
-	if len(e.ips) > 0 {
+}
+
+// createSandbox allocates an address of each range for a Pod that has none: all or none.
+func (r *podRegistry) createSandbox(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+	e.sandboxError = ""
+	if r.keepPodIPs(pod, e, ranges); len(e.ips) > 0 {
 		return
 	}
-	e.sandboxError = ""
 	if _, err := podconfig.KernelHostname(pod); err != nil {
 		e.sandboxError = err.Error()
 		return

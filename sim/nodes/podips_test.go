@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,28 @@ func TestPodWaitsForAnAddress(t *testing.T) {
 	play()
 	if got := fmt.Sprint(describePod(pod), " ", pod.Status.PodIPs[1:]); got != "Pending, i: runs, a: PodInitializing [{10.244.1.1}]" {
 		t.Errorf("with an address: %s", got)
+	}
+}
+
+// TestRestartKeepsAddresses has a control plane that starts again, with a Pod that waits for an address: the
+// Pods that run keep theirs, in whatever order they are listed.
+func TestRestartKeepsAddresses(t *testing.T) {
+	at := testPlacement
+	at.podIPs, at.sandboxError = nil, "none"
+	waiting, running := testPod(nil), testPod(func(p *corev1.Pod) { p.UID = "r" })
+	timeline(waiting, at, 1)
+	at.podIPs, at.sandboxError = []netip.Addr{netip.MustParseAddr("10.244.1.1")}, ""
+	timeline(running, at, 1)
+	l := newTestRegistry(t, testNode(nil))
+	f := &podFeed{
+		ctx: t.Context(), registry: l, stages: newStageSet(),
+		record: func(*corev1.Pod, podEvent) {}, schedule: func(string, time.Time) {},
+	}
+	if err := f.Replace([]any{waiting, running}); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(l.podIPs("r"), l.podIPs("u")); got != "[10.244.1.1] [10.244.1.2]" {
+		t.Errorf("addresses: %s", got)
 	}
 }
 
