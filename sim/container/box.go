@@ -97,7 +97,9 @@ func (s *session) makeBox(r *run, v *volumes, of *corev1.Pod, c *corev1.Containe
 	}
 	b := &box{env: env, files: shell.NewFS(maxRootBytes), processes: shell.NewProcesses(), dir: c.WorkingDir}
 	b.setUser(of.Spec.SecurityContext, c.SecurityContext)
-	b.hostname, _ = podconfig.Hostname(of)
+	if b.hostname, err = podconfig.KernelHostname(of); err != nil {
+		return nil, err
+	}
 	b.network = podNetwork{s, of}
 	if err := s.writeSystemFiles(b, of, c); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,17 @@ func TestExec(t *testing.T) {
 	}
 	if err := f.Exec(t.Context(), pod, "c", 0, []string{"nginx"}, Streams{}); err == nil || !strings.Contains(err.Error(), "executable file not found in $PATH") {
 		t.Errorf("unknown program: %v", err)
+	}
+}
+
+// TestHostnameAsFQDN has a Pod whose processes see its full name.
+func TestHostnameAsFQDN(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod()
+	pod.Spec.Hostname, pod.Spec.Subdomain, pod.Spec.SetHostnameAsFQDN = "a", "b", new(true)
+	const want = "a.b.ns.svc.cluster.local"
+	if got := strings.Fields(f.exec(pod, "hostname; cat /etc/hostname; hostname -s; uname -n; echo $HOSTNAME")); !slices.Equal(got, []string{want, want, "a", want, want}) {
+		t.Errorf("got %q", got)
 	}
 }
 

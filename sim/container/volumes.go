@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -183,5 +184,11 @@ func (s *session) refresh(p *pod) {
 // sameDownwardFields reports whether a Pod has the same fields that may change while
 // it has a downward API volume.
 func sameDownwardFields(a, b *corev1.Pod) bool {
-	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations)
+	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
+		slices.EqualFunc(a.Spec.Containers, b.Spec.Containers, sameResources) &&
+		slices.EqualFunc(a.Spec.InitContainers, b.Spec.InitContainers, sameResources)
+}
+
+func sameResources(a, b corev1.Container) bool {
+	return apiequality.Semantic.DeepEqual(a.Resources, b.Resources)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -33,6 +34,33 @@ func TestVolumesFollowTheirSources(t *testing.T) {
 	changed.Labels["app"] = "b"
 	f.Update(changed)
 	f.awaitExec(pod, "cat /d/l 2>/dev/null || :", `app="b"`)
+}
+
+// TestDownwardVolumeFollowsAResize: a resize in place changes nothing else of a Pod.
+func TestDownwardVolumeFollowsAResize(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sleep", "infinity")
+	pod.Spec.InitContainers = []corev1.Container{{Name: "sidecar"}}
+	item := func(container string) corev1.DownwardAPIVolumeFile {
+		return corev1.DownwardAPIVolumeFile{Path: container, ResourceFieldRef: &corev1.ResourceFieldSelector{ContainerName: container, Resource: "limits.cpu"}}
+	}
+	limit := func(pod *corev1.Pod, own, sidecar string) {
+		pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(own)}
+		pod.Spec.InitContainers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(sidecar)}
+	}
+	limit(pod, "1", "1")
+	pod.Spec.Volumes = []corev1.Volume{{Name: "d", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+		DefaultMode: new(int32(0o440)), Items: []corev1.DownwardAPIVolumeFile{item("c"), item("sidecar")},
+	}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "d", MountPath: "/d"}}
+	f.start(pod)
+	f.await(pod, Running)
+	for _, limits := range [][2]string{{"1", "1"}, {"2", "1"}, {"2", "3"}} {
+		resized := pod.DeepCopy()
+		limit(resized, limits[0], limits[1])
+		f.Update(resized)
+		f.awaitExec(pod, "cat /d/c /d/sidecar 2>/dev/null || :", limits[0]+limits[1])
+	}
 }
 
 func TestVolumesThatStay(t *testing.T) {

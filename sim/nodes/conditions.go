@@ -38,10 +38,12 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	if containersReason != "" {
 		reason, message = containersReason, containersMessage
 	}
-	over := st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed
-	if over {
+	switch {
+	case st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed:
 		set(corev1.PodReadyToStartContainers, false, kubelettypes.PodSandboxNotReadyReason, kubelettypes.PodSandboxNotReadyMsgSandboxNotReady)
-	} else {
+	case st.PodIP == "":
+		set(corev1.PodReadyToStartContainers, false, kubelettypes.PodSandboxNotReadyReason, kubelettypes.PodSandboxNotReadyMsgNoPodSandbox)
+	default:
 		set(corev1.PodReadyToStartContainers, true, "", "")
 	}
 	set(corev1.PodInitialized, initReason == "" || initReason == reasonPodCompleted, initReason, initMessage)

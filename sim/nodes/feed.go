@@ -217,6 +217,18 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	f.playPod(pod, listed, what)
 }
 
+// processListed does for all Pods of a list what processPod does for one.
+func (f *podFeed) processListed(list []corev1.Pod) {
+	pods := make([]*corev1.Pod, 0, len(list))
+	for i := range list {
+		pods = append(pods, &list[i])
+	}
+	f.registry.admitStarted(pods, true)
+	for _, pod := range pods {
+		f.processPod(pod, true)
+	}
+}
+
 // playPod has what is due for a Pod done, by kwok if it is the stage of a user.
 func (f *podFeed) playPod(pod *corev1.Pod, listed bool, what dueStage) {
 	byKwok := f.registry.assignPod(pod.UID, what)
@@ -277,6 +289,7 @@ func (f *podFeed) Replace(list []any) error {
 		return 0
 	}
 	slices.SortStableFunc(list, func(a, b any) int { return started(a) - started(b) })
+	f.registry.admitStarted(podsOf(list), false)
 	present := make(map[types.UID]bool, len(list))
 	for _, obj := range list {
 		if err := f.deliver(obj, observe.Listed); err != nil {
@@ -286,6 +299,16 @@ func (f *podFeed) Replace(list []any) error {
 	}
 	f.registry.retainPods(present)
 	return nil
+}
+
+// podsOf returns the Pods of a list. Whatever else is in it is reported when it is delivered.
+func podsOf(list []any) (pods []*corev1.Pod) {
+	for _, obj := range list {
+		if pod, ok := obj.(*corev1.Pod); ok {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
 }
 
 // sendEvent passes an event to kwok, unless the context ends.

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
@@ -29,6 +30,58 @@ func podLoadOf(pod *corev1.Pod) *podLoad {
 	return &podLoad{pod.Generation, resourcesHash(pod), framework.NewResource(resource.PodRequests(pod, resource.PodResourcesOptions{})), schedutil.GetHostPorts(pod)}
 }
 
+// startedLoadOf returns what a Pod requests that was admitted earlier. If its containers do not have the
+// resources that its spec asks for, whether its node accepts that resize is still to be decided: the
+// load is of no generation.
+func startedLoadOf(pod *corev1.Pod) *podLoad {
+	wants := podLoadOf(pod)
+	has := &podLoad{requested: framework.NewResource(allocatedRequests(pod)), ports: wants.ports}
+	if has.sameRequests(wants) {
+		return wants
+	}
+	return has
+}
+
+// allocatedRequests returns the requests that the status of a Pod says its node has accepted.
+func allocatedRequests(pod *corev1.Pod) corev1.ResourceList {
+	if pod.Spec.Resources != nil && pod.Status.AllocatedResources != nil {
+		return pod.Status.AllocatedResources
+	}
+	copied := *pod
+	copied.Spec.InitContainers = withAllocated(pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
+	copied.Spec.Containers = withAllocated(pod.Spec.Containers, pod.Status.ContainerStatuses)
+	return resource.PodRequests(&copied, resource.PodResourcesOptions{})
+}
+
+// withAllocated returns containers with the requests of their statuses.
+func withAllocated(list []corev1.Container, statuses []corev1.ContainerStatus) []corev1.Container {
+	list = slices.Clone(list)
+	for i := range list {
+		if s := containerStatusOf(statuses, list[i].Name); s.Resources != nil { // it has run
+			list[i].Resources.Requests = s.AllocatedResources
+		}
+	}
+	return list
+}
+
+// admitStarted adds Pods that have started to the loads of their nodes and reserves their addresses, before
+// anything is decided about one of them: whether a resize fits, and which address is free, depends on all
+// others. listed means the same as for updatePod.
+func (r *podRegistry) admitStarted(pods []*corev1.Pod, listed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, pod := range pods {
+		node := r.nodes[pod.Spec.NodeName]
+		if pod.Status.StartTime == nil || isFinished(pod) || node == nil || !node.live {
+			continue
+		}
+		if e := r.entryOf(pod, listed); e != nil {
+			r.admitPod(pod, e, nil)
+			r.keepPodIPs(pod, e, podRanges(node.node))
+		}
+	}
+}
+
 // admitPod adds a Pod to the load of its node, or returns why the node rejects it. A
 // Pod that has started was admitted earlier.
 func (r *podRegistry) admitPod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) *rejection {
@@ -48,17 +101,16 @@ func (r *podRegistry) admitPod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 			return why
 		}
 	}
-	e.load = podLoadOf(pod)
+	if e.load = podLoadOf(pod); pod.Status.StartTime != nil {
+		e.load = startedLoadOf(pod)
+	}
 	of.add(e.load)
 	return nil
 }
 
 // releasePod removes a Pod from the load of its node and releases its addresses.
 func (r *podRegistry) releasePod(e *podEntry) {
-	for _, ip := range e.ips {
-		ip.pool.release(ip.addr)
-	}
-	e.ips = nil
+	r.releasePodIPs(e)
 	if e.load == nil {
 		return
 	}

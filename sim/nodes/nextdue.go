@@ -31,7 +31,8 @@ func (r *podRegistry) nextDue() []Due {
 		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || node == nil || !node.live {
 			continue
 		}
-		stage := nextPodStage(e.duePod, placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}, r.now()) // the time does not depend on addresses
+		at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses
+		stage := nextPodStage(e.duePod, at, r.now())
 		if stage.name == "" {
 			continue
 		}

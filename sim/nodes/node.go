@@ -63,14 +63,12 @@ func (s nodeShape) newNode(name string, addr netip.Addr, now time.Time) *corev1.
 // it again. It keeps what the creator of the node has set.
 func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time) (corev1.NodeStatus, time.Time) {
 	st := *node.Status.DeepCopy()
-	if len(st.Capacity) == 0 {
-		st.Capacity = s.capacity
-	}
-	if len(st.Allocatable) == 0 {
-		st.Allocatable = st.Capacity
-	}
+	s.setResources(&st)
 	setAddress(&st, corev1.NodeInternalIP, addr.String())
 	setAddress(&st, corev1.NodeHostName, node.Name)
+	if isFleetNode(node) { // as a kubelet does: another version, or other feature gates, may have run before
+		st.NodeInfo.KubeletVersion, st.DeclaredFeatures = "", nil
+	}
 	setNodeInfo(&st.NodeInfo)
 	if len(st.DeclaredFeatures) == 0 {
 		st.DeclaredFeatures = s.features
@@ -92,19 +90,6 @@ func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time)
 		}
 	}
 	return st, now.Add(statusIntervalOf(node.Name))
-}
-
-// withAllocatable returns node, or a copy of it with the resources that its kubelet
-// will report if it has not reported any.
-func (s nodeShape) withAllocatable(node *corev1.Node) *corev1.Node {
-	if len(node.Status.Allocatable) > 0 {
-		return node
-	}
-	copied := *node
-	if copied.Status.Allocatable = node.Status.Capacity; len(node.Status.Capacity) == 0 {
-		copied.Status.Allocatable = s.capacity
-	}
-	return &copied
 }
 
 // healthyConditions are the conditions that the kubelet of a healthy node reports.

@@ -1,11 +1,13 @@
 package nodes
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/pkg/version"
 )
 
 // TestNetworkCondition: node-route-controller sets a missing condition up to 10 s after a
@@ -32,5 +34,43 @@ func TestNetworkCondition(t *testing.T) {
 	st, _ := shape.nodeStatus(broken, netip.Addr{}, epoch)
 	if got := network(st); len(got) != 1 || got[0].Reason != "NoRouteCreated" {
 		t.Errorf("a node without a route: got %+v, want it kept", got)
+	}
+}
+
+// TestFactsOfTheProcess: what another process has written about a node of the fleet, with an older version
+// or with other feature gates, is replaced once. What the creator of another node has set is kept.
+func TestFactsOfTheProcess(t *testing.T) {
+	shape, err := Config{}.nodeShape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := func(st corev1.NodeStatus) string {
+		return fmt.Sprint(st.NodeInfo.KubeletVersion, " ", st.DeclaredFeatures)
+	}
+	own := facts(corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{KubeletVersion: version.Get().GitVersion}, DeclaredFeatures: shape.features})
+	ofUser := testNode(nil)
+	ofUser.Status, _ = shape.nodeStatus(ofUser, netip.Addr{}, epoch)
+	for name, c := range map[string]struct {
+		node     *corev1.Node
+		features []string
+		want     string
+	}{
+		"of the fleet":                   {shape.newNode("node-1", netip.Addr{}, epoch), []string{"Old"}, own},
+		"of the fleet, without features": {shape.newNode("node-1", netip.Addr{}, epoch), nil, own},
+		"of a user":                      {ofUser, []string{"Old"}, "v1.0.0 [Old]"},
+	} {
+		if due := nextNodeStage(shape, c.node, netip.Addr{}, epoch); due.name != nodeStatusLater {
+			t.Errorf("%s: nothing differs, and %+v is due", name, due)
+		}
+		c.node.Status.NodeInfo.KubeletVersion, c.node.Status.DeclaredFeatures = "v1.0.0", c.features
+		if got, _ := shape.nodeStatus(c.node, netip.Addr{}, epoch); facts(got) != c.want {
+			t.Errorf("%s: %s, want %s", name, facts(got), c.want)
+		}
+	}
+	shape.features = nil
+	node := shape.newNode("node-1", netip.Addr{}, epoch)
+	node.Status.DeclaredFeatures = []string{"Old"}
+	if st, _ := shape.nodeStatus(node, netip.Addr{}, epoch); len(st.DeclaredFeatures) > 0 {
+		t.Errorf("declared with a gate off: %q", st.DeclaredFeatures)
 	}
 }

@@ -18,6 +18,7 @@ type placement struct {
 	rejected        *rejection // why the node rejects the Pod; nil if it does not
 	resizeRejected  *rejection // why a resize of the Pod is deferred; nil if it is not
 	resizedBy       int64      // the generation of the resize on its way; 0 if not known
+	sandboxError    string     // why the Pod cannot start yet; empty if it can
 	commands        commandRunner
 	backoffs        *restartBackoffs
 }
@@ -64,6 +65,10 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
+	if at.sandboxError != "" && st.Phase != corev1.PodRunning {
+		awaitSandbox(pod, &st, now)
+		return st, earlierTime(now.Add(sandboxRetryInterval), deadline)
+	}
 	if restartsAll(pod, &st) {
 		restartAll(pod, &st, at.commands, now)
 		return st, time.Time{}
@@ -96,6 +101,20 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 			st.PodIPs = append(st.PodIPs, corev1.PodIP{IP: ip.String()})
 		}
 	}
+}
+
+// awaitSandbox makes the containers of a Pod wait until its sandbox, which has its address and its host
+// name, can be created.
+func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
+	wait := func(list []corev1.Container, was []corev1.ContainerStatus) (statuses []corev1.ContainerStatus) {
+		for i := range list {
+			statuses = append(statuses, waitingStatus(&list[i], was, waitingReason(pod)))
+		}
+		return statuses
+	}
+	st.InitContainerStatuses = wait(pod.Spec.InitContainers, st.InitContainerStatuses)
+	st.ContainerStatuses = wait(pod.Spec.Containers, st.ContainerStatuses)
+	setConditions(pod, st, now)
 }
 
 // advanceContainers computes the status of each container and the phase that follows.

@@ -1,11 +1,15 @@
 package nodes
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
 // allocatedIP is an address and the pool to release it to.
@@ -14,8 +18,14 @@ type allocatedIP struct {
 	pool *addressPool
 }
 
-// allocatePodIPs keeps the addresses of a Pod, or allocates one of each range.
-func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+// sandboxRetryInterval is how often a Pod tries again to get an address.
+const sandboxRetryInterval = 10 * time.Second
+
+// keepPodIPs reserves the addresses that a Pod has.
+func (r *podRegistry) keepPodIPs(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+	if len(e.ips) > 0 || pod.Spec.HostNetwork {
+		return
+	}
 	for _, ip := range pod.Status.PodIPs {
 		addr, err := netip.ParseAddr(ip.IP)
 		if err != nil {
@@ -28,14 +38,34 @@ func (r *podRegistry) allocatePodIPs(pod *corev1.Pod, e *podEntry, ranges []neti
 		r.podIPPool(from).reserve(addr)
 		e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(from)})
 	}
-	if len(e.ips) > 0 {
+}
+
+// createSandbox allocates an address of each range for a Pod that has none: all or none.
+func (r *podRegistry) createSandbox(pod *corev1.Pod, e *podEntry, ranges []netip.Prefix) {
+	e.sandboxError = ""
+	if r.keepPodIPs(pod, e, ranges); len(e.ips) > 0 {
+		return
+	}
+	if _, err := podconfig.KernelHostname(pod); err != nil {
+		e.sandboxError = err.Error()
 		return
 	}
 	for _, prefix := range ranges {
-		if addr, ok := r.podIPPool(prefix).allocate(); ok {
-			e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(prefix)})
+		addr, ok := r.podIPPool(prefix).allocate()
+		if !ok {
+			e.sandboxError = fmt.Sprintf("no IP addresses available in range set: %v", prefix)
+			r.releasePodIPs(e)
+			return
 		}
+		e.ips = append(e.ips, allocatedIP{addr, r.podIPPool(prefix)})
 	}
+}
+
+func (r *podRegistry) releasePodIPs(e *podEntry) {
+	for _, ip := range e.ips {
+		ip.pool.release(ip.addr)
+	}
+	e.ips = nil
 }
 
 func podRanges(node *corev1.Node) []netip.Prefix {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kubernetes/pkg/kubelet/events"
 )
 
 type podEntry struct {
@@ -26,6 +27,7 @@ type podEntry struct {
 	backoffs        restartBackoffs
 	described       bool          // what is simulated about it has been reported
 	resize          *resizeReport // nil if no resize is on its way
+	sandboxError    string        // why it cannot start yet; empty if it can
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -44,17 +46,9 @@ type podUpdate struct {
 func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node) podUpdate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.pods[pod.UID]
-	if listed && (e == nil || e.resourceVersion != pod.ResourceVersion) {
-		return podUpdate{} // deleted or newer: the watch is ahead of the list
-	}
+	e := r.entryOf(pod, listed)
 	if e == nil {
-		e = &podEntry{key: podKey(pod), node: pod.Spec.NodeName}
-		r.pods[pod.UID] = e
-		if r.podsByNode[e.node] == nil {
-			r.podsByNode[e.node] = map[types.UID]*podEntry{}
-		}
-		r.podsByNode[e.node][pod.UID] = e
+		return podUpdate{} // deleted or newer: the watch is ahead of the list
 	}
 	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
 	e.finished = isFinished(pod)
@@ -63,6 +57,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		return podUpdate{}
 	}
 	s := podUpdate{accepted: true, annotationError: r.newAnnotationError(pod, e)}
+	before := e.sandboxError
 	at := r.placePod(pod, e, fresh)
 	if at.rejected != nil && e.rejected == nil {
 		s.rejected = at.rejected
@@ -78,11 +73,33 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		s.simulated = r.commandsOf(pod, e)
 	}
 	s.events = append(e.takeResizeEvents(), e.backoffs.takeEvents(pod)...)
+	if at.sandboxError != "" && before == "" {
+		s.events = append(s.events, podEvent{warning: true, reason: events.FailedCreatePodSandBox, message: "Failed to create pod sandbox: " + at.sandboxError})
+	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod, e.pending = pod, s.next.name == podStatusNow
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s
+}
+
+// entryOf returns the entry of a Pod, which it adds if the Pod does not come from a list; nil if the
+// Pod comes from a list that is out of date.
+func (r *podRegistry) entryOf(pod *corev1.Pod, listed bool) *podEntry {
+	e := r.pods[pod.UID]
+	switch {
+	case listed && (e == nil || e.resourceVersion != pod.ResourceVersion):
+		return nil
+	case e != nil:
+		return e
+	}
+	e = &podEntry{key: podKey(pod), node: pod.Spec.NodeName}
+	r.pods[pod.UID] = e
+	if r.podsByNode[e.node] == nil {
+		r.podsByNode[e.node] = map[types.UID]*podEntry{}
+	}
+	r.podsByNode[e.node][pod.UID] = e
+	return e
 }
 
 // commandsOf tells the runtime what it needs to know of a Pod. It returns what is
@@ -295,8 +312,9 @@ func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node)
 		return at
 	}
 	if len(e.ips) == 0 {
-		r.allocatePodIPs(pod, e, podRanges(node.node))
+		r.createSandbox(pod, e, podRanges(node.node))
 	}
+	at.sandboxError = e.sandboxError
 	for _, ip := range e.ips {
 		at.podIPs = append(at.podIPs, ip.addr)
 	}

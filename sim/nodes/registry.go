@@ -75,6 +75,9 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 		e = &nodeEntry{}
 		r.nodes[node.Name] = e
 	}
+	if e.node != nil && e.node.UID == node.UID {
+		node = followCapacity(e.node, node)
+	}
 	was = e.live && e.node.UID == node.UID
 	e.node, e.live = node, annotations.IsLive(node)
 	if own := nodeAddresses(node); len(own) > 0 && own[0] != e.addr {

@@ -24,9 +24,18 @@ func (e *podEntry) reportResize(pod *corev1.Pod, why *rejection, accepted bool) 
 		if !accepted && why == nil {
 			return
 		}
-		e.resize = &resizeReport{}
+		e.resize = &resizeReport{deferredBy: deferredGeneration(pod)}
 	}
 	e.resize.report(pod, why, accepted)
+}
+
+// deferredGeneration returns the generation of the resize that the status of a Pod says is deferred; 0
+// if none is.
+func deferredGeneration(pod *corev1.Pod) int64 {
+	if _, c := podutil.GetPodCondition(&pod.Status, corev1.PodResizePending); c != nil {
+		return c.ObservedGeneration
+	}
+	return 0
 }
 
 func (r *resizeReport) report(pod *corev1.Pod, why *rejection, accepted bool) {

@@ -218,9 +218,7 @@ func (s *simulation) reprocessPods(node string) {
 				s.log.Warn("cannot list pods: retrying in 1 s", "selector", options.FieldSelector, "err", err)
 				return false, nil
 			}
-			for i := range list.Items {
-				s.pods.processPod(&list.Items[i], true)
-			}
+			s.pods.processListed(list.Items)
 			return true, nil
 		})
 		if err != nil && s.ctx.Err() == nil {

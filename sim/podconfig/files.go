@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
 )
 
 // ClusterDomain is the DNS domain of Services and Pods.
@@ -28,6 +29,16 @@ func Hostname(pod *corev1.Pod) (name, domain string) {
 		domain = pod.Spec.Subdomain + "." + pod.Namespace + ".svc." + ClusterDomain
 	}
 	return truncateHostname(name), domain
+}
+
+// KernelHostname returns the host name that the commands of a Pod see, or why it cannot be set: the Pod
+// cannot start then.
+func KernelHostname(pod *corev1.Pod) (string, error) {
+	name, domain := Hostname(pod)
+	if pod.Spec.HostNetwork {
+		return name, nil
+	}
+	return kubeletutil.GetNodenameForKernel(name, domain, pod.Spec.SetHostnameAsFQDN)
 }
 
 func truncateHostname(name string) string {
