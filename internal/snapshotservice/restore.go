@@ -84,6 +84,12 @@ func describeRestore(done control.RestoreResult, err error) string {
 func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, crdsReplaced bool, err error) {
 	bounded, cancel := s.limit(ctx)
 	defer cancel()
+	select {
+	case s.access <- struct{}{}:
+		defer func() { <-s.access }()
+	case <-bounded.Done():
+		return done, false, fmt.Errorf("nothing was restored: a snapshot is being saved: %w", context.Cause(bounded))
+	}
 	release, err := s.cfg.BlockWrites(bounded)
 	if err != nil {
 		return done, false, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -70,6 +71,9 @@ type Config struct {
 type Service struct {
 	cfg  Config
 	turn chan struct{} // holds an element while a restore is running
+	// access holds an element while a restore writes the state, or Save reads it: in between, the
+	// state is neither the one before the restore nor that of the snapshot.
+	access chan struct{}
 
 	closing context.Context // ends when Close begins
 	cancel  context.CancelFunc
@@ -90,7 +94,7 @@ var _ control.Snapshots = (*Service)(nil)
 
 // New returns a Service that refuses all calls until Started.
 func New(cfg Config) *Service {
-	s := &Service{cfg: cfg, turn: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg, turn: make(chan struct{}, 1), access: make(chan struct{}, 1)}
 	s.restores, s.cutRestores = context.WithCancel(context.Background())
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	s.unchanged, s.fix = context.WithCancel(s.closing)
@@ -204,7 +208,24 @@ func (s *Service) Save(ctx context.Context) ([]byte, error) {
 	if err := s.checkStarted(); err != nil {
 		return nil, err
 	}
-	return s.cfg.Target.Save(ctx, s.cfg.Store, 0)
+	state, err := s.readWholeState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Target.Encode(state)
+}
+
+// readWholeState reads the state when no restore has written only a part of it.
+func (s *Service) readWholeState(ctx context.Context) (snapshot.State, error) {
+	select {
+	case s.access <- struct{}{}:
+		defer func() { <-s.access }()
+	case <-s.closing.Done():
+		return snapshot.State{}, errClosing
+	case <-ctx.Done():
+		return snapshot.State{}, fmt.Errorf("a restore or another save is running: %w", context.Cause(ctx))
+	}
+	return s.cfg.Store.ReadState(ctx, s.cfg.Target.Prefix, 0)
 }
 
 // Restore implements control.Snapshots.
