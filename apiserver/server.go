@@ -111,6 +111,16 @@ func (s *Server) runServers(ctx context.Context, run func(context.Context) error
 	s.err = err
 }
 
+// EstablishPolicy does again what Start has done, after the state was replaced: a snapshot of an
+// older release lacks a part of the bootstrap policy.
+func (s *Server) EstablishPolicy(ctx context.Context) error {
+	defer s.ownWrites.exempt()()
+	if err := s.establishPolicy(ctx); err != nil {
+		return fmt.Errorf("apiserver: bootstrap policy: %w", err)
+	}
+	return nil
+}
+
 // establishPolicy returns when the bootstrap policy is in force.
 func (s *Server) establishPolicy(ctx context.Context) error {
 	cfg := s.ClientConfig(apiServerUser())

@@ -269,6 +269,10 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 				p.call("release writes")
 			}, nil
 		},
+		EstablishPolicy: func(context.Context) error {
+			p.call("establish policy")
+			return nil
+		},
 		WaitInformers: []func(context.Context, informersync.Revisions) error{
 			func(_ context.Context, written informersync.Revisions) error {
 				if written["configmaps"] == 0 {

@@ -52,6 +52,9 @@ type Config struct {
 	// state was restored. If the control plane closes with a part restored, release is not
 	// called: the writes end with their requests.
 	BlockWrites func(context.Context) (release func(restored bool), err error)
+	// EstablishPolicy does again what a start of the API server does once it serves: it completes the
+	// bootstrap policy and the objects of the APIs that this process serves.
+	EstablishPolicy func(context.Context) error
 	// WaitInformers return when informers of this process have seen what was written, or
 	// receive nothing more.
 	WaitInformers []func(context.Context, informersync.Revisions) error
