@@ -140,6 +140,9 @@ func (s *fakeStore) Revision(ctx context.Context) (int64, error) {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int64(len(s.states)), nil

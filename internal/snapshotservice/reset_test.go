@@ -70,6 +70,42 @@ func TestResetKeepsTheFirstWorkOfTheControllers(t *testing.T) {
 	}
 }
 
+// A client may go away right after its first request, which changes something all the same.
+func TestCanceledFirstChangeEndsTheStart(t *testing.T) {
+	store := newFakeStore()
+	cfg := (&parts{}).config(newTarget(t), store)
+	cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	s := newStartedService(t, cfg)
+	store.write(stateOf(configMapA)) // by a controller
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.BeforeChange(gone)
+	store.write(stateOf(configMapA, configMapB))
+	if _, err := s.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+// An etcd cluster that does not answer holds up the first request for a while only.
+func TestFirstChangeWithoutStore(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore()
+		cfg := (&parts{}).config(target, store)
+		cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		s := newStartedService(t, cfg)
+		store.gone = true
+		began := time.Now()
+		s.BeforeChange(t.Context())
+		if took := time.Since(began); took != revisionTimeout {
+			t.Errorf("took %v, want %v", took, revisionTimeout)
+		}
+	})
+}
+
 // A control plane whose controllers never settle has a state of the start, too.
 func TestFirstWorkOfTheControllersIsBounded(t *testing.T) {
 	target := newTarget(t)

@@ -25,6 +25,9 @@ import (
 // then nothing is read.
 const startStateDelay = 10 * time.Second
 
+// revisionTimeout bounds the read of the start revision, which the first change waits for.
+const revisionTimeout = 5 * time.Second
+
 // closeGrace is how long Close lets a restore go on. One that is cut off stays pending: the
 // next start finishes it.
 const closeGrace = 5 * time.Second
@@ -135,8 +138,20 @@ func (s *Service) noteStartRevision(ctx context.Context) error {
 }
 
 // BeforeChange is called before the first request from outside that may change the state,
-// and may be called before others. It returns when the state before is known to Reset.
+// and may be called before others. It returns when the state before is known to Reset. It ignores the
+// end of ctx: a request whose client has gone may change the state all the same.
 func (s *Service) BeforeChange(ctx context.Context) {
+	if s.unchanged.Err() != nil { // as of most requests
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revisionTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	s.fixStartRevision(ctx)
+}
+
+// fixStartRevision makes the current revision the start revision, for good.
+func (s *Service) fixStartRevision(ctx context.Context) {
 	if s.unchanged.Err() != nil || s.checkStarted() != nil {
 		return
 	}
@@ -153,7 +168,7 @@ func (s *Service) awaitFirstWork() {
 	if err := s.cfg.WaitSettled(ctx); err != nil && s.unchanged.Err() == nil {
 		s.cfg.Logger.Debug("the controllers have not settled after the start", "err", err)
 	}
-	s.BeforeChange(s.closing)
+	s.fixStartRevision(s.closing)
 }
 
 // Close ends the background read and, after closeGrace, a restore that is running. From now on
@@ -249,9 +264,7 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 	default:
 		return control.RestoreResult{}, errRestoreRunning
 	}
-	bounded, cancel := s.limit(ctx)
-	s.BeforeChange(bounded)
-	cancel()
+	s.BeforeChange(ctx)
 	if s.closing.Err() != nil {
 		return control.RestoreResult{}, errClosing
 	}
