@@ -129,16 +129,26 @@ func (s *Server) establishPolicy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	revisions, err := reconcileBootstrapPolicy(ctx, client, s.grants...)
+	var revisions informersync.Revisions
+	err = retryBootstrap(ctx, func() (err error) {
+		if revisions, err = reconcileBootstrapPolicy(ctx, client, s.grants...); err != nil {
+			return err
+		}
+		return s.createLocalObjects(ctx)
+	})
 	if err != nil {
 		return err
 	}
+	return s.waitAuthorizer(ctx, revisions)
+}
+
+func (s *Server) createLocalObjects(ctx context.Context) error {
 	for _, api := range s.localAPIs {
 		if err := api.createObjects(ctx, s.ClientConfig(apiServerUser())); err != nil {
 			return err
 		}
 	}
-	return s.waitAuthorizer(ctx, revisions)
+	return nil
 }
 
 // waitAuthorizer returns when the authorizer applies what was written: it reads roles
