@@ -92,15 +92,17 @@ type Service struct {
 	started       bool
 	unchanged     context.Context // ends when the start revision is final
 	fix           context.CancelFunc
-	startRevision int64  // of the store when the start was over; 0 = unknown
-	startState    []byte // the state at that revision, as a snapshot file; nil = not read yet
+	startRevision int64 // of the store when the start was over; 0 = unknown
+
+	reading    chan struct{} // holds an element while startState is read
+	startState []byte        // the state at startRevision, as a snapshot file; nil = not read yet
 }
 
 var _ control.Snapshots = (*Service)(nil)
 
 // New returns a Service that refuses all calls until Started.
 func New(cfg Config) *Service {
-	s := &Service{cfg: cfg, turn: make(chan struct{}, 1), access: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg, turn: make(chan struct{}, 1), access: make(chan struct{}, 1), reading: make(chan struct{}, 1)}
 	s.restores, s.cutRestores = context.WithCancel(context.Background())
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	s.unchanged, s.fix = context.WithCancel(s.closing)
@@ -199,17 +201,30 @@ func (s *Service) readStartStateLater() {
 	}
 }
 
-// readStartState returns the state of the moment when the start was over.
+// readStartState returns the state of the moment when the start was over. The start revision
+// must be final.
 func (s *Service) readStartState(ctx context.Context) (file []byte, err error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.startState != nil {
+		return s.startState, nil
+	}
+	revision := s.finalStartRevision()
+	if revision == 0 {
+		return nil, errors.New("its revision could not be read")
+	}
+	s.startState, err = s.cfg.Target.Save(ctx, s.cfg.Store, revision)
+	return s.startState, err
+}
+
+func (s *Service) finalStartRevision() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.startRevision == 0:
-		return nil, errors.New("its revision could not be read")
-	case s.startState == nil:
-		s.startState, err = s.cfg.Target.Save(ctx, s.cfg.Store, s.startRevision)
-	}
-	return s.startState, err
+	return s.startRevision
 }
 
 func (s *Service) checkStarted() error {
