@@ -30,6 +30,7 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 		SuspendNodes:       p.nodes.suspend,
 		SuspendControllers: p.supervisor.Suspend,
 		BlockWrites:        p.blockWrites,
+		EstablishPolicy:    p.api.EstablishPolicy,
 		WaitInformers:      []func(context.Context, informersync.Revisions) error{p.api.WaitCaughtUp, p.supervisor.WaitInformersSynced},
 		WaitSettled:        func(ctx context.Context) error { return settled.Wait(ctx, p.observer, 0, nil) },
 		Client:             p.clientConfig(&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}),

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"sync/atomic"
 	_ "unsafe" // for go:linkname
@@ -40,6 +41,7 @@ func replaceEtcdClient(prefix string, store Etcd) (*etcdClientReplacement, error
 	if newETCD3Client == nil {
 		return nil, errors.New("apiserver: this version of k8s.io/apiserver has no variable factory.newETCD3Client: see docs/upstream-hooks.md")
 	}
+	prefix = path.Join("/", prefix) // as upstream makes its keys
 	r := &etcdClientReplacement{upstream: newETCD3Client}
 	newETCD3Client = func(storagebackend.TransportConfig) (*kubernetes.Client, error) {
 		r.used.Store(true)

@@ -13,10 +13,14 @@ import (
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/kubernetes"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // The linker compares neither the name nor the type of a variable that is linked by
@@ -82,6 +86,49 @@ func TestHealthCheckEndsWithoutEtcd(t *testing.T) {
 		t.Errorf("got %v, want %v", err, missing)
 	}
 	replaced.endAssembly(true)
+}
+
+// succeedingKV is a store in which every write succeeds.
+type succeedingKV struct{ clientv3.KV }
+
+func (succeedingKV) Txn(context.Context) clientv3.Txn { return succeedingTxn{} }
+
+type succeedingTxn struct{ clientv3.Txn }
+
+func (t succeedingTxn) If(...clientv3.Cmp) clientv3.Txn  { return t }
+func (t succeedingTxn) Then(...clientv3.Op) clientv3.Txn { return t }
+func (succeedingTxn) Commit() (*clientv3.TxnResponse, error) {
+	return &clientv3.TxnResponse{Header: &pb.ResponseHeader{Revision: 7}, Succeeded: true}, nil
+}
+
+// Upstream adds a slash in front of a prefix without one, and removes one at its end.
+func TestWritesBelowAnyPrefixAreNoted(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	for _, prefix := range []string{"/registry", "registry", "/registry/"} {
+		replaced, err := replaceEtcdClient(prefix, Etcd{Connect: func() (*clientv3.Client, error) {
+			client := clientv3.NewCtxClient(t.Context())
+			client.KV = succeedingKV{}
+			return client, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := newETCD3Client(storagebackend.TransportConfig{})
+		replaced.undoReplacement()
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := &observe.Called{Verb: "create"}
+		o.Recorder("c").Call(call, func() {
+			if _, err := client.Kubernetes.OptimisticPut(t.Context(), "/registry/pods/default/web", nil, 0, kubernetes.PutOptions{}); err != nil {
+				t.Error(err)
+			}
+		})
+		if len(call.Wrote) != 1 || call.Wrote[0].Name != "web" {
+			t.Errorf("prefix %s: wrote %v, want the Pod", prefix, call.Wrote)
+		}
+	}
 }
 
 func TestEtcdClientReplacement(t *testing.T) {

@@ -18,9 +18,13 @@ import (
 var userAdmission = []string{mutatingpolicy.PluginName, mutatingwebhook.PluginName, validatingpolicy.PluginName, validatingwebhook.PluginName}
 
 // ownWrites exempts the writes of the API server itself from the webhooks and admission
-// policies of users while it starts and stops. A start that needs them could not be
-// repaired: the object that refuses it can only be deleted once it has started.
-type ownWrites struct{ webhooksApply atomic.Bool }
+// policies of users while it starts and stops, and while it completes a restored state. A
+// start that needs them could not be repaired: the object that refuses it can only be
+// deleted once it has started.
+type ownWrites struct {
+	webhooksApply atomic.Bool  // the server has started, and does not stop
+	exemptions    atomic.Int32 // see exempt
+}
 
 // exemptOwnWrites changes options that no server has been built with.
 func exemptOwnWrites(o options.CompletedOptions) *ownWrites {
@@ -37,8 +41,14 @@ func (w *ownWrites) decorate(plugin admission.Interface, name string) admission.
 	return exemptingPlugin{plugin, w}
 }
 
+// exempt exempts the writes until end is called.
+func (w *ownWrites) exempt() (end func()) {
+	w.exemptions.Add(1)
+	return func() { w.exemptions.Add(-1) }
+}
+
 func (w *ownWrites) isExempt(a admission.Attributes) bool {
-	return !w.webhooksApply.Load() && a.GetUserInfo().GetName() == user.APIServerUser
+	return (!w.webhooksApply.Load() || w.exemptions.Load() > 0) && a.GetUserInfo().GetName() == user.APIServerUser
 }
 
 // exemptingPlugin is a plugin that does not see the writes that are exempt.

@@ -26,6 +26,21 @@ type requestOf struct {
 
 func (r requestOf) GetUserInfo() user.Info { return &user.DefaultInfo{Name: r.name} }
 
+// A restore, too, completes what the API server needs when webhooks of the restored state refuse it.
+func TestOwnWritesAreExemptAfterARestore(t *testing.T) {
+	w := &ownWrites{}
+	w.webhooksApply.Store(true)
+	plugin := w.decorate(refusingPlugin{}, validatingwebhook.PluginName).(admission.ValidationInterface)
+	end := w.exempt()
+	if err := plugin.Validate(t.Context(), requestOf{name: user.APIServerUser}, nil); err != nil {
+		t.Error(err)
+	}
+	end()
+	if err := plugin.Validate(t.Context(), requestOf{name: user.APIServerUser}, nil); !errors.Is(err, errRefused) {
+		t.Errorf("afterwards: got %v, want %v", err, errRefused)
+	}
+}
+
 func TestOwnWritesAreExemptDuringStart(t *testing.T) {
 	w := &ownWrites{}
 	for name, test := range map[string]struct {

@@ -111,6 +111,16 @@ func (s *Server) runServers(ctx context.Context, run func(context.Context) error
 	s.err = err
 }
 
+// EstablishPolicy does again what Start has done, after the state was replaced: a snapshot of an
+// older release lacks a part of the bootstrap policy.
+func (s *Server) EstablishPolicy(ctx context.Context) error {
+	defer s.ownWrites.exempt()()
+	if err := s.establishPolicy(ctx); err != nil {
+		return fmt.Errorf("apiserver: bootstrap policy: %w", err)
+	}
+	return nil
+}
+
 // establishPolicy returns when the bootstrap policy is in force.
 func (s *Server) establishPolicy(ctx context.Context) error {
 	cfg := s.ClientConfig(apiServerUser())
@@ -119,16 +129,26 @@ func (s *Server) establishPolicy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	revisions, err := reconcileBootstrapPolicy(ctx, client, s.grants...)
+	var revisions informersync.Revisions
+	err = retryBootstrap(ctx, func() (err error) {
+		if revisions, err = reconcileBootstrapPolicy(ctx, client, s.grants...); err != nil {
+			return err
+		}
+		return s.createLocalObjects(ctx)
+	})
 	if err != nil {
 		return err
 	}
+	return s.waitAuthorizer(ctx, revisions)
+}
+
+func (s *Server) createLocalObjects(ctx context.Context) error {
 	for _, api := range s.localAPIs {
 		if err := api.createObjects(ctx, s.ClientConfig(apiServerUser())); err != nil {
 			return err
 		}
 	}
-	return s.waitAuthorizer(ctx, revisions)
+	return nil
 }
 
 // waitAuthorizer returns when the authorizer applies what was written: it reads roles

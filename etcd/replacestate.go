@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
 
@@ -21,6 +21,8 @@ const (
 	maxWritesInFlight = 128
 	// maxWriteRounds is how often to retry after a concurrent write.
 	maxWriteRounds = 5
+	// maxLeasesPerWrite is how many leases of a key may expire before it is written.
+	maxLeasesPerWrite = 5
 )
 
 // WriteResult describes what ReplaceState has written.
@@ -82,7 +84,7 @@ func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want 
 
 func (s *Server) withStateWriter(ctx context.Context, prefix string, want snapshot.State, done *WriteResult, write func(*stateWriter) error) error {
 	return s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		w := &stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: done}
+		w := newStateWriter(ctx, c, prefix, want, done)
 		if s.member != nil {
 			w.guard = s.member.guard
 		}
@@ -95,17 +97,22 @@ type stateWriter struct {
 	client *clientv3.Client
 	prefix string
 	want   snapshot.State
-	guard  *spaceGuard        // nil for a cluster
-	leases []clientv3.LeaseID // of want.TTLs, granted when first needed
+	guard  *spaceGuard // nil for a cluster
+	leases *stateLeases
 
 	mu   sync.Mutex // while writes are in flight
 	done *WriteResult
+}
+
+func newStateWriter(ctx context.Context, c *clientv3.Client, prefix string, want snapshot.State, done *WriteResult) *stateWriter {
+	return &stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: done, leases: newStateLeases(c, want.TTLs)}
 }
 
 // writeDifferences writes what differs from now. It returns true if nothing does.
 func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err error) {
 	plan := snapshot.NewPlan(now, w.want)
 	w.done.Revision = now.Revision
+	w.leases = newStateLeases(w.client, w.want.TTLs) // those of the round before may have expired
 	if len(plan.Deletes)+len(plan.Puts) == 0 {
 		return true, nil
 	}
@@ -158,15 +165,11 @@ func (w *stateWriter) commitInAnyOrder(writes []snapshot.KeyChange) error {
 	group.SetLimit(maxWritesInFlight)
 	var failed atomic.Bool
 	for _, write := range writes {
-		lease, err := w.grantLease(write.TTL)
-		if err != nil {
-			return errors.Join(err, group.Wait())
-		}
 		group.Go(func() error {
 			if failed.Load() {
 				return nil
 			}
-			err := w.commit(write, lease)
+			err := w.commit(write)
 			if err != nil {
 				failed.Store(true)
 			}
@@ -176,8 +179,22 @@ func (w *stateWriter) commitInAnyOrder(writes []snapshot.KeyChange) error {
 	return group.Wait()
 }
 
-// commit writes one key, unless another client has written it since it was read.
-func (w *stateWriter) commit(write snapshot.KeyChange, lease clientv3.LeaseID) error {
+// commit writes one key, unless another client has written it since it was read. A lease that has
+// expired since it was granted is replaced.
+func (w *stateWriter) commit(write snapshot.KeyChange) (err error) {
+	lease := clientv3.NoLease
+	for range maxLeasesPerWrite {
+		if lease, err = w.leases.grant(w.ctx, write.TTL, lease); err != nil {
+			return err
+		}
+		if err = w.commitWithLease(write, lease); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			break
+		}
+	}
+	return err
+}
+
+func (w *stateWriter) commitWithLease(write snapshot.KeyChange, lease clientv3.LeaseID) error {
 	key := w.prefix + write.Key
 	op := clientv3.OpDelete(key)
 	if write.Value != nil {
@@ -197,24 +214,4 @@ func (w *stateWriter) commit(write snapshot.KeyChange, lease clientv3.LeaseID) e
 		w.done.Deletions[write.Key] = r.Header.Revision
 	}
 	return nil
-}
-
-// grantLease returns a lease for the time to live of an entry. Entries that share a
-// time to live share a lease.
-func (w *stateWriter) grantLease(ttl int) (clientv3.LeaseID, error) {
-	if ttl == 0 {
-		return clientv3.NoLease, nil
-	}
-	if w.leases == nil {
-		w.leases = make([]clientv3.LeaseID, len(w.want.TTLs))
-	}
-	if w.leases[ttl-1] == clientv3.NoLease {
-		seconds := int64(math.Ceil(w.want.TTLs[ttl-1].Seconds()))
-		r, err := w.client.Grant(w.ctx, max(seconds, 1))
-		if err != nil {
-			return 0, fmt.Errorf("lease: %w", err)
-		}
-		w.leases[ttl-1] = r.ID
-	}
-	return w.leases[ttl-1], nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
@@ -53,6 +55,26 @@ func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.Fi
 		_ = os.Remove(f.Name()) // the first error matters more
 	}
 	return err
+}
+
+// unfinishedAge is how old a file is that Write cannot be writing any more: it writes for seconds.
+const unfinishedAge = 24 * time.Hour
+
+// RemoveUnfinished removes the files in a folder that killed processes have not finished to write.
+// What it cannot remove is left to a later call: nothing depends on it.
+func RemoveUnfinished(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), TempPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > unfinishedAge {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // Remove removes a file. With durable set, it stays removed after a crash of the machine.

@@ -103,6 +103,7 @@ func (s Store) Save(name string, data []byte, overwrite bool) error {
 		if _, err := durable.MkdirAll(s.Dir, true); err != nil {
 			return s.explainError("cannot be written", name, err)
 		}
+		durable.RemoveUnfinished(s.Dir)
 	}
 	if err := durable.Write(s.Path(name), data, true); err != nil {
 		return s.explainError("cannot be written", name, err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -79,6 +81,34 @@ func TestStoreNames(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(s.Dir); err != nil || len(entries) != 0 {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// A save that was killed leaves a file, which a later one removes, but not one that is being
+// written.
+func TestSaveRemovesUnfinishedFiles(t *testing.T) {
+	s := Store{t.TempDir()}
+	for name, age := range map[string]time.Duration{
+		durable.TempPrefix + "killed": 25 * time.Hour, durable.TempPrefix + "written": time.Hour, "old": 25 * time.Hour, ".other": 25 * time.Hour,
+	} {
+		modified := time.Now().Add(-age)
+		if err := errors.Join(os.WriteFile(s.Path(name), nil, 0o600), os.Chtimes(s.Path(name), modified, modified)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Save("new", nil, false); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if diff := cmp.Diff([]string{durable.TempPrefix + "written", ".other", "new", "old"}, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 

@@ -29,8 +29,9 @@ type fakeStore struct {
 	failures    []error          // of the next calls of ReplaceState; nil = succeed
 	beforeRest  func()           // before an interrupted restore is finished
 	onReplace   func()
-	gone        bool   // ReplaceState does not return before its context ends
-	cluster     string // its ID; empty = embedded
+	beforeRead  func(ctx context.Context, revision int64) error // nil = nothing
+	gone        bool                                            // ReplaceState does not return before its context ends
+	cluster     string                                          // its ID; empty = embedded
 	records     map[string]string
 	recordError error // of reading a record
 	keepRecords bool  // DeleteRecord fails
@@ -140,12 +141,20 @@ func (s *fakeStore) Revision(ctx context.Context) (int64, error) {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int64(len(s.states)), nil
 }
 
-func (s *fakeStore) ReadState(_ context.Context, prefix string, revision int64) (snapshot.State, error) {
+func (s *fakeStore) ReadState(ctx context.Context, prefix string, revision int64) (snapshot.State, error) {
+	if s.beforeRead != nil {
+		if err := s.beforeRead(ctx, revision); err != nil {
+			return snapshot.State{}, err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if prefix != "/registry" {
@@ -268,6 +277,10 @@ func (p *parts) config(target Target, store *fakeStore) Config {
 				}
 				p.call("release writes")
 			}, nil
+		},
+		EstablishPolicy: func(context.Context) error {
+			p.call("establish policy")
+			return nil
 		},
 		WaitInformers: []func(context.Context, informersync.Revisions) error{
 			func(_ context.Context, written informersync.Revisions) error {

@@ -3,6 +3,7 @@ package snapshotservice
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +71,42 @@ func TestResetKeepsTheFirstWorkOfTheControllers(t *testing.T) {
 	}
 }
 
+// A client may go away right after its first request, which changes something all the same.
+func TestCanceledFirstChangeEndsTheStart(t *testing.T) {
+	store := newFakeStore()
+	cfg := (&parts{}).config(newTarget(t), store)
+	cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	s := newStartedService(t, cfg)
+	store.write(stateOf(configMapA)) // by a controller
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.BeforeChange(gone)
+	store.write(stateOf(configMapA, configMapB))
+	if _, err := s.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+// An etcd cluster that does not answer holds up the first request for a while only.
+func TestFirstChangeWithoutStore(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore()
+		cfg := (&parts{}).config(target, store)
+		cfg.WaitSettled = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		s := newStartedService(t, cfg)
+		store.gone = true
+		began := time.Now()
+		s.BeforeChange(t.Context())
+		if took := time.Since(began); took != revisionTimeout {
+			t.Errorf("took %v, want %v", took, revisionTimeout)
+		}
+	})
+}
+
 // A control plane whose controllers never settle has a state of the start, too.
 func TestFirstWorkOfTheControllersIsBounded(t *testing.T) {
 	target := newTarget(t)
@@ -85,6 +122,55 @@ func TestFirstWorkOfTheControllersIsBounded(t *testing.T) {
 		began := time.Now()
 		if _, err := s.Reset(t.Context()); err != nil || time.Since(began) != startStateDelay {
 			t.Errorf("got %v after %v, want success after %v", err, time.Since(began), startStateDelay)
+		}
+	})
+}
+
+// The state of the start may be large: what does not need it does not wait for it, and what
+// does can be canceled.
+func TestReadOfTheStartStateHoldsUpNothingElse(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store := newFakeStore(configMapA)
+		s := newStartedService(t, (&parts{}).config(target, store))
+		s.BeforeChange(t.Context())
+		store.write(stateOf(configMapB))
+		var reading atomic.Bool
+		store.beforeRead = func(ctx context.Context, revision int64) error {
+			if revision == 0 {
+				return nil // the newest state, which is not large
+			}
+			reading.Store(true)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		long, cancelRead := context.WithCancel(t.Context())
+		defer cancelRead()
+		reset := func(ctx context.Context) <-chan error {
+			ended := make(chan error, 1)
+			go func() {
+				_, err := s.Reset(ctx)
+				ended <- err
+			}()
+			return ended
+		}
+		first := reset(long)
+		synctest.Wait()
+		if !reading.Load() {
+			t.Fatal("the state of the start is not being read")
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		second := reset(canceled)
+		cancel()
+		if err := <-second; !errors.Is(err, context.Canceled) {
+			t.Errorf("second reset: got %v, want %v", err, context.Canceled)
+		}
+		if _, err := s.Save(t.Context()); err != nil {
+			t.Error(err)
+		}
+		cancelRead()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("first reset: got %v, want %v", err, context.Canceled)
 		}
 	})
 }

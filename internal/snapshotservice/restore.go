@@ -49,10 +49,13 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 		return done, errors.Join(err, resumeNodes())
 	}
 	stopped := time.Since(began)
-	done, crdsReplaced, err := s.writeState(ctx, file, want)
+	done, changed, err := s.writeState(ctx, file, want)
+	if changed.policy {
+		err = errors.Join(err, s.establishPolicy()) // before the controllers resume, which act under it
+	}
 	written := time.Since(began)
 	// Controllers resume before the nodes do, as at a start.
-	resumeErr := errors.Join(resumeControllers(s.closing, crdsReplaced), resumeNodes())
+	resumeErr := errors.Join(resumeControllers(s.closing, changed.replacesCRDs), resumeNodes())
 	done.Took = time.Since(began)
 	switch closing := s.closing.Err() != nil; {
 	case !closing:
@@ -78,15 +81,38 @@ func describeRestore(done control.RestoreResult, err error) string {
 	return fmt.Sprintf("a snapshot was restored: %d objects changed, controllers restarted after %v", done.Total(), took)
 }
 
+// establishPolicy completes what the API server completes at a start. Once the control plane
+// closes, that is left to the next one.
+func (s *Service) establishPolicy() error {
+	ctx, cancel := context.WithTimeout(s.closing, restoreTimeout)
+	defer cancel()
+	err := s.cfg.EstablishPolicy(ctx)
+	if err == nil || s.closing.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("it was restored, but controllers may be forbidden what they do until the next start: %w", err)
+}
+
+// changedKinds says which kinds a restore has changed that need more than to be written.
+type changedKinds struct {
+	replacesCRDs bool // CustomResourceDefinitions were created, deleted or replaced
+	policy       bool // see changesPolicy
+}
+
 // writeState writes the state while all other writes are blocked, and returns when
-// the informers have seen it. crdsReplaced says that CustomResourceDefinitions were
-// created, deleted or replaced.
-func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, crdsReplaced bool, err error) {
+// the informers have seen it.
+func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.State) (done control.RestoreResult, changed changedKinds, err error) {
 	bounded, cancel := s.limit(ctx)
 	defer cancel()
+	select {
+	case s.access <- struct{}{}:
+		defer func() { <-s.access }()
+	case <-bounded.Done():
+		return done, changed, fmt.Errorf("nothing was restored: a snapshot is being saved: %w", context.Cause(bounded))
+	}
 	release, err := s.cfg.BlockWrites(bounded)
 	if err != nil {
-		return done, false, err
+		return done, changed, err
 	}
 	began := time.Now()
 	replaced, cut := false, false
@@ -99,16 +125,17 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	target, store := s.cfg.Target, s.cfg.Store
 	before, err := store.ReadState(bounded, target.Prefix, 0)
 	if err != nil {
-		return done, false, err
+		return done, changed, err
 	}
 	if err := target.beginPending(bounded, store, before.Revision, file); err != nil {
-		return done, false, fmt.Errorf("nothing was restored: %w", err)
+		return done, changed, fmt.Errorf("nothing was restored: %w", err)
 	}
+	want = withBuiltInAPIs(before, want)
 	replaced = true
 	written, err := store.ReplaceState(bounded, target.Prefix, want)
 	s.cfg.Changed(changes(before, want, written, began))
 	if err == nil {
-		crdsReplaced = s.waitForInformers(ctx, before, want, written)
+		changed.replacesCRDs = s.waitForInformers(ctx, before, want, written)
 		bounded, cancel = s.limit(ctx)
 		defer cancel()
 		// Requests that were canceled after they had been sent may have written since.
@@ -122,15 +149,16 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	switch {
 	case err != nil && s.restores.Err() != nil:
 		cut = true // a write now would keep the next start from restoring the rest
-		return done, true, target.partlyRestoredError(err)
+		return done, changedKinds{replacesCRDs: true}, target.partlyRestoredError(err)
 	case err != nil:
-		return done, true, s.rollBack(before, want, err)
+		return done, changedKinds{replacesCRDs: true}, s.rollBack(before, want, err)
 	}
+	changed.policy = changesPolicy(written)
 	if err := target.removePending(bounded, store); err != nil {
-		return done, crdsReplaced, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
+		return done, changed, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
 	}
 	done.ObjectCounts = control.ObjectCounts(written.Counts)
-	return done, crdsReplaced, nil
+	return done, changed, nil
 }
 
 // rollBack undoes what a failed restore has written.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -23,6 +24,9 @@ import (
 // compacts it, five minutes later; most control planes close before the delay is over, and
 // then nothing is read.
 const startStateDelay = 10 * time.Second
+
+// revisionTimeout bounds the read of the start revision, which the first change waits for.
+const revisionTimeout = 5 * time.Second
 
 // closeGrace is how long Close lets a restore go on. One that is cut off stays pending: the
 // next start finishes it.
@@ -51,6 +55,9 @@ type Config struct {
 	// state was restored. If the control plane closes with a part restored, release is not
 	// called: the writes end with their requests.
 	BlockWrites func(context.Context) (release func(restored bool), err error)
+	// EstablishPolicy does again what a start of the API server does once it serves: it completes the
+	// bootstrap policy and the objects of the APIs that this process serves.
+	EstablishPolicy func(context.Context) error
 	// WaitInformers return when informers of this process have seen what was written, or
 	// receive nothing more.
 	WaitInformers []func(context.Context, informersync.Revisions) error
@@ -70,6 +77,9 @@ type Config struct {
 type Service struct {
 	cfg  Config
 	turn chan struct{} // holds an element while a restore is running
+	// access holds an element while a restore writes the state, or Save reads it: in between, the
+	// state is neither the one before the restore nor that of the snapshot.
+	access chan struct{}
 
 	closing context.Context // ends when Close begins
 	cancel  context.CancelFunc
@@ -82,15 +92,17 @@ type Service struct {
 	started       bool
 	unchanged     context.Context // ends when the start revision is final
 	fix           context.CancelFunc
-	startRevision int64  // of the store when the start was over; 0 = unknown
-	startState    []byte // the state at that revision, as a snapshot file; nil = not read yet
+	startRevision int64 // of the store when the start was over; 0 = unknown
+
+	reading    chan struct{} // holds an element while startState is read
+	startState []byte        // the state at startRevision, as a snapshot file; nil = not read yet
 }
 
 var _ control.Snapshots = (*Service)(nil)
 
 // New returns a Service that refuses all calls until Started.
 func New(cfg Config) *Service {
-	s := &Service{cfg: cfg, turn: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg, turn: make(chan struct{}, 1), access: make(chan struct{}, 1), reading: make(chan struct{}, 1)}
 	s.restores, s.cutRestores = context.WithCancel(context.Background())
 	s.closing, s.cancel = context.WithCancel(context.Background())
 	s.unchanged, s.fix = context.WithCancel(s.closing)
@@ -128,8 +140,20 @@ func (s *Service) noteStartRevision(ctx context.Context) error {
 }
 
 // BeforeChange is called before the first request from outside that may change the state,
-// and may be called before others. It returns when the state before is known to Reset.
+// and may be called before others. It returns when the state before is known to Reset. It ignores the
+// end of ctx: a request whose client has gone may change the state all the same.
 func (s *Service) BeforeChange(ctx context.Context) {
+	if s.unchanged.Err() != nil { // as of most requests
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revisionTimeout)
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	s.fixStartRevision(ctx)
+}
+
+// fixStartRevision makes the current revision the start revision, for good.
+func (s *Service) fixStartRevision(ctx context.Context) {
 	if s.unchanged.Err() != nil || s.checkStarted() != nil {
 		return
 	}
@@ -146,7 +170,7 @@ func (s *Service) awaitFirstWork() {
 	if err := s.cfg.WaitSettled(ctx); err != nil && s.unchanged.Err() == nil {
 		s.cfg.Logger.Debug("the controllers have not settled after the start", "err", err)
 	}
-	s.BeforeChange(s.closing)
+	s.fixStartRevision(s.closing)
 }
 
 // Close ends the background read and, after closeGrace, a restore that is running. From now on
@@ -177,17 +201,30 @@ func (s *Service) readStartStateLater() {
 	}
 }
 
-// readStartState returns the state of the moment when the start was over.
+// readStartState returns the state of the moment when the start was over. The start revision
+// must be final.
 func (s *Service) readStartState(ctx context.Context) (file []byte, err error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s.startState != nil {
+		return s.startState, nil
+	}
+	revision := s.finalStartRevision()
+	if revision == 0 {
+		return nil, errors.New("its revision could not be read")
+	}
+	s.startState, err = s.cfg.Target.Save(ctx, s.cfg.Store, revision)
+	return s.startState, err
+}
+
+func (s *Service) finalStartRevision() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.startRevision == 0:
-		return nil, errors.New("its revision could not be read")
-	case s.startState == nil:
-		s.startState, err = s.cfg.Target.Save(ctx, s.cfg.Store, s.startRevision)
-	}
-	return s.startState, err
+	return s.startRevision
 }
 
 func (s *Service) checkStarted() error {
@@ -204,7 +241,24 @@ func (s *Service) Save(ctx context.Context) ([]byte, error) {
 	if err := s.checkStarted(); err != nil {
 		return nil, err
 	}
-	return s.cfg.Target.Save(ctx, s.cfg.Store, 0)
+	state, err := s.readWholeState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Target.Encode(state)
+}
+
+// readWholeState reads the state when no restore has written only a part of it.
+func (s *Service) readWholeState(ctx context.Context) (snapshot.State, error) {
+	select {
+	case s.access <- struct{}{}:
+		defer func() { <-s.access }()
+	case <-s.closing.Done():
+		return snapshot.State{}, errClosing
+	case <-ctx.Done():
+		return snapshot.State{}, fmt.Errorf("a restore or another save is running: %w", context.Cause(ctx))
+	}
+	return s.cfg.Store.ReadState(ctx, s.cfg.Target.Prefix, 0)
 }
 
 // Restore implements control.Snapshots.
@@ -225,9 +279,7 @@ func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResu
 	default:
 		return control.RestoreResult{}, errRestoreRunning
 	}
-	bounded, cancel := s.limit(ctx)
-	s.BeforeChange(bounded)
-	cancel()
+	s.BeforeChange(ctx)
 	if s.closing.Err() != nil {
 		return control.RestoreResult{}, errClosing
 	}

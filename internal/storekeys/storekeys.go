@@ -20,10 +20,15 @@ const DefaultPrefix = "/registry"
 // Resource prefixes that need special treatment somewhere.
 const (
 	APIServices               = "apiregistration.k8s.io/apiservices"
+	ClusterRoleBindings       = "clusterrolebindings"
+	ClusterRoles              = "clusterroles"
 	CustomResourceDefinitions = "apiextensions.k8s.io/customresourcedefinitions"
 	Events                    = "events"
 	Leases                    = "leases"
 	Namespaces                = "namespaces"
+	PriorityClasses           = "priorityclasses"
+	RoleBindings              = "rolebindings"
+	Roles                     = "roles"
 	Secrets                   = "secrets"
 )
 

@@ -102,6 +102,22 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A float64 has 53 bits for the digits of a number.
+func TestDiffOfLargeIntegers(t *testing.T) {
+	widget := func(size string) snapshot.State {
+		return snapshot.State{Entries: []snapshot.Entry{entry("/example.com/widgets/w", []byte(
+			`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":`+size+`,"share":0.5}}`))}}
+	}
+	list := Diff(widget("9007199254740992"), widget("9007199254740993"), false)
+	if len(list) != 1 {
+		t.Fatalf("got %d differences, want 1", len(list))
+	}
+	text, err := list[0].UnifiedDiff("base", "now")
+	if err != nil || !strings.Contains(text, "-  size: 9007199254740992\n+  size: 9007199254740993") || !strings.Contains(text, "share: 0.5") {
+		t.Errorf("%v, got:\n%s", err, text)
+	}
+}
+
 // A kubelet confirms the conditions of its Node again and again, which changes nothing.
 func TestDiffWithoutHeartbeats(t *testing.T) {
 	node := func(beat int64, ready corev1.ConditionStatus) snapshot.State {

@@ -175,27 +175,45 @@ func (c cleaner) cleanValue(value any) any {
 		}
 		return all
 	case map[string]any:
-		fields := make(map[string]any, len(v))
-		for name, field := range v {
-			if omittedFields[name] {
-				continue
-			}
-			name = c.clean(name)
-			clean := c.cleanValue(field)
-			if m, ok := clean.(map[string]any); ok && name == "annotations" && len(m) == 0 {
-				continue
-			}
-			switch list, isList := clean.([]any); {
-			case assignedFields[name] && isAssigned(clean):
-				clean = hidden
-			case isList && unorderedFields[name]:
-				slices.SortFunc(list, func(a, b any) int { return cmp.Compare(canonicalText(a), canonicalText(b)) })
-			}
-			fields[name] = clean
-		}
-		return fields
+		return c.cleanFields(v)
 	}
 	return value
+}
+
+// cleanFields returns a copy of a map. Keys that become the same are numbered in the order of their
+// values.
+func (c cleaner) cleanFields(fields map[string]any) map[string]any {
+	values := make(map[string][]any, len(fields)) // by clean key
+	for name, field := range fields {
+		if omittedFields[name] {
+			continue
+		}
+		name = c.clean(name)
+		clean := c.cleanValue(field)
+		if m, ok := clean.(map[string]any); ok && name == "annotations" && len(m) == 0 {
+			continue
+		}
+		switch list, isList := clean.([]any); {
+		case assignedFields[name] && isAssigned(clean):
+			clean = hidden
+		case isList && unorderedFields[name]:
+			sortValues(list)
+		}
+		values[name] = append(values[name], clean)
+	}
+	clean := make(map[string]any, len(fields))
+	for name, list := range values {
+		sortValues(list)
+		clean[name] = list[0]
+		for i, value := range list[1:] {
+			clean[fmt.Sprintf("%s#%d", name, i+2)] = value
+		}
+	}
+	return clean
+}
+
+func sortValues(list []any) {
+	slices.SortFunc(list, func(a, b any) int { return cmp.Compare(canonicalText(a), canonicalText(b)) })
 }
 
 // isAssigned reports whether a value is set, and not to what only a user writes.

@@ -146,3 +146,23 @@ func TestHashesOfTemplatesWithTimes(t *testing.T) {
 		t.Errorf("the hash of a template without a time: got %s, want it kept", kept[2].Name)
 	}
 }
+
+// Keys of a map that only differ in what differs from run to run are all kept, in the order of
+// their values.
+func TestStableKeysThatBecomeTheSame(t *testing.T) {
+	const first, second = "11111111-2222-3333-4444-555555555555", "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"
+	run := func(one, other string) map[string]any {
+		list := Stable([]Difference{{Change: Added, Kind: "ConfigMap", Name: "c", After: map[string]any{
+			"data": map[string]any{one: "1", other: "2", "plain": "3"},
+		}}})
+		return list[0].After
+	}
+	want := map[string]any{"data": map[string]any{"<uid>": "1", "<uid>#2": "2", "plain": "3"}}
+	for range 20 { // maps have no order
+		for _, got := range []map[string]any{run(first, second), run(second, first)} {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("-want +got:\n%s", diff)
+			}
+		}
+	}
+}
