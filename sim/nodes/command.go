@@ -119,6 +119,9 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 	case container.Ended:
 		s = terminatedStatus(s, command)
 		s.Ready = r.kind == initContainer && command.ExitCode == 0
+		if command.Unhealthy && !shouldRestart(r.pod, r.container, r.kind, command.ExitCode) {
+			return r.restartStopped(s)
+		}
 	}
 	return s
 }
