@@ -109,8 +109,8 @@ func gracePeriod(of *corev1.Pod, probe *corev1.Probe) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// stopRun stops a run: preStop hook, SIGTERM, and SIGKILL at the deadline. It returns
-// when the run has ended.
+// stopRun stops a run: preStop hook, SIGTERM, and SIGKILL at the deadline, but not sooner
+// than minimumGracePeriod after SIGTERM. It returns when the run has ended.
 func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) {
 	s.mu.Lock()
 	if !r.state.Command || r.state.Phase == Ended {
@@ -124,19 +124,31 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	}
 	ended, began := r.ended(), r.stopping
 	r.stopping = true
-	s.mu.Unlock()
-	if !began {
-		deadline = s.preStop(r, of, c, deadline)
-		s.terminate(r)
-	}
-	ctx, cancel := context.WithDeadline(r.ctx, deadline)
-	defer cancel()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		s.killRun(r)
+	if began {
+		s.mu.Unlock()
 		<-ended
+		return
 	}
+	if at := r.pod.killAt; !at.IsZero() && at.Before(deadline) {
+		deadline = at
+	}
+	ctx, expire := context.WithDeadline(r.ctx, deadline)
+	defer expire()
+	r.expire = expire
+	s.mu.Unlock()
+	s.preStop(ctx, r, of, c)
+	s.terminate(r)
+	least, cancel := context.WithTimeout(r.ctx, minimumGracePeriod)
+	defer cancel()
+	for _, period := range []context.Context{least, ctx} {
+		select {
+		case <-ended:
+			return
+		case <-period.Done():
+		}
+	}
+	s.killRun(r)
+	<-ended
 }
 
 // replace implements Runtime.Replace.
@@ -151,36 +163,19 @@ func (s *session) replace(of *corev1.Pod, name string, number int32, why Replace
 	s.wg.Go(func() { s.stopRun(r, of, containerOf(of, name), time.Now().Add(gracePeriod(of, nil))) })
 }
 
-// minimumGracePeriod is how long a command has for SIGTERM after its preStop hook, as
-// with a kubelet.
+// minimumGracePeriod is how long a command has for SIGTERM at least, as with a kubelet.
 const minimumGracePeriod = 2 * time.Second
 
-// preStop runs the preStop hook of a run until the deadline. It returns the deadline of
-// the command.
-func (s *session) preStop(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) time.Time {
+// preStop runs the preStop hook of a run until ctx ends, with its grace period.
+func (s *session) preStop(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container) {
 	h := hook(c, false)
-	if h == nil || time.Until(deadline) <= 0 {
-		return deadline
+	if h == nil || ctx.Err() != nil {
+		return
 	}
-	ctx, cancel := context.WithDeadline(r.ctx, deadline)
-	defer cancel()
-	s.mu.Lock()
-	r.cancelHook = cancel
-	s.mu.Unlock()
 	// Upstream keeps the error out of the event: it may contain secrets.
 	if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
 		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.cancelHook, r.graceUntil = nil, time.Now().Add(minimumGracePeriod)
-	if at := r.pod.killAt; !at.IsZero() && at.Before(deadline) {
-		deadline = at
-	}
-	if deadline.Before(r.graceUntil) {
-		deadline = r.graceUntil
-	}
-	return deadline
 }
 
 // terminate asks the command of a run to end.
@@ -217,53 +212,42 @@ func (s *session) killRun(r *run) {
 }
 
 // stopPod implements Runtime.StopPod.
-func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
+func (s *session) stopPod(of *corev1.Pod, deadline time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.pods[of.UID]
 	if p == nil {
-		return true
+		return time.Time{}
 	}
 	if !p.runs() {
 		p.stopping = true
 		s.kill(p) // what is blocked
 		p.volumes, p.newest = nil, nil
 		s.forget(p)
-		return true
+		return time.Time{}
 	}
 	if p.killTimer == nil || deadline.Before(p.killAt) {
 		if p.killTimer != nil {
 			p.killTimer.Stop()
 		}
 		p.killAt = deadline
-		p.killTimer = time.AfterFunc(time.Until(deadline), func() { s.killPod(p) })
+		p.killTimer = time.AfterFunc(time.Until(deadline), func() { s.expirePod(p) })
 	}
 	if !p.stopping {
 		p.stopping = true
 		s.wg.Go(func() { s.stopContainers(p, of, deadline) })
 	}
-	return false
+	return p.killAt
 }
 
-// killPod ends all runs of a Pod by force, but those whose preStop hook has just ended
-// a little later.
-func (s *session) killPod(p *pod) {
+// expirePod ends the grace period of all runs of a Pod that stop: stopRun ends them.
+func (s *session) expirePod(p *pod) {
 	s.mu.Lock()
-	var runs []*run
+	defer s.mu.Unlock()
 	for _, c := range p.containers {
-		switch r := c.current; {
-		case !r.state.Command || r.state.Phase == Ended:
-		case r.cancelHook != nil:
-			r.cancelHook() // stopRun ends the run
-		case time.Now().Before(r.graceUntil) && s.ctx.Err() == nil:
-			p.killTimer = time.AfterFunc(time.Until(r.graceUntil), func() { s.killPod(p) })
-		default:
-			runs = append(runs, r)
+		if c.current.expire != nil {
+			c.current.expire()
 		}
-	}
-	s.mu.Unlock()
-	for _, r := range runs {
-		s.killRun(r)
 	}
 }
 

@@ -90,3 +90,34 @@ func TestPreStop(t *testing.T) {
 		})
 	}
 }
+
+// TestMinimumGracePeriod stops containers whose grace period is shorter than what a kubelet gives
+// a command to end after SIGTERM.
+func TestMinimumGracePeriod(t *testing.T) {
+	ends := map[string]func(f *fixture, pod *corev1.Pod){
+		"a Pod that stops": func(f *fixture, pod *corev1.Pod) {
+			f.StopPod(pod, time.Now().Add(100*time.Millisecond))
+		},
+		"a shorter deadline": func(f *fixture, pod *corev1.Pod) {
+			f.StopPod(pod, time.Now().Add(time.Hour))
+			f.StopPod(pod, time.Now())
+		},
+		"a container that is replaced": func(f *fixture, pod *corev1.Pod) {
+			pod.Spec.TerminationGracePeriodSeconds = new(int64)
+			f.Replace(pod, "c", 0, ReplacedForImage)
+		},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			pod := newPod("sh", "-c", "trap 'sleep 0.5; exit 5' TERM; echo up; while true; do sleep 0.01; done")
+			f.start(pod)
+			f.awaitLine(pod)
+			end(f, pod)
+			if end := f.await(pod, Ended); end.ExitCode != 5 {
+				t.Errorf("got %+v", end)
+			}
+		})
+	}
+}

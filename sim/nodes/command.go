@@ -26,7 +26,7 @@ func (c commandRunner) isStopping(pod *corev1.Pod, until time.Time) bool {
 	case c.runtime == nil:
 		return false
 	case c.mayStart:
-		return !c.runtime.StopPod(pod, until.Add(-stopSlack))
+		return !c.runtime.StopPod(pod, until.Add(-stopSlack)).IsZero()
 	}
 	return c.runtime.Runs(pod.UID)
 }
