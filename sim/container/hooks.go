@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -109,20 +110,17 @@ func gracePeriod(of *corev1.Pod, probe *corev1.Probe) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// stopRun stops a run: preStop hook, SIGTERM, and SIGKILL at the deadline, but not sooner
-// than minimumGracePeriod after SIGTERM. It returns when the run has ended.
-func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) {
+// stopRun stops a run: preStop hook, SIGTERM once the channels in before are closed, and
+// SIGKILL at the deadline, but not sooner than minimumGracePeriod after SIGTERM. It returns
+// when the run has ended.
+func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time, before ...<-chan struct{}) {
 	s.mu.Lock()
-	if !r.state.Command || r.state.Phase == Ended {
+	if r.state.Phase == Ended || !r.state.Decides() {
 		r.cancel()
-		probed := r.state.Probed
 		s.mu.Unlock()
-		if probed {
-			s.end(r, nil, int32(exitSIGTERM), "", "")
-		}
 		return
 	}
-	ended, began := r.ended(), r.stopping
+	ended, probed, began := r.ended(), r.state.Probed, r.stopping
 	r.stopping = true
 	if began {
 		s.mu.Unlock()
@@ -136,8 +134,26 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	defer expire()
 	r.expire = expire
 	s.mu.Unlock()
-	s.preStop(ctx, r, of, c)
+	if !probed {
+		s.preStop(ctx, r, of, c)
+	}
+	for _, stopped := range before {
+		select {
+		case <-stopped:
+		case <-ctx.Done():
+		}
+	}
+	if probed {
+		s.end(r, nil, int32(exitSIGTERM), "", "")
+		return
+	}
 	s.terminate(r)
+	s.awaitEnd(ctx, r, ended)
+}
+
+// awaitEnd waits until a run that got SIGTERM has ended. It kills the run when ctx has ended,
+// with its grace period.
+func (s *session) awaitEnd(ctx context.Context, r *run, ended <-chan struct{}) {
 	least, cancel := context.WithTimeout(r.ctx, minimumGracePeriod)
 	defer cancel()
 	for _, period := range []context.Context{least, ctx} {
@@ -251,35 +267,47 @@ func (s *session) expirePod(p *pod) {
 	}
 }
 
-// stopContainers stops the main containers of a Pod together, and then the sidecars,
-// the last first.
+// stopContainers stops the containers of a Pod. Their hooks run at the same time; sidecars
+// get SIGTERM once the main containers have ended, the last one first, or when the grace
+// period is over.
 func (s *session) stopContainers(p *pod, of *corev1.Pod, deadline time.Time) {
 	s.mu.Lock()
-	var mains, sidecars []*run
+	var sidecars, others []*run
 	for _, c := range p.containers {
 		if c.current.sidecar {
 			sidecars = append(sidecars, c.current)
 		} else {
-			mains = append(mains, c.current)
+			others = append(others, c.current)
 		}
 	}
 	s.mu.Unlock()
-	stopped := make(chan struct{}, len(mains))
-	for _, r := range mains {
-		s.wg.Go(func() {
-			s.stopRun(r, of, containerOf(of, r.name), deadline)
-			stopped <- struct{}{}
+	var stops sync.WaitGroup
+	stop := func(r *run, before []<-chan struct{}) <-chan struct{} {
+		stopped := make(chan struct{})
+		stops.Go(func() {
+			defer close(stopped)
+			s.stopRun(r, of, containerOf(of, r.name), deadline, before...)
 		})
+		return stopped
 	}
-	for range mains {
-		<-stopped
+	var before []<-chan struct{}
+	for _, r := range others {
+		if stopped := stop(r, nil); isMain(of, r.name) {
+			before = append(before, stopped)
+		}
 	}
 	for _, r := range slices.Backward(sidecars) {
-		s.stopRun(r, of, containerOf(of, r.name), deadline)
+		before = append(before, stop(r, before))
 	}
+	stops.Wait()
 	if s.ctx.Err() == nil {
 		s.changed(p)
 	}
+}
+
+// isMain reports whether a Pod has a main container of that name.
+func isMain(of *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(of.Spec.Containers, func(c corev1.Container) bool { return c.Name == name })
 }
 
 // containerOf returns a container of a Pod, also an ephemeral one.
