@@ -43,16 +43,18 @@ func nextNodeStage(s nodeShape, node *corev1.Node, addr netip.Addr, now time.Tim
 
 // nextPodStage returns what is due for a Pod.
 func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
+	var stop time.Time
 	if pod.DeletionTimestamp != nil {
-		if stop := stopPod(pod, at.commands, now); now.Before(stop) {
-			return dueStage{podDeleteLater, stop}
+		if stop = stopPod(pod, at.commands, now); !now.Before(stop) {
+			return dueStage{podDeleteNow, now}
 		}
-		return dueStage{podDeleteNow, now}
 	}
 	st, wake := podStatus(pod, at, now)
 	switch {
 	case !apiequality.Semantic.DeepEqual(st, pod.Status):
 		return dueStage{podStatusNow, now}
+	case !stop.IsZero():
+		return dueStage{podDeleteLater, stop}
 	case !wake.IsZero():
 		return dueStage{podStatusLater, wake}
 	}
