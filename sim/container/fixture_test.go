@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -109,6 +110,17 @@ func (f *fixture) awaitExec(pod *corev1.Pod, script, want string) {
 	f.awaitOutput(pod, script, want, func(got string) bool { return got == want })
 }
 
+// awaitFile waits until the first run of a container has a file.
+func (f *fixture) awaitFile(pod *corev1.Pod, container, name string) {
+	f.t.Helper()
+	wait := []string{"sh", "-c", "until [ -e " + name + " ]; do sleep 0.01; done"}
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	if err := f.Exec(ctx, pod, container, 0, wait, Streams{}); err != nil {
+		f.t.Fatalf("container %s has no %s: %v", container, name, err)
+	}
+}
+
 // awaitOutput waits until a script prints what is right; want describes that.
 func (f *fixture) awaitOutput(pod *corev1.Pod, script, want string, isRight func(string) bool) {
 	f.t.Helper()
@@ -143,7 +155,12 @@ func (f *fixture) logOf(pod *corev1.Pod) string {
 // the call.
 func (f *fixture) awaitLine(pod *corev1.Pod) {
 	f.t.Helper()
-	log := f.Log(pod.UID, "c", 0)
+	f.awaitLineOf(pod, "c")
+}
+
+func (f *fixture) awaitLineOf(pod *corev1.Pod, container string) {
+	f.t.Helper()
+	log := f.Log(pod.UID, container, 0)
 	deadline := time.After(patience)
 	for lines, _, changed := log.Read(0); len(lines) == 0; lines, _, changed = log.Read(0) {
 		if changed == nil {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -95,206 +93,15 @@ func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ende
 	s.changed(r.pod)
 }
 
-// gracePeriod returns how long a container may take to stop.
-func gracePeriod(of *corev1.Pod, probe *corev1.Probe) time.Duration {
-	seconds := int64(corev1.DefaultTerminationGracePeriodSeconds)
-	switch {
-	case probe != nil && probe.TerminationGracePeriodSeconds != nil:
-		seconds = *probe.TerminationGracePeriodSeconds
-	case of.DeletionGracePeriodSeconds != nil:
-		seconds = *of.DeletionGracePeriodSeconds
-	case of.Spec.TerminationGracePeriodSeconds != nil:
-		seconds = *of.Spec.TerminationGracePeriodSeconds
-	}
-	return time.Duration(seconds) * time.Second
-}
-
-// stopRun stops a run: preStop hook, SIGTERM, and SIGKILL at the deadline. It returns
-// when the run has ended.
-func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) {
-	s.mu.Lock()
-	if !r.state.Command || r.state.Phase == Ended {
-		r.cancel()
-		probed := r.state.Probed
-		s.mu.Unlock()
-		if probed {
-			s.end(r, nil, int32(exitSIGTERM), "", "")
-		}
-		return
-	}
-	ended, began := r.ended(), r.stopping
-	r.stopping = true
-	s.mu.Unlock()
-	if !began {
-		deadline = s.preStop(r, of, c, deadline)
-		s.terminate(r)
-	}
-	ctx, cancel := context.WithDeadline(r.ctx, deadline)
-	defer cancel()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		s.killRun(r)
-		<-ended
-	}
-}
-
-// replace implements Runtime.Replace.
-func (s *session) replace(of *corev1.Pod, name string, number int32, why Replacement) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(of.UID, name, number)
-	if r == nil || r.state.Phase == Ended || r.state.Replaced != NotReplaced || r.pod.stopping || s.ctx.Err() != nil {
-		return
-	}
-	r.state.Replaced = why
-	s.wg.Go(func() { s.stopRun(r, of, containerOf(of, name), time.Now().Add(gracePeriod(of, nil))) })
-}
-
-// minimumGracePeriod is how long a command has for SIGTERM after its preStop hook, as
-// with a kubelet.
-const minimumGracePeriod = 2 * time.Second
-
-// preStop runs the preStop hook of a run until the deadline. It returns the deadline of
-// the command.
-func (s *session) preStop(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time) time.Time {
+// preStop runs the preStop hook of a run until ctx ends, with its grace period.
+func (s *session) preStop(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container) {
 	h := hook(c, false)
-	if h == nil || time.Until(deadline) <= 0 {
-		return deadline
+	if h == nil || ctx.Err() != nil {
+		return
 	}
-	ctx, cancel := context.WithDeadline(r.ctx, deadline)
-	defer cancel()
-	s.mu.Lock()
-	r.cancelHook = cancel
-	s.mu.Unlock()
 	// Upstream keeps the error out of the event: it may contain secrets.
 	if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
 		s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed")
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.cancelHook, r.graceUntil = nil, time.Now().Add(minimumGracePeriod)
-	if at := r.pod.killAt; !at.IsZero() && at.Before(deadline) {
-		deadline = at
-	}
-	if deadline.Before(r.graceUntil) {
-		deadline = r.graceUntil
-	}
-	return deadline
-}
-
-// terminate asks the command of a run to end.
-func (s *session) terminate(r *run) {
-	s.mu.Lock()
-	timer, signals := r.timer, r.signals
-	s.mu.Unlock()
-	switch {
-	case timer != nil:
-		timer.Stop()
-		s.end(r, nil, int32(exitSIGTERM), "", "")
-	case signals != nil:
-		select {
-		case signals <- syscall.SIGTERM:
-		default: // it does not receive them
-		}
-	default: // its preparation has not ended
-		s.killRun(r)
-	}
-}
-
-// killRun ends a run by force.
-func (s *session) killRun(r *run) {
-	r.cancel()
-	s.mu.Lock()
-	timer, prepared := r.timer, r.signals != nil || r.timer != nil
-	s.mu.Unlock()
-	if timer != nil {
-		timer.Stop()
-	}
-	if timer != nil || !prepared {
-		s.end(r, nil, int32(exitSIGKILL), "", "")
-	}
-}
-
-// stopPod implements Runtime.StopPod.
-func (s *session) stopPod(of *corev1.Pod, deadline time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.pods[of.UID]
-	if p == nil {
-		return true
-	}
-	if !p.runs() {
-		p.stopping = true
-		s.kill(p) // what is blocked
-		p.volumes, p.newest = nil, nil
-		s.forget(p)
-		return true
-	}
-	if p.killTimer == nil || deadline.Before(p.killAt) {
-		if p.killTimer != nil {
-			p.killTimer.Stop()
-		}
-		p.killAt = deadline
-		p.killTimer = time.AfterFunc(time.Until(deadline), func() { s.killPod(p) })
-	}
-	if !p.stopping {
-		p.stopping = true
-		s.wg.Go(func() { s.stopContainers(p, of, deadline) })
-	}
-	return false
-}
-
-// killPod ends all runs of a Pod by force, but those whose preStop hook has just ended
-// a little later.
-func (s *session) killPod(p *pod) {
-	s.mu.Lock()
-	var runs []*run
-	for _, c := range p.containers {
-		switch r := c.current; {
-		case !r.state.Command || r.state.Phase == Ended:
-		case r.cancelHook != nil:
-			r.cancelHook() // stopRun ends the run
-		case time.Now().Before(r.graceUntil) && s.ctx.Err() == nil:
-			p.killTimer = time.AfterFunc(time.Until(r.graceUntil), func() { s.killPod(p) })
-		default:
-			runs = append(runs, r)
-		}
-	}
-	s.mu.Unlock()
-	for _, r := range runs {
-		s.killRun(r)
-	}
-}
-
-// stopContainers stops the main containers of a Pod together, and then the sidecars,
-// the last first.
-func (s *session) stopContainers(p *pod, of *corev1.Pod, deadline time.Time) {
-	s.mu.Lock()
-	var mains, sidecars []*run
-	for _, c := range p.containers {
-		if c.current.sidecar {
-			sidecars = append(sidecars, c.current)
-		} else {
-			mains = append(mains, c.current)
-		}
-	}
-	s.mu.Unlock()
-	stopped := make(chan struct{}, len(mains))
-	for _, r := range mains {
-		s.wg.Go(func() {
-			s.stopRun(r, of, containerOf(of, r.name), deadline)
-			stopped <- struct{}{}
-		})
-	}
-	for range mains {
-		<-stopped
-	}
-	for _, r := range slices.Backward(sidecars) {
-		s.stopRun(r, of, containerOf(of, r.name), deadline)
-	}
-	if s.ctx.Err() == nil {
-		s.changed(p)
 	}
 }
 

@@ -93,15 +93,38 @@ func (s *session) probeLiveness(r *run, of *corev1.Pod, c *corev1.Container) {
 	})
 }
 
+// killUnhealthy stops a run whose probe has failed. As with a kubelet, the policy decides
+// before that whether the container restarts, without its rules.
 func (s *session) killUnhealthy(r *run, of *corev1.Pod, c *corev1.Container, kind string, p *corev1.Probe) {
 	s.mu.Lock()
-	stopping := r.stopping || r.pod.stopping
-	s.mu.Unlock()
-	if stopping {
+	if r.stopping || r.pod.stopping || r.state.Phase == Ended {
+		s.mu.Unlock()
 		return
 	}
-	s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", fmt.Sprintf("Container %s failed %s probe, will be restarted", r.name, kind))
+	r.state.Unhealthy = restartPolicy(of, c) != corev1.ContainerRestartPolicyNever
+	message := unhealthyMessage(r, kind)
+	s.mu.Unlock()
+	s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", message)
 	s.stopRun(r, of, c, time.Now().Add(gracePeriod(of, p)))
+}
+
+// unhealthyMessage returns what a kubelet says of a run that it kills because of a probe.
+func unhealthyMessage(r *run, kind string) string {
+	switch {
+	case r.sidecar:
+		return fmt.Sprintf("Init container %s failed %s probe", r.name, kind)
+	case r.state.Unhealthy:
+		return fmt.Sprintf("Container %s failed %s probe, will be restarted", r.name, kind)
+	}
+	return fmt.Sprintf("Container %s failed %s probe", r.name, kind)
+}
+
+// restartPolicy returns the restart policy of a container: its own, or else that of its Pod.
+func restartPolicy(of *corev1.Pod, c *corev1.Container) corev1.ContainerRestartPolicy {
+	if c.RestartPolicy != nil {
+		return *c.RestartPolicy
+	}
+	return corev1.ContainerRestartPolicy(of.Spec.RestartPolicy)
 }
 
 // repeat makes a probe until its run ends or report returns false. It reports each

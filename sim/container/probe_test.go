@@ -73,3 +73,33 @@ func TestLivenessOfAPodThatStops(t *testing.T) {
 		}
 	})
 }
+
+// TestUnhealthyMessage has the messages of upstream's kubelet.
+func TestUnhealthyMessage(t *testing.T) {
+	always, never := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever
+	for name, test := range map[string]struct {
+		ofPod   corev1.RestartPolicy
+		of      *corev1.ContainerRestartPolicy
+		sidecar bool
+		want    string
+	}{
+		"never":                  {ofPod: corev1.RestartPolicyNever, want: "Container c failed liveness probe"},
+		"on failure":             {ofPod: corev1.RestartPolicyOnFailure, want: "Container c failed liveness probe, will be restarted"},
+		"never of the container": {ofPod: corev1.RestartPolicyAlways, of: &never, want: "Container c failed liveness probe"},
+		"a sidecar":              {ofPod: corev1.RestartPolicyNever, of: &always, sidecar: true, want: "Init container c failed liveness probe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			pod := newPod("sleep", "infinity")
+			c := &pod.Spec.Containers[0]
+			pod.Spec.RestartPolicy, c.RestartPolicy = test.ofPod, test.of
+			c.LivenessProbe = &corev1.Probe{FailureThreshold: 1, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"false"}}}}
+			f.Run(Spec{Pod: pod, Container: c, Args: c.Command, Sidecar: test.sidecar})
+			f.awaitEvent(t, "Killing: "+test.want)
+			restarts := test.sidecar || test.ofPod == corev1.RestartPolicyOnFailure
+			if end := f.await(pod, Ended); end.ExitCode != 143 || end.Unhealthy != restarts {
+				t.Errorf("got %+v", end)
+			}
+		})
+	}
+}

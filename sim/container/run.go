@@ -32,10 +32,8 @@ type run struct {
 	cancel   context.CancelFunc
 	log      Log
 	state    State
-	stopping bool // it was asked to end
-
-	cancelHook context.CancelFunc // while its preStop hook runs
-	graceUntil time.Time          // after its preStop hook: it is not killed before
+	stopping bool               // it was asked to end
+	expire   context.CancelFunc // ends the grace period with which it was asked; nil before
 
 	retry   chan struct{}       // while it is blocked: receives when it may be no longer
 	signals chan syscall.Signal // while its command runs in the shell

@@ -127,11 +127,15 @@ func (r *Runtime) Replace(pod *corev1.Pod, container string, number int32, why R
 	}
 }
 
-// StopPod stops the containers of a Pod, those that still run at the deadline by
-// force. It does not wait; it reports whether all have ended.
-func (r *Runtime) StopPod(pod *corev1.Pod, deadline time.Time) (ended bool) {
+// StopPod stops the containers of a Pod, those that still run at the deadline by force, but
+// not before they had some time for SIGTERM. A later call can only bring the deadline
+// forward. It does not wait; it returns the deadline that holds, or zero if all have ended.
+func (r *Runtime) StopPod(pod *corev1.Pod, deadline time.Time) (holds time.Time) {
 	s := r.active()
-	return s == nil || s.stopPod(pod, deadline)
+	if s == nil {
+		return time.Time{}
+	}
+	return s.stopPod(pod, deadline)
 }
 
 // Runs reports whether a command of a Pod is running.

@@ -59,13 +59,13 @@ func TestStop(t *testing.T) {
 			pod := newPod("sh", "-c", test.script)
 			f.start(pod)
 			f.awaitLine(pod)
-			if f.StopPod(pod, time.Now().Add(test.grace)) {
+			if f.StopPod(pod, time.Now().Add(test.grace)).IsZero() {
 				t.Error("stopped at once")
 			}
 			if end := f.await(pod, Ended); end.ExitCode != test.code || f.logOf(pod) != test.log {
 				t.Errorf("got %+v, log %q", end, f.logOf(pod))
 			}
-			if !f.StopPod(pod, time.Now()) {
+			if !f.StopPod(pod, time.Now()).IsZero() {
 				t.Error("not stopped")
 			}
 		})

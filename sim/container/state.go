@@ -32,6 +32,9 @@ type State struct {
 	Probed bool
 	// Replaced says why Runtime.Replace has stopped the run.
 	Replaced Replacement
+	// Unhealthy says that a failed probe has stopped the run, and that its container
+	// restarts, whatever the exit code.
+	Unhealthy bool
 	// Reason and Message say why a run is blocked, or how it ended.
 	Reason, Message string
 	StartedAt       time.Time

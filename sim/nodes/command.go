@@ -26,7 +26,7 @@ func (c commandRunner) isStopping(pod *corev1.Pod, until time.Time) bool {
 	case c.runtime == nil:
 		return false
 	case c.mayStart:
-		return !c.runtime.StopPod(pod, until.Add(-stopSlack))
+		return !c.runtime.StopPod(pod, until.Add(-stopSlack)).IsZero()
 	}
 	return c.runtime.Runs(pod.UID)
 }
@@ -119,6 +119,9 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 	case container.Ended:
 		s = terminatedStatus(s, command)
 		s.Ready = r.kind == initContainer && command.ExitCode == 0
+		if command.Unhealthy && !shouldRestart(r.pod, r.container, r.kind, command.ExitCode) {
+			return r.restartStopped(s)
+		}
 	}
 	return s
 }

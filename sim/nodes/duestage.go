@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 )
 
 // What is due for an object, besides the stages of users. A stage with "later" is due
@@ -42,28 +43,40 @@ func nextNodeStage(s nodeShape, node *corev1.Node, addr netip.Addr, now time.Tim
 
 // nextPodStage returns what is due for a Pod.
 func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
+	var stop time.Time
 	if pod.DeletionTimestamp != nil {
-		stop := podStopTime(pod)
-		if commands := at.commands; commands.mayStart && !isFinished(pod) && !commands.runtime.StopPod(pod, pod.DeletionTimestamp.Time) {
-			stop = latest(stop, pod.DeletionTimestamp.Add(stopSlack))
+		if stop = stopPod(pod, at.commands, now); !now.Before(stop) {
+			return dueStage{podDeleteNow, now}
 		}
-		if now.Before(stop) {
-			return dueStage{podDeleteLater, stop}
-		}
-		return dueStage{podDeleteNow, now}
 	}
 	st, wake := podStatus(pod, at, now)
 	switch {
 	case !apiequality.Semantic.DeepEqual(st, pod.Status):
 		return dueStage{podStatusNow, now}
+	case !stop.IsZero():
+		return dueStage{podDeleteLater, stop}
 	case !wake.IsZero():
 		return dueStage{podStatusLater, wake}
 	}
 	return dueStage{}
 }
 
+// stopPod stops the commands of a Pod that is being deleted. It returns when the Pod is to be
+// deleted at the latest. As with a kubelet, the grace period begins when the deletion is
+// seen: its timestamp has whole seconds.
+func stopPod(pod *corev1.Pod, commands commandRunner, now time.Time) time.Time {
+	stop := podStopTime(pod)
+	if !commands.mayStart || isFinished(pod) {
+		return stop
+	}
+	if until := commands.runtime.StopPod(pod, now.Add(deletionGracePeriod(pod))); !until.IsZero() {
+		return latest(stop, until.Add(stopSlack))
+	}
+	return stop
+}
+
 // stopSlack is how long after its grace period a Pod is deleted whose commands do not
-// end. They end at once, and the Pod is deleted then.
+// end. They end sooner, and the Pod is deleted then.
 const stopSlack = 5 * time.Second
 
 func latest(a, b time.Time) time.Time {
@@ -76,14 +89,15 @@ func latest(a, b time.Time) time.Time {
 // podStopTime returns when the containers of a Pod that is being deleted have
 // stopped.
 func podStopTime(pod *corev1.Pod) time.Time {
-	var grace time.Duration
-	if s := pod.DeletionGracePeriodSeconds; s != nil {
-		grace = time.Duration(*s) * time.Second
-	}
+	grace := deletionGracePeriod(pod)
 	asked := pod.DeletionTimestamp.Add(-grace)
 	behavior, _ := podBehaviorOf(pod)
 	if isFinished(pod) {
 		return asked
 	}
 	return asked.Add(min(behavior.stopAfter, grace))
+}
+
+func deletionGracePeriod(pod *corev1.Pod) time.Duration {
+	return time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
 }

@@ -43,6 +43,9 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 		return st, time.Time{}
 	}
 	if pod.DeletionTimestamp != nil {
+		if stop := stopPod(pod, at.commands, now); now.Before(stop) {
+			return terminatingStatus(pod, at.commands, now), stop
+		}
 		endPod(pod, &st, at.commands, now, "", "")
 		return st, time.Time{}
 	}

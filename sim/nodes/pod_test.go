@@ -253,7 +253,7 @@ func TestNextPodStageOfDeletion(t *testing.T) {
 		if got := nextPodStage(pod, testPlacement, epoch); got != want {
 			t.Errorf("stop after %s: %+v, want %+v", stopAfter, got, want)
 		}
-		pod.Status, _ = podStatus(pod, testPlacement, epoch)
+		pod.Status, _ = podStatus(pod, testPlacement, want.at)
 		if got := describePod(pod); got != "Failed, a: exit 143" {
 			t.Errorf("status of a deleted Pod: %s", got)
 		}

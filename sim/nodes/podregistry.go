@@ -247,9 +247,9 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		return nil, placement{}, fmt.Errorf("node %s "+notLiveSuffix, e.node)
 	}
-	deleting := e.duePod.DeletionTimestamp != nil
-	if deleting && (!e.play.deletes() || r.now().Before(e.play.at)) {
-		return nil, placement{}, nil // it was deleted just now: it stops first, and its deletion is scheduled
+	deleting := e.duePod.DeletionTimestamp != nil && e.play.deletes()
+	if deleting && r.now().Before(e.play.at) {
+		return nil, placement{}, nil // it stops first
 	}
 	e.deleting = deleting
 	r.played.pods.setRendered(e.key)
@@ -263,8 +263,13 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 func (r *podRegistry) postponePod(uid types.UID, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if e := r.pods[uid]; e != nil && !e.play.deletes() && e.play.name != "" {
-		e.play, e.pending = dueStage{podStatusLater, at}, false
+	e := r.pods[uid]
+	if e == nil || e.play.deletes() || e.play.name == "" {
+		return
+	}
+	e.play, e.pending = dueStage{podStatusLater, at}, false
+	if e.duePod != nil && e.duePod.DeletionTimestamp != nil {
+		e.play.name = podDeleteLater
 	}
 }
 

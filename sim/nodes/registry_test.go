@@ -174,7 +174,7 @@ func TestDeletedWhileAWriteIsDue(t *testing.T) {
 	l.assignPod(pod.UID, l.updatePod(pod, false, nil).next)
 	deleted := deletedPod(pod)
 	next := l.updatePod(deleted, false, nil).next
-	if got, patch, _, err := l.podPatch(pod.UID); got != nil || err != nil {
+	if _, patch, _, err := l.podPatch(pod.UID); len(patch) > 0 || err != nil {
 		t.Errorf("before its deletion is scheduled: %s, %v", patch, err)
 	}
 	l.assignPod(pod.UID, next)

@@ -56,10 +56,15 @@ func (r *containerRun) replace(s corev1.ContainerStatus, command container.State
 	if s.LastTerminationState.Terminated == nil {
 		restarts++ // upstream's backoff begins with a restart that finds an older exit
 	}
-	s = terminatedStatus(s, end)
-	last := s.State.Terminated
-	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
 	r.backoffs.setKey(r.container, restarts)
 	r.backoffs.reset(r.container.Name, restarts)
+	return r.restartStopped(terminatedStatus(s, end))
+}
+
+// restartStopped restarts a container that was stopped for that. Its end is never its state:
+// the restart policy would decide.
+func (r *containerRun) restartStopped(s corev1.ContainerStatus) corev1.ContainerStatus {
+	last := s.State.Terminated
+	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
 	return r.restartContainer(s, last)
 }

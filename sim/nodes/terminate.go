@@ -12,6 +12,33 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
+// terminatingStatus returns the status of a Pod that is being deleted while its containers
+// stop. As with a kubelet, their readiness is still probed, and the rest stays as it was.
+func terminatingStatus(pod *corev1.Pod, commands commandRunner, now time.Time) corev1.PodStatus {
+	st := *pod.Status.DeepCopy()
+	if st.StartTime == nil { // its node has not reported it before
+		return st
+	}
+	st.ObservedGeneration = pod.Generation
+	behavior, _ := podBehaviorOf(pod)
+	follow := func(list []corev1.ContainerStatus, kind containerKind) {
+		for i, s := range list {
+			if s.State.Running == nil || commands.runtime == nil || kind == sidecar && !hasSidecar(pod, s.Name) {
+				continue
+			}
+			state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount)
+			if known && state.Decides() && state.Phase == container.Running {
+				r := containerRun{pod: pod, kind: kind, behavior: behavior, now: now}
+				list[i] = r.followCommand(s, state)
+			}
+		}
+	}
+	follow(st.InitContainerStatuses, sidecar)
+	follow(st.ContainerStatuses, mainContainer)
+	setConditions(pod, &st, now)
+	return st
+}
+
 // mustTerminate reports whether terminateAll has a container to terminate that has run.
 func mustTerminate(st *corev1.PodStatus) bool {
 	return slices.ContainsFunc(slices.Concat(st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses), func(s corev1.ContainerStatus) bool {
