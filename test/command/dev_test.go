@@ -230,6 +230,38 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	d.requireEnd(t, 143, child)
 }
 
+// TestDevAppliesChangesOfABase changes files outside the folder of -k that its kustomization consists of.
+func TestDevAppliesChangesOfABase(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, path, text)
+	}
+	write("base/kustomization.yaml", "resources: [widget.yaml]\nconfigMapGenerator: [{name: note, files: [note.txt]}]\n")
+	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: before}}")
+	write("base/note.txt", "one")
+	write("overlay/kustomization.yaml", "resources: [../base]\n")
+	d := startDev(t, "-k", filepath.Join(folder, "overlay"), "--watch", folder)
+	d.requireLine(t, "widget.example.com/before")
+	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: after}}")
+	if line := d.requireLine(t, "[operator] reconciled one "); strings.Contains(line, "before") || !strings.Contains(line, "after") {
+		t.Errorf("%q: want only what the manifests have now", line)
+	}
+	write("base/note.txt", "two")
+	d.requireLine(t, "note.txt changed: restarting the operator")
+	d.requireLine(t, "[operator] reconciled one ")
+	child := d.requireChild(t)
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireEnd(t, 143, child)
+}
+
 // TestDevEndsAlone ends dev otherwise than from the terminal.
 func TestDevEndsAlone(t *testing.T) {
 	t.Parallel()
