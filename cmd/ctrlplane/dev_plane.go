@@ -103,7 +103,7 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	if err := p.leases.deleteNew(ctx); err != nil {
+	if err := p.leases.deleteTaken(ctx); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(changed, p.isManifestPath) {
