@@ -9,13 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/ptr"
 )
 
 // devLeases are the Leases that runs of the operator leave behind. Snapshots have no
 // Leases, and with that of a stopped leader the next run would wait until it expires.
 type devLeases struct {
 	client coordinationclient.LeasesGetter
-	before map[types.UID]bool // the runs
+	before map[types.UID]string // the runs: their holders
 }
 
 func (l *devLeases) list(ctx context.Context) ([]coordinationv1.Lease, error) {
@@ -29,21 +30,24 @@ func (l *devLeases) list(ctx context.Context) ([]coordinationv1.Lease, error) {
 // begin notes the Leases from before the first run.
 func (l *devLeases) begin(ctx context.Context) error {
 	all, err := l.list(ctx)
-	l.before = map[types.UID]bool{}
+	l.before = map[types.UID]string{}
 	for _, lease := range all {
-		l.before[lease.UID] = true
+		l.before[lease.UID] = ptr.Deref(lease.Spec.HolderIdentity, "")
 	}
 	return err
 }
 
-// deleteNew deletes the Leases that were created since, without those of Kubernetes.
-func (l *devLeases) deleteNew(ctx context.Context) error {
+// deleteTaken deletes the Leases that were created or taken over since, without those of
+// Kubernetes. In a control plane that is kept, an earlier dev may have left that of the operator.
+// One that is only renewed is of another program, or of a leader that does not have to wait.
+func (l *devLeases) deleteTaken(ctx context.Context) error {
 	all, err := l.list(ctx)
 	if err != nil {
 		return err
 	}
 	for _, lease := range all {
-		if l.before[lease.UID] || lease.Namespace == metav1.NamespaceSystem || lease.Namespace == corev1.NamespaceNodeLease {
+		holder, had := l.before[lease.UID]
+		if had && holder == ptr.Deref(lease.Spec.HolderIdentity, "") || lease.Namespace == metav1.NamespaceSystem || lease.Namespace == corev1.NamespaceNodeLease {
 			continue
 		}
 		err := l.client.Leases(lease.Namespace).Delete(ctx, lease.Name, *metav1.NewPreconditionDeleteOptions(string(lease.UID)))

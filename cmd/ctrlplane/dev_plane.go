@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/manifests/kustomize"
 )
 
 // devPlane brings a control plane to the state in which a run of the operator begins.
@@ -26,6 +27,7 @@ type devPlane struct {
 	bare []byte // snapshot from before the manifests
 	base []byte // snapshot in which a run begins
 
+	inputs []string // the files of the kustomizations, as far as they were ever read
 	leases devLeases
 }
 
@@ -41,6 +43,11 @@ func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error
 			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
 		}
 	}
+	for _, dir := range p.manifests.kustomize {
+		p.inputs = append(p.inputs, kustomize.Inputs(dir)...)
+	}
+	slices.Sort(p.inputs)
+	p.inputs = slices.Compact(p.inputs)
 	paths, texts, err := p.manifests.resolve(ctx)
 	if err != nil {
 		return nil, err
@@ -100,7 +107,7 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	if err := p.leases.deleteNew(ctx); err != nil {
+	if err := p.leases.deleteTaken(ctx); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(changed, p.isManifestPath) {
@@ -124,7 +131,7 @@ func (p *devPlane) prepare(ctx context.Context, changed []string) error {
 
 // manifestPaths are the files and folders to watch for changes of manifests.
 func (p *devPlane) manifestPaths() []string {
-	return slices.Concat(p.crds, p.manifests.files, p.manifests.kustomize)
+	return slices.Concat(p.crds, p.manifests.files, p.manifests.kustomize, p.inputs)
 }
 
 // isManifestPath reports whether a path is one of a manifest, or of a folder with some.

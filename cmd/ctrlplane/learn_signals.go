@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -24,7 +23,7 @@ const sameSignalTime = 100 * time.Millisecond
 func withLessonSignals(parent context.Context, foreground *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(c, endSignals()...)
 	released, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)

@@ -25,9 +25,11 @@ var stderr = earlystderr.Original()
 
 func main() {
 	earlystderr.Release()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// When a terminal is closed, its shell and make send SIGHUP as well as the kernel: only the first counts.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	if !hangupIgnored {
+		// When a terminal is closed, its shell and make send SIGHUP as well as the kernel: only the first counts.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	code := run(ctx, stop, os.Args[1:])
 	stop()
 	exit(code)

@@ -137,6 +137,8 @@ func (r *runCommand) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&r.timeout, "timeout", 0, "how long the command may take, including settling; then it gets SIGTERM, and SIGKILL 10s later (default: no limit, and 1m to settle)")
 	r.assertions.addFlags(f)
 	f.Var(&onceString{value: &r.report.dir}, "report", "folder to write a report of the run to")
+	f.StringVar(&r.report.jobLog, jobLogFlag, "", "file for what a CI service reads in the job's log")
+	_ = f.MarkHidden(jobLogFlag) // of a run with one of several versions
 	r.report.flagGiven = func() bool { return f.Changed("report") }
 }
 

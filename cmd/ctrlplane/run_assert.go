@@ -136,12 +136,12 @@ func (r *runCommand) needsState() bool {
 
 // judge reads the state at the end of a run and checks what is asserted about it. An
 // assertion that does not hold gives an exit code only to a run that succeeded.
-func (r *runCommand) judge(ctx context.Context, code int, err error) (int, error) {
+func (r *runCommand) judge(parent context.Context, code int, err error) (int, error) {
 	if !r.needsState() && r.assertions.rules.Empty() {
 		return code, err
 	}
 	r.report.beginStage("report")
-	ctx, cancel := context.WithTimeoutCause(ctx, collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
+	ctx, cancel := context.WithTimeoutCause(parent, collectTimeout, fmt.Errorf("no answer within %v", collectTimeout))
 	defer cancel()
 	var failures []string
 	done := make(chan struct{})
@@ -156,6 +156,9 @@ func (r *runCommand) judge(ctx context.Context, code int, err error) (int, error
 	}
 	cancel()
 	<-done
+	if sig := interruptionOf(parent); sig != nil && code == 0 && err == nil {
+		return signalExitCode(sig), errors.New("not judged: interrupted")
+	}
 	if len(failures) == 0 {
 		return code, err
 	}
@@ -184,7 +187,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	if r.report.report != nil {
 		r.report.report.SetState(ctx, state)
 	}
-	if !r.settle && !r.assertions.healthy {
+	if interruptionOf(ctx) != nil || !r.settle && !r.assertions.healthy {
 		return nil
 	}
 	r.report.setState(state)
@@ -213,6 +216,9 @@ func (r *runCommand) judgeControllers(ctx context.Context) (failures []string) {
 		return nil
 	}
 	results, err := r.assertions.check(ctx, r.up.server.Observer())
+	if interruptionOf(ctx) != nil {
+		return nil
+	}
 	if err != nil {
 		return []string{"cannot check the assertions: " + err.Error()}
 	}

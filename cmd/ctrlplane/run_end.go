@@ -36,10 +36,23 @@ func (r *runCommand) stopPlane() error {
 	return r.up.server.Close()
 }
 
+// interruption is the cause of the end of a context that a signal has ended.
+type interruption struct{ sig os.Signal }
+
+func (i *interruption) Error() string { return "interrupted" }
+
+// interruptionOf returns the signal that has ended the context; nil if none has.
+func interruptionOf(ctx context.Context) os.Signal {
+	if i, ok := errors.AsType[*interruption](context.Cause(ctx)); ok {
+		return i.sig
+	}
+	return nil
+}
+
 // watchSignals lets signals end the end of a run: the first cancels the context and limits the
 // time for the report, a second one ends the process at once.
 func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -52,7 +65,7 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 					r.endAtOnce(sig, "a second signal ended ctrlplane")
 				}
 				first = sig
-				cancel()
+				cancel(&interruption{sig})
 			case <-finishing:
 				finishing = nil
 			case <-limit:
@@ -68,7 +81,7 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 	return ctx, func() {
 		close(over)
 		<-done
-		cancel()
+		cancel(nil)
 	}
 }
 

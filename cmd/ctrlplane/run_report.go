@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,6 +27,7 @@ type runReport struct {
 	dir       string
 	flagGiven func() bool    // whether --report was
 	report    *report.Report // nil without --report
+	jobLog    string         // file for what is for the job's log of a CI service; empty = stderr
 
 	mu      sync.Mutex     // guards what follows: a second signal writes the report from another goroutine
 	outcome report.Outcome // so far
@@ -50,6 +53,9 @@ func (r *runReport) validate(records int) error {
 // folder, because its data folder is removed.
 func (r *runReport) open(u *upCommand, args []string) error {
 	r.outcome = report.Outcome{Command: args, Began: time.Now()}
+	if r.jobLog != "" {
+		r.outcome.Kubernetes = u.server.Kubernetes
+	}
 	if r.dir == "" {
 		return nil
 	}
@@ -122,7 +128,7 @@ func (r *runReport) write(code int, err error) (int, error) {
 	r.written = true
 	r.nextStage("")
 	o := r.outcomeOf(code, err)
-	ciErr, writeErr := r.report.Write(o, stderr, os.Getenv)
+	ciErr, writeErr := r.writeFiles(o)
 	if ciErr != nil { // of a copy of what the report has
 		printWarning("the summary of the job is incomplete: " + ciErr.Error())
 	}
@@ -135,6 +141,15 @@ func (r *runReport) write(code int, err error) (int, error) {
 	}
 	r.complete = true
 	return code, err
+}
+
+func (r *runReport) writeFiles(o report.Outcome) (ciErr, err error) {
+	if r.jobLog == "" {
+		return r.report.Write(o, stderr, os.Getenv)
+	}
+	var log bytes.Buffer
+	ciErr, err = r.report.Write(o, &log, os.Getenv)
+	return errors.Join(ciErr, os.WriteFile(r.jobLog, log.Bytes(), 0o600)), err
 }
 
 // addAssertions and setState record what was judged at the end.

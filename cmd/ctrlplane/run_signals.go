@@ -23,7 +23,7 @@ func listenForSignals() signalChannel {
 		signal.Stop(received)
 		close(received)
 	})}
-	signal.Notify(received, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(received, endSignals()...)
 	go func() {
 		hungUp := false
 		for sig := range received {

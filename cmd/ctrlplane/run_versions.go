@@ -36,6 +36,7 @@ type versionRun struct {
 	process *commandProcess
 	outputs []*linePrefixer
 	report  string // its folder; empty = none
+	jobLog  string // see jobLogFlag; empty = none
 	took    time.Duration
 	code    int
 	err     error // why there is no exit code
@@ -70,10 +71,38 @@ func (r *runCommand) runEach(cmd *cobra.Command, args []string) (int, error) {
 	if err != nil {
 		return exitFailure, err
 	}
+	if r.report.dir != "" {
+		dir, err := os.MkdirTemp("", "ctrlplane-job-log-")
+		if err != nil {
+			return exitFailure, err
+		}
+		defer os.RemoveAll(dir)
+		for _, run := range runs {
+			run.writeJobLog(filepath.Join(dir, run.version))
+		}
+	}
 	sigs := listenForSignals()
 	defer sigs.stop()
 	sigs.addCommandSignals()
 	return runVersions(runs, r.matrix.concurrent(), sigs)
+}
+
+// jobLogFlag makes the run with one version write what it has for the log of a CI job to a file: with
+// the prefix that its lines get in the log of several, these would not be commands to the service.
+const jobLogFlag = "job-log"
+
+func (v *versionRun) writeJobLog(path string) {
+	v.jobLog = path
+	v.process.cmd.Args = slices.Insert(v.process.cmd.Args, 2, "--"+jobLogFlag+"="+path) // after "run"
+}
+
+// printJobLogs prints what the runs have for the log of a CI job, without prefixes.
+func printJobLogs(out io.Writer, runs []*versionRun) {
+	for _, run := range runs {
+		if data, err := os.ReadFile(run.jobLog); err == nil { // else it was not started, or has said why
+			_, _ = out.Write(data) // stderr is where the error would go
+		}
+	}
 }
 
 // checkShareable refuses files that only one of several runs could read.
@@ -214,6 +243,7 @@ func runVersions(runs []*versionRun, jobs int, sigs signalChannel) (int, error) 
 			defer mu.Unlock()
 			sigs.stop() // stderr may be stuck
 			printVersionRuns(stderr, runs)
+			printJobLogs(stderr, runs)
 			return exitCodeOf(runs, interrupted)
 		}
 	}

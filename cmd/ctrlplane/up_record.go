@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
@@ -23,6 +25,7 @@ type upRecord struct {
 	mu       sync.Mutex // of the stages of a start
 	start    func(*ctrlplane.Server) *replay.Recorder
 	recorder *replay.Recorder // nil until there is an observer
+	hasCalls atomic.Bool      // the API server has been called
 }
 
 func (r *upRecord) addFlags(f *pflag.FlagSet) {
@@ -60,7 +63,7 @@ func (r *upRecord) open(warn func(string)) error {
 	r.file = file
 	r.start = func(s *ctrlplane.Server) *replay.Recorder {
 		return replay.Start(replay.Config{
-			Source: s.Observer(), File: file, Limit: r.bytes, Resources: servedResources(s),
+			Source: s.Observer(), File: file, Limit: r.bytes, Resources: servedResources(s), OnRecord: r.noteCall,
 			OnError: func(err error) { warn(fmt.Sprintf("--record: %s: %v: the recording ends here", r.path, err)) },
 		})
 	}
@@ -76,15 +79,25 @@ func (r *upRecord) begin(s *ctrlplane.Server) {
 	}
 }
 
-// close completes the file. What kept it from being written was shown as a warning.
+func (r *upRecord) noteCall(rec observe.Record) {
+	if _, ok := rec.Event.(*observe.Called); ok {
+		r.hasCalls.Store(true)
+	}
+}
+
+// close completes the file. What kept it from being written was shown as a warning. That of a
+// start that failed before the API server was called, as when the port is in use, tells nothing
+// and is removed: the next attempt finds the name free.
 func (r *upRecord) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.recorder != nil:
 		_ = r.recorder.Close()
-	case r.file != nil: // nothing was recorded: the next attempt finds the name free
+	case r.file != nil:
 		_ = r.file.Close()
+	}
+	if r.file != nil && !r.hasCalls.Load() {
 		_ = os.Remove(r.path)
 	}
 }

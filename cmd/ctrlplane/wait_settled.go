@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -62,12 +64,12 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	if w.horizon < 0 {
 		return usage.Errorf("--horizon: %v is negative", w.horizon)
 	}
-	src, _, err := w.target.connectView(ctx)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := w.withTimeout(ctx)
 	defer cancel()
+	src, _, err := w.target.connectView(ctx)
+	if err != nil {
+		return w.explainNoAnswer(ctx, err)
+	}
 	var progress func([]settled.Work)
 	if !w.quiet {
 		progress = func(work []settled.Work) { printRemainingWork(out, work) }
@@ -93,6 +95,16 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		}
 	}
 	return err
+}
+
+// explainNoAnswer says what to do if the control plane has not answered in time.
+func (w *waitCommand) explainNoAnswer(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = context.Cause(ctx)
+	} else if failed, ok := errors.AsType[net.Error](err); !ok || !failed.Timeout() {
+		return err
+	}
+	return fmt.Errorf("%w: %w: %s", health.ErrNoAnswer, err, w.noAnswerHint())
 }
 
 // settledWarnings says what does not work though nothing is left to be done, one line each.

@@ -6,9 +6,10 @@ import (
 )
 
 // telling are what lines look like that say why a program has failed, the most telling
-// first: an error of the Go compiler, a panic, a fatal error of the runtime.
+// first: an error of the Go compiler, which names a column as the log package does not, a
+// panic, a fatal error of the runtime.
 var telling = []*regexp.Regexp{
-	regexp.MustCompile(`^\S+\.go:\d+(:\d+)?: `),
+	regexp.MustCompile(`^\S+\.go:\d+:\d+: `),
 	regexp.MustCompile(`^panic: `),
 	regexp.MustCompile(`^fatal error: `),
 }

@@ -13,6 +13,8 @@ func TestTellingLine(t *testing.T) {
 			"main.go:4:2: no required module provides package example.com/x; to add it:"},
 		{"a panic", "starting\npanic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV]\n\ngoroutine 1 [running]:\nmain.main()\n\t/x/main.go:7 +0x18\nexit status 2\n",
 			"panic: runtime error: invalid memory address or nil pointer dereference"},
+		{"a panic after lines of a logger", "main.go:12: starting\n/x/main.go:13: started\npanic: oh\n\ngoroutine 1 [running]:\nexit status 2\n", "panic: oh"},
+		{"the last line of a logger", "main.go:12: starting\nmain.go:30: cannot connect: connection refused\nexit status 1\n", "main.go:30: cannot connect: connection refused"},
 		{"a last line", "starting\noperator: cannot connect: connection refused\nexit status 1\n", "operator: cannot connect: connection refused"},
 		{"only of the go command", "exit status 1\n", ""},
 	} {

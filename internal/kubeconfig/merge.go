@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"syscall"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -74,7 +75,7 @@ func unmergeFile(path, context string, own *clientcmdapi.Cluster) error {
 		f.removeContext(context, own)
 		return nil
 	})
-	if errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		// Only an error if there is something to remove.
 		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context, own) {
 			return nil

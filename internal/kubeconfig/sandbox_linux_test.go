@@ -66,6 +66,33 @@ func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", theirs, theirs))
 }
 
+// TestUnmergeIgnoresUnrelatedReadOnlyFile has a file with nothing to remove on a file system that is
+// mounted read-only, as in many containers.
+func TestUnmergeIgnoresUnrelatedReadOnlyFile(t *testing.T) {
+	if !testutil.InSandbox(t, 0) {
+		return
+	}
+	disk := testutil.MountTmpfs(t, "size=64k")
+	path := filepath.Join(disk, "config")
+	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", path)
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remount(syscall.MS_RDONLY)
+	mustUnmerge(t, "a")
+
+	remount(0)
+	mustMerge(t, "a")
+	remount(syscall.MS_RDONLY)
+	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s: open %s.lock: read-only file system: fix the cause, or name another file in KUBECONFIG", path, path))
+}
+
 func TestDiskFull(t *testing.T) {
 	if !testutil.InSandbox(t, 0) {
 		return

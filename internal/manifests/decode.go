@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/yaml"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -24,7 +23,7 @@ func (p documentPart) decode() ([]decodedDocument, error) {
 		return p.decodeFlow()
 	}
 	var value any
-	if err := yaml.UnmarshalStrict(p.data, &value); err != nil {
+	if err := unmarshalYAML(p.data, &value); err != nil {
 		return nil, err
 	}
 	return []decodedDocument{{p.line, value}}, nil
@@ -38,7 +37,7 @@ func (p documentPart) decodeFlow() ([]decodedDocument, error) {
 	}
 	// As the item of a list, because the decoder ignores what follows an object.
 	var value any
-	err := yaml.UnmarshalStrict(slices.Concat([]byte("["), p.data, []byte("\n]")), &value)
+	err := unmarshalYAML(slices.Concat([]byte("["), p.data, []byte("\n]")), &value)
 	if list, ok := value.([]any); err == nil && ok && len(list) == 1 {
 		return []decodedDocument{{p.line, list[0]}}, nil
 	}

@@ -192,6 +192,37 @@ func TestLoadValues(t *testing.T) {
 	}
 }
 
+// TestLoadMerges checks that a key may override a merged one.
+func TestLoadMerges(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{
+		"a.yaml": `apiVersion: v1
+kind: X
+metadata:
+  name: a
+  labels: &common {app: shop, tier: none}
+selector: {<<: *common, tier: web}
+both:
+  <<: [*common, {tier: db, zone: east}]
+  zone: west
+`,
+		"b.yaml": `{apiVersion: v1, kind: X, metadata: {name: b, labels: &common {app: shop}}, selector: {<<: *common, app: web}}`,
+	})
+	objs, err := Load(t.Context(), []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{objs[0].Object["selector"], objs[0].Object["both"], objs[1].Object["selector"]}
+	want := []any{
+		map[string]any{"app": "shop", "tier": "web"},
+		map[string]any{"app": "shop", "tier": "none", "zone": "west"},
+		map[string]any{"app": "web"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestLoadRefuses(t *testing.T) {
 	ok := configMapManifest("a") + "---\n" // 5 lines
 	tests := []struct {
@@ -201,6 +232,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"tab", ok + "apiVersion: v1\nmetadata:\n\tname: a\n", ":8: found character that cannot start any token"},
 		{"key twice", ok + "apiVersion: v1\nkind: X\nmetadata:\n  name: a\n  name: b\n", `:10: key "name" already set in map`},
 		{"two keys twice", ok + "kind: X\nkind: X\nmetadata:\n  name: a\n  name: b\n", `:7: key "kind" already set in map`},
+		{"key twice beside a merged one", ok + "kind: X\nmetadata: &m\n  name: a\nspec:\n  <<: *m\n  name: b\nlist:\n- {c: 1, \"c\": 2}\n", `:13: key "c" already set in map`},
+		{"merge of a text", ok + "kind: &k X\nmetadata: {<<: *k}\n", ":6: yaml: map merge requires map or sequence of maps as the value"},
 		{"template", ok + "apiVersion: v1\nkind: {{ .Values.kind }}\n", ":6: yaml: invalid map key: "},
 		{"broken JSON", ok + "{\"apiVersion\": \"v1\",\n\"kind\" \"X\"}\n", `:7: JSON: invalid character '"' after object key`},
 		{"cut JSON", ok + "{\"apiVersion\": \"v1\",\n\"kind\":\n\n", ":7: JSON: unexpected EOF"},

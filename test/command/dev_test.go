@@ -242,6 +242,76 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	d.requireEnd(t, 143, child)
 }
 
+// TestDevAppliesChangesOfABase changes files outside the folder of -k that its kustomization consists of.
+func TestDevAppliesChangesOfABase(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, path, text)
+	}
+	write("base/kustomization.yaml", "resources: [widget.yaml]\nconfigMapGenerator: [{name: note, files: [note.txt]}]\n")
+	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: before}}")
+	write("base/note.txt", "one")
+	write("overlay/kustomization.yaml", "resources: [../base]\n")
+	d := startDev(t, "-k", filepath.Join(folder, "overlay"), "--watch", folder)
+	d.requireLine(t, "widget.example.com/before")
+	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: after}}")
+	if line := d.requireLine(t, "[operator] reconciled one "); strings.Contains(line, "before") || !strings.Contains(line, "after") {
+		t.Errorf("%q: want only what the manifests have now", line)
+	}
+	write("base/note.txt", "two")
+	d.requireLine(t, "note.txt changed: restarting the operator")
+	d.requireLine(t, "[operator] reconciled one ")
+	child := d.requireChild(t)
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireEnd(t, 143, child)
+}
+
+// leasingOperator says whose Lease it finds, and takes it over.
+const leasingOperator = `
+holder=$("$CTRLPLANE" kubectl get lease leader --ignore-not-found -o jsonpath='{.spec.holderIdentity}')
+echo "the lease is of ${holder:-no one}"
+echo "{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: leader}, spec: {holderIdentity: operator-$$}}" |
+	"$CTRLPLANE" kubectl apply --server-side --force-conflicts -f - || exit
+echo leading
+sleep 1000 &
+wait
+`
+
+// TestDevDeletesKeptLease restarts an operator that has taken over the Lease which the operator of an
+// earlier dev has left.
+func TestDevDeletesKeptLease(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	begin := func(finds string) *devProcess {
+		d := startDev(t, "--data-dir", dir, "--", "sh", "-c", leasingOperator)
+		d.requireLine(t, "[operator] the lease is of "+finds)
+		d.requireLine(t, "[operator] leading")
+		return d
+	}
+	end := func(d *devProcess) {
+		if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		d.requireEnd(t, 143, 0)
+	}
+	end(begin("no one"))
+	d := begin("operator-")
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	if line := d.requireLine(t, "[operator] the lease is of "); !strings.Contains(line, "no one") {
+		t.Errorf("got %q", line)
+	}
+	d.requireLine(t, "[operator] leading")
+	end(d)
+}
+
 // TestDevEndsAlone ends dev otherwise than from the terminal.
 func TestDevEndsAlone(t *testing.T) {
 	t.Parallel()

@@ -84,6 +84,8 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		{"failed steps", testLearnReportsFailedSteps},
 		{"documented lesson", testLearnDocumentedLesson},
 		{"without Go", testLearnWithoutGo},
+		{"folder that cannot be created", testLearnWithoutFolder},
+		{"interrupted at its beginning", testLearnInterruptedEarly},
 		{"under timeout", testLearnUnderTimeout},
 		{"terminated twice", testLearnTerminatedTwice},
 	} {

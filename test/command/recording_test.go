@@ -118,6 +118,34 @@ func queuesOf(status string) string {
 	return table
 }
 
+// TestRecordingOfFailedStart repeats a command with --record: a start that failed early does not keep
+// the name, and the recording of one that failed later is kept.
+func TestRecordingOfFailedStart(t *testing.T) {
+	t.Parallel()
+	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes", "0")
+	port := p.Client(t).RESTClient().Get().URL().Port()
+	manifest := filepath.Join(t.TempDir(), "bad.yaml")
+	writeFile(t, manifest, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, extra: 1}")
+	for name, tc := range map[string]struct {
+		args  []string
+		says  string
+		calls bool
+	}{
+		"locked":   {[]string{"--data-dir", p.Dir}, "is already running", false},
+		"port":     {[]string{"--ephemeral", "--port", port}, "port " + port + " is in use", false},
+		"manifest": {[]string{"--ephemeral", "-f", manifest, "--nodes", "0"}, "field not declared in schema", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "a.jsonl")
+			program.RequireFailure(t, program.Command(t, append([]string{"up", "--ui", "none", "--record", file}, tc.args...)...), 1, tc.says)
+			text, err := os.ReadFile(file)
+			if has := strings.Contains(string(text), `"kind":"called"`); has != tc.calls || err == nil != tc.calls {
+				t.Errorf("has calls: %v, %v", has, err)
+			}
+		})
+	}
+}
+
 func TestUnusableRecordings(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -61,6 +61,24 @@ echo "1.$version scheduling=$podgroups $(%[1]s status | tr "\n" " ")"
 	requireNothingLeft(t, cmd)
 }
 
+// TestRunVersionsAnnotateTheJob checks that annotations begin a line, and say the version.
+func TestRunVersionsAnnotateTheJob(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--kubernetes", "1.36,1.37", "--report", "out", "--nodes=0", "--controllers=namespace", "--no-scheduler", "--", "sh", "-c", "exit 3")
+	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITLAB_CI=true")
+	_, stderr, code := program.Run(t, cmd)
+	if code != 3 {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, version := range []string{"1.36", "1.37"} {
+		requireText(t, stderr, "\n::error title=ctrlplane run failed with exit code 3 (Kubernetes "+version+")::sh -c 'exit 3'\n", ":ctrlplane_run_"+version+"\r")
+	}
+	if strings.Contains(stderr, "] ::error") || strings.Contains(stderr, "] \x1b[0Ksection") {
+		t.Errorf("there are commands with a prefix: %q", stderr)
+	}
+	requireNothingLeft(t, cmd)
+}
+
 func TestRunKubernetesVersionErrors(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{

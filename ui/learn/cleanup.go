@@ -28,7 +28,7 @@ func (r *runner) planeEnded(ctx context.Context) bool {
 // cleanUp removes everything that the lesson has created, and reverts its changes to
 // controllers and nodes.
 func (r *runner) cleanUp(ctx context.Context) error {
-	if r.shell == nil { // prepare has failed before it created more
+	if !r.created { // prepare has failed before
 		return os.RemoveAll(r.toolsDir)
 	}
 	r.printf("\n%s\n", r.faint("Cleaning up: deleting namespace "+r.shell.namespace+" and reverting other changes of the lesson."))

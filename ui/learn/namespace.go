@@ -28,26 +28,26 @@ const removalTimeout = 30 * time.Second
 var namespaceResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
 // createNamespace creates the lesson's namespace. If an earlier run left one behind, it
-// is deleted first.
-func (p *controlPlane) createNamespace(ctx context.Context, name string, further []string) error {
+// is deleted first. created is whether there may be one to clean up, also after an error.
+func (p *controlPlane) createNamespace(ctx context.Context, name string, further []string) (created bool, err error) {
 	old, err := p.objects.Resource(namespaceResource).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
-		return err
+		return false, err
 	default:
 		pid, err := strconv.Atoi(cmp.Or(old.GetAnnotations()[processAnnotation], old.GetAnnotations()[oldProcessAnnotation]))
 		if err != nil {
-			return fmt.Errorf("namespace %s exists, and was not created by a lesson: delete it first", name)
+			return false, fmt.Errorf("namespace %s exists, and was not created by a lesson: delete it first", name)
 		}
 		if pid != os.Getpid() && processExists(pid) {
-			return fmt.Errorf("process %d is running this lesson in namespace %s: stop it first, or use another control plane with --name", pid, name)
+			return false, fmt.Errorf("process %d is running this lesson in namespace %s: stop it first, or use another control plane with --name", pid, name)
 		}
 		if err := p.removeNamespaces(ctx, name, further); err != nil {
-			return err
+			return false, err
 		}
 		if err := p.waitNamespaceGone(ctx, name); err != nil {
-			return err
+			return false, err
 		}
 	}
 	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
@@ -55,9 +55,10 @@ func (p *controlPlane) createNamespace(ctx context.Context, name string, further
 	ns.SetAnnotations(map[string]string{processAnnotation: strconv.Itoa(os.Getpid())})
 	_, err = p.objects.Resource(namespaceResource).Create(ctx, ns, metav1.CreateOptions{})
 	if err != nil {
-		return err
+		_, refused := errors.AsType[*apierrors.StatusError](err)
+		return !refused, err // a request that was interrupted may have been carried out
 	}
-	return p.waitServiceAccount(ctx, name)
+	return true, p.waitServiceAccount(ctx, name)
 }
 
 // waitServiceAccount waits until a namespace has its default service account, which

@@ -20,16 +20,12 @@ func (l *Lesson) Namespace() string {
 	return strings.TrimRight("lesson-"+name[:min(len(name), 40)], "-")
 }
 
-// prepare creates the lesson's namespace, folders and shell.
+// prepare creates the lesson's folders, shell and namespace.
 func (r *runner) prepare(ctx context.Context) (err error) {
 	if r.plane, err = newControlPlane(ctx, r.Config); err != nil {
 		return err
 	}
 	if err := r.plane.checkControllerNames(r.lesson); err != nil {
-		return err
-	}
-	namespace := r.lesson.Namespace()
-	if err := r.plane.createNamespace(ctx, namespace, r.lesson.Namespaces); err != nil {
 		return err
 	}
 	if r.toolsDir, err = os.MkdirTemp("", "ctrlplane-learn-"); err != nil {
@@ -42,7 +38,11 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	namespace := r.lesson.Namespace()
 	if r.shell, err = newShell(dir, r.toolsDir, namespace, r.Config, r.Program, r.Target); err != nil {
+		return err
+	}
+	if r.created, err = r.plane.createNamespace(ctx, namespace, r.lesson.Namespaces); err != nil {
 		return err
 	}
 	if err := writeModule(dir, r.lesson); err != nil {

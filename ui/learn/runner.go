@@ -75,6 +75,7 @@ type runner struct {
 	probe     *probe
 	shell     *shell
 	initial   *initialState
+	created   bool // the lesson's namespace
 	toolsDir  string
 	step      int
 	replaying bool     // earlier steps are repeated, without output
@@ -97,7 +98,7 @@ func Run(ctx context.Context, l *Lesson, o Options) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if r.shell != nil && r.planeEnded(ctx) {
+	if r.created && r.planeEnded(ctx) {
 		r.shell.stopJobs()
 		return errors.Join(errPlaneEnded, os.RemoveAll(r.toolsDir))
 	}

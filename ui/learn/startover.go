@@ -74,7 +74,7 @@ func (r *runner) startOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.plane.createNamespace(ctx, r.shell.namespace, r.lesson.Namespaces); err != nil {
+	if _, err := r.plane.createNamespace(ctx, r.shell.namespace, r.lesson.Namespaces); err != nil {
 		return err
 	}
 	if r.initial, err = r.plane.recordState(ctx, r.lesson.Nodes); err != nil {

@@ -89,11 +89,16 @@ func withoutVersion(r health.Ref) health.Ref {
 	return r
 }
 
-// findObject looks up an object of a manifest, which may omit the namespace.
+// findObject looks up an object of a manifest. That may omit the namespace, or name one for an
+// object of a kind without namespaces: it was applied without.
 func findObject(there map[health.Ref]*unstructured.Unstructured, r health.Ref) *unstructured.Unstructured {
-	if u := there[r]; u != nil || r.Namespace != "" {
+	if u := there[r]; u != nil {
 		return u
 	}
-	r.Namespace = metav1.NamespaceDefault
+	if r.Namespace == "" {
+		r.Namespace = metav1.NamespaceDefault
+	} else {
+		r.Namespace = ""
+	}
 	return there[r]
 }

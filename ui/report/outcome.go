@@ -25,6 +25,8 @@ type Outcome struct {
 	Stages  []Stage // stages after the start: the command, the end
 	// Assertions are the results of what was asserted about the objects and the controllers.
 	Assertions []assert.Result
+	// Kubernetes is the version if the run is one of several with different ones, otherwise empty.
+	Kubernetes string
 }
 
 // Line says in one line how the run ended.

@@ -44,6 +44,7 @@ status: {phase: Failed}`
 	ofSystem  = `{apiVersion: v1, kind: ConfigMap, metadata: {namespace: kube-system, name: cm}}`
 	party     = `{apiVersion: club.example.com/v1, kind: Event, metadata: {namespace: shop, name: party}, status: {conditions: [{type: Ready, status: "False", reason: NoRoom, message: no room}]}}`
 	namespace = `{apiVersion: v1, kind: Namespace, metadata: {name: shop}, status: {phase: Active}}`
+	reader    = `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}`
 )
 
 func parseObjects(t *testing.T, texts ...string) (list []unstructured.Unstructured) {
@@ -71,11 +72,12 @@ func TestFindUnhealthy(t *testing.T) {
 }
 
 func TestObjectCases(t *testing.T) {
-	s := &State{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem)}
+	s := &State{objects: parseObjects(t, namespace, stuckDeployment, itsReplicaSet, failedPod, settings, rootCA, ofSystem, reader)}
 	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
 	var applied []manifests.Object
 	for _, text := range []string{
 		namespace, stuckDeployment, stuckDeployment, "{apiVersion: v1, kind: Pod, metadata: {name: alone}}", "{apiVersion: v1, kind: Pod, metadata: {name: gone}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {namespace: ignored, name: reader}}",
 	} {
 		u := parseObject(t, text)
 		applied = append(applied, manifests.Object{Unstructured: &u})
@@ -85,6 +87,7 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "Deployment shop/web", failure: "InProgress: why"},
 		{suite: "manifests", name: "Pod default/alone", failure: "Failed: why"},
 		{suite: "manifests", name: "Pod gone", failure: "no longer exists" + unknownDeletion},
+		{suite: "manifests", name: "ClusterRole reader"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
 	if diff := cmp.Diff(want, objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil), cmp.AllowUnexported(testCase{})); diff != "" {

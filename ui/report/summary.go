@@ -21,6 +21,14 @@ type runSummary struct {
 	folder    string
 }
 
+// versionText tells the run from others with different versions of Kubernetes.
+func (s *runSummary) versionText() string {
+	if s.Kubernetes == "" {
+		return ""
+	}
+	return " (Kubernetes " + s.Kubernetes + ")"
+}
+
 func (s *runSummary) failedAssertions() []assert.Result {
 	return slices.DeleteFunc(slices.Clone(s.Assertions), func(a assert.Result) bool { return a.Failure == "" })
 }
@@ -37,7 +45,7 @@ func (s *runSummary) namedWarnings() []string {
 // writeMarkdown writes the summary for a GitHub job summary.
 func (s *runSummary) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.resultText())
+	fmt.Fprintf(&b, "### ctrlplane run: %s\n\n", s.resultText()+s.versionText())
 	fmt.Fprintf(&b, "<code>%s</code>\n\n", escapeMarkdown(s.commandLine()))
 	if reason := s.reasonLine(); reason != "" {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(reason))
@@ -87,19 +95,19 @@ func escapeMarkdown(text string) string {
 func (s *runSummary) writeAnnotations(w io.Writer) error {
 	var b strings.Builder
 	if s.hasFailed() {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.resultText()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("ctrlplane run "+s.resultText()+s.versionText()), escapeData(strings.TrimSuffix(s.commandLine()+": "+s.reasonLine(), ": ")))
 	}
 	for _, line := range s.namedWarnings() {
-		fmt.Fprintf(&b, "::warning title=ctrlplane run::%s\n", escapeData(line))
+		fmt.Fprintf(&b, "::warning title=%s::%s\n", escapeProperty("ctrlplane run"+s.versionText()), escapeData(line))
 	}
 	for _, a := range s.failedAssertions() {
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("does not hold: "+a.Rule), escapeData(a.Failure))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("does not hold: "+a.Rule+s.versionText()), escapeData(a.Failure))
 	}
 	for i, u := range s.unhealthy {
 		if i == maxNamed {
 			break
 		}
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("not healthy: "+u.Ref.String()), escapeData(u.Reason))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("not healthy: "+u.Ref.String()+s.versionText()), escapeData(u.Reason))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -125,7 +133,11 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 	if s.hasFailed() || len(s.unhealthy) > 0 || len(s.warnings()) > 0 {
 		folded = ""
 	}
-	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:ctrlplane_run%s\r\x1b[0Kctrlplane run: %s\n", now, folded, s.resultText())
+	name := "ctrlplane_run" // unique in the job
+	if s.Kubernetes != "" {
+		name += "_" + s.Kubernetes
+	}
+	fmt.Fprintf(&b, "\x1b[0Ksection_start:%d:%s%s\r\x1b[0Kctrlplane run: %s\n", now, name, folded, s.resultText()+s.versionText())
 	fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(s.commandLine()), 500))
 	if reason := s.reasonLine(); reason != "" {
 		fmt.Fprintf(&b, "%s\n", truncateText(words.OneLine(reason), 500))
@@ -144,7 +156,7 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 		}
 		fmt.Fprintf(&b, "not healthy: %s: %s\n", words.OneLine(u.Ref.String()), truncateText(words.OneLine(u.Reason), 500))
 	}
-	fmt.Fprintf(&b, "\x1b[0Ksection_end:%d:ctrlplane_run\r\x1b[0K\n", now)
+	fmt.Fprintf(&b, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", now, name)
 	if link != "" {
 		fmt.Fprintf(&b, "report: %s\n", words.OneLine(link))
 	}

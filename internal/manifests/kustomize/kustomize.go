@@ -31,8 +31,16 @@ func Build(dir string) (manifests.Text, error) {
 	return text, nil
 }
 
+// Inputs returns the files of a kustomization: those that it consists of and refers to, and
+// likewise those of its bases. If it cannot be built, some may be missing.
+func Inputs(dir string) []string {
+	var in inputs
+	_ = in.checkLocal(dir, nil) // Build says why
+	return in
+}
+
 func build(dir string) (manifests.Text, error) {
-	if err := checkLocal(dir, nil); err != nil {
+	if err := new(inputs).checkLocal(dir, nil); err != nil {
 		return manifests.Text{}, err
 	}
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(boundedFiles{filesys.MakeFsOnDisk()}, dir)
@@ -49,9 +57,12 @@ type boundedFiles struct{ filesys.FileSystem }
 // ReadFile implements filesys.FileSystem.
 func (boundedFiles) ReadFile(path string) ([]byte, error) { return limitread.File(path, maxFileBytes) }
 
+// inputs are the files that checkLocal has found.
+type inputs []string
+
 // checkLocal refuses a kustomization that refers to something which is not on disk:
 // kustomize would fetch it, by HTTP or with git. parents are the folders that led here.
-func checkLocal(dir string, parents []string) error {
+func (in *inputs) checkLocal(dir string, parents []string) error {
 	if strings.Contains(dir, "://") {
 		return fmt.Errorf("%s is fetched from elsewhere, which is not done: download it first", dir)
 	}
@@ -59,7 +70,10 @@ func checkLocal(dir string, parents []string) error {
 	if slices.Contains(parents, dir) {
 		return nil // kustomize reports the cycle
 	}
-	k, err := readKustomization(dir)
+	file, k, err := readKustomization(dir)
+	if file != "" {
+		*in = append(*in, file)
+	}
 	if err != nil {
 		return err
 	}
@@ -75,8 +89,10 @@ func checkLocal(dir string, parents []string) error {
 		switch {
 		case err != nil:
 			return remoteError(dir, ref)
-		case info.IsDir():
-			if err := checkLocal(path, append(parents, dir)); err != nil {
+		case !info.IsDir():
+			*in = append(*in, path)
+		default:
+			if err := in.checkLocal(path, append(parents, dir)); err != nil {
 				return err
 			}
 		}
@@ -84,23 +100,25 @@ func checkLocal(dir string, parents []string) error {
 	return nil
 }
 
-func readKustomization(dir string) (*types.Kustomization, error) {
+// readKustomization reads the kustomization of a folder. file is its path, also if it does not parse.
+func readKustomization(dir string) (file string, k *types.Kustomization, err error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		data, err := limitread.File(filepath.Join(dir, name), maxFileBytes)
+		file = filepath.Join(dir, name)
+		data, err := limitread.File(file, maxFileBytes)
 		if os.IsNotExist(err) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return file, nil, err
 		}
 		k := &types.Kustomization{}
 		if err := k.Unmarshal(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+			return file, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		k.FixKustomization()
-		return k, nil
+		return file, k, nil
 	}
-	return nil, fmt.Errorf("%s has no %s: name a folder with one", dir, konfig.DefaultKustomizationFileName())
+	return "", nil, fmt.Errorf("%s has no %s: name a folder with one", dir, konfig.DefaultKustomizationFileName())
 }
 
 // references are the paths in a kustomization that may be those of something elsewhere.

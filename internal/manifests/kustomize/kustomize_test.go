@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -47,6 +48,31 @@ func TestBuild(t *testing.T) {
 		if o.GetNamespace() != "shop" || !strings.HasPrefix(o.GetName(), "dev-") {
 			t.Errorf("got %s", o)
 		}
+	}
+}
+
+// TestInputs has the files of an overlay and its base, also while one of them is broken.
+func TestInputs(t *testing.T) {
+	dir := writeTree(t, map[string]string{
+		"base/kustomization.yml":     "resources: [config.yaml]\nconfigMapGenerator: [{name: made, files: [note=note.txt]}]\n",
+		"base/config.yaml":           "kind: [\n",
+		"base/note.txt":              "hello\n",
+		"base/other.yaml":            "",
+		"broken/Kustomization":       "resources: [\n",
+		"overlay/kustomization.yaml": "resources: [../base, ../broken]\npatches: [{path: patch.yaml}]\n",
+		"overlay/patch.yaml":         "",
+	})
+	var got []string
+	for _, path := range Inputs(filepath.Join(dir, "overlay")) {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, filepath.ToSlash(rel))
+	}
+	want := []string{"overlay/kustomization.yaml", "base/kustomization.yml", "base/config.yaml", "base/note.txt", "broken/Kustomization"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -77,7 +77,7 @@ func checkPlugin(dir, ref string, parents []string) error {
 	if slices.Contains(parents, path) {
 		return nil // kustomize reports the cycle
 	}
-	k, err := readKustomization(path)
+	_, k, err := readKustomization(path)
 	if err != nil {
 		return err
 	}

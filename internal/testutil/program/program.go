@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,9 @@ func Main(m *testing.M) int {
 	if err := testutil.SetParallel(parallel); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if signal.Ignored(syscall.SIGHUP) { // as by nohup: the programs would inherit that
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	if path = os.Getenv(pathEnv); path != "" {
 		return m.Run()

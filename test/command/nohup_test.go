@@ -1,0 +1,51 @@
+//go:build unix
+
+package command_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+)
+
+// ignoreHangup makes a command start with SIGHUP ignored, as nohup does.
+func ignoreHangup(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args = append([]string{sh, "-c", `trap '' HUP; exec "$@"`, sh, cmd.Path}, cmd.Args[1:]...)
+	cmd.Path = sh
+}
+
+func TestNohupUp(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	cmd := program.Command(t, "up", "--ui", "none", "--nodes", "0", "--data-dir", dir)
+	ignoreHangup(t, cmd)
+	p := program.Start(t, cmd, dir)
+	p.AwaitReady(t)
+	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	program.MustRun(t, dir, "status")
+	p.Stop(t, syscall.SIGTERM)
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
+		t.Errorf("exit code %d, %s", code, p.Stderr)
+	}
+}
+
+// TestNohupRun checks that the command of a run ignores SIGHUP as ctrlplane itself does.
+func TestNohupRun(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", "kill -HUP $PPID $$; echo survived")
+	ignoreHangup(t, cmd)
+	stdout, stderr, code := program.Run(t, cmd)
+	if stdout != "survived\n" || stderr != "" || code != 0 {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,42 @@
+//go:build unix
+
+package command_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestRunInterruptedWhileJudging has an object whose conversion, which the list at the end asks for,
+// does not end.
+func TestRunInterruptedWhileJudging(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{{"--healthy"}, {"--healthy", "--report=out"}} {
+		webhook := startHangingWebhook(t)
+		crd := strings.Replace(crdWithDeadConversion, `url: "https://127.0.0.1:1/convert"`,
+			fmt.Sprintf("url: %q, caBundle: %s", *webhook.URL, base64.StdEncoding.EncodeToString(webhook.CABundle)), 1)
+		file := filepath.Join(t.TempDir(), "gadget.yaml")
+		writeFile(t, file, crd+"---\n{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a}}\n")
+		r := startRun(t, append(flags, "-f", file, "--controllers=namespace", "--nodes=0", "--no-scheduler", "--", "true")...)
+		select {
+		case <-webhook.arrived:
+		case <-r.ended:
+			t.Fatalf("ended: %s", &r.stderr)
+		}
+		r.sendSignal(t, syscall.SIGINT)
+		r.requireExit(t, 130)
+		requireText(t, r.stderr.String(), "ctrlplane: ended by signal 2 after ")
+		requireLastLine(t, r.stderr.String(), "not judged: interrupted")
+		if len(flags) > 1 {
+			failures := slices.DeleteFunc(junitFailures(t, readReport(t, filepath.Join(r.cmd.Dir, "out"))["junit.xml"]), func(m string) bool { return m == "" })
+			if want := []string{"ended by signal 2: not judged: interrupted"}; !slices.Equal(failures, want) {
+				t.Errorf("junit.xml has the failures %q, want %q", failures, want)
+			}
+		}
+	}
+}
