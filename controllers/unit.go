@@ -36,12 +36,12 @@ type unit struct {
 	recorder *observe.Recorder            // may be nil
 	scaled   atomic.Pointer[scaledConfig] // nil = as configured
 
-	mu     sync.Mutex
-	state  State
-	reason string
-	latest *unitRun        // nil unless built
-	gate   *intervene.Gate // of the calls of the latest run; nil before the first
-	muted  bool            // state changes are not recorded
+	mu      sync.Mutex
+	state   State
+	reason  string
+	latest  *unitRun        // nil unless built
+	gate    *intervene.Gate // of the calls of the latest run; nil before the first
+	mutedIn State           // the last state that was recorded, if changes are not; otherwise empty
 }
 
 // unitRun is one run of a controller, from its construction until it has stopped.

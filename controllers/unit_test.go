@@ -75,7 +75,7 @@ func TestStoppedUnitLeavesNoQueue(t *testing.T) {
 		if err != nil || len(s.Queues) != 1 || s.Queues[0].Depth != 1 {
 			t.Fatalf("%v: %+v", err, s.Queues)
 		}
-		u.muteEvents()
+		u.muteEvents(Running)
 		if err := u.stop(); err != nil {
 			t.Fatal(err)
 		}
