@@ -134,10 +134,13 @@ func (u *unit) start() {
 }
 
 // stop stops the controller and removes its event handlers. It returns an error
-// that names the controller if that takes longer than stopTimeout.
+// that names the controller if that takes longer than stopTimeout. One that could not be built is off then, too.
 func (u *unit) stop() error {
 	run := u.currentRun()
 	if run == nil {
+		if u.status().State == Failed {
+			u.setState(Off, stoppedReason, nil)
+		}
 		return nil
 	}
 	started := u.status().State != Building

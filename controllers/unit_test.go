@@ -99,6 +99,12 @@ func TestUnitBuildFails(t *testing.T) {
 			if err := u.checkAlive(nil); err == nil {
 				t.Error("failed, but its check succeeds")
 			}
+			if err := u.stop(); err != nil {
+				t.Error(err)
+			}
+			if got := u.status(); got.State != Off || got.Reason != stoppedReason || u.checkReady(nil) != nil {
+				t.Errorf("after a stop: %+v, %v", got, u.checkReady(nil))
+			}
 		})
 	}
 }
