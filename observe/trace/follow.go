@@ -71,6 +71,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 		return fmt.Errorf("trace: format %s cannot be followed: use text or json", f)
 	}
 	o.following = true
+	o.Missed, o.CompleteAfter = 0, 0 // all records are read again
 	fo := &follower{
 		about: about, options: o, format: f, painter: newPainter(s, phrases{}),
 		written: map[string]bool{}, polls: map[string]int{},
