@@ -54,7 +54,7 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 		return
 	}
 	before, known := r.byResource[resource]
-	if !known && len(r.byResource) >= maxRefusedReads {
+	if !known && len(r.byResource) >= maxRefusedReads && !r.forgetPast(now) {
 		return
 	}
 	if now.Sub(before.at) > refusedTime {
@@ -64,6 +64,14 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 		r.byResource = map[string]refusedRead{}
 	}
 	r.byResource[resource] = refusedRead{c.Verb, c.Error, now, before.times + 1}
+}
+
+// forgetPast forgets the refusals that do not count any more, and reports whether there were any. Others are kept: were
+// they replaced, a client with more resources than are kept would never have one that is refused often.
+func (r *refusedReads) forgetPast(now time.Time) bool {
+	before := len(r.byResource)
+	maps.DeleteFunc(r.byResource, func(_ string, read refusedRead) bool { return now.Sub(read.at) > refusedTime })
+	return len(r.byResource) < before
 }
 
 // isCommand reports whether a read is most likely that of a single command: of kubectl, or of one who tries what another

@@ -506,3 +506,25 @@ func TestForgottenClientKeepsNoSession(t *testing.T) {
 		t.Errorf("the next report finds %d sessions, want its own", f.clients.sessions.Load())
 	}
 }
+
+// The last report of a process is taken once, too, if it is sent again.
+func TestLastReportIsTakenOnce(t *testing.T) {
+	f := newReportFixture(t)
+	begin := ReportedBegin{ID: 4, Controller: "site", Key: "ns/shop", Time: time.Now()}
+	last := Report{Session: "s", Number: 2, Dropped: 5, Controllers: []QueueReport{siteQueue()}, Records: []ReportedRecord{siteEvent(1), {Ended: &ReportedEnd{ReportedBegin: begin, Add: 1, Event: 1}}}, Ended: true}
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	for range 3 {
+		f.report(last)
+	}
+	f.report(Report{Session: "next", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	_, events := f.records()
+	if syncs := f.syncs(); len(events) != 1 || len(syncs) != 1 {
+		t.Errorf("%d events, %d syncs", len(events), len(syncs))
+	}
+	if queues := f.clients.Queues(); len(queues) != 1 || queues[0].Adds != 2*siteQueue().Adds {
+		t.Errorf("%+v", queues)
+	}
+	if c := f.clientNamed("shop-operator (" + operator.Name + ")"); c.ReportsDropped != 5 {
+		t.Errorf("%d records were dropped", c.ReportsDropped)
+	}
+}

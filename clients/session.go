@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,6 +43,8 @@ type reportedState struct {
 	mu          sync.Mutex
 	forgotten   bool // the client made room for another one: a session would never be forgotten
 	sessions    map[string]*session
+	ended       [maxSessions]endedSession      // the last ones, in a ring
+	endings     int                            // of sessions so far
 	controllers map[string]*reportedController // by the name in reports
 	dropped     int64                          // records, of sessions that have ended
 	refused     int64                          // reports, for which there was no room
@@ -68,6 +71,12 @@ type session struct {
 	syncs  map[syncRef]*reportedSync
 	order  []syncRef                         // of syncs, oldest first
 	events [keptReportedEvents]reportedEvent // in a ring, by ID
+}
+
+// endedSession is a session of which the last report was taken.
+type endedSession struct {
+	id     string
+	number uint64
 }
 
 type syncRef struct {
@@ -154,6 +163,9 @@ func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 		c.forgetSilent()
 	}
 	state := &cl.reports
+	if state.hasEnded(r) {
+		return true
+	}
 	s, isNew := state.accept(r, conn, now, &c.sessions)
 	if s == nil {
 		return false
@@ -180,8 +192,18 @@ func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 	if r.Ended {
 		state.leave(s, "its process has ended")
 		state.forget(r.Session, &c.sessions)
+		state.ended[state.endings%maxSessions] = endedSession{r.Session, r.Number}
+		state.endings++
 	}
 	return true
+}
+
+// hasEnded reports whether the last report of the session was taken, and this one is that or an earlier one: it was sent
+// again because the answer was lost.
+func (r *reportedState) hasEnded(report *Report) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.ended[:], func(e endedSession) bool { return e.id == report.Session && report.Number <= e.number })
 }
 
 // accept finds the session of a report, and connects the controllers that are known: they make no room for

@@ -57,36 +57,36 @@ func (i interventions) Start(_ context.Context, names []string) ([]string, error
 
 // Pause implements control.Interventions.
 func (i interventions) Pause(ctx context.Context, names []string) ([]string, error) {
-	return i.applyToGates(names, func(g *intervene.Gate) error { return g.Pause(ctx) })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.Pause(ctx) })
 }
 
 // Resume implements control.Interventions.
-func (i interventions) Resume(_ context.Context, names []string) ([]string, error) {
-	return i.clearFromGates(names, (*intervene.Gate).Resume)
+func (i interventions) Resume(ctx context.Context, names []string) ([]string, error) {
+	return i.clearFromGates(ctx, names, (*intervene.Gate).Resume)
 }
 
 // Delay implements control.Interventions.
-func (i interventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
+func (i interventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
 	if d <= 0 {
 		return nil, usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
 	}
-	return i.applyToGates(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
 }
 
 // Fail implements control.Interventions.
-func (i interventions) Fail(_ context.Context, names []string, f control.Fault) ([]string, error) {
+func (i interventions) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
 	if err := intervene.ValidateFault(f); err != nil {
 		return nil, err
 	}
 	if err := i.CheckResource(f.Resource); err != nil {
 		return nil, err
 	}
-	return i.applyToGates(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
 }
 
 // Clear implements control.Interventions.
-func (i interventions) Clear(_ context.Context, names []string) ([]string, error) {
-	return i.clearFromGates(names, (*intervene.Gate).ClearFaults)
+func (i interventions) Clear(ctx context.Context, names []string) ([]string, error) {
+	return i.clearFromGates(ctx, names, (*intervene.Gate).ClearFaults)
 }
 
 // Step implements control.Interventions.
@@ -95,11 +95,21 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 	if err != nil {
 		return nil, err
 	}
-	gate := u.currentGate()
-	if gate == nil {
-		return nil, usage.Errorf("controller %s is %w", u.name, intervene.ErrNotPaused)
+	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
+	defer cancel()
+	for {
+		before, err := i.waitResumed(wait)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil: // no write is held during a restore
+			return nil, nil
+		}
+		step, err := u.step(ctx)
+		if !errors.Is(err, intervene.ErrNotPaused) || i.suspension.Load() == before {
+			return step, err
+		}
 	}
-	return gate.StepOf(ctx, "controller "+u.name)
 }
 
 // HeldWrites implements control.Interventions.
@@ -108,7 +118,7 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 	if err != nil {
 		return list, err
 	}
-	list = control.HeldWriteList{Controller: u.name, Paused: u.status().State == Paused, Items: []control.HeldWrite{}}
+	list = control.HeldWriteList{Controller: u.name, Paused: u.isPaused(), Items: []control.HeldWrite{}}
 	if gate := u.currentGate(); gate != nil {
 		list.Items, list.Total = gate.HeldWrites(limit)
 	}
@@ -117,7 +127,15 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 
 // applyToGates changes the gates of controllers in parallel, and returns the names of
 // these controllers.
-func (i interventions) applyToGates(names []string, apply func(*intervene.Gate) error) ([]string, error) {
+func (i interventions) applyToGates(ctx context.Context, names []string, apply func(*intervene.Gate) error) (changed []string, err error) {
+	err = i.whileResumed(ctx, func() (err error) {
+		changed, err = i.applyOnce(names, apply)
+		return err
+	})
+	return changed, err
+}
+
+func (i interventions) applyOnce(names []string, apply func(*intervene.Gate) error) ([]string, error) {
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 	if err != nil {
 		return nil, err
@@ -137,17 +155,20 @@ func (i interventions) applyToGates(names []string, apply func(*intervene.Gate) 
 
 // clearFromGates removes an intervention from the gates of controllers, and returns the
 // names of the controllers that had it.
-func (i interventions) clearFromGates(names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
-	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range list {
-		if i.units[name].clearIntervention(remove) {
-			cleared = append(cleared, name)
+func (i interventions) clearFromGates(ctx context.Context, names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
+	err = i.whileResumed(ctx, func() error {
+		list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
+		if err != nil {
+			return err
 		}
-	}
-	return cleared, nil
+		for _, name := range list {
+			if i.units[name].clearIntervention(remove) && !slices.Contains(cleared, name) {
+				cleared = append(cleared, name)
+			}
+		}
+		return nil
+	})
+	return cleared, err
 }
 
 // CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, that the API

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/server/healthz"
@@ -39,6 +40,8 @@ type Supervisor struct {
 	config  *kubectrlmgrconfig.KubeControllerManagerConfiguration
 	units   map[string]*unit // by name; fixed after New
 	workers map[queueKey]int // fixed after New
+
+	suspension atomic.Pointer[suspension] // the last one; nil if there was none
 
 	mu        sync.Mutex
 	informers *sharedInformers // nil until Prepare

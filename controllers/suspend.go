@@ -11,12 +11,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 )
 
-// suspendedUnit is the state of a controller that resume restores.
-type suspendedUnit struct {
-	intervention intervene.Intervention
-	state        State
-}
-
 // Suspend stops all running controllers, which discards what they remember of
 // objects. Controllers cannot be started or stopped until the caller calls resume,
 // which builds and starts them again, with their interventions. The informers keep
@@ -29,15 +23,18 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 		defer s.mu.Unlock()
 		return nil, errNotStarted
 	}
-	ran := map[string]suspendedUnit{}
+	suspended := &suspension{ended: make(chan struct{})}
+	s.suspension.Store(suspended) // before the interventions are read: a change that comes later waits or is made again
+	ran := map[string]intervene.Intervention{}
 	for name, u := range s.units {
 		if state := u.status().State; state.isRunning() {
-			ran[name] = suspendedUnit{u.currentGate().Intervention(), state}
-			u.muteEvents()
+			u.muteEvents(state)
+			ran[name] = u.currentGate().Intervention()
 		}
 	}
 	resume = func(ctx context.Context, recreateInformers bool) error {
 		defer s.mu.Unlock()
+		defer close(suspended.ended)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -88,7 +85,7 @@ func (s *Supervisor) renewInformers() error {
 }
 
 // restartSuspended requires the lock.
-func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]suspendedUnit) error {
+func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]intervene.Intervention) error {
 	s.informers.mapper.Reset() // the restored state may have other kinds
 	var list []string
 	for name := range ran {
@@ -100,8 +97,8 @@ func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]suspen
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		errs = append(errs, s.startUnit(ctx, name, ran[name].intervention))
-		s.units[name].unmuteEvents(ran[name].state)
+		errs = append(errs, s.startUnit(ctx, name, ran[name]))
+		s.units[name].unmuteEvents()
 	}
 	return errors.Join(errs...)
 }
@@ -118,19 +115,20 @@ func (s *Supervisor) WaitInformersSynced(ctx context.Context, written informersy
 	return nil
 }
 
-// muteEvents stops the recording of state changes, while the controller restarts.
-func (u *unit) muteEvents() {
+// muteEvents stops the recording of state changes, while the controller restarts. state is the current one.
+func (u *unit) muteEvents(state State) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.muted = true
+	u.mutedIn = state
 }
 
 // unmuteEvents records state changes again, and the current state if it is not
 // the previous one.
-func (u *unit) unmuteEvents(previous State) {
+func (u *unit) unmuteEvents() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.muted = false
+	previous := u.mutedIn
+	u.mutedIn = ""
 	if state, _ := u.displayState(); state != previous {
 		u.publishState()
 	}

@@ -36,12 +36,12 @@ type unit struct {
 	recorder *observe.Recorder            // may be nil
 	scaled   atomic.Pointer[scaledConfig] // nil = as configured
 
-	mu     sync.Mutex
-	state  State
-	reason string
-	latest *unitRun        // nil unless built
-	gate   *intervene.Gate // of the calls of the latest run; nil before the first
-	muted  bool            // state changes are not recorded
+	mu      sync.Mutex
+	state   State
+	reason  string
+	latest  *unitRun        // nil unless built
+	gate    *intervene.Gate // of the calls of the latest run; nil before the first
+	mutedIn State           // the last state that was recorded, if changes are not; otherwise empty
 }
 
 // unitRun is one run of a controller, from its construction until it has stopped.
@@ -134,10 +134,13 @@ func (u *unit) start() {
 }
 
 // stop stops the controller and removes its event handlers. It returns an error
-// that names the controller if that takes longer than stopTimeout.
+// that names the controller if that takes longer than stopTimeout. One that could not be built is off then, too.
 func (u *unit) stop() error {
 	run := u.currentRun()
 	if run == nil {
+		if u.status().State == Failed {
+			u.setState(Off, stoppedReason, nil)
+		}
 		return nil
 	}
 	started := u.status().State != Building

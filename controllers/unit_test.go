@@ -75,7 +75,7 @@ func TestStoppedUnitLeavesNoQueue(t *testing.T) {
 		if err != nil || len(s.Queues) != 1 || s.Queues[0].Depth != 1 {
 			t.Fatalf("%v: %+v", err, s.Queues)
 		}
-		u.muteEvents()
+		u.muteEvents(Running)
 		if err := u.stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -98,6 +98,12 @@ func TestUnitBuildFails(t *testing.T) {
 			}
 			if err := u.checkAlive(nil); err == nil {
 				t.Error("failed, but its check succeeds")
+			}
+			if err := u.stop(); err != nil {
+				t.Error(err)
+			}
+			if got := u.status(); got.State != Off || got.Reason != stoppedReason || u.checkReady(nil) != nil {
+				t.Errorf("after a stop: %+v, %v", got, u.checkReady(nil))
 			}
 		})
 	}

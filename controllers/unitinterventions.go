@@ -1,9 +1,11 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -47,9 +49,17 @@ func (u *unit) displayState() (State, string) {
 	return Running, note
 }
 
+// isPaused reports whether the controller is paused, or will be again once it has been restarted.
+func (u *unit) isPaused() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	state, _ := u.displayState()
+	return state == Paused || u.mutedIn == Paused
+}
+
 // publishState records the state. The caller holds the lock.
 func (u *unit) publishState() {
-	if !u.muted {
+	if u.mutedIn == "" {
 		state, reason := u.displayState()
 		u.recorder.SetState(string(state), reason)
 	}
@@ -80,6 +90,15 @@ func (u *unit) clearIntervention(remove func(*intervene.Gate) bool) bool {
 	defer u.mu.Unlock()
 	u.publishState()
 	return removed
+}
+
+// step releases the oldest held write.
+func (u *unit) step(ctx context.Context) (*control.SteppedWrite, error) {
+	gate := u.currentGate()
+	if gate == nil {
+		return nil, usage.Errorf("controller %s is %w", u.name, intervene.ErrNotPaused)
+	}
+	return gate.StepOf(ctx, "controller "+u.name)
 }
 
 // endPacing ends the waiting of the controller's syncs, which would keep it from stopping.

@@ -12,7 +12,9 @@ type objectHistory struct {
 	number           uint64 // of the object among those that were seen
 	created, changed *versionNode
 	versions         [maxVersions]*versionNode
-	oldest           int // of versions
+	oldest           int      // of versions
+	newest           uint64   // version
+	removed          *removal // nil if the object exists, as far as is known
 }
 
 // versionNode is a version of an object. Its event is often recorded before the call
@@ -57,6 +59,7 @@ func (o *objectHistory) version(number string) *versionNode {
 	}
 	v := &versionNode{number: number}
 	o.versions[o.oldest] = v
+	o.newest = max(o.newest, versionNumber(number))
 	o.oldest = (o.oldest + 1) % maxVersions
 	return v
 }

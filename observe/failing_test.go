@@ -2,6 +2,7 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -88,5 +89,31 @@ func TestFailingKeysBehindManyRecords(t *testing.T) {
 	}
 	if c := snapshotOf(t, o, "operator"); len(c.Failing) != 1 {
 		t.Errorf("failing: %+v", c.Failing)
+	}
+}
+
+// A snapshot can be asked for failing keys that are not among the newest.
+func TestFailingKeysThatAreAskedFor(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	failKeys(o.Recorder("operator"), 300, 1)
+	for _, tc := range []struct {
+		keys       []string
+		want, more int
+	}{
+		{[]string{"default/3"}, 11, 289},
+		{[]string{"default/3", "default/4"}, 12, 288},
+		{[]string{"default/299", "default/300"}, 10, 290}, // one is listed anyway, and one does not fail
+	} {
+		s, err := o.SnapshotWithKeys(t.Context(), tc.keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := s.Controllers[0]
+		if len(c.Failing) != tc.want || c.MoreFailing != tc.more {
+			t.Errorf("%q: %d failing keys, %d more", tc.keys, len(c.Failing), c.MoreFailing)
+		}
+		if last := c.Failing[len(c.Failing)-1].Key; tc.want > 10 && !slices.Contains(tc.keys, last) {
+			t.Errorf("%q: the last one is %s", tc.keys, last)
+		}
 	}
 }

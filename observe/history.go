@@ -27,6 +27,7 @@ type history struct {
 	objects map[storedObject]*objectHistory
 	order   []seenObject // by the time when they were first seen; some are gone
 	count   uint64       // of the objects that were seen
+	removed []*removal   // in the order of their events; some objects exist after all
 
 	seen     *Delivered // the last event: others who have received it add nothing
 	reported bool       // the storage has reported what a call has written
@@ -77,6 +78,7 @@ func (h *history) advance() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.next = h.journal.each(h.next, h.read)
+	h.forgetLongRemoved(time.Now())
 }
 
 func (h *history) read(r *Record) {
@@ -153,8 +155,11 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 	if d.Change == Resynced || d.Change == Listed || d.Object.IsRoutine() {
 		return
 	}
-	if d.Change != Deleted && !d.isSameEvent(h.seen) {
-		at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
+	at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
+	switch {
+	case d.Change == Deleted:
+		h.readDeletion(at, r, d)
+	case !d.isSameEvent(h.seen):
 		o := h.object(at)
 		if v := o.find(d.ResourceVersion); v == nil {
 			v = o.version(d.ResourceVersion)
@@ -287,6 +292,9 @@ func (h *history) object(at storedObject) *objectHistory {
 		o = &objectHistory{number: h.count}
 		h.objects[at] = o
 		h.order = append(h.order, seenObject{at, h.count})
+		for len(h.objects) > h.most && len(h.removed) > 0 {
+			h.forgetRemoved()
+		}
 		for len(h.objects) > h.most {
 			if oldest := h.order[0]; h.exists(oldest) {
 				delete(h.objects, oldest.storedObject)
@@ -312,6 +320,7 @@ func (h *history) changed(at storedObject, v *versionNode, created bool) {
 		o.created = v
 	}
 	o.changed = v
+	o.noteExisting(v)
 }
 
 // recordsBefore returns the records before a position of the journal that lead to what

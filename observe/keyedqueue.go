@@ -86,7 +86,7 @@ func (k *KeyedQueue) Begin(key string, added *QueuedKey) *KeyedSync {
 		s.run.waited = max(s.run.started.Sub(from), 0)
 		q.wait.observe(s.run.waited, s.run.started)
 	}
-	s.run.addRunning(q)
+	q.running.add(&s.run)
 	return s
 }
 
@@ -115,11 +115,7 @@ func (s *KeyedSync) End(failure string) {
 		return
 	}
 	q, now := s.run.queue, time.Now()
-	for i := range q.running {
-		if q.running[i].CompareAndSwap(&s.run, nil) {
-			break
-		}
-	}
+	q.running.remove(&s.run)
 	if failure != "" {
 		s.run.loggedError.Store(&failure)
 	}

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -133,5 +134,49 @@ func TestSkipIdleSyncs(t *testing.T) {
 	}
 	if c := snapshotOf(t, o, "kube-apiserver"); c.Syncs != 4 {
 		t.Errorf("%d syncs are counted", c.Syncs)
+	}
+}
+
+// All syncs in flight are known, however many workers there are.
+func TestManyWorkers(t *testing.T) {
+	o := New(Options{})
+	defer o.Close()
+	r := o.Recorder("c")
+	q := r.KeyedQueue("q")
+	reported := r.ReportedQueue("q")
+	const workers = 3 * runningSlots
+	var syncs []*KeyedSync
+	for i := range workers {
+		syncs = append(syncs, q.Begin(fmt.Sprint("default/", i), nil))
+	}
+	reported.Begin(reported.NewSync(), "default/reported", time.Now())
+	last := syncs[workers-1]
+	running := func() (keys []string) {
+		for _, s := range snapshotOf(t, o, "c").Running {
+			keys = append(keys, s.Key)
+		}
+		return keys
+	}
+	if keys := running(); len(keys) != workers+1 || !slices.Contains(keys, "default/191") || !slices.Contains(keys, "default/reported") {
+		t.Errorf("%d syncs in flight of %d are known: %q", len(keys), workers+1, keys)
+	}
+	now := time.Now()
+	var ages time.Duration
+	for _, s := range syncs {
+		ages += now.Sub(s.run.started)
+	}
+	if v := q.Snapshot(now); v.Unfinished < ages {
+		t.Errorf("the syncs in flight last %s together, not %s", ages, v.Unfinished)
+	}
+	last.End("")
+	reported.Abandon(last.run.id + 1)
+	if keys := running(); len(keys) != workers-1 || slices.Contains(keys, "default/191") || slices.Contains(keys, "default/reported") {
+		t.Errorf("after the end of two: %d: %q", len(keys), keys)
+	}
+	for _, s := range syncs {
+		s.End("")
+	}
+	if keys := running(); len(keys) != 0 {
+		t.Errorf("after all have ended: %q", keys)
 	}
 }

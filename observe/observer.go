@@ -193,12 +193,15 @@ func (o *Observer) CausesBefore(seq uint64) []Record {
 func (o *Observer) Wait(ctx context.Context, after uint64) error { return o.journal.Wait(ctx, after) }
 
 // Snapshot implements Source. The error is always nil.
-func (o *Observer) Snapshot(context.Context) (Snapshot, error) {
+func (o *Observer) Snapshot(ctx context.Context) (Snapshot, error) { return o.SnapshotWithKeys(ctx) }
+
+// SnapshotWithKeys implements KeySource. The error is always nil.
+func (o *Observer) SnapshotWithKeys(_ context.Context, keys ...string) (Snapshot, error) {
 	now := time.Now()
 	s := Snapshot{Time: now, Journal: o.journal.stats()}
 	s.Journal.StartEnd = o.startEnd.Load()
 	running := o.addQueues(&s)
-	o.addControllers(&s, running)
+	o.addControllers(&s, running, keys)
 	if asks := o.options.Load(); asks != nil && asks.Clients != nil {
 		s.Clients = asks.Clients()
 	}
@@ -238,17 +241,15 @@ func (o *Observer) addQueues(s *Snapshot) map[string][]RunningSync {
 	return running
 }
 
-// addControllers adds the controllers with their syncs in flight.
-func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync) {
+// addControllers adds the controllers with their syncs in flight, the newest failing keys, and those of keys.
+func (o *Observer) addControllers(s *Snapshot, running map[string][]RunningSync, keys []string) {
 	asks := o.options.Load()
 	behind, failing := o.handlers.lagsByRecorder(s.Time), o.sampler.failingKeys()
 	for _, r := range o.sortedRecorders() {
 		c := r.snapshot()
 		c.Running = append(running[r.name], r.keyedSyncs()...)
 		c.Behind = behind[r]
-		fails := failing[r.name]
-		n := min(len(fails), maxFailingKeys)
-		c.Failing, c.MoreFailing = fails[:n], len(fails)-n
+		c.Failing, c.MoreFailing = limitFailing(failing[r.name], keys)
 		if c.State == StatePaused && asks != nil && asks.Held != nil {
 			c.Held = asks.Held(c.Name)
 		}

@@ -5,10 +5,7 @@ import (
 	"time"
 )
 
-const (
-	pendingAdds = 512 // adds kept per queue to find the cause of a sync
-	runningKeys = 64  // syncs in flight shown per queue
-)
+const pendingAdds = 512 // adds kept per queue to find the cause of a sync
 
 // queue is a live work queue. Its hooks run under the work queue's own lock, on
 // the goroutine that calls Add, Get or Done. Queues with the same name and
@@ -27,7 +24,7 @@ type queue struct {
 	delayed delayedKeys
 	head    atomic.Uint64 // no older add is pending
 	pending [pendingAdds]atomic.Pointer[queueAdd]
-	running [runningKeys]atomic.Pointer[syncRun]
+	running runningSyncs
 }
 
 func (q *queue) depth() int64    { return max(q.adds.Load()-q.gets.Load(), 0) }
@@ -59,7 +56,7 @@ func (q *queue) waitMeasured(d time.Duration) {
 	if w := currentScope().activeSync(); w != nil && w.queue == q {
 		w.waited = d
 		q.matchAdd(w, d, now)
-		w.addRunning(q)
+		q.running.add(w)
 	}
 	q.wait.observe(d, now)
 	q.series.wait.observe(d.Seconds())
@@ -80,11 +77,7 @@ func (q *queue) keyDone(d time.Duration) {
 		s = nil // the sync runs on another goroutine
 	}
 	w.done.Store(true)
-	for i := range q.running {
-		if q.running[i].CompareAndSwap(w, nil) {
-			break
-		}
-	}
+	q.running.remove(w)
 	if s != nil {
 		if s.outer != nil {
 			s.outer.enter()
@@ -108,8 +101,8 @@ func (q *queue) endSync(s *Synced, now time.Time) {
 // the one that ended if the worker passes keys to other goroutines.
 func (q *queue) oldestSync() *syncRun {
 	var first *syncRun
-	for i := range q.running {
-		if w := q.running[i].Load(); w != nil && (first == nil || w.id < first.id) {
+	for w := range q.running.all() {
+		if first == nil || w.id < first.id {
 			first = w
 		}
 	}
@@ -157,10 +150,8 @@ func (q *queue) noteRetry(due time.Time) *syncRun {
 
 func (q *queue) runningSyncs() []RunningSync {
 	var list []RunningSync
-	for i := range q.running {
-		if w := q.running[i].Load(); w != nil {
-			list = append(list, w.describe())
-		}
+	for w := range q.running.all() {
+		list = append(list, w.describe())
 	}
 	return list
 }
@@ -210,12 +201,10 @@ func (q *queue) snapshot(now time.Time) Queue {
 
 // runningAges returns the ages of the syncs in flight: their sum and the maximum.
 func (q *queue) runningAges(now time.Time) (all, longest time.Duration) {
-	for i := range q.running {
-		if w := q.running[i].Load(); w != nil {
-			age := now.Sub(w.started)
-			all += age
-			longest = max(longest, age)
-		}
+	for w := range q.running.all() {
+		age := now.Sub(w.started)
+		all += age
+		longest = max(longest, age)
 	}
 	return all, longest
 }

@@ -21,7 +21,7 @@ func (q *ReportedQueue) NewSync() uint64 { return q.queue.recorder.observer.sync
 func (q *ReportedQueue) Begin(id uint64, key string, at time.Time) {
 	w := &syncRun{id: id, queue: q.queue, started: at}
 	w.setKey(key, BasisQueue)
-	w.addRunning(q.queue)
+	q.queue.running.add(w)
 }
 
 // End records a sync that has ended. All but the names of controller and queue is set.
@@ -37,9 +37,9 @@ func (q *ReportedQueue) End(s *Synced, at time.Time) {
 
 // Abandon forgets a sync that will not end: its process has ended.
 func (q *ReportedQueue) Abandon(id uint64) {
-	for i := range q.queue.running {
-		if w := q.queue.running[i].Load(); w != nil && w.id == id {
-			q.queue.running[i].CompareAndSwap(w, nil)
+	for w := range q.queue.running.all() {
+		if w.id == id {
+			q.queue.running.remove(w)
 		}
 	}
 }

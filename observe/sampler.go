@@ -337,6 +337,18 @@ func (s *sampler) forgetController(name string) {
 // maxFailingKeys is how many failing keys of a controller a Snapshot has.
 const maxFailingKeys = 10
 
+// limitFailing returns the newest of the failing keys of a controller and those of keys, and how many others there are.
+func limitFailing(all []FailingKey, keys []string) (list []FailingKey, more int) {
+	n := min(len(all), maxFailingKeys)
+	list = all[:n:n]
+	for _, f := range all[n:] {
+		if slices.Contains(keys, f.Key) {
+			list = append(list, f)
+		}
+	}
+	return list, len(all) - len(list)
+}
+
 // failingKeys returns the failing keys of each controller, newest first.
 func (s *sampler) failingKeys() map[string][]FailingKey {
 	s.mu.Lock()

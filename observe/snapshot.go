@@ -121,8 +121,8 @@ type Controller struct {
 	StartFailures  int64 `json:"startFailures,omitempty"`
 
 	Running []RunningSync `json:"running,omitempty"` // syncs in flight
-	// Failing are the keys whose last sync failed, newest first, at most 10. Those of a controller
-	// that was stopped manually are kept until it is started.
+	// Failing are the keys whose last sync failed, newest first, at most 10 and those that a KeySource was
+	// asked for. Those of a controller that was stopped manually are kept until it is started.
 	Failing []FailingKey `json:"failing,omitempty"`
 	// MoreFailing is the number of such keys that Failing leaves out. Of all controllers together, a few
 	// thousand are kept.

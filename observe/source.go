@@ -11,6 +11,20 @@ type Source interface {
 	Records(context.Context, Query) (Page, error)
 }
 
+// KeySource is a Source whose snapshots can have more failing keys than the newest of each controller.
+type KeySource interface {
+	// SnapshotWithKeys is like Snapshot, but Failing has these keys of a controller, too, if they fail.
+	SnapshotWithKeys(ctx context.Context, keys ...string) (Snapshot, error)
+}
+
+// SnapshotWithKeys takes a snapshot of a source with these failing keys, too, if it is a KeySource.
+func SnapshotWithKeys(ctx context.Context, s Source, keys ...string) (Snapshot, error) {
+	if k, ok := s.(KeySource); ok {
+		return k.SnapshotWithKeys(ctx, keys...)
+	}
+	return s.Snapshot(ctx)
+}
+
 // Inspector is a Source that can also show objects.
 type Inspector interface {
 	// Inspect returns an inspection together with an error if it is incomplete.

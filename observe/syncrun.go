@@ -25,15 +25,6 @@ type syncRun struct {
 	reads, writes atomic.Int32
 }
 
-// addRunning adds w to the syncs in flight, if there is room.
-func (w *syncRun) addRunning(q *queue) {
-	for i := range q.running {
-		if q.running[i].CompareAndSwap(nil, w) {
-			return
-		}
-	}
-}
-
 type inferredKey struct {
 	key   string
 	basis Basis

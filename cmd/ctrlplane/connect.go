@@ -27,6 +27,13 @@ type viewSource struct {
 	speed   control.SpeedControl
 }
 
+var _ observe.KeySource = viewSource{}
+
+// SnapshotWithKeys implements observe.KeySource.
+func (v viewSource) SnapshotWithKeys(ctx context.Context, keys ...string) (observe.Snapshot, error) {
+	return observe.SnapshotWithKeys(ctx, v.Source, keys...)
+}
+
 // ClientInterventions implements live.ClientIntervener.
 func (v viewSource) ClientInterventions() control.Interventions { return v.clients }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -170,7 +171,11 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	if err != nil {
 		return // the objects' own reasons have been printed
 	}
-	now, err := client.Snapshot(ctx)
+	var keys []string
+	for _, o := range objects[:min(len(objects), maxAskedKeys)] {
+		keys = append(keys, observe.Object{Namespace: o.Ref.Namespace, Name: o.Ref.Name}.Key())
+	}
+	now, err := client.SnapshotWithKeys(ctx, keys...)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		fmt.Fprintln(out, w.noAnswerHint())
 	}
@@ -212,6 +217,10 @@ func (w *waitCommand) noAnswerHint() string {
 	return fmt.Sprintf("the control plane is suspended or overloaded: see %q, or stop it with %q and start it again",
 		w.target.commandLine("logs"), w.target.commandLine("down"))
 }
+
+// maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL. Of the others, those
+// are known for which they failed last.
+const maxAskedKeys = 500
 
 // interventionsTimeout bounds the request for what was changed manually.
 const interventionsTimeout = 3 * time.Second

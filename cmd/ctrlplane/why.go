@@ -52,6 +52,9 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.options.ReadFailing(ctx, src, about); err != nil {
+		return err
+	}
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
 	question := ui.Why{
 		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",

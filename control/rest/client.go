@@ -32,7 +32,10 @@ func NewClient(cfg *rest.Config) (*Client, error) {
 	return &Client{c}, nil
 }
 
-var _ observe.Source = (*Client)(nil)
+var (
+	_ observe.Source    = (*Client)(nil)
+	_ observe.KeySource = (*Client)(nil)
+)
 
 // Controllers returns every controller, sorted by name.
 func (c *Client) Controllers(ctx context.Context) ([]control.Controller, error) {
@@ -75,8 +78,13 @@ func (c *Client) Unhealthy(ctx context.Context) ([]control.UnhealthyObject, erro
 }
 
 // Snapshot implements observe.Source.
-func (c *Client) Snapshot(ctx context.Context) (s observe.Snapshot, err error) {
-	err = c.do(ctx, http.MethodGet, SnapshotPath, nil, nil, &s)
+func (c *Client) Snapshot(ctx context.Context) (observe.Snapshot, error) {
+	return c.SnapshotWithKeys(ctx)
+}
+
+// SnapshotWithKeys implements observe.KeySource. A control plane of an earlier version ignores the keys.
+func (c *Client) SnapshotWithKeys(ctx context.Context, keys ...string) (s observe.Snapshot, err error) {
+	err = c.do(ctx, http.MethodGet, SnapshotPath, url.Values{failingParameter: keys}, nil, &s)
 	return s, err
 }
 

@@ -61,7 +61,9 @@ func Handler(s Services) http.Handler {
 		snapshot, err := s.Source.Snapshot(req.Context())
 		return control.ClientList{Items: snapshot.Clients}, err
 	})
-	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) { return s.Source.Snapshot(req.Context()) })
+	handle(mux, "GET "+SnapshotPath, func(req *http.Request) (any, error) {
+		return observe.SnapshotWithKeys(req.Context(), s.Source, req.URL.Query()[failingParameter]...)
+	})
 	handle(mux, "GET "+RecordsPath, func(req *http.Request) (any, error) {
 		q, err := decodeQuery(req.URL.Query())
 		if err != nil {

@@ -1,11 +1,15 @@
 package rest
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"net/url"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -38,5 +42,28 @@ func TestNoRecordsAreAList(t *testing.T) {
 	Handler(Services{Source: o, Nodes: fakeNodes{}}).ServeHTTP(answer, httptest.NewRequest("GET", RecordsPath+"?after=999", nil))
 	if got := answer.Body.String(); !strings.Contains(got, `"records":[]`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestSnapshotHasTheFailingKeysThatAreAskedFor(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	for i := range 50 {
+		o.Recorder("operator").ReportedQueue("q").End(&observe.Synced{Key: fmt.Sprint("default/", i), Error: "no"}, time.Now())
+	}
+	srv := httptest.NewServer(Handler(Services{Source: o, Nodes: fakeNodes{}}))
+	defer srv.Close()
+	client, err := NewClient(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range [][]string{nil, {"default/3"}, {"default/3", "default/4"}} {
+		s, err := client.SnapshotWithKeys(t.Context(), keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.Controllers[0].Failing); got != 10+len(keys) {
+			t.Errorf("%q: %d failing keys", keys, got)
+		}
 	}
 }

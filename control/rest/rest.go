@@ -34,3 +34,6 @@ const (
 	// ResetPath restores the state at the end of the start.
 	ResetPath = Path + "/v1/reset"
 )
+
+// failingParameter is the parameter of SnapshotPath for the failing keys that the snapshot shall have in any case.
+const failingParameter = "failing"

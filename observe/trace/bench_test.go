@@ -16,7 +16,7 @@ func BenchmarkConflicts(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			g := newGraph(fight(n), deployment("web"), false)
 			for b.Loop() {
-				g.noteConflicts()
+				g.noteConflicts(nil)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/record")
 		})

@@ -1,31 +1,89 @@
 package trace
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// storedWrite is a write that has made a version.
+type storedWrite struct {
+	by      *Node
+	version uint64
+}
+
 // noteConflicts notes for each write that was refused because its object had been modified which
-// write had done that: the last one that was stored before.
-func (g *graph) noteConflicts() {
-	type storedBy struct {
-		call    *Node
-		version uint64
-	}
-	last := map[place]storedBy{}
+// write had done that: the last one that was stored before, if that is certain. outside are the writes that are known
+// by their events only.
+func (g *graph) noteConflicts(outside []*Node) {
+	all := g.storedWrites(outside)
+	last := map[place]storedWrite{}
 	for _, n := range slices.SortedFunc(slices.Values(g.calls), compareEnd) {
 		if n.Conflict && !n.refusedByRestore() {
-			n.modifiedBy = last[placeOf(n.Object)].call
+			p := placeOf(n.Object)
+			if by := last[p]; !maybeOvertaken(all[p], by, n) {
+				n.modifiedBy = by.by
+			}
 		}
 		for _, w := range n.wrote {
 			p, version := placeOfWritten(w), versionNumber(w)
 			if before, known := last[p]; !known || version > before.version {
-				last[p] = storedBy{n, version}
+				last[p] = storedWrite{n, version}
 			}
 		}
 	}
+}
+
+// storedWrites returns the writes to each object of a conflict, in the order of their versions.
+func (g *graph) storedWrites(outside []*Node) map[place][]storedWrite {
+	all := map[place][]storedWrite{}
+	for _, n := range g.calls {
+		if n.Conflict {
+			all[placeOf(n.Object)] = nil
+		}
+	}
+	add := func(p place, w storedWrite) {
+		if list, ok := all[p]; ok {
+			all[p] = append(list, w)
+		}
+	}
+	for _, n := range g.calls {
+		for _, w := range n.wrote {
+			add(placeOfWritten(w), storedWrite{n, versionNumber(w)})
+		}
+	}
+	for _, n := range outside {
+		if version, err := strconv.ParseUint(n.ResourceVersion, 10, 64); err == nil && !n.known {
+			add(placeOf(n.Object), storedWrite{n, version})
+		}
+	}
+	for _, list := range all {
+		slices.SortFunc(list, compareVersion)
+	}
+	return all
+}
+
+func compareVersion(a, b storedWrite) int { return cmp.Compare(a.version, b.version) }
+
+// maybeOvertaken reports whether a later write than last may have been stored before n was refused: one that was
+// answered later, or one whose call is not recorded. all are the writes to the object.
+func maybeOvertaken(all []storedWrite, last storedWrite, n *Node) bool {
+	first, _ := slices.BinarySearchFunc(all, storedWrite{version: last.version + 1}, compareVersion)
+	for _, w := range all[first:] {
+		switch {
+		case w.by.Kind == Outside:
+			if !w.by.Time.After(n.End().Add(maxEventDelay)) {
+				return true
+			}
+		case w.by.Time.After(n.End()):
+			return false // so were all later versions
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // restoredReason is why a restore refuses a write: it may not have changed the write's object.

@@ -45,6 +45,62 @@ func TestConflictsNameWhoHadModifiedTheObject(t *testing.T) {
 	}
 }
 
+// The last recorded write is not blamed for a conflict if another one may have been stored after it.
+func TestConflictsBlameNoWriteThatWasOvertaken(t *testing.T) {
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}
+	conflict := observe.Called{Verb: "update", Subresource: "status", Status: 409, Conflict: true, Error: "modified"}
+	update := func(version string) observe.Called {
+		return observe.Called{Verb: "update", Subresource: "status", ResourceVersion: version, Wrote: deploymentWritten(version, false)}
+	}
+	// seen is an event of a version, some time after the begin of a call.
+	seen := func(records []observe.Record, version string, call int, after time.Duration) []observe.Record {
+		at := records[call].Event.(*observe.Called).Began.Add(after)
+		return append(records, observe.Record{Seq: 100, Time: at, Event: &observe.Delivered{Controller: "deployment-controller", Change: observe.Updated, Object: deployment("web"), ResourceVersion: version}})
+	}
+	const unknown, byCreator = "conflict: the object has been modified", "conflict: kubectl (admin) had modified the object to version 7"
+	for name, tc := range map[string]struct {
+		records func() []observe.Record
+		want    string
+	}{
+		"an unrecorded write": {func() []observe.Record {
+			return seen(clientCalls(created, conflict), "8", 0, 500*time.Millisecond)
+		}, unknown},
+		"an unrecorded write that is seen later": {func() []observe.Record {
+			return seen(clientCalls(created, conflict), "8", 1, 500*time.Millisecond)
+		}, unknown},
+		"an unrecorded write long after": {func() []observe.Record {
+			return seen(clientCalls(created, conflict), "8", 1, time.Minute)
+		}, byCreator},
+		"an unrecorded write after the next one": {func() []observe.Record {
+			return seen(clientCalls(created, conflict, update("8")), "9", 1, 500*time.Millisecond)
+		}, byCreator},
+		"a write that is answered later": {func() []observe.Record {
+			records := clientCalls(created, update("8"), conflict)
+			records[1].Event.(*observe.Called).Took = time.Minute
+			return records
+		}, unknown},
+		"a recorded write that is seen": {func() []observe.Record {
+			return seen(clientCalls(created, conflict), "7", 0, 500*time.Millisecond)
+		}, byCreator},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := tc.records()
+			for i := range records {
+				if c, ok := records[i].Event.(*observe.Called); ok && c.Verb == "update" {
+					c.Controller = "shop-operator"
+				}
+			}
+			tree, err := Build(records, deployment("web"), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, tc.want+"\n") {
+				t.Errorf("no %q in:\n%s", tc.want, text)
+			}
+		})
+	}
+}
+
 // Some kinds can be created with an update: an update of what was deleted is a conflict then.
 func TestConflictsNameWhoHadDeletedTheObject(t *testing.T) {
 	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,31 @@ func TestFailingKeysAreSaid(t *testing.T) {
 		}
 		if text := writeString(t, chain, Text, Style{}); !strings.Contains(text, want+"\n") {
 			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
+
+// Of many objects for which a controller fails, each can be explained.
+func TestReadFailing(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	for _, name := range []string{"broker/broker", "broker/other"} {
+		for i := range 50 {
+			o.Recorder(name).ReportedQueue("broker").End(&observe.Synced{Key: fmt.Sprint("default/b", i), KeyBasis: observe.BasisQueue, Error: "no size"}, time.Now())
+		}
+	}
+	for _, name := range []string{"b49", "b7"} { // among the newest, and not
+		about := observe.Object{Resource: "brokers", Kind: "Broker", Namespace: "default", Name: name}
+		var options Options
+		records, err := options.ReadRecords(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := options.ReadFailing(t.Context(), o, about); err != nil {
+			t.Fatal(err)
+		}
+		if found := FailingKeys(options.State, records, about); len(found) != 2 || found[0].Key != "default/"+name {
+			t.Errorf("%s: got %+v", name, found)
 		}
 	}
 }

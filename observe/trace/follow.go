@@ -41,6 +41,29 @@ func (o *Options) ReadRecords(ctx context.Context, source observe.Source) ([]obs
 	return page.Records, err
 }
 
+// ReadFailing adds to the state what fails for an object: of a controller with many failing keys, a snapshot lists the
+// newest only.
+func (o *Options) ReadFailing(ctx context.Context, source observe.Source, about observe.Object) error {
+	if !slices.ContainsFunc(o.State.Controllers, func(c observe.Controller) bool { return c.MoreFailing > 0 }) {
+		return nil
+	}
+	now, err := observe.SnapshotWithKeys(ctx, source, canonicalObject(about).Key())
+	if err != nil {
+		return err
+	}
+	failing := map[string][]observe.FailingKey{}
+	for _, c := range now.Controllers {
+		failing[c.Name] = c.Failing
+	}
+	o.State.Controllers = slices.Clone(o.State.Controllers)
+	for i := range o.State.Controllers {
+		if c := &o.State.Controllers[i]; c.MoreFailing > 0 {
+			c.Failing = failing[c.Name]
+		}
+	}
+	return nil
+}
+
 // Follow writes what an object sets off while it happens, until the context ends. The
 // format is Text or JSON, which has one node without its children per line.
 func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.Object, o Options, f Format, s Style) error {
@@ -48,6 +71,7 @@ func Follow(ctx context.Context, w io.Writer, src observe.Source, about observe.
 		return fmt.Errorf("trace: format %s cannot be followed: use text or json", f)
 	}
 	o.following = true
+	o.Missed, o.CompleteAfter = 0, 0 // all records are read again
 	fo := &follower{
 		about: about, options: o, format: f, painter: newPainter(s, phrases{}),
 		written: map[string]bool{}, polls: map[string]int{},

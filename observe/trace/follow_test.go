@@ -19,6 +19,7 @@ type playback struct {
 	step    int
 	at      int
 	fail    error
+	missed  uint64 // before the first record
 }
 
 func (p *playback) Snapshot(context.Context) (observe.Snapshot, error) {
@@ -30,6 +31,9 @@ func (p *playback) Records(_ context.Context, q observe.Query) (observe.Page, er
 	defer p.mu.Unlock()
 	p.at = min(p.at+p.step, len(p.records))
 	page := observe.Page{Next: q.After}
+	if q.After == 0 {
+		page.Missed = p.missed
+	}
 	for _, r := range p.records[:p.at] {
 		if r.Seq > q.After {
 			page.Records = append(page.Records, r)
@@ -41,12 +45,17 @@ func (p *playback) Records(_ context.Context, q observe.Query) (observe.Page, er
 
 func runFollow(t *testing.T, p *playback, f Format) (string, error) {
 	t.Helper()
+	return followWith(t, p, Options{}, f)
+}
+
+func followWith(t *testing.T, p *playback, o Options, f Format) (string, error) {
+	t.Helper()
 	var out strings.Builder
 	var err error
 	synctest.Test(t, func(*testing.T) {
 		ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer stop()
-		err = Follow(ctx, &out, p, deployment("web"), Options{}, f, Style{})
+		err = Follow(ctx, &out, p, deployment("web"), o, f, Style{})
 	})
 	return out.String(), err
 }
@@ -93,5 +102,21 @@ func TestFollowReportsErrors(t *testing.T) {
 	}
 	if _, err := runFollow(t, &playback{}, Chrome); err == nil {
 		t.Error("Follow accepts format Chrome")
+	}
+}
+
+// Follow reads the records again from which its options may come: dropped records count once.
+func TestFollowCountsDroppedRecordsOnce(t *testing.T) {
+	p := &playback{records: loadJournal(t, "scale"), step: 1000, missed: 7}
+	var o Options
+	if _, err := o.ReadRecords(t.Context(), p); err != nil || o.Missed != 7 {
+		t.Fatalf("%d records were dropped, %v", o.Missed, err)
+	}
+	got, err := followWith(t, p, o, Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got, "Dropped 7 older records") {
+		t.Errorf("not 7 dropped records:\n%s", got)
 	}
 }

@@ -57,7 +57,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	writes := g.linkVersions()
 	g.noteNoEffect()
 	g.noteMissingStatus(o)
-	g.noteConflicts()
+	g.noteConflicts(writes)
 	g.noteReplaced()
 	g.linkAdds()
 	if !o.following {

@@ -42,16 +42,25 @@ func (g *graph) linkNodeTimers() {
 		if c.Object.Resource == "nodes" {
 			node = c.Object.Name
 		}
-		var last *Node
-		for _, e := range events[c.Controller] {
-			if e.mayTimeWrite(c, node) && (last == nil || e.Time.After(last.Time)) {
-				last = e
-			}
-		}
-		if last != nil {
+		if last := c.lastTiming(events[c.Controller], node); last != nil {
 			c.setCause(last, Likely, ByDelay)
 		}
 	}
+}
+
+// lastTiming returns the last event for which a node controller may make the write c, to a node or to a Pod on it. If
+// the node is not known, as that of a Pod which was created with one, all these events must be of one node.
+func (c *Node) lastTiming(events []*Node, node string) (last *Node) {
+	for _, e := range events {
+		switch {
+		case !e.mayTimeWrite(c, node):
+		case node == "" && last != nil && e.Object.Name != last.Object.Name:
+			return nil
+		case last == nil || e.Time.After(last.Time):
+			last = e
+		}
+	}
+	return last
 }
 
 // boundToBefore returns the Node to which the last binding before a write binds a Pod; "" if none is known. A

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -77,6 +78,44 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 	}
 	if first := chain.Links[len(chain.Links)-1]; first.Controller != "kubectl (admin)" {
 		t.Errorf("the first cause is %s of %s", labelOf(first), first.Controller)
+	}
+}
+
+// A Pod that was created with a node has no binding: its eviction follows from a change of a node only if one node
+// was changed.
+func TestEvictionOfAPodWithoutABinding(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		nodes []string // in the order of their changes
+		want  string
+	}{
+		"one node":          {[]string{"n1", "n1"}, "kubectl (admin)"},
+		"one of many nodes": {[]string{"n1", "n2"}, taintEviction},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var records []observe.Record
+			add := func(e observe.Event) {
+				at = at.Add(time.Second)
+				if c, ok := e.(*observe.Called); ok {
+					c.Began = at
+				}
+				records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+			}
+			for i, name := range tc.nodes {
+				node, version := observe.Object{Resource: "nodes", Kind: "Node", Name: name}, strconv.Itoa(i+5)
+				add(&observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "patch", Object: node, Status: 200, ResourceVersion: version,
+					Wrote: []observe.Written{{Resource: "nodes", Name: name, ResourceVersion: version}}})
+				add(&observe.Delivered{Controller: taintEviction, Change: observe.Updated, Object: node, ResourceVersion: version})
+			}
+			add(&observe.Called{Controller: taintEviction, Verb: "delete", Object: pod("web-0"), Status: 200, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "web-0", ResourceVersion: "9", Deleted: true}}})
+			chain, err := Why(records, pod("web-0"), Options{What: Deleted})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first := chain.Links[len(chain.Links)-1]; first.Controller != tc.want {
+				t.Errorf("the first cause is %s of %s", labelOf(first), first.Controller)
+			}
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package trace
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -97,5 +98,38 @@ func TestWritesToAnAggregatedAPIHaveAnEffect(t *testing.T) {
 		if got := g.calls[i].noEffect; got != want {
 			t.Errorf("call %d: no effect is %v, want %v", i, got, want)
 		}
+	}
+}
+
+// A controller that watches a kind of an aggregated API, as the garbage collector does, receives versions of which the
+// storage reports nothing: their writes are found as with storage that reports nothing.
+func TestDeliveredObjectsOfAnAggregatedAPI(t *testing.T) {
+	flunder := observe.Object{Group: "wardle.example.com", Resource: "flunders", Kind: "Flunder", Namespace: "default", Name: "x"}
+	wrote := []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: "7"}}
+	records := clientCalls(
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: wrote},
+		observe.Called{Verb: "create", Status: 201, ResourceVersion: "3", Aggregated: true},
+		observe.Called{Verb: "patch", ResourceVersion: "4", Aggregated: true},
+		observe.Called{Verb: "delete", Aggregated: true},
+	)
+	for i, e := range []observe.Delivered{{Change: observe.Added, ResourceVersion: "3"}, {Change: observe.Updated, ResourceVersion: "4"}, {Change: observe.Deleted, ResourceVersion: "5"}} {
+		call := records[i+1]
+		call.Event.(*observe.Called).Object = flunder
+		e.Controller, e.Object = "garbage-collector-controller", flunder
+		records = append(records, observe.Record{Seq: uint64(10 + i), Time: call.Time.Add(time.Millisecond), Event: &e})
+	}
+	for what, want := range map[What]string{"": "kubectl (admin) created Flunder x.", Changed: "kubectl (admin) patched Flunder x.", Deleted: "kubectl (admin) deleted Flunder x."} {
+		chain, err := Why(records, flunder, Options{What: what})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkSays(t, chain, []string{want}, "unrecorded client")
+	}
+	tree, err := Build(records, flunder, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{}); len(tree.Roots) != 3 || strings.Contains(text, "unrecorded") {
+		t.Errorf("%d roots:\n%s", len(tree.Roots), text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type writeIndex struct {
 	made      map[storedVersion]*Node   // made the version, as the storage reports
 	reported  bool                      // the storage reports all versions that calls have made
+	elsewhere map[place]bool            // resources whose versions it does not report
 	answers   map[objectVersion][]*Node // answered with the version
 	byPlace   map[place][]*Node         // by object, or by collection if the name is empty
 	known     []knownVersion            // in chronological order
@@ -45,7 +46,7 @@ type knownVersion struct {
 
 func (g *graph) indexWrites(versions []*version) *writeIndex {
 	m := &writeIndex{
-		made: map[storedVersion]*Node{}, reported: g.writesReported,
+		made: map[storedVersion]*Node{}, reported: g.writesReported, elsewhere: g.storedElsewhere(),
 		answers: map[objectVersion][]*Node{}, byPlace: map[place][]*Node{}, seen: map[objectVersion]time.Time{}, deletions: map[place][]*version{}, removals: map[place][]removal{},
 	}
 	for _, v := range versions {
@@ -137,6 +138,11 @@ func (v *version) isOfOtherClient(made *Node) bool {
 	return made.client && !slices.ContainsFunc(v.events, func(e *Node) bool { return e.Controller == made.Controller })
 }
 
+// isReported reports whether the storage reports which call has made v, if one has.
+func (m *writeIndex) isReported(v *version) bool {
+	return m.reported && !m.elsewhere[place{group: v.group, resource: v.resource}]
+}
+
 // writeOf returns the call that made v, if it is recorded.
 func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certainty, Rule) {
 	made := m.storedBy(v)
@@ -153,7 +159,7 @@ func (m *writeIndex) writeOf(v *version, deletions map[*Node]int) (*Node, Certai
 			return by, Exact, ByStorage
 		}
 	}
-	if m.reported && !v.lastSeen {
+	if m.isReported(v) && !v.lastSeen {
 		return nil, "", ""
 	}
 	if c, certainty := m.answeringCall(v); c != nil {

@@ -106,6 +106,9 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	if err != nil {
 		return "", "", err
 	}
+	if err := o.ReadFailing(ctx, r.plane.control, about); err != nil {
+		return "", "", err
+	}
 	command = "ctrlplane why " + ref
 	o.WhyDeleted, o.WhyChanged = command+" --deleted", command+" --changed"
 	switch {

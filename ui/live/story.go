@@ -140,6 +140,9 @@ func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.C
 		if a == showTrace {
 			return traceStory(records, o, options, style)
 		}
+		if err := options.ReadFailing(ctx, source, o); err != nil {
+			return storyResult{err: err}
+		}
 		why := ui.Why{About: o, Options: options, Trace: "The key t"}
 		if browser != nil {
 			why.State = browser.Describe(ctx, o)
