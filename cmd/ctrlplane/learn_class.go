@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/class"
+	"github.com/ctrlplane/ctrlplane/ui/web"
 )
 
 func (l *learnCommand) addClassFlags(f *pflag.FlagSet) {
@@ -100,15 +101,20 @@ func listenForClass(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--class: %w", err)
 	}
-	fmt.Fprintf(stderr, "Students join with: ctrlplane learn 1 --join %s\n", listener.Addr())
-	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+	at := listener.Addr().(*net.TCPAddr)
+	fmt.Fprintf(stderr, "Students join with: ctrlplane learn 1 --join %s\n", web.LinkAddress(at))
+	if !at.IP.IsLoopback() {
 		fmt.Fprintln(stderr, "Anyone who reaches this address can send progress under any name. It is not encrypted.")
 	}
 	return listener, nil
 }
 
 // joinedClass sends the progress of a student; nil sends nothing.
-type joinedClass struct{ *class.Sender }
+type joinedClass struct {
+	*class.Sender
+	step    int  // the last one that was sent
+	working bool // in it
+}
 
 // joinClass begins to send, if the student wants to take part.
 func (l *learnCommand) joinClass(out io.Writer) (*joinedClass, error) {

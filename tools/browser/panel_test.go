@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -105,4 +106,32 @@ func TestWebPageAbortsRequests(t *testing.T) {
 	await("requests", &src.asked, 2)
 	p.press("✕")
 	await("canceled", &src.canceled, 2)
+}
+
+// traceOf returns what the panel shows of a trace: of a chain of some depth, and of a node with as many children.
+const traceOf = `(async (depth) => {
+	const { causesView } = await import("/js/causes.js");
+	const node = (children) => ({ kind: "called", verb: "update", controller: "c", afterNanos: 0, object: { resource: "pods", name: "x" }, children });
+	let chain = node([]);
+	for (let i = 1; i < depth; i++) chain = node([chain]);
+	const wide = node(Array.from({ length: depth - 1 }, () => node([])));
+	return [chain, wide].map((root) => {
+		const view = causesView({ roots: [root], tookNanos: 0 }, () => {});
+		return view.querySelectorAll("li").length + " shown, " + (view.querySelector(":scope > p:last-child:not(:first-child)")?.innerText ?? "all");
+	}).join("; ");
+})`
+
+// TestWebPageTraceOfAHotLoop shows a trace in which each effect is the cause of the next: what is not shown is
+// counted, however deep it is.
+func TestWebPageTraceOfAHotLoop(t *testing.T) {
+	t.Parallel()
+	p := openClass(t, 1280, 720, nil)
+	for depth, rest := range map[int]string{
+		400: "all", 401: `1 more entry: "ctrlplane trace" prints all`, 20000: `19600 more entries: "ctrlplane trace" prints all`,
+	} {
+		want := "400 shown, " + rest + "; 400 shown, " + rest
+		if got := evaluate[string](p.browser, fmt.Sprintf(traceOf+`(%d)`, depth)); got != want {
+			t.Errorf("%d: %s, want %s", depth, got, want)
+		}
+	}
 }

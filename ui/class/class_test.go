@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -260,6 +261,34 @@ bob      03-queue  ####........ 3/5      7 min`
 	cancel()
 	if err := Show(ctx, &out, ui.Mode{}, func() int { return 24 }, r); err != nil || out.String() != "Ann: lesson 03-queue, step 5 of 5, done\nbob: lesson 03-queue, step 3 of 5, working\n" {
 		t.Errorf("got %v:\n%s", err, &out)
+	}
+}
+
+// Of more students than there are rows, those are shown who are stuck.
+func TestTableOfALargeClass(t *testing.T) {
+	now := time.Now()
+	r := NewRoster()
+	for i := range 40 {
+		m := Message{Student: fmt.Sprintf("s%02d", i), Lesson: "a", Step: 1, Of: 2, State: Working, Time: now.Add(-time.Duration(i) * time.Minute)}
+		switch i {
+		case 38:
+			m.State = Left
+		case 39:
+			m.State = Done
+		}
+		r.apply(m)
+	}
+	table := r.table(ui.Mode{ASCII: true}, 24, now)
+	var names []string
+	for _, l := range strings.Split(table, "\n")[3:] {
+		names = append(names, strings.Fields(l)[0])
+	}
+	want := strings.Fields("s37 s36 s35 s34 s33 s32 s31 s30 s29 s28 s27 s26 s25 s24 s23 s22 s21 s20 s19 and")
+	if !slices.Equal(names, want) || !strings.HasSuffix(table, "\nand 21 more, who began their step later or have ended") {
+		t.Errorf("got\n%s", table)
+	}
+	if all := strings.Split(r.table(ui.Mode{}, 50, now), "\n"); !strings.HasPrefix(all[3], "s00") || len(all) != 43 {
+		t.Errorf("with room for all:\n%s", strings.Join(all, "\n"))
 	}
 }
 

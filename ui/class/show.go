@@ -1,9 +1,11 @@
 package class
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,6 +92,9 @@ func (r *Roster) table(mode ui.Mode, rows int, now time.Time) string {
 		rows = defaultRows
 	}
 	room := max(rows-4, 1)
+	if len(list) > room {
+		sortByNeed(list)
+	}
 	nameWidth, lessonWidth := len("STUDENT"), len("LESSON")
 	done := 0
 	for _, m := range list {
@@ -110,7 +115,7 @@ func (r *Roster) table(mode ui.Mode, rows int, now time.Time) string {
 	line(pad("STUDENT", nameWidth) + "  " + pad("LESSON", lessonWidth) + "  " + pad("STEP", barSteps+8) + "  SINCE")
 	for i, m := range list {
 		if i == room-1 && len(list) > room {
-			line(fmt.Sprintf("and %d more", len(list)-i))
+			line(fmt.Sprintf("and %d more, who began their step later or have ended", len(list)-i))
 			break
 		}
 		line(pad(m.Student, nameWidth) + "  " + pad(m.Lesson, lessonWidth) + "  " + pad(bar(mode, m)+fmt.Sprintf(" %d/%d", m.Step, m.Of), barSteps+8) + "  " +
@@ -120,6 +125,15 @@ func (r *Roster) table(mode ui.Mode, rows int, now time.Time) string {
 		line(fmt.Sprintf("further students are not shown: %d is the limit", maxStudents))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// sortByNeed sorts those first who have worked longest on their step, and those last who are done: of a
+// class that has more students than the terminal has rows, the teacher looks for who is stuck.
+func sortByNeed(list []Message) {
+	order := []State{Working, Left, Done}
+	slices.SortStableFunc(list, func(a, b Message) int {
+		return cmp.Or(slices.Index(order, a.State)-slices.Index(order, b.State), a.Time.Compare(b.Time))
+	})
 }
 
 // bar shows how far a student is.

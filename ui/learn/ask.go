@@ -60,14 +60,14 @@ func (a *Ask) checkChoices(y yamlBlock) error {
 
 func (a *Ask) checkText(y yamlBlock) error {
 	for i, w := range a.Wrong {
-		if _, err := regexp.Compile(w.Pattern); err != nil || w.Pattern == "" || w.Why == "" {
+		if _, err := compileWhole(w.Pattern); err != nil || w.Pattern == "" || w.Why == "" {
 			return parseErrorf(y.lineOf("wrong", i), "wrong: set a pattern that is a regular expression, and why")
 		}
 	}
 	if a.Pattern == "" {
 		return nil
 	}
-	if _, err := regexp.Compile(a.Pattern); err != nil {
+	if _, err := compileWhole(a.Pattern); err != nil {
 		return parseErrorf(y.lineOf("pattern"), "%w", err)
 	}
 	if !matchesWhole(a.Pattern, a.Answer) {
@@ -90,9 +90,19 @@ func (a *Ask) checkMeasure(y yamlBlock) error {
 	return nil
 }
 
-// matchesWhole reports whether a pattern matches a whole text, ignoring case.
+// compileWhole compiles a pattern for a whole text, ignoring case. The pattern has to be valid on its
+// own, as "a)(b" is not, and in the group, as one that ends within \Q is not.
+func compileWhole(pattern string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(pattern); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(`^(?i:` + pattern + `)$`)
+}
+
+// matchesWhole reports whether a pattern, which was compiled by checkText, matches a whole text.
 func matchesWhole(pattern, text string) bool {
-	return regexp.MustCompile(`^(?i:` + pattern + `)$`).MatchString(strings.TrimSpace(text))
+	whole, err := compileWhole(pattern)
+	return err == nil && whole.MatchString(strings.TrimSpace(text))
 }
 
 // verdict is the judgement of an answer.

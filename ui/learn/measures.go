@@ -38,7 +38,7 @@ func (p *probe) countHeldWrites(ctx context.Context, name, resource string) (val
 }
 
 func (p *probe) queueNumber(ctx context.Context, c *Check) (value, error) {
-	s, err := p.control.Snapshot(ctx)
+	s, err := p.snapshot(ctx)
 	if err != nil {
 		return value{}, err
 	}
@@ -63,7 +63,7 @@ func findQueue(s observe.Snapshot, name string) (observe.Queue, bool) {
 }
 
 func (p *probe) isSettled(ctx context.Context) (value, error) {
-	s, err := p.control.Snapshot(ctx)
+	s, err := p.snapshot(ctx)
 	if err != nil {
 		return value{}, err
 	}

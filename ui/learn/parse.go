@@ -16,9 +16,13 @@ import (
 // maxLessonBytes bounds the file of a lesson.
 const maxLessonBytes = 4 << 20
 
+// byteOrderMark is what some editors write at the beginning of a file in UTF-8.
+const byteOrderMark = "\ufeff"
+
 // Parse parses a lesson. Its error is a ParseErrors.
 func Parse(file string, data []byte) (*Lesson, error) {
-	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
+	text := strings.TrimPrefix(string(data), byteOrderMark)
+	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
 	p.parse()
 	if len(p.errs) > 0 {
@@ -137,7 +141,7 @@ func (p *parser) readUntil(end func(string) bool) (string, bool) {
 
 var (
 	headingLine = regexp.MustCompile(`^##\s+(.*?)\s*$`)
-	fenceLine   = regexp.MustCompile("^(```+|~~~+)\\s*(.*?)\\s*$")
+	fenceLine   = regexp.MustCompile("^( {0,3})(```+|~~~+)\\s*(.*?)\\s*$")
 	commentLine = regexp.MustCompile(`^<!--\s*(.*?)\s*-->\s*$`)
 )
 
@@ -153,7 +157,7 @@ func (p *parser) parseLine(l string) error {
 		return nil
 	case fenceLine.MatchString(l):
 		m := fenceLine.FindStringSubmatch(l)
-		return p.parseBlock(m[1], m[2])
+		return p.parseBlock(len(m[1]), m[2], m[3])
 	case commentLine.MatchString(l):
 		return p.parseCondition(commentLine.FindStringSubmatch(l)[1])
 	}
@@ -199,13 +203,14 @@ func (p *parser) parseCondition(text string) error {
 // textLanguages are the words after a fence that mean a listing.
 var textLanguages = []string{"", "console", "diff", "go", "json", "mermaid", "python", "rust", "sh", "text", "yaml"}
 
-// parseBlock parses a block up to the closing fence.
-func (p *parser) parseBlock(mark, info string) error {
+// parseBlock parses a block up to the closing fence. Its lines are indented as its first one is.
+func (p *parser) parseBlock(indent int, mark, info string) error {
 	begin := p.lineNumber
-	body, ok := p.readUntil(func(l string) bool { return strings.TrimRight(l, " ") == mark })
+	body, ok := p.readUntil(func(l string) bool { return closesFence(l, mark) })
 	if !ok {
 		return parseErrorf(begin, "the block has no end: close it with %s", mark)
 	}
+	body = unindent(body, indent)
 	if p.step == nil {
 		p.step = &Step{}
 		return parseErrorf(begin, `a block before the first step: begin one with a heading "## …"`)
@@ -230,6 +235,23 @@ func (p *parser) parseBlock(mark, info string) error {
 	}
 	p.step.Parts = append(p.step.Parts, part)
 	return nil
+}
+
+// closesFence reports whether a line ends the block that began with a mark: it has the same
+// characters, at least as many, and nothing else.
+func closesFence(l, mark string) bool {
+	m := fenceLine.FindStringSubmatch(l)
+	return m != nil && m[3] == "" && strings.HasPrefix(m[2], mark)
+}
+
+// unindent removes up to n spaces from the beginning of each line.
+func unindent(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		indented := len(l) - len(strings.TrimLeft(l, " "))
+		lines[i] = l[min(indented, n):]
+	}
+	return strings.Join(lines, "\n")
 }
 
 // parseCode returns a listing, which is also a file if the attribute names one.

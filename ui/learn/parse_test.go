@@ -82,6 +82,12 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 		"no right choice":      {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, why: b}\n- {text: c, why: d}\n```\n", 9, "one has to be right, not 0"},
 		"unexplained choice":   {testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c}\n```\n", 10, `why "c" is wrong`},
 		"answer does not fit":  {testFrontMatter + "## One\n```ask\nquestion: x\npattern: a+\nanswer: b\n```\n", 8, `"b" does not match`},
+		"answer of open \\Q":   {testFrontMatter + "## One\n```ask\nquestion: x\npattern: '\\Qa.b'\nanswer: a.b\n```\n", 8, "missing closing )"},
+		"pattern of two":       {testFrontMatter + "## One\n```ask\nquestion: x\npattern: 'a)(b'\nanswer: ab\n```\n", 8, "unexpected )"},
+		"wrong of open \\Q":    {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- {pattern: '\\Q2', why: y}\n```\n", 10, "regular expression"},
+		"indented fence":       {testFrontMatter + "## One\n   ```do\n   say: x\n   ```\n", 6, "missing command"},
+		"shorter fence":        {testFrontMatter + "## One\n````do\nsay: x\n```\n", 6, "no end"},
+		"other fence":          {testFrontMatter + "## One\n```do\nsay: x\n~~~\n", 6, "no end"},
 		"wrong without reason": {testFrontMatter + "## One\n```ask\nquestion: x\nnumber: 1\nwrong:\n- pattern: '2'\n```\n", 10, "and why"},
 		"measure expects":      {testFrontMatter + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "leave out the expectation"},
 	} {
@@ -136,6 +142,28 @@ func TestParseReadsAllParts(t *testing.T) {
 	d := parts[3].(*Do)
 	if len(d.Run) != 2 || d.Within != 5*time.Second || *d.Until[0].Is != "3" || d.Until[0].Line != 20 {
 		t.Errorf("got %+v, check on line %d", d, d.Until[0].Line)
+	}
+}
+
+// What Markdown allows, and editors write: a byte order mark, an indented block, and a longer closing fence.
+func TestParseReadsOddMarkdown(t *testing.T) {
+	l, err := Parse("x.md", []byte("\ufeff"+testFrontMatter+"## One\n- first:\n\n  ```yaml file=a.yaml\n  a:\n    b: 1\n c: 2\n\n  ````  \n"+
+		"   ~~~do\n   say: x\n   run: y\n~~~~\n    ```sh\n    four spaces are text\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := l.Steps[0].Parts
+	if len(parts) != 4 {
+		t.Fatalf("got %d parts: %+v", len(parts), parts)
+	}
+	if c := parts[1].(*Code); c.File != "a.yaml" || c.Text != "a:\n  b: 1\nc: 2\n" {
+		t.Errorf("got %+v", c)
+	}
+	if d := parts[2].(*Do); d.Say != "x" || len(d.Run) != 1 {
+		t.Errorf("got %+v", d)
+	}
+	if _, is := parts[3].(Prose); !is {
+		t.Errorf("got %+v", parts[3])
 	}
 }
 

@@ -29,20 +29,50 @@ type probe struct {
 	shell       *shell
 	partStart   uint64           // the newest record when the last Do or Act began
 	lessonStart uint64           // the newest record when the lesson began
+	lessonBegun bool             // lessonStart is known
 	before      observe.Snapshot // when the last Do or Act began
 }
 
 // markStart records the state before a Do or Act.
 func (p *probe) markStart(ctx context.Context) error {
-	s, err := p.control.Snapshot(ctx)
+	s, err := p.snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	p.before, p.partStart = s, s.Journal.Last
-	if p.lessonStart == 0 {
-		p.lessonStart = p.partStart
+	if !p.lessonBegun {
+		p.lessonStart, p.lessonBegun = p.partStart, true
 	}
 	return nil
+}
+
+// snapshot returns a snapshot. A control plane that was started again numbers its records from 1 and
+// counts from 0: all that it has done is later than what began before.
+func (p *probe) snapshot(ctx context.Context) (observe.Snapshot, error) {
+	s, err := p.control.Snapshot(ctx)
+	if err == nil && !s.Process.Started.Equal(p.before.Process.Started) {
+		p.partStart, p.lessonStart = 0, 0
+		p.before = observe.Snapshot{Time: s.Process.Started, Process: s.Process}
+	}
+	return s, err
+}
+
+// recordsOfPart returns the records since the last Do or Act began.
+func (p *probe) recordsOfPart(ctx context.Context, q observe.Query) (observe.Page, error) {
+	if _, err := p.snapshot(ctx); err != nil {
+		return observe.Page{}, err
+	}
+	q.After = p.partStart
+	return p.control.Records(ctx, q)
+}
+
+// recordsOfLesson returns the records since the lesson began.
+func (p *probe) recordsOfLesson(ctx context.Context, q observe.Query) (observe.Page, error) {
+	if _, err := p.snapshot(ctx); err != nil {
+		return observe.Page{}, err
+	}
+	q.After = p.lessonStart
+	return p.control.Records(ctx, q)
 }
 
 // unmetCheck is a check that does not hold.
@@ -120,7 +150,7 @@ const maxWaits = 5
 // again if there was work in the lesson's namespaces.
 func (p *probe) awaitWhileWorking(ctx context.Context, list []*Check, within time.Duration) ([]*unmetCheck, error) {
 	for n := 1; ; n++ {
-		before, err := p.control.Snapshot(ctx)
+		before, err := p.snapshot(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -128,16 +158,20 @@ func (p *probe) awaitWhileWorking(ctx context.Context, list []*Check, within tim
 		if err != nil || len(out) == 0 || n == maxWaits || ctx.Err() != nil {
 			return out, err
 		}
-		if worked, err := p.hasWorked(ctx, before.Journal.Last); err != nil || !worked {
+		if worked, err := p.hasWorked(ctx, before); err != nil || !worked {
 			return out, err
 		}
 	}
 }
 
 // hasWorked reports whether there were syncs or writes in the lesson's namespaces after a
-// record.
-func (p *probe) hasWorked(ctx context.Context, after uint64) (bool, error) {
-	page, err := p.control.Records(ctx, observe.Query{After: after, Kinds: []observe.Kind{observe.KindCalled, observe.KindSynced}})
+// snapshot, or the control plane was started again.
+func (p *probe) hasWorked(ctx context.Context, before observe.Snapshot) (bool, error) {
+	now, err := p.snapshot(ctx)
+	if err != nil || !now.Process.Started.Equal(before.Process.Started) {
+		return err == nil, err
+	}
+	page, err := p.control.Records(ctx, observe.Query{After: before.Journal.Last, Kinds: []observe.Kind{observe.KindCalled, observe.KindSynced}})
 	return slices.ContainsFunc(page.Records, func(r observe.Record) bool { return p.shell.inLesson(r.Event) }), err
 }
 

@@ -53,7 +53,7 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 func (r *runner) formatQuestion(a *Ask) string {
 	text := r.wrap(r.formatCue("? "), "  ", r.bold(r.renderInline(r.substituteNamespace(a.Question))))
 	for i, c := range a.Choices {
-		text += r.wrap("  "+r.bold(choiceLetter(i))+"  ", "     ", r.renderInline(c.Text))
+		text += r.wrap("  "+r.bold(choiceLetter(i))+"  ", "     ", r.renderInline(r.substituteNamespace(c.Text)))
 	}
 	return text + "\n"
 }

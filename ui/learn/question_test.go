@@ -39,6 +39,13 @@ func TestWhatCanBeTypedAtAQuestion(t *testing.T) {
 	}
 }
 
+func TestChoicesNameTheNamespace(t *testing.T) {
+	a := &Ask{Question: "Where?", Choices: []Choice{{Text: "in `$NS`", Right: true}, {Text: "elsewhere", Why: "no"}}}
+	if shown, err := asked(t, a, "a\n"); err != nil || !strings.Contains(shown, "lesson-1") || strings.Contains(shown, "$NS") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
 // A command that fails without a word is not described by its last line.
 func TestFailedCommand(t *testing.T) {
 	for output, want := range map[string]string{

@@ -11,12 +11,9 @@ import (
 
 // countRecords counts the records that r selects.
 func (p *probe) countRecords(ctx context.Context, r *Records) (value, error) {
-	q := observe.Query{After: p.partStart, Kinds: []observe.Kind{observe.Kind(r.Kind)}, Reads: r.Verb != ""}
+	q := observe.Query{Kinds: []observe.Kind{observe.Kind(r.Kind)}, Reads: r.Verb != ""}
 	if r.Kind == "" {
 		q.Kinds[0] = observe.KindCalled
-	}
-	if r.Lesson {
-		q.After = p.lessonStart
 	}
 	if r.Controller != "" {
 		var err error
@@ -24,7 +21,11 @@ func (p *probe) countRecords(ctx context.Context, r *Records) (value, error) {
 			return value{}, err
 		}
 	}
-	page, err := p.control.Records(ctx, q)
+	records := p.recordsOfPart
+	if r.Lesson {
+		records = p.recordsOfLesson
+	}
+	page, err := records(ctx, q)
 	if err != nil {
 		return value{}, err
 	}

@@ -102,7 +102,7 @@ func (r *runner) runShownCommand(ctx context.Context, line string) (string, erro
 
 // showQueues returns the numbers of queues since the last Do or Act began.
 func (r *runner) showQueues(ctx context.Context, s *Show) (string, error) {
-	now, err := r.plane.control.Snapshot(ctx)
+	now, err := r.probe.snapshot(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -131,8 +131,8 @@ func (r *runner) showActivity(ctx context.Context, s *Show) (string, error) {
 		}
 		names = append(names, name)
 	}
-	q := observe.Query{After: r.probe.partStart, Kinds: []observe.Kind{observe.KindCalled}, Notable: true}
-	page, err := r.plane.control.Records(ctx, q)
+	q := observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true}
+	page, err := r.probe.recordsOfPart(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -156,8 +156,8 @@ func (r *runner) showLog(ctx context.Context, s *Show) (string, error) {
 		return "", err
 	}
 	says := regexp.MustCompile(s.Says) // was compiled by readShow
-	q := observe.Query{After: r.probe.partStart, Kinds: []observe.Kind{observe.KindLogged}, Controller: name}
-	page, err := r.plane.control.Records(ctx, q)
+	q := observe.Query{Kinds: []observe.Kind{observe.KindLogged}, Controller: name}
+	page, err := r.probe.recordsOfPart(ctx, q)
 	if err != nil {
 		return "", err
 	}

@@ -19,6 +19,9 @@ import (
 
 // traceOptions returns the options of traces, and the records since the lesson began.
 func (r *runner) traceOptions(ctx context.Context) (o trace.Options, records []observe.Record, err error) {
+	if _, err = r.probe.snapshot(ctx); err != nil {
+		return o, nil, err
+	}
 	o.After = r.probe.lessonStart
 	records, err = o.ReadRecords(ctx, r.plane.control)
 	return o, records, err

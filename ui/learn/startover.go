@@ -80,7 +80,7 @@ func (r *runner) startOver(ctx context.Context) error {
 	if r.initial, err = r.plane.recordState(ctx, r.lesson.Nodes); err != nil {
 		return err
 	}
-	r.probe.lessonStart = 0
+	r.probe.lessonBegun = false
 	if err := r.probe.markStart(ctx); err != nil {
 		return err
 	}

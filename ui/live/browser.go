@@ -82,7 +82,7 @@ func (m model) openBrowser(kind string) (model, tea.Cmd) {
 // needsBrowsing reports whether to list the objects of the current screen now.
 func (m model) needsBrowsing() bool {
 	s := m.currentScreen()
-	return s.kind == browserScreen && !m.browsing && !m.frozen && m.now.Sub(s.browsedAt) >= browseInterval
+	return s.kind == browserScreen && m.past == nil && !m.browsing && !m.frozen && m.now.Sub(s.browsedAt) >= browseInterval
 }
 
 func (m model) browseCmd(kind string) tea.Cmd {
@@ -128,8 +128,14 @@ func (m model) followPickedItem(screen int) model {
 	return m
 }
 
-// browsedItems returns the objects of the current screen that match its filter.
-func (m model) browsedItems() []ListedObject { return m.currentScreen().browsedItems() }
+// browsedItems returns the objects of the current screen that match its filter; none in the past,
+// of which only the activity is recorded.
+func (m model) browsedItems() []ListedObject {
+	if m.past != nil {
+		return nil
+	}
+	return m.currentScreen().browsedItems()
+}
 
 func (s screen) browsedItems() (list []ListedObject) {
 	if s.listing == nil || s.filter == "" {
@@ -164,6 +170,10 @@ func (m model) browserLines(w, h int) []string {
 	title, state := s.browsed, ""
 	if s.listing != nil {
 		title, state = s.listing.Kind, describeListing(*s.listing)
+	}
+	if m.past != nil {
+		return []string{m.titleLine(title, "", focused, w),
+			m.theme.renderLine(styledLine("  the objects are not recorded, only their activity", faint), w, false)}
 	}
 	if s.filter != "" {
 		state = "/" + s.filter + ", " + state

@@ -101,9 +101,14 @@ func (m model) askQuit() string {
 	return fmt.Sprintf(" Stop it and lose %s by %s and %s? ", ui.CountNoun(changes, "write"), who[0], ui.CountNoun(len(who)-1, "more client"))
 }
 
-// footerLine returns the last line: an open question, the filter being edited, or
-// the key hints.
-func (m model) footerLine(w int) line {
+// asksUser reports whether a question or an input is open: the footer shows it, and the next keys
+// are for it.
+func (m model) asksUser() bool {
+	return m.askingQuit || m.confirming != nil || m.typingTime || m.typingKind || m.typingFilter
+}
+
+// questionLine returns the open question, with its answers; nil if there is none.
+func (m model) questionLine(w int) line {
 	switch {
 	case m.askingQuit:
 		question := m.askQuit()
@@ -125,6 +130,17 @@ func (m model) footerLine(w int) line {
 		}
 		return line{{" " + verb + " " + m.confirming.controller + "?", strong}, {what + "  ", plain},
 			{"[y]", highlight}, {"es  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
+	}
+	return nil
+}
+
+// footerLine returns the last line: an open question, the filter being edited, or
+// the key hints.
+func (m model) footerLine(w int) line {
+	if l := m.questionLine(w); l != nil {
+		return l
+	}
+	switch {
 	case m.typingTime:
 		l := line{{" @", highlight}, {m.timeInput + m.theme.pickGlyph("▏", "_"), plain}}
 		return joinJustified(l, styledLine("12:30:05, or 1m30s since the beginning; enter go  esc cancel ", faint), w, m.theme.ellipsis())

@@ -60,6 +60,26 @@ func TestTooSmallTerminal(t *testing.T) {
 	}
 }
 
+// Keys answer a question at every size: it is drawn at every size, too.
+func TestQuestionsOfTooSmallTerminal(t *testing.T) {
+	for _, tc := range []struct {
+		key  string
+		w, h int
+		want string
+	}{
+		{"q", 100, 8, " Stop the control plane?  [s]top  [l]eave it running  [esc] cancel"},
+		{"q", 39, 9, " Stop the control plane?  [s]top\n [l]eave it running  [esc] cancel"},
+		{"x", 30, 9, " Stop\n endpointslice-controller?\n [y]es  [esc] cancel"},
+		{"x", 30, 1, " Stop endpointslice-controlle…"},
+	} {
+		m := pressKeys(t, modelOnQueue(t, sourceWithHeldWrites(), "endpoint_slice"), tc.key)
+		m = sendMsgs(t, m, tea.WindowSizeMsg{Width: tc.w, Height: tc.h})
+		if got := m.View().Content; got != tc.want {
+			t.Errorf("%s at %dx%d: %q, want %q", tc.key, tc.w, tc.h, got, tc.want)
+		}
+	}
+}
+
 // TestEverySize draws every screen at every size.
 func TestEverySize(t *testing.T) {
 	_, busy, trouble := testSources()

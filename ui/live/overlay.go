@@ -38,7 +38,7 @@ func (m model) overlayScreen() []string {
 		lines = append(lines, m.overlayLine(all[i], i == l.cursor))
 	}
 	lines = padLines(lines, m.height-1)
-	if m.typingFilter {
+	if m.asksUser() {
 		return append(lines, m.theme.renderLine(m.footerLine(m.width), m.width, false))
 	}
 	keys := append(styledLine(" ", plain), joinFields(m.overlayKeys(), m.width-1, "  ")...)

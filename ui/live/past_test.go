@@ -440,3 +440,25 @@ func TestScreensOpenedWhilePaused(t *testing.T) {
 		t.Errorf("back at an earlier moment: %d entries, want some of %d", entries(back), entries(page))
 	}
 }
+
+// A list of objects is one of the present: in the past it is neither shown nor refreshed.
+func TestObjectsAreNotListedInThePast(t *testing.T) {
+	source := newBrowsableSource()
+	present := openPods(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 24))
+	m := pullPast(t, pressKeys(t, present, "j"))
+	if m.now = m.now.Add(browseInterval); m.needsBrowsing() {
+		t.Error("the list is refreshed")
+	}
+	got := m.View().Content
+	if strings.Contains(got, "web-7d4b9c-z") || strings.Contains(got, "healthy") || !strings.Contains(got, "  the objects are not recorded, only their activity\n") {
+		t.Errorf("in the past:\n%s", got)
+	}
+	if m = pressKeys(t, m, "enter"); m.currentScreen().kind != browserScreen || m.selectedObject() != nil {
+		t.Errorf("selected %v, opened %+v", m.selectedObject(), m.currentScreen().object)
+	}
+	expectFits(t, m)
+	m, _ = m.backToNow()
+	if o := m.selectedObject(); o == nil || o.Name != "web-7d4b9c-x2x9p" || !m.needsBrowsing() {
+		t.Errorf("back in the present, selected %v, refreshes %t", o, m.needsBrowsing())
+	}
+}

@@ -105,6 +105,19 @@ func TestRowsKeepTheirOrder(t *testing.T) {
 	}
 }
 
+// After the clock was set back, rows do not keep their places until it has caught up.
+func TestOrderAfterTheClockWasSetBack(t *testing.T) {
+	source := &fixedSource{snapshot: burstSnapshot()}
+	m := newTestModel(t, Options{Source: source}, 120, 40)
+	source.snapshot = burstSnapshot()
+	source.snapshot.Time = testNow.Add(-time.Hour)
+	source.snapshot.Queues[0].Depth, source.snapshot.Queues[1].Depth = 9000, 1
+	m = pullOnce(t, m)
+	if got := firstRows(m, 1); got[0] != "deployment" {
+		t.Errorf("%v is first, want the busiest", got)
+	}
+}
+
 func TestNewlyActiveRowMovesUpImmediately(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
 	m := newTestModel(t, Options{Source: source}, 120, 40)

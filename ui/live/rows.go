@@ -304,7 +304,8 @@ func (m model) arrangeRows(force bool) model {
 	for i, id := range m.order {
 		place[id] = i
 	}
-	keep := !force && len(all) == len(m.order) && m.snapshot.Time.Sub(m.arrangedAt) < orderHoldTime
+	held := m.snapshot.Time.Sub(m.arrangedAt) // less than 0 if the clock was set back
+	keep := !force && len(all) == len(m.order) && held >= 0 && held < orderHoldTime
 	for _, r := range all {
 		if _, ok := place[r.id()]; !ok {
 			keep = false

@@ -17,6 +17,7 @@ type storyResult struct {
 	title, text string
 	object      observe.Object
 	err         error
+	generation  int // of what was shown when it was asked for
 }
 
 // selectedObject returns the object under the cursor; nil if there is none.
@@ -115,17 +116,27 @@ func (m model) nothingSelectedText() string {
 	return text + ", or type : and a kind"
 }
 
-// storyCmd tells the story of an object or, without one, of the object of a key.
+// storyCmd returns a command that tells a story in the background.
 func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.Cmd {
-	outer, source := m.ctx, m.shownSource()
+	outer, generation, tell := m.ctx, m.generation, m.storyFunc(a, selected, key)
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(outer, pullTimeout)
+		defer cancel()
+		r := tell(ctx)
+		r.generation = generation
+		return r
+	}
+}
+
+// storyFunc tells the story of an object or, without one, of the object of a key.
+func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func(context.Context) storyResult {
+	source := m.shownSource()
 	browser := m.browser
 	if m.past != nil {
 		browser = nil // it knows the present
 	}
 	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
-	return func() tea.Msg {
-		ctx, cancel := context.WithTimeout(outer, pullTimeout)
-		defer cancel()
+	return func(ctx context.Context) storyResult {
 		var options trace.Options
 		records, err := options.ReadRecords(ctx, source)
 		if err != nil {
@@ -170,10 +181,20 @@ func whyStory(why ui.Why, records []observe.Record, style trace.Style) storyResu
 	return storyResult{object: why.About, title: "Why " + why.About.String(), text: text.String(), err: err}
 }
 
+// applyStory shows a story, unless what it is about is not shown any more. One that arrives while
+// keys answer a question is dropped: it would cover the question, and the next key would still
+// answer it.
 func (m model) applyStory(r storyResult) model {
+	if r.generation != m.generation || m.reading != nil {
+		return m
+	}
 	m.message = ""
-	if r.err != nil {
+	switch {
+	case r.err != nil:
 		m.message = words.OneLine(r.err.Error())
+		return m
+	case m.asksUser():
+		m.message = words.OneLine(r.title) + " is not shown: another question was open when it arrived"
 		return m
 	}
 	return m.openText(textView{title: r.title, object: &r.object, copied: r.text, lines: plainLines(r.text)})

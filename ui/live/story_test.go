@@ -63,3 +63,41 @@ func TestWhyOfOldObjects(t *testing.T) {
 		t.Errorf("%v, got\n%s", told.err, got)
 	}
 }
+
+// A story that arrives while keys answer a question does not cover it.
+func TestLateStories(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		want string // at the end of the screen
+	}{
+		{[]string{"x"}, "Stop endpointslice-controller?"},
+		{[]string{"q"}, "Stop the control plane?"},
+		{[]string{"/", "s"}, " /endpoint_slices"},
+		{[]string{"?", "/", "s"}, " /s"},
+	} {
+		source := sourceWithHeldWrites()
+		source.records = sampleRecords()
+		m := modelOnQueue(t, source, "endpoint_slice")
+		story := m.storyCmd(showTrace, &webPod, nil)()
+		m = pressKeys(t, m, c.keys...)
+		was := m.overlay
+		m = sendMsgs(t, m, story)
+		lines := strings.Split(m.View().Content, "\n")
+		if last := lines[len(lines)-1]; m.overlay != was || !strings.Contains(last, c.want) {
+			t.Errorf("%v: overlay %d, last line %q, want %q", c.keys, m.overlay, last, c.want)
+		}
+		if !strings.Contains(m.message, "Trace of Pod default/web-7d4b9c-x2x9p is not shown") {
+			t.Errorf("%v: message %q", c.keys, m.message)
+		}
+	}
+}
+
+// A story of the present does not cover the past, and one of the past not the present.
+func TestStoriesOfAnotherTime(t *testing.T) {
+	m := newReplayModel(t, writeRecording(t, frames()), 100, 24)
+	story := m.storyCmd(showTrace, &webPod, nil)()
+	m.generation++
+	if m = sendMsgs(t, m, story); m.overlay != noOverlay || m.message != "" {
+		t.Errorf("overlay %d, message %q", m.overlay, m.message)
+	}
+}

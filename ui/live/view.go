@@ -41,8 +41,16 @@ func (m model) drawScreen() []string {
 	return append(lines, m.theme.renderLine(m.footerLine(m.width), m.width, false))
 }
 
-// tooSmallLines says which size the terminal needs, as far as that has room.
+// tooSmallLines says which size the terminal needs, as far as that has room. An open question
+// comes first: keys answer it at every size.
 func (m model) tooSmallLines() []string {
+	if l := m.questionLine(max(m.width, 2*minWidth)); l != nil {
+		var lines []string
+		for _, part := range l.wrap(m.width, m.height) {
+			lines = append(lines, m.theme.renderLine(part, m.width, false))
+		}
+		return lines
+	}
 	lines := []string{"terminal too small", fmt.Sprintf("%dx%d, needs %dx%d", m.width, m.height, minWidth, minHeight)}
 	for i, l := range lines {
 		lines[i] = truncate(l, m.width, m.theme.ellipsis())

@@ -116,3 +116,24 @@ func TestAssertionsAreReported(t *testing.T) {
 		t.Errorf("summary:\n%s\nannotations:\n%s", &page, &log)
 	}
 }
+
+// The output is published also if the events are not, as where the disk was full for a while.
+func TestOutputWithoutEvents(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(r.RecordOutput(io.Discard, false), "one\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(r.folder.staging, EventsFile), 0o700); err != nil { // in the way of the file
+		t.Fatal(err)
+	}
+	if _, err := r.Write(Outcome{Began: runStart}, io.Discard, emptyEnv); err == nil || !strings.Contains(err.Error(), EventsFile) || strings.Contains(err.Error(), OutputFile) {
+		t.Errorf("error %v", err)
+	}
+	if file, err := os.ReadFile(filepath.Join(dir, OutputFile)); err != nil || string(file) != "one\n" {
+		t.Errorf("recorded %q, %v", file, err)
+	}
+}

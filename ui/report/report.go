@@ -123,9 +123,9 @@ func (r *Report) ensureSnapshot() {
 }
 
 func (r *Report) writeFiles(o *Outcome) error {
-	err := errors.Join(r.finishEvents(), r.output.close())
-	if err == nil {
-		err = r.folder.publishFile(OutputFile)
+	err := r.finishEvents()
+	if outputErr := r.finishOutput(); err == nil { // the first error is enough
+		err = outputErr
 	}
 	r.digest.markRetried()
 	for _, f := range []struct {
@@ -137,7 +137,7 @@ func (r *Report) writeFiles(o *Outcome) error {
 		{JUnitFile, func(w io.Writer) error { return writeJUnit(w, o, r.final.cases) }},
 		{PageFile, func(w io.Writer) error { return writePage(w, newPage(o, r)) }},
 	} {
-		if writeErr := r.folder.writeFile(f.name, f.content); err == nil { // the first error is enough
+		if writeErr := r.folder.writeFile(f.name, f.content); err == nil {
 			err = writeErr
 		}
 	}
@@ -158,6 +158,14 @@ func (r *Report) finishEvents() error {
 		return fmt.Errorf("%s: %w", EventsFile, err)
 	}
 	return r.folder.publishFile(EventsFile)
+}
+
+// finishOutput stops recording what the command prints and publishes the file.
+func (r *Report) finishOutput() error {
+	if err := r.output.close(); err != nil {
+		return err
+	}
+	return r.folder.publishFile(OutputFile)
 }
 
 func (r *Report) missedRecords() uint64 {

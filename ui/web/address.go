@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,6 +117,19 @@ func newCertificate() (*tls.Certificate, error) {
 		return nil, err
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// LinkAddress is the address in links to a server that listens on another one: on all addresses of this
+// machine it can be reached by one of them.
+func LinkAddress(listening *net.TCPAddr) string {
+	ip := listening.IP
+	if ip.IsUnspecified() {
+		ip = net.IPv4(127, 0, 0, 1)
+		if own := ownAddresses(); len(own) > 0 {
+			ip = own[0]
+		}
+	}
+	return net.JoinHostPort(ip.String(), strconv.Itoa(listening.Port))
 }
 
 // ownAddresses are the addresses by which others can reach this machine, IPv4 first.

@@ -42,6 +42,19 @@ func TestAddressRules(t *testing.T) {
 	}
 }
 
+// A server that listens on all addresses is reached by one of them.
+func TestLinkAddress(t *testing.T) {
+	own := "127.0.0.1:9000"
+	if all := ownAddresses(); len(all) > 0 {
+		own = net.JoinHostPort(all[0].String(), "9000")
+	}
+	for ip, want := range map[string]string{"127.0.0.1": "127.0.0.1:9000", "192.0.2.1": "192.0.2.1:9000", "2001:db8::1": "[2001:db8::1]:9000", "0.0.0.0": own, "::": own} {
+		if got := LinkAddress(&net.TCPAddr{IP: net.ParseIP(ip), Port: 9000}); got != want {
+			t.Errorf("%s: got %s, want %s", ip, got, want)
+		}
+	}
+}
+
 func TestPublicServerUsesTLS(t *testing.T) {
 	s := startServer(t, Options{Listen: Listen{Public: true}})
 	if !strings.HasPrefix(s.url, "https://") {

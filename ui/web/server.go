@@ -110,7 +110,7 @@ func Start(o Options) (*Server, error) {
 		}
 		s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12}
 	}
-	s.url = scheme + "://" + net.JoinHostPort(linkHost(listener.Addr().(*net.TCPAddr).IP), strconv.Itoa(port)) + "/"
+	s.url = scheme + "://" + LinkAddress(listener.Addr().(*net.TCPAddr)) + "/"
 	s.running.Go(func() { s.hub.keepFollowing(s.ctx) })
 	s.running.Go(func() {
 		serve := func() error { return s.http.Serve(listener) }
@@ -134,17 +134,6 @@ func (s *Server) newHTTPServer() *http.Server {
 		HTTP2:             &http.HTTP2Config{WriteByteTimeout: s.writeTimeout}, // the limit of an answer does not end a connection
 		ErrorLog:          log.New(io.Discard, "", 0),                          // of connections, such as those that reject the certificate
 	}
-}
-
-// linkHost is the host of links to a server that listens on ip.
-func linkHost(ip net.IP) string {
-	if !ip.IsUnspecified() {
-		return ip.String()
-	}
-	if own := ownAddresses(); len(own) > 0 {
-		return own[0].String()
-	}
-	return "127.0.0.1"
 }
 
 // OnceLink returns a link that opens the page once, with interventions unless the server

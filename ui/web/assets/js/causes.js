@@ -46,18 +46,25 @@ function nodeLine(n, kind, open) {
 
 const shownNodes = 400;
 
+// allNodes returns the nodes of a tree. A hot loop nests thousands of them: too many for a recursion.
+function allNodes(roots) {
+  const nodes = [...(roots || [])];
+  for (const n of nodes) for (const child of n.children || []) nodes.push(child);
+  return nodes;
+}
+
 // causesView shows a trace.
 export function causesView(tree, open) {
+  const nodes = allNodes(tree.roots), more = nodes.length - shownNodes;
   let left = shownNodes;
-  const all = (nodes) => (nodes || []).flatMap((n) => [n, ...all(n.children)]);
-  const kind = kindNames(all(tree.roots));
+  const kind = kindNames(nodes);
   const branch = (nodes) => el("ul", { class: "tree" }, nodes.map((n) => {
     if (left-- <= 0) return null;
     return el("li", {}, nodeLine(n, kind, open), n.children?.length ? branch(n.children) : null);
   }));
   const whole = branch(tree.roots || []);
   return el("div", {}, el("p", { class: "faint" }, `What it set off, in ${duration(tree.tookNanos)}. `, dropped(tree.missed)), whole,
-    left < 0 ? el("p", { class: "faint" }, `${count(-left, "more entry").replace("entrys", "entries")}: "ctrlplane trace" prints all`) : null);
+    more > 0 ? el("p", { class: "faint" }, `${count(more, "more entry").replace("entrys", "entries")}: "ctrlplane trace" prints all`) : null);
 }
 
 // chainView shows a chain of causes.

@@ -32,6 +32,7 @@ export class Bounded extends Map {
 }
 
 const mostNamespaces = 200;
+const mostDelayed = 5000; // ms that a snapshot may take to arrive
 
 export class Model {
   constructor() {
@@ -62,7 +63,9 @@ export class Model {
   }
 
   setSnapshot({ process, queues, time }) {
-    this.notice(Date.parse(time) || 0);
+    const at = Date.parse(time) || 0;
+    if (at < this.latest + performance.now() - this.latestAt - mostDelayed) this.latest = 0; // the clock was set back
+    this.notice(at);
     this.process = process;
     this.queues = Map.groupBy(queues, (q) => q.controller || "");
   }
@@ -78,7 +81,7 @@ export class Model {
     return true;
   }
 
-  // notice notes a time of the control plane's clock.
+  // notice notes a time of the control plane's clock. Those of records may be old.
   notice(time) {
     if (time > this.latest) Object.assign(this, { latest: time, latestAt: performance.now() });
   }
