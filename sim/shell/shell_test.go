@@ -180,6 +180,9 @@ echo next' | sh`, "got data\nnext\n", 0},
 		{`set -e; echo 'false && true' >f; . ./f; echo no`, "", 1},
 		{`set -e; f() { false && true; }; f || echo a; if f; then :; fi; ! f; { f && f; }; echo b`, "a\nb\n", 0},
 		{`set -e; trap : TERM; { ! kill $$; }; for i in 1; do false && true; done; echo yes`, "yes\n", 0},
+		// After a loop, what counts is whether the last command of the body was tested, not the condition.
+		{`printf 'a\n\n' >f; set -e; trap 'echo ERR' ERR; while read l; do [ -n "$l" ] && echo "$l"; done <f; echo done`, "a\ndone\n", 0},
+		{`set -e; i=0; until [ $i = 1 ]; do i=1; false && true; done; echo $?; while [ $i = 1 ]; do i=2; false; done; echo no`, "1\n", 1},
 		// Single quotes are no quotes in a word that is in double quotes.
 		{`echo "${x:-'a'}" "${x:-"'a'"}" "${x:-${y:-'a  b'}}" "${x:-'$HOME'}" ${x:-'a  b'}; y=abc; echo "${y#'a'}" "${y+'z'}"; echo "${x:='q'}" "$x"`,
 			"'a' 'a' 'a  b' '/root' a  b\nbc 'z'\n'q' 'q'\n", 0},
