@@ -69,6 +69,7 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 				"mv: can't rename 's/sub/..': Resource busy\nrmdir: 's/sub/..': Directory not empty\nrm: can't remove 's/sub/..': refusing to remove a directory that is in use\n" +
 				"mv: can't rename 's': Resource busy\ns/sub\n", 0},
 		{`cd /tmp; cd ""; touch f; pwd; echo "$PWD $OLDPWD"; ls /tmp; HOME= ; cd; pwd`, "/tmp\n/tmp /tmp\nf\n/tmp\n", 0},
+		{`mkdir -p s/sub t/sub; echo 1 | tee s/a s/sub/b >s/sub/c; echo 2 >t/sub/b; cp -rn s/. t/; cat t/a t/sub/b t/sub/c`, "1\n2\n1\n", 0},
 		{`rm -rf ""; echo $?; rm "" 2>&1; mkdir -p "" 2>&1; mkdir "" 2>&1; mv "" x 2>&1; cp -r "" x 2>&1`,
 			"0\nrm: can't remove '': No such file or directory\nmkdir: can't create directory '': No such file or directory\n" +
 				"mkdir: can't create directory '': No such file or directory\nmv: can't rename '': No such file or directory\ncp: can't stat '': No such file or directory\n", 1},
