@@ -51,7 +51,7 @@ type startOptions struct{ inline, interactive bool } // -c and -i
 
 // parseOptions sets the options of the shell and returns the operands.
 func (sh *shell) parseOptions(args []string) (o startOptions, rest []string, ok bool) {
-	for rest = args; len(rest) > 0 && len(rest[0]) > 1 && (rest[0][0] == '-' || rest[0][0] == '+'); {
+	for rest = args; len(rest) > 0 && isOption(rest[0]); {
 		arg := rest[0]
 		rest = rest[1:]
 		if arg == "--" {
