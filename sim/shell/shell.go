@@ -75,7 +75,8 @@ type shell struct {
 	failed     bool // an expansion failed
 	lastJob    int
 	jobs       []*job
-	outerJobs  []*job // of the shell that this one is a subshell of: $(jobs -p) lists them
+	jobEnded   chan struct{} // one of jobs has ended
+	outerJobs  []*job        // of the shell that this one is a subshell of: $(jobs -p) lists them
 	traps      map[string]string
 	inTrap     bool
 	trapStatus *int // $? when the trap began that runs: what exit in it exits with

@@ -94,6 +94,13 @@ func TestScripts(t *testing.T) {
 		{`trap 'echo term' TERM; kill -TERM $$; echo after`, "term\nafter\n", 0},
 		{`sleep 0.01 & wait $!; echo $?`, "0\n", 0},
 		{`(exit 7) & wait $!; echo $?`, "7\n", 0},
+		// wait -n is for the job that ends first, and for each job once.
+		{`sleep 100 & a=$!; (exit 3) & b=$!; wait -n; echo $?; (exit 4) & wait -n; echo $?; wait $b; echo $?; kill $a; wait -n; echo $?; wait -n; echo $?`,
+			"3\n4\n3\n143\n127\n", 0},
+		{`sleep 100 & a=$!; (exit 3) & b=$!; sleep 100 & wait $b; kill $a; wait -n; echo $?; wait -n $a nosuch; echo $?; (exit 5) & c=$!; wait -n $a $c; echo $?`,
+			"143\n127\n5\n", 0},
+		{`n=0; for i in 1 2 3; do (exit $i) & done; while wait -n; [ $? != 127 ]; do n=$((n+1)); done; echo $n; wait -n; echo $?; wait -p x 2>&1; echo $?`, "3\n127\nsh: wait: illegal option -p\n2\n", 0},
+		{`trap 'echo t' USR1; sleep 100 & { sleep 0.05; kill -USR1 $$; } & wait -n $!; echo $?; wait -n; echo $?`, "t\n138\n0\n", 0},
 		{`sleep 100 & kill $!; wait $!; echo $?`, "143\n", 0},
 		{`sleep 100 & sleep 101 & kill $(jobs -p); wait $!; echo $?; wait; kill $(jobs -p) 2>&1; sleep 100 & jobs -p | xargs kill; wait $!; echo $?`,
 			"143\nkill: you need to specify whom to kill\n143\n", 0},
