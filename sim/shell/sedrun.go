@@ -52,6 +52,7 @@ func (r *sedRun) stream(names []string) int {
 		defer src.close()
 		r.input, r.ended = src.next, src.ended
 	}
+	defer func() { r.p.hold(-r.held) }()
 	for !r.quit {
 		line, ok := r.input()
 		if !ok {
@@ -61,7 +62,6 @@ func (r *sedRun) stream(names []string) int {
 		r.set(line)
 		r.cycle()
 	}
-	r.p.hold(-r.held)
 	if r.lastError != nil {
 		return r.p.fail("%v", r.lastError)
 	}
