@@ -109,6 +109,8 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 		{`echo log >/dev/termination-log; cat /dev/termination-log`, "log\n", 0},
 		{`cat </dev/null; echo x >/dev/null; [ -c /dev/null ] && echo dev; cat /dev/full | head -c 1 | wc -c; echo x >/dev/full; echo $?`, "dev\n1\n1\n", 0},
 		{`sh -c 'echo log >/proc/1/fd/1' >/dev/null`, "log\n", 0},
+		{`echo a b | awk '/Ready/ { c++ } END { if (c == 0) print "none"; if (c < 1 && c > -1 && c == "" && !c && !(c == "0")) print "unset" }'; echo 1 | awk '{ print ($2 == 0), ($2 == ""), (a["x"] == 0), ($1 > y), (z = a["y"]) == 0, (y == z) }'; echo ,1 | awk -F, '{ print ($1 == 0), ($1 == ""), ($3 == 0) }'`,
+			"none\nunset\n1 1 1 1 1 1\n0 1 1\n", 0},
 		{`printf 'a b\nc d e\n' >f; awk '{print $2, NF}' f; awk 'NR==2{print $NF}' f; awk '/c/' f; awk -F: -v x=5 '$3>=x && !/^root:/ {n++; s=s $1 ","} END {print n, s}' /etc/passwd; wc -l f | awk {'print $1'}`,
 			"b 2\nd 3\ne\nc d e\n1 nobody,\n2\n", 0},
 		{`seq 4 | awk 'BEGIN {OFS="-"; printf "%s|%03d|%.2f\n", "x", 7, 1/3} {s+=$1; a[$1%2]+=$1} END {for (k in a) print k, a[k]; print s/NR; if (s > 5) print "big"; else print "small"; exit 3}'`,
