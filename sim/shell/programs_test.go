@@ -55,6 +55,14 @@ func TestPrograms(t *testing.T) {
 			"2\n1\n5\n5\n2\n3\n2\n1\n2\n", 0},
 		{`echo x >f; sed -i s/x/y/ f; cat f; sed -i -e 's/y/z/' f; cat f; printf 'a\n' | sed 'a\
 after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "y\nz\na\nafter\nbefore\na\nc\n", 0},
+		{`echo 1 >f; sed 'a one\n\ttwo\\n\
+\more' f; sed 'i\  a: 1' f; sed 'a\ 	
+  b: 2' f; sed '1c\text' f; sed -e 'a\' -e '  c' f`, "1\none\n\ttwo\\n\nmore\n  a: 1\n1\n1\n  b: 2\ntext\n1\n  c\n", 0},
+		// The last line has a final newline if the input has it.
+		{`for i in s/a/b/ p '$!d;x;G' N G = 'a x' q 'n;P;D' '/a$/d'; do printf 'a\na' | sed "$i"; echo "|"; done`,
+			"b\nb|\na\na\na\na|\n\na|\na\na|\na\n\na\n|\n1\na\n2\na|\na\nx\na\nx\n|\na\n|\na\na\n|\n|\n", 0},
+		{`printf 'a\nb' >f; sed s/b/c/ f f; echo "|"; sed -n '$p' f f; echo "|"; sed -i s/b/c/ f; wc -c <f; printf d >>f; sed '$d' f; sed -n '1p;1r f' f; printf %s x | sed p | wc -c`,
+			"a\nc\na\nc|\nb|\n3\na\na\na\ncd\n3\n", 0},
 		{`printf 'a\nb\n' | sed 'N;s/\n/,/'; printf '1\n2\n3\n' | sed -n '1!G;h;$p'; echo abc | sed y/abc/xyz/; printf 'a\nb\n' | sed =; echo aaa | sed 's/a/b/2'`,
 			"a,b\n3\n2\n1\nxyz\n1\na\n2\nb\naba\n", 0},
 		{`echo aXbX | sed ':a;s/X/-/;ta'; echo k=v | sed -n 's/^k=//p'; echo 1 | sed 's/1/a\nb/'`, "a-b-\nv\na\nb\n", 0},
