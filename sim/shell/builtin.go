@@ -122,11 +122,6 @@ func builtinLet(sh *shell, args []string) flow {
 	return next
 }
 
-func builtinShopt(sh *shell, _ []string) flow {
-	sh.status = 0
-	return next
-}
-
 func builtinUmask(sh *shell, args []string) flow {
 	sh.status = 0
 	if len(args) < 2 {

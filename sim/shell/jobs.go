@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -106,6 +107,8 @@ func (sh *shell) pipeline(cmd *syntax.BinaryCmd) {
 	statuses := make([]int, n)
 	sh.runPipeline(elems, all, statuses)
 	sh.status = statuses[0]
+	sh.pipeStatus = slices.Clone(statuses)
+	slices.Reverse(sh.pipeStatus)
 	if sh.opt.pipefail {
 		for _, status := range statuses {
 			if status != 0 {

@@ -36,7 +36,7 @@ func runShell(p *proc, args []string) int {
 			sh.errorf("can't open '%s': %s", rest[0], errText(err))
 			return 2
 		}
-		sh.name, sh.params = rest[0], rest[1:]
+		sh.name, sh.source, sh.params = rest[0], rest[0], rest[1:]
 		return sh.runSource(src)
 	}
 	sh.interactive = o.interactive || p.isTerminal(0)
