@@ -63,6 +63,8 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 			"b\nb|\na\na\na\na|\n\na|\na\na|\na\n\na\n|\n1\na\n2\na|\na\nx\na\nx\n|\na\n|\na\na\n|\n|\n", 0},
 		{`printf 'a\nb' >f; sed s/b/c/ f f; echo "|"; sed -n '$p' f f; echo "|"; sed -i s/b/c/ f; wc -c <f; printf d >>f; sed '$d' f; sed -n '1p;1r f' f; printf %s x | sed p | wc -c`,
 			"a\nc\na\nc|\nb|\n3\na\na\na\ncd\n3\n", 0},
+		{`hostname -f; echo '10.0.0.1 web-0.nginx.default.svc host' >/etc/hosts; hostname -f; hostname; hostname -fs; : >/etc/hosts; hostname -f`,
+			"host\nweb-0.nginx.default.svc\nhost\nhost\nhost\n", 0},
 		{`printf 'a\nb\n' | sed 'N;s/\n/,/'; printf '1\n2\n3\n' | sed -n '1!G;h;$p'; echo abc | sed y/abc/xyz/; printf 'a\nb\n' | sed =; echo aaa | sed 's/a/b/2'`,
 			"a,b\n3\n2\n1\nxyz\n1\na\n2\nb\naba\n", 0},
 		{`echo aXbX | sed ':a;s/X/-/;ta'; echo k=v | sed -n 's/^k=//p'; echo 1 | sed 's/1/a\nb/'`, "a-b-\nv\na\nb\n", 0},
