@@ -65,6 +65,13 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 			"a\nc\na\nc|\nb|\n3\na\na\na\ncd\n3\n", 0},
 		{`hostname -f; echo '10.0.0.1 web-0.nginx.default.svc host' >/etc/hosts; hostname -f; hostname; hostname -fs; : >/etc/hosts; hostname -f`,
 			"host\nweb-0.nginx.default.svc\nhost\nhost\nhost\n", 0},
+		{`df / /etc/passwd nosuch 2>&1 | sed 's/ .*% / /'`, "Filesystem Mounted on\ndf: nosuch: can't find mount point\nsimulated /\nsimulated /\n", 0},
+		{`curl -s -o /dev/null -w '%{http_code}\n' http://web/down; echo $?; curl -sfw '%{http_code} %{size_download}\n' http://web/missing; echo $?`, "000\n7\n404 0\n22\n", 0},
+		{`sleep 100 & sleep 101 & until [ "$(pgrep -f '^sleep 10[01]$' | wc -l)" = 2 ]; do :; done; pgrep -f 'eep 1.*0$' | wc -l; pgrep -xf 'sleep 10' || pgrep 'p.e' || pgrep 's.*(e)p$' | wc -l; pgrep 'a[' 2>&1; pkill -xf 'sleep .*|x'; wait $!; echo $?`,
+			"1\n2\npgrep: bad regular expression: unmatched [\n143\n", 0},
+		{`date -d @0 '+%-H:%-M:%-S %-d %-j %-e|%k|%l|%-I|%C|%G-W%V-%u|%g|%U %W|%P|%-s|%-Q|%Q'; date -d '2026-11-26 05:07:09' '+%-H:%-M %k %l %C %G %V %U %W'; date -d 2027-01-03 '+%G-W%V %U %W'`,
+			"0:0:0 1 1 1| 0|12|12|19|1970-W01-4|70|00 00|am|0|%-Q|%Q\n5:7  5  5 20 2026 48 47 47\n2026-W53 01 00\n", 0},
+		{`hash ls cat echo; echo $?; hash curl nosuch 2>&1; echo $?; f() { :; }; hash f; echo $?; hash -r; echo $?`, "0\nsh: hash: nosuch: not found\n1\n0\n0\n", 0},
 		{`printf 'a\nb\n' | sed 'N;s/\n/,/'; printf '1\n2\n3\n' | sed -n '1!G;h;$p'; echo abc | sed y/abc/xyz/; printf 'a\nb\n' | sed =; echo aaa | sed 's/a/b/2'`,
 			"a,b\n3\n2\n1\nxyz\n1\na\n2\nb\naba\n", 0},
 		{`echo aXbX | sed ':a;s/X/-/;ta'; echo k=v | sed -n 's/^k=//p'; echo 1 | sed 's/1/a\nb/'`, "a-b-\nv\na\nb\n", 0},
@@ -187,6 +194,9 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 					return []string{"10.0.0.1"}, nil
 				},
 				Get: func(_ context.Context, url string) (int, []byte, error) {
+					if strings.HasSuffix(url, "down") {
+						return 0, nil, errors.New("connection refused")
+					}
 					if strings.HasSuffix(url, "missing") {
 						return 404, nil, nil
 					}

@@ -123,6 +123,14 @@ func (sh *shell) fork(p *proc) *shell {
 	if len(sh.jobs) == 0 {
 		c.outerJobs = sh.outerJobs
 	}
+	if sh.inFunc > 0 {
+		c.locals = []map[string]variable{nil} // what it hides ends with the subshell
+	}
+	p.mu.Lock()
+	if p.wake == nil {
+		p.wake = make(chan struct{}, 1)
+	}
+	p.mu.Unlock()
 	p.hold(c.held)
 	p.step(len(c.vars) / 4)
 	return c

@@ -130,6 +130,8 @@ func TestScripts(t *testing.T) {
 		{`a=(x y z); a[5]=w; echo ${a[1]} ${#a[@]} "${a[@]}"; a+=(q); echo ${a[-1]}`, "y 6 x y z   w\nq\n", 0},
 		{`echo {1..3}`, "{1..3}\n", 0},
 		{`bash -c 'echo {1..3} a{b,c}d {a..c} {01..03}'`, "1 2 3 abd acd a b c 01 02 03\n", 0},
+		{`f() { echo 1 | while read l; do local v=$l; echo $v; done; ( local v=2; echo $v ); x=$(local v=3; echo $v); echo $x$v; }; f; (local y) 2>/dev/null; echo $?`, "1\n2\n3\n2\n", 0},
+		{`(trap 'echo t; exit 3' TERM; touch f; sleep 100 & wait) & until [ -f f ]; do sleep 0.01; done; sleep 0.05; kill $!; wait $!; echo $?`, "t\n3\n", 0},
 		// What only bash has.
 		{`bash -c '(exit 3) | true | (exit 4); echo ${PIPESTATUS[0]} ${PIPESTATUS[@]}; true | false | true; s=("${PIPESTATUS[@]}"); echo ${s[@]} ${#s[@]} $PIPESTATUS; (exit 5); echo $PIPESTATUS; false | { true; }; (( PIPESTATUS[0] == 1 )) && echo y; false | true; exit ${PIPESTATUS[0]}'`,
 			"3 3 0 4\n0 1 0 3 0\n5\ny\n", 1},
