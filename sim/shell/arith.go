@@ -134,7 +134,11 @@ func (sh *shell) element(name string, index *int64) int64 {
 		v, _ := sh.lookup(name)
 		return sh.number(v, 0)
 	}
-	if list := sh.vars[name].list; *index >= 0 && *index < int64(len(list)) {
+	list := sh.vars[name].list
+	if name == "PIPESTATUS" {
+		list = sh.pipeStatuses()
+	}
+	if *index >= 0 && *index < int64(len(list)) {
 		return sh.number(list[*index], 0)
 	}
 	return 0

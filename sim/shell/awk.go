@@ -27,6 +27,7 @@ var awkNotSimulated = map[string]bool{"ARGC": true, "ARGV": true, "CONVFMT": tru
 
 func awk(p *proc, args []string) int {
 	r := &awkRun{p: p, vars: map[string]awkValue{"FS": awkStr(" "), "OFS": awkStr(" "), "ORS": awkStr("\n"), "SUBSEP": awkStr("\x1c"), "RS": awkStr("\n"), "NR": awkNum(0), "FNR": awkNum(0)}, arrays: map[string]map[string]awkValue{}, files: map[string]fileStream{}, regexps: map[string]*boundedRegexp{}}
+	defer r.release()
 	program, rest, ok := r.parseArgs(args)
 	if !ok {
 		return 1
@@ -41,14 +42,18 @@ func awk(p *proc, args []string) int {
 		env[name] = awkValue{s: value, input: true}
 	}
 	status := r.run(rules, rest)
-	for _, f := range r.files {
-		f.close()
-	}
-	p.hold(-r.held)
 	if r.status != 0 {
 		return r.status
 	}
 	return status
+}
+
+// release closes the files and frees the variables, also of a process that is killed.
+func (r *awkRun) release() {
+	for _, f := range r.files {
+		f.close()
+	}
+	r.p.hold(-r.held)
 }
 
 // parseArgs sets the variables of the options and returns the program and its operands.

@@ -26,11 +26,11 @@ func (r *awkRun) eval(n *awkNode) awkValue {
 		if v, ok := r.vars[n.text]; ok {
 			return v
 		}
-		return awkValue{input: true}
+		return awkUnset
 	case "index":
 		v, ok := r.array(n.text)[r.key(n)]
 		if !ok {
-			v = awkValue{input: true}
+			v = awkUnset
 			r.assign(n, v)
 		}
 		return v

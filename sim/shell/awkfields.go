@@ -57,7 +57,7 @@ func (r *awkRun) field(i int) awkValue {
 		r.hold(len(r.fields[0]))
 	}
 	if i >= len(r.fields) {
-		return awkValue{input: true}
+		return awkUnset
 	}
 	return awkValue{s: r.fields[i], input: true}
 }

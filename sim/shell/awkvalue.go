@@ -13,7 +13,12 @@ type awkValue struct {
 	n     float64
 	isNum bool
 	input bool
+	unset bool
 }
+
+// awkUnset is the value of what was not assigned: the empty string, and 0 where it is compared
+// with a number.
+var awkUnset = awkValue{unset: true}
 
 func awkNum(n float64) awkValue { return awkValue{n: n, isNum: true} }
 
@@ -55,7 +60,7 @@ func leadingFloat(s string) (x float64, ok bool) {
 
 // numeric reports whether a value compares as a number.
 func (v awkValue) numeric() bool {
-	if v.isNum {
+	if v.isNum || v.unset {
 		return true
 	}
 	if !v.input {

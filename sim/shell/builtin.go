@@ -20,7 +20,7 @@ var builtinTable map[string]builtin
 func init() { // not in the declaration: builtins run builtins
 
 	builtinTable = map[string]builtin{
-		":": status(0), "true": status(0), "false": status(1), "hash": status(0), "bg": status(0),
+		":": status(0), "true": status(0), "false": status(1), "bg": status(0),
 		"exit": builtinExit, "return": builtinReturn, "break": builtinBreak, "continue": builtinBreak,
 		"cd": builtinCd, "pwd": builtinPwd, "echo": builtinEcho, "printf": builtinPrintf, "test": builtinTest, "[": builtinTest,
 		"export": builtinDeclare, "readonly": builtinDeclare, "local": builtinDeclare, "declare": builtinDeclare, "typeset": builtinDeclare,
@@ -28,7 +28,7 @@ func init() { // not in the declaration: builtins run builtins
 		"exec": builtinExec, "trap": builtinTrap, "wait": builtinWait, "fg": builtinWait, "kill": builtinKill, "read": builtinRead,
 		"type": builtinType, "command": builtinCommand, "builtin": builtinCommand, "alias": builtinAlias, "unalias": builtinUnalias,
 		"umask": builtinUmask, "getopts": builtinGetopts, "jobs": builtinJobs, "times": builtinTimes, "ulimit": builtinUlimit,
-		"let": builtinLet, "shopt": builtinShopt,
+		"let": builtinLet, "shopt": builtinShopt, "hash": builtinHash,
 	}
 }
 
@@ -119,11 +119,6 @@ func builtinLet(sh *shell, args []string) flow {
 		}
 		sh.status = int(truth(sh.arithm(x) == 0))
 	}
-	return next
-}
-
-func builtinShopt(sh *shell, _ []string) flow {
-	sh.status = 0
 	return next
 }
 

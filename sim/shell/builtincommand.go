@@ -34,6 +34,23 @@ func builtinType(sh *shell, args []string) flow {
 	return next
 }
 
+// builtinHash looks for programs; where they are is not remembered.
+func builtinHash(sh *shell, args []string) flow {
+	sh.status = 0
+	for _, name := range args[1:] {
+		if name == "-r" || builtinTable[name] != nil {
+			continue
+		}
+		if _, ok := sh.funcs[name]; ok {
+			continue
+		}
+		if _, err := sh.p.look(name, sh.path()); err != nil {
+			sh.fail("hash: %s: not found", name)
+		}
+	}
+	return next
+}
+
 func builtinCommand(sh *shell, args []string) flow {
 	show := byte(0)
 	rest := args[1:]

@@ -7,30 +7,65 @@ import (
 )
 
 func builtinWait(sh *shell, args []string) flow {
-	sh.status = 0
-	if len(args) == 1 || args[1] == "-n" {
-		for _, j := range sh.jobs {
-			status, interrupted := sh.await(j)
-			if len(args) > 1 {
-				sh.status = status
-				break
-			}
-			if interrupted {
-				sh.status = status
-				return next
-			}
-		}
-		if len(args) == 1 {
-			sh.jobs = nil
-		}
+	name, args := args[0], args[1:]
+	first := len(args) > 0 && args[0] == "-n"
+	if first {
+		args = args[1:]
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		sh.errorf("%s: illegal option %s", name, args[0])
+		sh.status = 2
 		return next
 	}
-	for _, arg := range args[1:] {
-		j := sh.job(arg)
+	switch {
+	case first:
+		sh.waitFirst(args)
+	case len(args) == 0:
+		sh.waitAll()
+	default:
+		return sh.waitEach(name, args)
+	}
+	return next
+}
+
+// waitFirst waits for the job that ends first, of those with the IDs if there are some. Each
+// job counts once.
+func (sh *shell) waitFirst(ids []string) {
+	candidates := sh.jobs
+	if len(ids) > 0 {
+		candidates = nil
+	}
+	for _, id := range ids {
+		if j := sh.job(id); j != nil {
+			candidates = append(candidates, j)
+		}
+	}
+	candidates = slices.DeleteFunc(slices.Clone(candidates), func(j *job) bool { return j.waited })
+	if len(candidates) == 0 {
+		sh.status = 127
+		return
+	}
+	sh.status, _ = sh.awaitFirst(candidates)
+}
+
+func (sh *shell) waitAll() {
+	sh.status = 0
+	for _, j := range sh.jobs {
+		if status, interrupted := sh.await(j); interrupted {
+			sh.status = status
+			return
+		}
+	}
+	sh.jobs = nil
+}
+
+func (sh *shell) waitEach(builtin string, ids []string) flow {
+	for _, id := range ids {
+		j := sh.job(id)
 		if j == nil {
 			sh.status = 127
-			if args[0] == "fg" {
-				return sh.fail("fg: %s: no such job", arg)
+			if builtin == "fg" {
+				return sh.fail("fg: %s: no such job", id)
 			}
 			continue
 		}

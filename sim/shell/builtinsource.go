@@ -29,6 +29,9 @@ func builtinSource(sh *shell, args []string) flow {
 		sh.params = args[2:]
 		defer func() { sh.params = params }()
 	}
+	outer := sh.source
+	sh.source = name
+	defer func() { sh.source = outer }()
 	f := sh.eval(src)
 	if f == returnFunc {
 		f = next

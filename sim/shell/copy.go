@@ -68,8 +68,8 @@ func (c *copier) copy(from, to string, depth int, follow bool) error {
 	if err != nil {
 		return fmt.Errorf("can't stat '%s': %s", from, errText(err))
 	}
-	if old, err := p.m.fs.stat(p.cred, p.abs(to), false); err == nil {
-		if c.f.has('n') || c.f.has('u') && !info.IsDir() && !info.modTime.After(old.modTime) {
+	if old, err := p.m.fs.stat(p.cred, p.abs(to), false); err == nil && !info.IsDir() {
+		if c.f.has('n') || c.f.has('u') && !info.modTime.After(old.modTime) {
 			return nil
 		}
 	}

@@ -66,6 +66,11 @@ func TestUnknown(t *testing.T) {
 		{[]string{"sh", "-c", "echo a; exec nginx -g x; f() { :; }; f; $x; python | python; /opt/app; . ./x; ls; command -v curl"}, "[nginx python /opt/app]"},
 		{[]string{"sh", "-c", "if"}, "[]"},
 		{[]string{"sleep", "1"}, "[]"},
+		{[]string{"bash", "-euo", "pipefail", "-c", "nginx"}, "[nginx]"},
+		{[]string{"bash", "--login", "-o", "errexit", "-c", "-u", "--", "nginx", "redis"}, "[nginx]"},
+		{[]string{"sh", "-o", "errexit", "/scripts/c", "nginx"}, "[]"},
+		{[]string{"sh", "-co", "errexit"}, "[]"},
+		{[]string{"sh", "-c", `exec "/opt/app" "$@"; 'nginx' -g x; command "redis"-server; "$x"; "ls"`}, "[/opt/app nginx redis-server]"},
 	} {
 		if got := "[" + join(Unknown(tt.args)) + "]"; got != tt.want {
 			t.Errorf("%q: got %v, want %v", tt.args, got, tt.want)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func du(p *proc, args []string) int {
 }
 
 func df(p *proc, args []string) int {
-	f, _, ok := p.parseFlags(args, "hkP", map[string]byte{"human-readable": 'h'})
+	f, names, ok := p.parseFlags(args, "hkP", map[string]byte{"human-readable": 'h'})
 	if !ok {
 		return 1
 	}
@@ -57,19 +58,37 @@ func df(p *proc, args []string) int {
 		}
 		p.printf("%-20s %10s %9s %9s %3d%% %s\n", "simulated", text(limit), text(used), text(limit-used), used*100/limit, at)
 	}
-	show(p.m.fs.root, "/")
+	mounts := map[string]mount{"/": {dir: p.m.fs.root}}
 	p.m.fs.mu.RLock()
-	mounts := p.m.fs.mounts
+	maps.Copy(mounts, p.m.fs.mounts)
 	p.m.fs.mu.RUnlock()
-	var paths []string
-	for at := range mounts {
-		paths = append(paths, at)
+	paths := slices.Sorted(maps.Keys(mounts))
+	status := 0
+	if len(names) > 0 {
+		paths, status = p.mountsOf(names, paths)
 	}
-	slices.Sort(paths)
 	for _, at := range paths {
 		show(mounts[at].dir, at)
 	}
-	return 0
+	return status
+}
+
+// mountsOf returns for each file which of the mounts it is in.
+func (p *proc) mountsOf(names, mounts []string) (paths []string, status int) {
+	for _, name := range names {
+		at, err := p.m.fs.walk(p.cred, p.abs(name), true, false)
+		if err != nil || at.node == nil {
+			status = p.fail("%s: can't find mount point", name)
+			continue
+		}
+		for _, mount := range slices.Backward(mounts) { // the longest ones first
+			if isBelow(at.path, mount) {
+				paths = append(paths, mount)
+				break
+			}
+		}
+	}
+	return paths, status
 }
 
 func cmpFiles(p *proc, args []string) int {

@@ -131,6 +131,15 @@ func (sh *shell) condition(list []*syntax.Stmt) flow {
 }
 
 func (sh *shell) command(cmd syntax.Command) flow {
+	f := sh.commandOf(cmd)
+	switch cmd.(type) {
+	case *syntax.CallExpr, *syntax.Subshell, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause, *syntax.DeclClause:
+		sh.pipeStatus = nil // it is a pipeline of its own
+	}
+	return f
+}
+
+func (sh *shell) commandOf(cmd syntax.Command) flow {
 	switch cmd := cmd.(type) {
 	case *syntax.CallExpr:
 		return sh.simple(cmd)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,6 +70,9 @@ func (sh *shell) text(word *syntax.Word) string {
 // patternOf expands a word to a pattern in which quoted characters are escaped.
 func (sh *shell) patternOf(word *syntax.Word) string {
 	_, pattern := sh.textAndPattern(word, unquoted)
+	if slices.Contains(sh.shopts, "extglob") {
+		refuseExtended(pattern)
+	}
 	return pattern
 }
 
@@ -134,7 +138,7 @@ func (w *words) expansion(part syntax.WordPart, q quoting) {
 	case *syntax.ArithmExp:
 		w.result(strconv.FormatInt(w.sh.arithm(part.X), 10), q)
 	case *syntax.ExtGlob:
-		w.add(part.Op.String()+part.Pattern.Value+")", false)
+		failExpansion("the pattern %s…) is not simulated", part.Op)
 	case *syntax.ProcSubst:
 		failExpansion("process substitution is not simulated")
 	case *syntax.BraceExp:
@@ -266,14 +270,14 @@ func (w *words) end(more bool) {
 }
 
 // globbed adds the names of files that match a pattern and reports whether
-// there are any.
+// they replace it.
 func (w *words) globbed(pattern string) bool {
 	names := w.sh.p.glob(pattern)
 	for _, name := range names {
 		w.grow(len(name) + 16)
 	}
 	w.fields = append(w.fields, names...)
-	return len(names) > 0
+	return len(names) > 0 || slices.Contains(w.sh.shopts, "nullglob") && isPattern(pattern)
 }
 
 // tilde expands a tilde prefix; the rest is returned.

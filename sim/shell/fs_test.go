@@ -40,6 +40,7 @@ func TestMounts(t *testing.T) {
 	}
 	check(`ls -ln /etc | grep one-file | tr -s ' ' | cut -d' ' -f5; find /etc -name one-file -size -4c -size +2c`, "3\n/etc/one-file\n", 0)
 	check(`echo x >/etc/config/key`, "", 1)
+	check(`cd /etc; df /shared/volume/f config . one-file | sed 's/.*%//'; df | wc -l`, " Mounted on\n /shared/volume\n /etc/config\n /\n /etc/one-file\n5\n", 0)
 	check(`rm /etc/config/key 2>&1; mkdir /etc/config/d 2>&1; touch /etc/config/key 2>&1; mv /etc/config/key /tmp 2>&1`,
 		"rm: can't remove '/etc/config/key': Read-only file system\nmkdir: can't create directory '/etc/config/d': Read-only file system\n"+
 			"touch: /etc/config/key: Read-only file system\nmv: can't rename '/etc/config/key': Read-only file system\n", 1)

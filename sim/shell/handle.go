@@ -110,6 +110,15 @@ func (h *handle) readSome(b []byte) (int, error) {
 	return n, nil
 }
 
+// rewindTruncated goes to the beginning of a file that is shorter than what was read of it.
+func (h *handle) rewindTruncated() {
+	h.dir.mu.Lock()
+	defer h.dir.mu.Unlock()
+	if h.off > int64(len(h.node.data)) {
+		h.off = 0
+	}
+}
+
 // writeAll writes at the offset, or at the end of the file with O_APPEND.
 func (h *handle) writeAll(b []byte) (int, error) {
 	if h.flags&(syscall.O_WRONLY|syscall.O_RDWR) == 0 {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -156,21 +155,26 @@ func tail(p *proc, args []string) int {
 			return p.fail("%v", err)
 		}
 	}
-	follow := f.has('f') || f.has('F')
+	w, ok := p.parseFollow(f, names)
+	if !ok {
+		return 1
+	}
+	if w != nil {
+		defer w.release()
+	}
 	first := true
-	var open []fileStream
 	status := p.eachInput(names, func(name string, r io.Reader) error {
 		if len(names) > 1 && !f.has('q') || f.has('v') {
 			p.fileHeader(name, first)
 		}
 		first = false
-		if fs, ok := r.(fileStream); ok && follow {
-			open = append(open, fileStream{p, fs.o.dup()})
+		if file, ok := r.(fileStream); ok && w != nil {
+			w.add(name, file.o)
 		}
 		return p.tail(r, n, fromStart, bytesOnly)
 	})
-	if follow && (len(open) > 0 || f.has('F')) {
-		p.follow(open, names, f.has('F'))
+	if w != nil && w.follows() {
+		w.run()
 	}
 	return status
 }
@@ -243,24 +247,6 @@ func lastPart(b []byte, n int64, bytesOnly bool) []byte {
 		return nil
 	}
 	return b[at+1:]
-}
-
-// follow prints what is appended to files, until the process is killed.
-func (p *proc) follow(open []fileStream, names []string, retry bool) {
-	for {
-		p.idle(func() { p.wait(time.Second) })
-		for _, f := range open {
-			_ = p.copy(p.stdout(), f)
-		}
-		if retry && len(open) < len(names) {
-			open = open[:0]
-			for _, name := range names {
-				if o, err := p.open(name, syscall.O_RDONLY, 0); err == nil {
-					open = append(open, fileStream{p, o})
-				}
-			}
-		}
-	}
 }
 
 // wait waits; it may be called in idle.

@@ -20,18 +20,20 @@ func hostname(p *proc, args []string) int {
 		return p.fail("sethostname: %s", errText(syscall.EPERM))
 	}
 	name := p.m.cfg.Hostname
+	entry := []string{"127.0.0.1", name} // of /etc/hosts: the address, the full name, others
+	for _, fields := range p.m.hosts() {
+		if slices.Contains(fields[1:], name) {
+			entry = fields
+			break
+		}
+	}
 	switch {
 	case f.has('i') || f.has('I'):
-		for _, fields := range p.m.hosts() {
-			if slices.Contains(fields[1:], name) {
-				p.print(fields[0] + "\n")
-				return 0
-			}
-		}
-		p.print("127.0.0.1\n")
-		return 0
+		name = entry[0]
 	case f.has('s'):
 		name, _, _ = strings.Cut(name, ".")
+	case f.has('f'):
+		name = entry[1]
 	}
 	p.print(name + "\n")
 	return 0

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,6 +14,7 @@ type job struct {
 	pid    int
 	done   chan struct{}
 	status int // once done is closed
+	waited bool
 }
 
 func (j *job) running() bool {
@@ -52,12 +54,22 @@ func (sh *shell) background(st *syntax.Stmt) {
 		sh.jobs = running
 	}
 	sh.jobs = append(sh.jobs, j)
+	if sh.jobEnded == nil {
+		sh.jobEnded = make(chan struct{}, 1)
+	}
+	ended := sh.jobEnded
 	sh.lastJob, sh.status = p.pid, 0
 	if sh.interactive {
 		sh.p.errorf("[%d] %d", len(sh.jobs), p.pid)
 	}
 	p.m.wg.Go(func() {
-		defer close(j.done)
+		defer func() {
+			close(j.done)
+			select {
+			case ended <- struct{}{}:
+			default:
+			}
+		}()
 		j.status = p.finish(func() int {
 			defer c.drop()
 			return c.run([]*syntax.Stmt{&copied})
@@ -95,6 +107,8 @@ func (sh *shell) pipeline(cmd *syntax.BinaryCmd) {
 	statuses := make([]int, n)
 	sh.runPipeline(elems, all, statuses)
 	sh.status = statuses[0]
+	sh.pipeStatus = slices.Clone(statuses)
+	slices.Reverse(sh.pipeStatus)
 	if sh.opt.pipefail {
 		for _, status := range statuses {
 			if status != 0 {
@@ -167,24 +181,29 @@ func (sh *shell) runPipeline(elems []*syntax.Stmt, all []bool, statuses []int) {
 
 // await waits for a job. It returns early when a signal with a trap arrives.
 func (sh *shell) await(j *job) (status int, interrupted bool) {
-	if sh.hasPendingTrap() {
-		return sh.pendingStatus(), true
-	}
-	sh.p.idle(func() {
-		select {
-		case <-j.done:
-		case <-sh.p.ctx.Done():
-		case <-sh.p.wake:
-			interrupted = true
+	return sh.awaitFirst([]*job{j})
+}
+
+// awaitFirst waits for the job that ends first and marks it as waited for.
+func (sh *shell) awaitFirst(jobs []*job) (status int, interrupted bool) {
+	for {
+		if sh.hasPendingTrap() {
+			return sh.pendingStatus(), true
 		}
-	})
-	if interrupted && sh.hasPendingTrap() {
-		return sh.pendingStatus(), true
+		for _, j := range jobs {
+			if !j.running() {
+				j.waited = true
+				return j.status, false
+			}
+		}
+		sh.p.idle(func() {
+			select {
+			case <-sh.jobEnded:
+			case <-sh.p.ctx.Done():
+			case <-sh.p.wake:
+			}
+		})
 	}
-	if j.running() {
-		return sh.await(j)
-	}
-	return j.status, false
 }
 
 // pendingStatus is what wait returns when a signal interrupts it.

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -155,6 +156,10 @@ func pgrep(p *proc, args []string) int {
 	if len(rest) == 0 {
 		return p.fail("no pattern")
 	}
+	pattern, err := p.processPattern(rest[0], exact)
+	if err != nil && !byName {
+		return p.fail("%v", err)
+	}
 	var found []string
 	for _, other := range p.m.table.list() {
 		command := other.commandLine()
@@ -168,7 +173,7 @@ func pgrep(p *proc, args []string) int {
 			if full {
 				text = strings.Join(command, " ")
 			}
-			matched = strings.Contains(text, rest[0]) && (!exact || text == rest[0])
+			matched = pattern.matches(p, text)
 		}
 		if !matched {
 			continue
@@ -192,6 +197,19 @@ func pgrep(p *proc, args []string) int {
 		p.print(strings.Join(found, " ") + "\n")
 	}
 	return 0
+}
+
+// processPattern returns the regular expression of pgrep and pkill, which has to match all of
+// the name or command if it is exact.
+func (p *proc) processPattern(pattern string, exact bool) (*boundedRegexp, error) {
+	translated, err := translateRegexp(pattern, true)
+	if err != nil {
+		return nil, fmt.Errorf("bad regular expression: %w", err)
+	}
+	if exact {
+		translated = "^(?:" + translated + ")$"
+	}
+	return compileRegexp(p, translated)
 }
 
 func timeout(p *proc, args []string) int {

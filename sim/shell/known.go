@@ -105,29 +105,43 @@ func shortName(name string) string {
 // if it has none.
 func commandName(call *syntax.CallExpr) string {
 	words := call.Args
-	for len(words) > 1 && slices.Contains([]string{"exec", "command", "nohup"}, words[0].Lit()) {
+	for len(words) > 1 && slices.Contains([]string{"exec", "command", "nohup"}, literal(words[0])) {
 		words = words[1:]
 	}
-	if len(words) == 0 || strings.HasPrefix(words[0].Lit(), "-") { // command -v name
+	if len(words) == 0 || strings.HasPrefix(literal(words[0]), "-") { // command -v name
 		return ""
 	}
-	return words[0].Lit()
+	return literal(words[0])
 }
 
-// inlineScript returns the script of "sh -c script".
+// inlineScript returns the script of "sh -c script". It finds the operands as
+// [shell.parseOptions] does.
 func inlineScript(args []string) (string, bool) {
 	if !shells[path.Base(args[0])] {
 		return "", false
 	}
-	for i, arg := range args[1:] {
-		if !strings.HasPrefix(arg, "-") || arg == "--" {
-			return "", false
+	inline, rest := false, args[1:]
+	for len(rest) > 0 && isOption(rest[0]) {
+		arg := rest[0]
+		rest = rest[1:]
+		if arg == "--" {
+			break
 		}
-		if strings.Contains(arg, "c") && !strings.HasPrefix(arg, "--") && i+2 < len(args) {
-			return args[i+2], true
+		if strings.HasPrefix(arg, "--") {
+			continue
 		}
+		inline = inline || strings.Contains(arg, "c")
+		rest = rest[min(strings.Count(arg, "o"), len(rest)):]
 	}
-	return "", false
+	if !inline || len(rest) == 0 {
+		return "", false
+	}
+	return rest[0], true
+}
+
+// isOption reports whether an argument of a shell is a group of options.
+func isOption(arg string) bool {
+	return len(arg) > 1 && (arg[0] == '-' || arg[0] == '+')
 }
 
 // Sleeps reports whether a command does nothing but sleep, such as "sleep 1h"

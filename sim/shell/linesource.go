@@ -5,6 +5,12 @@ import (
 	"io"
 )
 
+// inputLine is a line. Only the last one of a file can lack its newline.
+type inputLine struct {
+	text    string
+	newline bool
+}
+
 // lineSource reads lines and knows whether there is another one.
 type lineSource struct {
 	p    *proc
@@ -30,18 +36,18 @@ func (l *lineSource) fill() {
 	}
 }
 
-func (l *lineSource) next() (string, bool) {
+func (l *lineSource) next() (line inputLine, ok bool) {
 	l.fill()
 	if len(l.data) == 0 {
-		return "", false
+		return inputLine{}, false
 	}
-	line, rest, _ := bytes.Cut(l.data, []byte("\n"))
+	text, rest, newline := bytes.Cut(l.data, []byte("\n"))
 	l.p.hold(len(rest) - len(l.data))
-	text := string(line)
+	line = inputLine{string(text), newline}
 	if l.data = rest; len(rest) == 0 {
 		l.data = nil
 	}
-	return text, true
+	return line, true
 }
 
 func (l *lineSource) ended() bool {

@@ -40,7 +40,7 @@ func (sh *shell) loop(body []*syntax.Stmt) (f flow, over bool) {
 func (sh *shell) while(cmd *syntax.WhileClause) flow {
 	sh.loops++
 	defer func() { sh.loops-- }()
-	status := 0
+	status, tested := 0, false // of the body
 	for {
 		switch f := sh.condition(cmd.Cond); f {
 		case next:
@@ -57,11 +57,11 @@ func (sh *shell) while(cmd *syntax.WhileClause) flow {
 			return f
 		}
 		if (sh.status != 0) != cmd.Until {
-			sh.status = status
+			sh.status, sh.tested = status, tested
 			return next
 		}
 		f, over := sh.loop(cmd.Do)
-		status = sh.status
+		status, tested = sh.status, sh.tested
 		if over {
 			return f
 		}

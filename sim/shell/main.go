@@ -36,7 +36,7 @@ func runShell(p *proc, args []string) int {
 			sh.errorf("can't open '%s': %s", rest[0], errText(err))
 			return 2
 		}
-		sh.name, sh.params = rest[0], rest[1:]
+		sh.name, sh.source, sh.params = rest[0], rest[0], rest[1:]
 		return sh.runSource(src)
 	}
 	sh.interactive = o.interactive || p.isTerminal(0)
@@ -51,7 +51,7 @@ type startOptions struct{ inline, interactive bool } // -c and -i
 
 // parseOptions sets the options of the shell and returns the operands.
 func (sh *shell) parseOptions(args []string) (o startOptions, rest []string, ok bool) {
-	for rest = args; len(rest) > 0 && len(rest[0]) > 1 && (rest[0][0] == '-' || rest[0][0] == '+'); {
+	for rest = args; len(rest) > 0 && isOption(rest[0]); {
 		arg := rest[0]
 		rest = rest[1:]
 		if arg == "--" {
@@ -95,37 +95,48 @@ func (sh *shell) runSource(src string) int {
 }
 
 // runLines runs a script from the standard input: each command as soon as it is
-// complete, as the commands may read the rest. An interactive shell prompts.
+// complete, as the commands may read the rest. An interactive shell prompts, and
+// goes on after a syntax error.
 func (sh *shell) runLines() int {
 	in := lineInput{sh: sh}
-	for {
-		src, ok := in.line("PS1")
-		if !ok {
+	defer in.release()
+	for !in.ended {
+		exited, err := sh.runInput(&in)
+		if exited {
 			break
-		}
-		file, err := parse(src)
-		for err != nil && syntax.IsIncomplete(err) {
-			more, ok := in.line("PS2")
-			if !ok {
-				break
-			}
-			src += more
-			file, err = parse(src)
 		}
 		if err != nil {
 			sh.errorf("%s", syntaxError(err))
 			sh.status = 2
-			if sh.interactive {
-				continue
+			if !sh.interactive {
+				return 2
 			}
-			return 2
-		}
-		if f := sh.runLine(file.Stmts); f == exitShell {
-			break
 		}
 	}
 	sh.exitTrap()
 	return sh.status
+}
+
+// runInput runs commands until the shell exits, the input ends, or there is a syntax error.
+func (sh *shell) runInput(in *lineInput) (exited bool, err error) {
+	in.begin()
+	parser := newParser()
+	for stmts, parseErr := range parser.InteractiveSeq(in) {
+		switch {
+		case err != nil: // the parser repeats its error; the loop must not end before it does
+		case parseErr != nil:
+			err = parseErr
+		case parser.Incomplete():
+			in.prompt = "PS2"
+		default:
+			in.release()
+			in.prompt = "PS1"
+			if sh.runLine(stmts) == exitShell {
+				return true, nil
+			}
+		}
+	}
+	return false, err
 }
 
 // runLine runs the commands of one line. In an interactive shell they are a
@@ -180,11 +191,48 @@ func (sh *shell) runLine(stmts []*syntax.Stmt) (f flow) {
 	return f
 }
 
-// lineInput reads the lines of a script from the standard input.
-type lineInput struct{ sh *shell }
+// lineInput reads the lines of a script from the standard input, for the parser.
+type lineInput struct {
+	sh     *shell
+	prompt string
+	guard  *guardedReader // the rest of the line
+	size   int            // of the command so far
+	ended  bool
+}
+
+// begin prepares for a new parser.
+func (in *lineInput) begin() {
+	in.release()
+	in.guard, in.prompt = guard(""), "PS1"
+}
+
+// release frees what the command counts in memory.
+func (in *lineInput) release() {
+	in.sh.p.hold(-parseCost * in.size)
+	in.size = 0
+}
+
+// Read implements [io.Reader]. It reads one line. Newlines follow the last one, which may end
+// with a backslash: the parser hands out commands at the end of a line only.
+func (in *lineInput) Read(b []byte) (int, error) {
+	if in.guard.src == "" && !in.ended {
+		line, ok := in.line(in.prompt)
+		if !ok {
+			in.ended, line = true, "\n\n"
+		}
+		in.sh.p.step(1 + len(line)/16)
+		in.sh.p.hold(parseCost * len(line))
+		in.size += len(line)
+		if in.size > maxScript {
+			return 0, errTooLong
+		}
+		in.guard.src = line
+	}
+	return in.guard.Read(b)
+}
 
 // line prompts and reads a line, with its newline.
-func (in lineInput) line(prompt string) (string, bool) {
+func (in *lineInput) line(prompt string) (string, bool) {
 	sh := in.sh
 	if sh.interactive {
 		ps, _ := sh.lookup(prompt)

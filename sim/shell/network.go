@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -114,6 +115,7 @@ func (p *proc) fetchOne(url string, f flags, curl bool) int {
 		if !f.has('s') || f.has('S') {
 			p.errorf("curl: (%d) %v", failed, err)
 		}
+		p.writeOut(f, 0, 0)
 		return failed
 	}
 	if !curl && (code < 200 || code > 299) {
@@ -123,6 +125,7 @@ func (p *proc) fetchOne(url string, f flags, curl bool) int {
 		if !f.has('s') || f.has('S') {
 			p.errorf("curl: (22) The requested URL returned error: %d", code)
 		}
+		p.writeOut(f, code, 0)
 		return 22
 	}
 	return p.saveBody(url, f, curl, code, body)
@@ -209,9 +212,15 @@ func (p *proc) saveBody(url string, f flags, curl bool, code int, body []byte) i
 			return p.fail("write error: %s", errText(err))
 		}
 	}
-	if curl && f.has('w') {
-		text, _ := expandEscapes(strings.NewReplacer("%{http_code}", strconv.Itoa(code), "%{response_code}", strconv.Itoa(code), "%{size_download}", strconv.Itoa(len(body))).Replace(f['w']))
-		p.print(text)
+	if curl {
+		p.writeOut(f, code, len(body))
 	}
 	return 0
+}
+
+// writeOut prints what -w of curl asks for. The code is 0 without a response.
+func (p *proc) writeOut(f flags, code, size int) {
+	status := fmt.Sprintf("%03d", code)
+	text, _ := expandEscapes(strings.NewReplacer("%{http_code}", status, "%{response_code}", status, "%{size_download}", strconv.Itoa(size)).Replace(f['w']))
+	p.print(text)
 }

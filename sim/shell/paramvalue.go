@@ -53,22 +53,27 @@ func (sh *shell) paramValue(name string, pe *syntax.ParamExp) value {
 	vr, ok := sh.vars[name]
 	if !ok || !vr.set {
 		if s, ok := sh.dynamic(name); ok {
-			return scalar(s)
+			return sh.onlyElement(s, pe)
 		}
 		index := literalIndex(pe)
 		return value{list: index == "@" || index == "*", star: index == "*"}
 	}
 	if !vr.array {
-		if pe.Index == nil || literalIndex(pe) == "@" || literalIndex(pe) == "*" || sh.arithm(pe.Index) == 0 {
-			return scalar(vr.str)
-		}
-		return value{}
+		return sh.onlyElement(vr.str, pe)
 	}
 	return sh.arrayValue(vr.list, pe)
 }
 
+// onlyElement returns the value of a variable that is not an array: as of one with one element.
+func (sh *shell) onlyElement(s string, pe *syntax.ParamExp) value {
+	if pe.Index == nil || literalIndex(pe) == "@" || literalIndex(pe) == "*" || sh.arithm(pe.Index) == 0 {
+		return scalar(s)
+	}
+	return value{}
+}
+
 // specialParam returns the value of a parameter whose name is a special character, and of
-// LINENO.
+// LINENO and PIPESTATUS.
 func (sh *shell) specialParam(name string, pe *syntax.ParamExp) (v value, ok bool) {
 	switch name {
 	case "@", "*":
@@ -88,8 +93,22 @@ func (sh *shell) specialParam(name string, pe *syntax.ParamExp) (v value, ok boo
 		return scalar(sh.opt.flags()), true
 	case "LINENO":
 		return scalar(strconv.FormatUint(uint64(pe.Pos().Line()), 10)), true
+	case "PIPESTATUS":
+		return sh.arrayValue(sh.pipeStatuses(), pe), true
 	}
 	return value{}, false
+}
+
+// pipeStatuses returns the elements of PIPESTATUS.
+func (sh *shell) pipeStatuses() []string {
+	if sh.pipeStatus == nil {
+		return []string{strconv.Itoa(sh.status)}
+	}
+	list := make([]string, len(sh.pipeStatus))
+	for i, status := range sh.pipeStatus {
+		list[i] = strconv.Itoa(status)
+	}
+	return list
 }
 
 // arrayValue returns the element of an array that an expansion names: the first one if it has
@@ -120,7 +139,11 @@ func (sh *shell) dynamic(name string) (string, bool) {
 	case "RANDOM":
 		return strconv.Itoa(rand.IntN(32768)), true
 	case "SECONDS":
-		return strconv.Itoa(int(time.Since(sh.p.start).Seconds())), true
+		return strconv.Itoa(int(time.Since(sh.started).Seconds())), true
+	case "PIPESTATUS": // in arithmetic
+		return sh.pipeStatuses()[0], true
+	case "BASH_SOURCE":
+		return sh.source, sh.bash && sh.source != ""
 	case "PPID":
 		return strconv.Itoa(sh.p.parent), true
 	case "UID", "EUID":

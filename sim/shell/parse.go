@@ -70,8 +70,11 @@ func parse(src string) (file *syntax.File, err error) {
 	if len(src) > maxScript {
 		return nil, errTooLong
 	}
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(guard(src), "")
+	return newParser().Parse(guard(src), "")
 }
+
+// newParser returns a parser of scripts.
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // parseText parses text in which only expansions have a meaning.
 func parseText(src string) (word *syntax.Word, err error) {
@@ -80,7 +83,7 @@ func parseText(src string) (word *syntax.Word, err error) {
 			word, err = nil, fmt.Errorf("the parser failed: %v", r)
 		}
 	}()
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Document(guard(src))
+	return newParser().Document(guard(src))
 }
 
 // syntaxError describes a parse error in one line.

@@ -131,6 +131,35 @@ func plainPattern(pattern string) (string, bool) {
 	return b.String(), true
 }
 
+// isPattern reports whether a pattern has special characters; a [ without its ] is none.
+func isPattern(pattern string) bool {
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '*', '?':
+			return true
+		case '[':
+			if _, _, valid := matchClass(pattern[i:], 0); valid {
+				return true
+			}
+		case '\\':
+			i++
+		}
+	}
+	return false
+}
+
+// refuseExtended fails for a pattern that is special with extglob, such as +(a|b).
+func refuseExtended(pattern string) {
+	for i := 0; i+1 < len(pattern); i++ {
+		switch {
+		case pattern[i] == '\\':
+			i++
+		case pattern[i+1] == '(' && strings.IndexByte("?*+@!", pattern[i]) >= 0:
+			failExpansion("the pattern %c(…) is not simulated", pattern[i])
+		}
+	}
+}
+
 // trim removes a prefix or suffix that matches a pattern.
 func (sh *shell) trim(s, pattern string, op syntax.ParExpOperator) string {
 	if plain, ok := plainPattern(pattern); ok {

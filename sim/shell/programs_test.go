@@ -55,6 +55,23 @@ func TestPrograms(t *testing.T) {
 			"2\n1\n5\n5\n2\n3\n2\n1\n2\n", 0},
 		{`echo x >f; sed -i s/x/y/ f; cat f; sed -i -e 's/y/z/' f; cat f; printf 'a\n' | sed 'a\
 after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "y\nz\na\nafter\nbefore\na\nc\n", 0},
+		{`echo 1 >f; sed 'a one\n\ttwo\\n\
+\more' f; sed 'i\  a: 1' f; sed 'a\ 	
+  b: 2' f; sed '1c\text' f; sed -e 'a\' -e '  c' f`, "1\none\n\ttwo\\n\nmore\n  a: 1\n1\n1\n  b: 2\ntext\n1\n  c\n", 0},
+		// The last line has a final newline if the input has it.
+		{`for i in s/a/b/ p '$!d;x;G' N G = 'a x' q 'n;P;D' '/a$/d'; do printf 'a\na' | sed "$i"; echo "|"; done`,
+			"b\nb|\na\na\na\na|\n\na|\na\na|\na\n\na\n|\n1\na\n2\na|\na\nx\na\nx\n|\na\n|\na\na\n|\n|\n", 0},
+		{`printf 'a\nb' >f; sed s/b/c/ f f; echo "|"; sed -n '$p' f f; echo "|"; sed -i s/b/c/ f; wc -c <f; printf d >>f; sed '$d' f; sed -n '1p;1r f' f; printf %s x | sed p | wc -c`,
+			"a\nc\na\nc|\nb|\n3\na\na\na\ncd\n3\n", 0},
+		{`hostname -f; echo '10.0.0.1 web-0.nginx.default.svc host' >/etc/hosts; hostname -f; hostname; hostname -fs; : >/etc/hosts; hostname -f`,
+			"host\nweb-0.nginx.default.svc\nhost\nhost\nhost\n", 0},
+		{`df / /etc/passwd nosuch 2>&1 | sed 's/ .*% / /'`, "Filesystem Mounted on\ndf: nosuch: can't find mount point\nsimulated /\nsimulated /\n", 0},
+		{`curl -s -o /dev/null -w '%{http_code}\n' http://web/down; echo $?; curl -sfw '%{http_code} %{size_download}\n' http://web/missing; echo $?`, "000\n7\n404 0\n22\n", 0},
+		{`sleep 100 & sleep 101 & until [ "$(pgrep -f '^sleep 10[01]$' | wc -l)" = 2 ]; do :; done; pgrep -f 'eep 1.*0$' | wc -l; pgrep -xf 'sleep 10' || pgrep 'p.e' || pgrep 's.*(e)p$' | wc -l; pgrep 'a[' 2>&1; pkill -xf 'sleep .*|x'; wait $!; echo $?`,
+			"1\n2\npgrep: bad regular expression: unmatched [\n143\n", 0},
+		{`date -d @0 '+%-H:%-M:%-S %-d %-j %-e|%k|%l|%-I|%C|%G-W%V-%u|%g|%U %W|%P|%-s|%-Q|%Q'; date -d '2026-11-26 05:07:09' '+%-H:%-M %k %l %C %G %V %U %W'; date -d 2027-01-03 '+%G-W%V %U %W'`,
+			"0:0:0 1 1 1| 0|12|12|19|1970-W01-4|70|00 00|am|0|%-Q|%Q\n5:7  5  5 20 2026 48 47 47\n2026-W53 01 00\n", 0},
+		{`hash ls cat echo; echo $?; hash curl nosuch 2>&1; echo $?; f() { :; }; hash f; echo $?; hash -r; echo $?`, "0\nsh: hash: nosuch: not found\n1\n0\n0\n", 0},
 		{`printf 'a\nb\n' | sed 'N;s/\n/,/'; printf '1\n2\n3\n' | sed -n '1!G;h;$p'; echo abc | sed y/abc/xyz/; printf 'a\nb\n' | sed =; echo aaa | sed 's/a/b/2'`,
 			"a,b\n3\n2\n1\nxyz\n1\na\n2\nb\naba\n", 0},
 		{`echo aXbX | sed ':a;s/X/-/;ta'; echo k=v | sed -n 's/^k=//p'; echo 1 | sed 's/1/a\nb/'`, "a-b-\nv\na\nb\n", 0},
@@ -69,6 +86,7 @@ after'; printf 'a\n' | sed '1i before'; echo a | sed -e 's/a/b/' -e 's/b/c/'`, "
 				"mv: can't rename 's/sub/..': Resource busy\nrmdir: 's/sub/..': Directory not empty\nrm: can't remove 's/sub/..': refusing to remove a directory that is in use\n" +
 				"mv: can't rename 's': Resource busy\ns/sub\n", 0},
 		{`cd /tmp; cd ""; touch f; pwd; echo "$PWD $OLDPWD"; ls /tmp; HOME= ; cd; pwd`, "/tmp\n/tmp /tmp\nf\n/tmp\n", 0},
+		{`mkdir -p s/sub t/sub; echo 1 | tee s/a s/sub/b >s/sub/c; echo 2 >t/sub/b; cp -rn s/. t/; cat t/a t/sub/b t/sub/c`, "1\n2\n1\n", 0},
 		{`rm -rf ""; echo $?; rm "" 2>&1; mkdir -p "" 2>&1; mkdir "" 2>&1; mv "" x 2>&1; cp -r "" x 2>&1`,
 			"0\nrm: can't remove '': No such file or directory\nmkdir: can't create directory '': No such file or directory\n" +
 				"mkdir: can't create directory '': No such file or directory\nmv: can't rename '': No such file or directory\ncp: can't stat '': No such file or directory\n", 1},
@@ -108,6 +126,8 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 		{`echo log >/dev/termination-log; cat /dev/termination-log`, "log\n", 0},
 		{`cat </dev/null; echo x >/dev/null; [ -c /dev/null ] && echo dev; cat /dev/full | head -c 1 | wc -c; echo x >/dev/full; echo $?`, "dev\n1\n1\n", 0},
 		{`sh -c 'echo log >/proc/1/fd/1' >/dev/null`, "log\n", 0},
+		{`echo a b | awk '/Ready/ { c++ } END { if (c == 0) print "none"; if (c < 1 && c > -1 && c == "" && !c && !(c == "0")) print "unset" }'; echo 1 | awk '{ print ($2 == 0), ($2 == ""), (a["x"] == 0), ($1 > y), (z = a["y"]) == 0, (y == z) }'; echo ,1 | awk -F, '{ print ($1 == 0), ($1 == ""), ($3 == 0) }'`,
+			"none\nunset\n1 1 1 1 1 1\n0 1 1\n", 0},
 		{`printf 'a b\nc d e\n' >f; awk '{print $2, NF}' f; awk 'NR==2{print $NF}' f; awk '/c/' f; awk -F: -v x=5 '$3>=x && !/^root:/ {n++; s=s $1 ","} END {print n, s}' /etc/passwd; wc -l f | awk {'print $1'}`,
 			"b 2\nd 3\ne\nc d e\n1 nobody,\n2\n", 0},
 		{`seq 4 | awk 'BEGIN {OFS="-"; printf "%s|%03d|%.2f\n", "x", 7, 1/3} {s+=$1; a[$1%2]+=$1} END {for (k in a) print k, a[k]; print s/NR; if (s > 5) print "big"; else print "small"; exit 3}'`,
@@ -174,6 +194,9 @@ echo abc | rev; nproc; uname; uname -m; whoami; id -u; id; hostname`, "2\n1\ncba
 					return []string{"10.0.0.1"}, nil
 				},
 				Get: func(_ context.Context, url string) (int, []byte, error) {
+					if strings.HasSuffix(url, "down") {
+						return 0, nil, errors.New("connection refused")
+					}
 					if strings.HasSuffix(url, "missing") {
 						return 404, nil, nil
 					}

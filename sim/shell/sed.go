@@ -79,8 +79,8 @@ func (p *proc) replaceFile(name string, data []byte, info fileInfo) error {
 	if err != nil {
 		return err
 	}
+	defer file.close()
 	_, err = file.Write(data)
-	file.close()
 	if err == nil {
 		err = p.m.fs.chmod(p.cred, p.abs(temp), info.mode)
 	}

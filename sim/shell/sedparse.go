@@ -160,17 +160,21 @@ func (s *sedParser) command() (err error) {
 	return err
 }
 
-// textArgument is the text of a, i and c.
+// textArgument is the text of a, i and c: in the lines after a backslash, or in the same line.
+// There a backslash keeps the spaces after it.
 func (s *sedParser) textArgument() string {
 	s.src = strings.TrimLeft(s.src, " \t")
 	if strings.HasPrefix(s.src, "\\") {
-		s.src = strings.TrimPrefix(strings.TrimLeft(s.src[1:], " \t"), "\n")
+		s.src = s.src[1:]
+		if text, ok := strings.CutPrefix(strings.TrimLeft(s.src, " \t"), "\n"); ok {
+			s.src = text
+		}
 	}
 	var b strings.Builder
 	for i := 0; i < len(s.src); i++ {
 		if s.src[i] == '\\' && i+1 < len(s.src) {
 			i++
-			b.WriteByte(s.src[i])
+			b.WriteByte(textEscape(s.src[i]))
 			continue
 		}
 		if s.src[i] == '\n' {
@@ -181,6 +185,17 @@ func (s *sedParser) textArgument() string {
 	}
 	s.src = ""
 	return b.String()
+}
+
+// textEscape returns what a backslash and a character stand for in the text of a, i and c.
+func textEscape(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 't':
+		return '\t'
+	}
+	return c
 }
 
 func (s *sedParser) address() (*sedAddress, error) {

@@ -14,11 +14,13 @@ type sedRun struct {
 	commands []sedCommand
 	quiet    bool
 	out      io.Writer
-	input    func() (line string, ok bool) // the next line
-	ended    func() bool                   // there is none
+	input    func() (line inputLine, ok bool) // the next line
+	ended    func() bool                      // there is none
 
 	line      int
 	pattern   string
+	newline   bool // the line that was read last has one
+	missing   bool // what was printed last has none
 	hold      string
 	after     []string
 	replaced  bool
@@ -32,22 +34,10 @@ type sedRun struct {
 // stream edits files as one stream.
 func (r *sedRun) stream(names []string) int {
 	status := 0
-	var all []string
-	pos := 0
-	follow := len(names) == 0 // the standard input is edited line by line
-	if !follow {
-		lines, release, n := r.p.readLines(names)
-		defer release()
-		all, status = lines, n
-		r.input = func() (string, bool) {
-			if pos == len(all) {
-				return "", false
-			}
-			pos++
-			return all[pos-1], true
-		}
-		r.ended = func() bool { return pos == len(all) }
-	} else {
+	defer func() { r.p.hold(-r.held) }()
+	if len(names) > 0 {
+		status = r.readAhead(names)
+	} else { // the standard input is edited line by line
 		src := newLineSource(r.p, r.p.stdin())
 		defer src.close()
 		r.input, r.ended = src.next, src.ended
@@ -58,15 +48,37 @@ func (r *sedRun) stream(names []string) int {
 			break
 		}
 		r.line++
-		r.set(line)
+		r.newline = line.newline
+		r.set(line.text)
 		r.cycle()
 	}
-	r.p.hold(-r.held)
 	if r.lastError != nil {
 		return r.p.fail("%v", r.lastError)
 	}
 	if r.status != 0 {
 		return r.status
+	}
+	return status
+}
+
+// readAhead makes all lines of files the input.
+func (r *sedRun) readAhead(names []string) (status int) {
+	var all []inputLine
+	status = r.p.eachInput(names, func(_ string, in io.Reader) error {
+		return r.p.lines(in, func(line []byte, newline bool) bool {
+			r.p.hold(len(line) + 24)
+			r.held += len(line) + 24
+			all = append(all, inputLine{string(line), newline})
+			return true
+		})
+	})
+	r.ended = func() bool { return len(all) == 0 }
+	r.input = func() (line inputLine, ok bool) {
+		if len(all) == 0 {
+			return inputLine{}, false
+		}
+		line, all = all[0], all[1:]
+		return line, true
 	}
 	return status
 }
@@ -84,8 +96,21 @@ func (r *sedRun) setHold(s string) {
 	r.hold = s
 }
 
-func (r *sedRun) print(s string) {
-	if _, err := io.WriteString(r.out, s+"\n"); err != nil {
+// print prints a line.
+func (r *sedRun) print(s string) { r.write(s, true) }
+
+// printPattern prints the pattern space, with a newline if the input has one.
+func (r *sedRun) printPattern() { r.write(r.pattern, r.newline) }
+
+func (r *sedRun) write(s string, newline bool) {
+	if r.missing {
+		s = "\n" + s
+	}
+	if newline {
+		s += "\n"
+	}
+	r.missing = !newline
+	if _, err := io.WriteString(r.out, s); err != nil {
 		r.lastError, r.quit = fmt.Errorf("write error: %s", errText(err)), true
 	}
 }
@@ -117,7 +142,7 @@ func (r *sedRun) cycle() {
 		i = next
 	}
 	if !r.quiet && !r.suppress {
-		r.print(r.pattern)
+		r.printPattern()
 	}
 	r.flushAfter()
 }
@@ -192,7 +217,7 @@ func (r *sedRun) command(c *sedCommand, i int) (next int, end bool) {
 		r.suppress = true
 		return 0, true
 	case 'p':
-		r.print(r.pattern)
+		r.printPattern()
 	case 'P':
 		first, _, _ := strings.Cut(r.pattern, "\n")
 		r.print(first)
@@ -268,13 +293,14 @@ func (r *sedRun) nextLine(c *sedCommand, i int) (next int, end bool) {
 	}
 	if c.verb == 'n' {
 		if !r.quiet {
-			r.print(r.pattern)
+			r.printPattern()
 		}
 		r.flushAfter()
-		r.set(line)
+		r.set(line.text)
 	} else {
-		r.set(r.pattern + "\n" + line)
+		r.set(r.pattern + "\n" + line.text)
 	}
+	r.newline = line.newline
 	r.line++
 	return i + 1, false
 }

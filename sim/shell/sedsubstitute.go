@@ -39,7 +39,7 @@ func (r *sedRun) substitute(c *sedCommand) {
 	r.set(b.String())
 	r.replaced = true
 	if c.print {
-		r.print(r.pattern)
+		r.printPattern()
 	}
 }
 

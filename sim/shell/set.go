@@ -20,7 +20,10 @@ func builtinSet(sh *shell, args []string) flow {
 	rest, ok := sh.setOptions(args[1:])
 	if !ok {
 		sh.status = 2
-		return next
+		if sh.bash || sh.interactive {
+			return next
+		}
+		return exitShell // as after an error of any special builtin
 	}
 	if rest != nil {
 		sh.hold(paramsSize(rest) - sh.paramsHeld)
@@ -73,7 +76,7 @@ func (sh *shell) setOption(flag byte, name string, on bool) bool {
 			return true
 		}
 	}
-	if strings.IndexByte("hbilsk", flag) >= 0 || name == "posix" || name == "vi" || name == "emacs" {
+	if strings.IndexByte("hbilsk", flag) >= 0 || sh.bash && (flag == 'E' || flag == 'T' || name == "errtrace" || name == "functrace") || name == "posix" || name == "vi" || name == "emacs" {
 		return true
 	}
 	if name == "" {

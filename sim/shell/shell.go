@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -54,6 +55,9 @@ type shell struct {
 	bash        bool   // braces are expanded, and what bash does differently
 	interactive bool
 	opt         options
+	shopts      []string  // options of shopt that are set
+	source      string    // the file that runs, of bash
+	started     time.Time // SECONDS counts from here
 	vars        map[string]variable
 	locals      []map[string]variable // what local hides, per running function
 	funcs       map[string]function
@@ -63,8 +67,9 @@ type shell struct {
 	paramsHeld  int // memory that params count
 	held        int // memory that variables, functions and params count
 
-	status     int // $?
-	substatus  int // of the last command substitution
+	status     int   // $?
+	pipeStatus []int // of the elements of the pipeline that ran last, nil if a command ran since
+	substatus  int   // of the last command substitution
 	tested     bool
 	conditions int // nested conditions, in which errexit does nothing
 	loops      int // nested loops
@@ -75,7 +80,8 @@ type shell struct {
 	failed     bool // an expansion failed
 	lastJob    int
 	jobs       []*job
-	outerJobs  []*job // of the shell that this one is a subshell of: $(jobs -p) lists them
+	jobEnded   chan struct{} // one of jobs has ended
+	outerJobs  []*job        // of the shell that this one is a subshell of: $(jobs -p) lists them
 	traps      map[string]string
 	inTrap     bool
 	trapStatus *int // $? when the trap began that runs: what exit in it exits with
@@ -84,7 +90,7 @@ type shell struct {
 
 // newShell makes a shell from the environment of its process.
 func newShell(p *proc, name string, params []string) *shell {
-	sh := &shell{p: p, pid: p.pid, name: name, params: params, vars: map[string]variable{}}
+	sh := &shell{p: p, pid: p.pid, name: name, params: params, vars: map[string]variable{}, started: p.start}
 	sh.setShellVar("IFS", " \t\n")
 	sh.setShellVar("OPTIND", "1")
 	sh.setShellVar("PS1", `\w \$ `)
@@ -111,12 +117,20 @@ func (sh *shell) fork(p *proc) *shell {
 	c := &shell{
 		p: p, pid: sh.pid, name: sh.name, bash: sh.bash, opt: sh.opt, vars: maps.Clone(sh.vars), funcs: maps.Clone(sh.funcs),
 		aliases: maps.Clone(sh.aliases), params: sh.params, paramsHeld: sh.paramsHeld, held: sh.held, status: sh.status, conditions: sh.conditions, inFunc: sh.inFunc,
-		lastJob: sh.lastJob, getopts: sh.getopts,
+		lastJob: sh.lastJob, getopts: sh.getopts, shopts: sh.shopts, source: sh.source, started: sh.started, pipeStatus: sh.pipeStatus,
 		outerJobs: sh.jobs,
 	}
 	if len(sh.jobs) == 0 {
 		c.outerJobs = sh.outerJobs
 	}
+	if sh.inFunc > 0 {
+		c.locals = []map[string]variable{nil} // what it hides ends with the subshell
+	}
+	p.mu.Lock()
+	if p.wake == nil {
+		p.wake = make(chan struct{}, 1)
+	}
+	p.mu.Unlock()
 	p.hold(c.held)
 	p.step(len(c.vars) / 4)
 	return c
@@ -168,12 +182,22 @@ func (sh *shell) set(name, s string) {
 		sh.setIndex(name, 0, s, false)
 		return
 	}
+	if name == "SECONDS" {
+		sh.setSeconds(s)
+		return
+	}
 	v.str, v.set = s, true
 	v.exported = v.exported || sh.opt.allexport
 	sh.setVar(name, v)
 	if name == "OPTIND" {
 		sh.getopts.offset = 0
 	}
+}
+
+// setSeconds makes SECONDS count from a number.
+func (sh *shell) setSeconds(s string) {
+	n, _ := strconv.Atoi(s)
+	sh.started = time.Now().Add(-time.Duration(n) * time.Second)
 }
 
 func (sh *shell) checkWritable(name string) {

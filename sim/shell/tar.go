@@ -348,8 +348,8 @@ func (t *archiver) entry(r io.Reader, h *tar.Header, name string) error {
 	if err != nil {
 		return err
 	}
+	defer o.release(p.m)
 	err = p.copy(fileStream{p, o}, r)
-	o.release(p.m)
 	if err == nil {
 		err = p.m.fs.chmod(p.cred, at, mode&(fs.ModePerm&^p.cred.umask))
 	}
