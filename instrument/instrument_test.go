@@ -86,6 +86,25 @@ func TestCauseAndCalls(t *testing.T) {
 	}
 }
 
+// A request that a sync makes with the client of another manager names no sync: in the reports
+// of that manager, its number is another sync's.
+func TestCallOfOtherManager(t *testing.T) {
+	p, far := startPlane(t, http.StatusOK), startPlane(t, http.StatusOK)
+	o, other := newOperator(t, p.url), newOperator(t, far.url)
+	o.addController(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		return ctrl.Result{}, other.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}})
+	})
+	other.start(0)
+	awaitTrue(t, other.reporter().isOn)
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	const path = "/api/v1/namespaces/ns/configmaps"
+	far.await("the write", func() bool { _, wrote := far.syncs[path]; return wrote })
+	if got := far.syncs[path]; got != "" {
+		t.Errorf("the write is of sync %q, want none", got)
+	}
+}
+
 // A key that a sync requeues is that sync's, with the time when it is due.
 func TestRequeue(t *testing.T) {
 	p := startPlane(t, http.StatusOK)
