@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -102,6 +103,28 @@ func TestCallOfOtherManager(t *testing.T) {
 	far.await("the write", func() bool { _, wrote := far.syncs[path]; return wrote })
 	if got := far.syncs[path]; got != "" {
 		t.Errorf("the write is of sync %q, want none", got)
+	}
+}
+
+type codeError struct{ code int }
+
+func (e *codeError) Error() string { return fmt.Sprint("code ", e.code) }
+
+// An error that is a nil pointer is a failure for controller-runtime, and does not make the sync panic.
+func TestNilPointerAsError(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url, func(o *ctrl.Options) { o.Logger = logr.Discard() }) // such as zap, which survives it, too
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		var none *codeError
+		return ctrl.Result{}, none
+	})
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	p.await("a sync", func() bool { return len(p.ended("configmap")) > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.ended("configmap")[0]; s.Error != "<nil>" || !s.Requeued {
+		t.Errorf("%+v, want the error <nil>", s)
 	}
 }
 
