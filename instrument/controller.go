@@ -67,8 +67,8 @@ func observeController(r *reporter, runnable manager.Runnable) (manager.Runnable
 		c.workers = *workers
 	}
 	c.name, c.inner = *name, *do
-	if !r.addController(c) {
-		return runnable, fmt.Errorf("controller %q: at most %d can be reported", c.name, maxControllers)
+	if err := r.addController(c); err != nil {
+		return runnable, err
 	}
 	*do, *create = c, wrapQueue(c, *create)
 	return &observedRunnable{lifetime, c}, nil

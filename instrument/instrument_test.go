@@ -303,6 +303,36 @@ func TestTooManyControllers(t *testing.T) {
 	}
 }
 
+// The control plane refuses a report with such a name: the other controllers are reported, and the log
+// says which one is not.
+func TestUnreportableName(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	do := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	longest := strings.Repeat("é", maxName/2)
+	for _, name := range []string{"two words", longest, longest + "x", "tab\tin it", " outer", "\xff"} {
+		if err := ctrl.NewControllerManagedBy(o.Manager).Named(name).For(&corev1.ConfigMap{}).Complete(do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{longest + "…", `tab\\tin it`, " outer", `\\xff`} {
+		select {
+		case text := <-o.logged:
+			if !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, name) {
+				t.Errorf("logged: %s, want %s", text, name)
+			}
+		default:
+			t.Errorf("that %s is not reported is not logged", name)
+		}
+	}
+	if err := o.reporter().send(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.reports[1].Controllers; len(got) != 2 || got[0].Name != "two words" || got[1].Name != longest {
+		t.Errorf("reported: %+v", got)
+	}
+}
+
 // A controller with requests of its own type works, and the log says that it is not
 // reported.
 func TestOtherRequests(t *testing.T) {
