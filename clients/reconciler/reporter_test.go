@@ -39,7 +39,7 @@ func answeredReports(t *testing.T, statuses ...int) (*reporter, *[]clients.Repor
 // What is not taken is sent again, with the same number and the same records.
 func TestReportIsSentAgain(t *testing.T) {
 	r, got := answeredReports(t, http.StatusServiceUnavailable, http.StatusTooManyRequests)
-	r.keys.add("a/b", &clients.ReportedEvent{Change: "added", Controller: "site"})
+	r.keys.add(&clients.ReportedEvent{Change: "added", Controller: "site"}, "a/b")
 	for i, want := range []bool{false, false, true} {
 		if taken, err := r.send(t.Context(), false); taken != want || (err == nil) != want {
 			t.Errorf("attempt %d: taken %t, %v", i+1, taken, err)
@@ -55,7 +55,7 @@ func TestReportIsSentAgain(t *testing.T) {
 // A report that is refused for good is dropped, so that it does not keep the next ones.
 func TestRefusedReportIsDropped(t *testing.T) {
 	r, got := answeredReports(t, http.StatusBadRequest)
-	r.keys.add("a/b", &clients.ReportedEvent{Change: "added", Controller: "site"})
+	r.keys.add(&clients.ReportedEvent{Change: "added", Controller: "site"}, "a/b")
 	if taken, err := r.send(t.Context(), false); !taken || err == nil {
 		t.Errorf("taken %t, %v", taken, err)
 	}
