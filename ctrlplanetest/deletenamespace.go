@@ -22,10 +22,10 @@ const (
 	maxLeftovers   = 5                     // objects that an error names
 )
 
-// deleteNamespace deletes a namespace and returns when it is gone. The namespace
-// controller waits five seconds before it deletes the contents, so that other API
-// servers learn of the deletion. Here there is only one, so the contents are
-// deleted at once.
+// deleteNamespace deletes a namespace and returns when it is gone. The contents are
+// deleted at once: the namespace controller begins a tenth of a second later. It
+// removes the finalizer, because it waits for the writes in flight: what they store
+// would outlive the namespace. If it does not run, the finalizer is removed here.
 func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 	namespaces := p.client.CoreV1().Namespaces()
 	err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
@@ -38,15 +38,28 @@ func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 	if err := p.deleteContents(ctx, name); err != nil {
 		return err
 	}
+	finalizes, err := p.isRunning(ctx, "namespace-controller")
+	if err == nil && !finalizes {
+		err = p.finalizeNamespace(ctx, name)
+	}
+	if err != nil {
+		return err
+	}
+	return p.awaitNamespaceGone(ctx, name)
+}
+
+// finalizeNamespace removes the finalizer that the namespace controller would remove.
+func (p *ControlPlane) finalizeNamespace(ctx context.Context, name string) error {
+	namespaces := p.client.CoreV1().Namespaces()
 	ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
 	if err == nil {
 		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
 		_, err = namespaces.Finalize(ctx, ns, metav1.UpdateOptions{})
 	}
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // the namespace controller may have been faster
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // the namespace controller may have started
 		return preferCause(ctx, err)
 	}
-	return p.awaitNamespaceGone(ctx, name)
+	return nil
 }
 
 // deleteContents deletes everything in a namespace and returns when it is gone.
@@ -68,7 +81,7 @@ func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) err
 		case len(left) == 0:
 			return nil
 		}
-		resources = left // nothing can be created in a namespace that is being deleted
+		resources = left // only writes in flight can store more in a namespace that is being deleted
 		select {
 		case <-ctx.Done():
 		case <-tick.C:

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // testAnnotation has the name of the test that a Namespace belongs to.
@@ -49,16 +52,22 @@ func (p *ControlPlane) Namespace(t testing.TB) string {
 // awaitPodAdmission returns when Pods are admitted to a namespace, which needs a
 // ServiceAccount. It does not wait if no controller creates one.
 func (p *ControlPlane) awaitPodAdmission(ctx context.Context, namespace string) error {
+	creates, err := p.isRunning(ctx, "serviceaccount-controller")
+	if err != nil || !creates {
+		return err
+	}
+	return p.health.Wait(ctx, []health.Ref{{GroupVersionKind: serviceAccountKind, Namespace: namespace, Name: "default"}}, health.Options{})
+}
+
+// isRunning reports whether a controller of the control plane runs.
+func (p *ControlPlane) isRunning(ctx context.Context, controller string) (bool, error) {
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
-		return preferCause(ctx, err)
+		return false, preferCause(ctx, err)
 	}
-	for _, c := range list {
-		if c.Name == "serviceaccount-controller" && c.State == "running" {
-			return p.health.Wait(ctx, []health.Ref{{GroupVersionKind: serviceAccountKind, Namespace: namespace, Name: "default"}}, health.Options{})
-		}
-	}
-	return nil
+	return slices.ContainsFunc(list, func(c control.Controller) bool {
+		return c.Name == controller && c.State == observe.StateRunning
+	}), nil
 }
 
 // endNamespace deletes a test's namespace and explains the failure of the test.

@@ -67,8 +67,8 @@ func observeController(r *reporter, runnable manager.Runnable) (manager.Runnable
 		c.workers = *workers
 	}
 	c.name, c.inner = *name, *do
-	if !r.addController(c) {
-		return runnable, fmt.Errorf("controller %q: at most %d can be reported", c.name, maxControllers)
+	if err := r.addController(c); err != nil {
+		return runnable, err
 	}
 	*do, *create = c, wrapQueue(c, *create)
 	return &observedRunnable{lifetime, c}, nil
@@ -128,7 +128,7 @@ func (c *controller) Reconcile(ctx context.Context, key reconcile.Request) (resu
 	result, err = c.inner.Reconcile(context.WithValue(ctx, syncKey{}, s), key)
 	s.err = ""
 	if err != nil {
-		s.err = shorten(err.Error(), maxError)
+		s.err = shorten(fmt.Sprint(err), maxError) // which survives an Error method that panics
 	}
 	return result, err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -83,6 +84,47 @@ func TestCauseAndCalls(t *testing.T) {
 	last := p.reports[len(p.reports)-1].Controllers
 	if len(last) != 1 || last[0].Name != "configmap" || last[0].Workers != 1 || last[0].Gets != 1 {
 		t.Errorf("the controllers are %+v", last)
+	}
+}
+
+// A request that a sync makes with the client of another manager names no sync: in the reports
+// of that manager, its number is another sync's.
+func TestCallOfOtherManager(t *testing.T) {
+	p, far := startPlane(t, http.StatusOK), startPlane(t, http.StatusOK)
+	o, other := newOperator(t, p.url), newOperator(t, far.url)
+	o.addController(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+		return ctrl.Result{}, other.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}})
+	})
+	other.start(0)
+	awaitTrue(t, other.reporter().isOn)
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	const path = "/api/v1/namespaces/ns/configmaps"
+	far.await("the write", func() bool { _, wrote := far.syncs[path]; return wrote })
+	if got := far.syncs[path]; got != "" {
+		t.Errorf("the write is of sync %q, want none", got)
+	}
+}
+
+type codeError struct{ code int }
+
+func (e *codeError) Error() string { return fmt.Sprint("code ", e.code) }
+
+// An error that is a nil pointer is a failure for controller-runtime, and does not make the sync panic.
+func TestNilPointerAsError(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url, func(o *ctrl.Options) { o.Logger = logr.Discard() }) // such as zap, which survives it, too
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+		var none *codeError
+		return ctrl.Result{}, none
+	})
+	o.start(1)
+	o.informer.Add(configMap("shop", "1"))
+	p.await("a sync", func() bool { return len(p.ended("configmap")) > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.ended("configmap")[0]; s.Error != "<nil>" || !s.Requeued {
+		t.Errorf("%+v, want the error <nil>", s)
 	}
 }
 
@@ -258,6 +300,36 @@ func TestTooManyControllers(t *testing.T) {
 	}
 	if err := o.reporter().send(t.Context(), false); err != nil || len(p.reports[1].Controllers) != maxControllers {
 		t.Errorf("%v: %d controllers are reported", err, len(p.reports[1].Controllers))
+	}
+}
+
+// The control plane refuses a report with such a name: the other controllers are reported, and the log
+// says which one is not.
+func TestUnreportableName(t *testing.T) {
+	p := startPlane(t, http.StatusOK)
+	o := newOperator(t, p.url)
+	do := reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	longest := strings.Repeat("é", maxName/2)
+	for _, name := range []string{"two words", longest, longest + "x", "tab\tin it", " outer", "\xff"} {
+		if err := ctrl.NewControllerManagedBy(o.Manager).Named(name).For(&corev1.ConfigMap{}).Complete(do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{longest + "…", `tab\\tin it`, " outer", `\\xff`} {
+		select {
+		case text := <-o.logged:
+			if !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, name) {
+				t.Errorf("logged: %s, want %s", text, name)
+			}
+		default:
+			t.Errorf("that %s is not reported is not logged", name)
+		}
+	}
+	if err := o.reporter().send(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.reports[1].Controllers; len(got) != 2 || got[0].Name != "two words" || got[1].Name != longest {
+		t.Errorf("reported: %+v", got)
 	}
 }
 

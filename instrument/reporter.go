@@ -11,9 +11,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -27,6 +30,8 @@ const (
 	maxSent, maxSentItems = 512, 4096
 	// maxControllers is the number of controllers, by name, that are reported.
 	maxControllers = 64
+	// maxName is the longest name of a controller, in bytes, that the control plane takes.
+	maxName = 128
 	// gatherTime is how long records are gathered before they are sent.
 	gatherTime = 25 * time.Millisecond
 	// heartbeat is how often a report is sent without records.
@@ -97,9 +102,12 @@ func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*repor
 func (r *reporter) isOff() bool { return r.state.Load() == off }
 func (r *reporter) isOn() bool  { return r.state.Load() == on }
 
-// addController makes a controller be reported. It reports whether there is room: the control
-// plane refuses reports with more.
-func (r *reporter) addController(c *controller) bool {
+// addController adds a controller to the reports, unless the control plane would refuse them because
+// of it: they are about the other controllers, too.
+func (r *reporter) addController(c *controller) error {
+	if !isReportable(c.name) {
+		return fmt.Errorf("controller %q: its name must have 1 to %d bytes, which are printable characters without a leading or trailing space", shorten(c.name, maxName), maxName)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	names := map[string]bool{c.name: true}
@@ -107,10 +115,17 @@ func (r *reporter) addController(c *controller) bool {
 		names[known.name] = true
 	}
 	if len(names) > maxControllers {
-		return false
+		return fmt.Errorf("controller %q: at most %d can be reported", c.name, maxControllers)
 	}
 	r.controllers = append(r.controllers, c)
-	return true
+	return nil
+}
+
+// isReportable reports whether the control plane takes the name of a controller.
+func isReportable(name string) bool {
+	hidden := func(c rune) bool { return !unicode.IsPrint(c) }
+	return name != "" && len(name) <= maxName && utf8.ValidString(name) &&
+		strings.TrimSpace(name) == name && !strings.ContainsFunc(name, hidden)
 }
 
 // append keeps a record until it is sent. A full buffer drops its oldest quarter.

@@ -19,6 +19,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	s, _ := req.Context().Value(syncKey{}).(*syncRun)
+	if s != nil && s.controller.reporter != t.reporter { // of another manager, which numbers its own syncs
+		s = nil
+	}
 	if s == nil { // the reconciler may use a context of its own
 		s = t.reporter.goroutines.current().sync
 	}

@@ -57,12 +57,19 @@ func newEvent(k Kind, change string, o *unstructured.Unstructured) *clients.Repo
 	}
 }
 
-// add notes that an event adds a key. A key that waits already is not added again.
-func (k *keys) add(key string, e *clients.ReportedEvent) {
+// add notes that an event adds keys. One that waits already is not added again.
+func (k *keys) add(e *clients.ReportedEvent, names ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.events++
 	e.ID = k.events
+	for _, key := range names {
+		k.addKey(key, e)
+	}
+	k.record(clients.ReportedRecord{Event: e})
+}
+
+func (k *keys) addKey(key string, e *clients.ReportedEvent) {
 	if len(k.lastIDs) >= maxRecords {
 		clear(k.lastIDs) // of keys that may be gone; only a rare sync needs one, soon
 	}
@@ -70,9 +77,8 @@ func (k *keys) add(key string, e *clients.ReportedEvent) {
 	if _, waits := k.waiting[key]; !waits {
 		k.numbers.Adds++
 		k.waiting[key] = added{number: uint64(k.numbers.Adds), event: e.ID, at: time.Now()}
-		e.Adds = []uint64{uint64(k.numbers.Adds)}
+		e.Adds = append(e.Adds, uint64(k.numbers.Adds))
 	}
-	k.record(clients.ReportedRecord{Event: e})
 }
 
 // begin notes that a worker has taken a key out of the queue, and returns the ID of its sync.

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
@@ -21,7 +25,7 @@ type follow struct {
 
 func (f *follow) event(key string) *clients.ReportedEvent {
 	e := &clients.ReportedEvent{Change: "updated", Controller: "site"}
-	f.add(key, e)
+	f.add(e, key)
 	return e
 }
 
@@ -134,6 +138,47 @@ func TestKeysAreForgotten(t *testing.T) {
 	}
 	if n := len(f.lastIDs) + len(f.waiting) + len(f.delayed) + len(f.running); n > maxRecords {
 		t.Errorf("%d keys are kept", n)
+	}
+}
+
+// An update that changes the owner of an object adds the keys of both: the former one has lost it.
+func TestChangeOfOwnerAddsBothKeys(t *testing.T) {
+	sites := Kind{schema.GroupVersionResource{Group: "shop.example", Version: "v1", Resource: "sites"}, "Site", true}
+	deployments := Kind{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment", true}
+	ownedBy := func(site string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		o.SetNamespace("ns")
+		o.SetName("web")
+		if site != "" {
+			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "shop.example/v1", Kind: "Site", Name: site, Controller: new(true)}})
+		}
+		return o
+	}
+	for _, tc := range []struct {
+		before, now string
+		want        []string
+	}{
+		{"a", "a", []string{"ns/a"}},
+		{"a", "b", []string{"ns/b", "ns/a"}},
+		{"a", "", []string{"ns/a"}},
+		{"", "b", []string{"ns/b"}},
+		{"", "", nil},
+	} {
+		c := &Controller{Name: "site", For: sites, queue: workqueue.NewTypedDelayingQueue[string](), keys: newKeys(), reporter: &reporter{wake: make(chan struct{}, 1)}}
+		c.handler(deployments).OnUpdate(ownedBy(tc.before), ownedBy(tc.now))
+		var got []string
+		for c.queue.Len() > 0 {
+			key, _ := c.queue.Get()
+			got = append(got, key)
+		}
+		c.queue.ShutDown()
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("from %q to %q: keys %q, want %q", tc.before, tc.now, got, tc.want)
+		}
+		_, records, _ := c.keys.take(maxRecords)
+		if n := len(tc.want); n > 0 && (len(records) != 1 || len(records[0].Event.Adds) != n) {
+			t.Errorf("from %q to %q: records %+v, want an event that adds %d keys", tc.before, tc.now, records, n)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ package reconciler
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,7 +37,7 @@ type Controller struct {
 	Name      string       // of the controller and of its queue
 	Namespace string       // of the objects; empty means all namespaces
 	For       Kind
-	Owns      []Kind // an event of their objects adds the key of the owner, if that is of kind For
+	Owns      []Kind // an event of their objects adds the key of the owner, if that is of kind For, and of a former one
 
 	// Sync brings the object with a key to its desired state. Its requests are known as
 	// those of this sync if they have the header clients.SyncHeader with that value. A
@@ -109,7 +110,7 @@ func (c *Controller) handler(k Kind) cache.ResourceEventHandler {
 	}
 }
 
-// handle adds the key that an event is about.
+// handle adds the keys that an event is about.
 func (c *Controller) handle(k Kind, change string, old, o any) {
 	if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
@@ -118,17 +119,34 @@ func (c *Controller) handle(k Kind, change string, old, o any) {
 	if !ok {
 		return // the informer has only these
 	}
-	key, ok := c.keyOf(k, u)
-	if !ok {
+	before, _ := old.(*unstructured.Unstructured)
+	keys := c.keysOf(k, u, before)
+	if len(keys) == 0 {
 		return
 	}
-	before, _ := old.(*unstructured.Unstructured)
 	e := newEvent(k, change, u)
 	e.Deleting = u.GetDeletionTimestamp() != nil && before != nil && before.GetDeletionTimestamp() == nil
 	e.Controller = c.Name
-	c.keys.add(key, e)
-	c.queue.Add(key)
+	c.keys.add(e, keys...)
+	for _, key := range keys {
+		c.queue.Add(key)
+	}
 	c.reporter.wakeUp()
+}
+
+// keysOf returns the key of an object, and the one that it had before an update if that differs: the
+// former owner of an object has lost it. before may be nil.
+func (c *Controller) keysOf(k Kind, now, before *unstructured.Unstructured) []string {
+	var keys []string
+	for _, o := range []*unstructured.Unstructured{now, before} {
+		if o == nil {
+			continue
+		}
+		if key, ok := c.keyOf(k, o); ok && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // keyOf returns the key of an object that is reconciled, or of the owner of one.

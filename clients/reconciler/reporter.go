@@ -66,7 +66,7 @@ func (r *reporter) wakeUp() {
 
 // connect sends the first report, by which the control plane learns the controller's name.
 func (r *reporter) connect(ctx context.Context) error {
-	_, err := r.send(ctx, false)
+	_, err := r.send(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot report to the control plane: %w", err)
 	}
@@ -85,7 +85,7 @@ func (r *reporter) run(ctx context.Context) {
 			sleep(ctx, gatherTime)
 		case <-beat.C:
 		}
-		taken, _ := r.send(ctx, false) // the controller works without reports, too
+		taken, _ := r.send(ctx) // the controller works without reports, too
 		if !taken {
 			sleep(ctx, r.delay)
 			r.wakeUp()
@@ -95,17 +95,18 @@ func (r *reporter) run(ctx context.Context) {
 	}
 }
 
-// end sends what is left, and that the process ends. If this fails the control plane
-// notices the end by itself, later.
+// end sends what is left, in as many reports as it takes, and in the last one that the
+// process ends. If this fails the control plane notices the end by itself, later.
 func (r *reporter) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastTimeout)
 	defer cancel()
-	if r.unsent != nil {
-		if taken, _ := r.send(ctx, false); !taken {
+	for ended := false; !ended; {
+		r.prepare(true)
+		ended = r.unsent.Ended
+		if taken, _ := r.send(ctx); !taken {
 			return
 		}
 	}
-	_, _ = r.send(ctx, true)
 }
 
 func sleep(ctx context.Context, d time.Duration) {
@@ -117,18 +118,25 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// prepare makes the next report, unless one was not answered. ending says that no records will
+// follow: the report with the last of them is the last one.
+func (r *reporter) prepare(ending bool) {
+	if r.unsent != nil {
+		return
+	}
+	r.number++
+	q, records, dropped := r.keys.take(maxSent)
+	q.Name, q.Workers, q.Depth = r.name, 1, int64(r.depth())
+	r.unsent = &clients.Report{
+		Version: clients.WireVersion, Session: r.session, Number: r.number, Dropped: dropped, Ended: ending && !r.keys.hasRecords(),
+		Controllers: []clients.QueueReport{q}, Records: records,
+	}
+}
+
 // send sends a report, and returns whether it was taken. It drops one that is refused for
 // good, which the error then says.
-func (r *reporter) send(ctx context.Context, ended bool) (taken bool, err error) {
-	if r.unsent == nil {
-		r.number++
-		q, records, dropped := r.keys.take(maxSent)
-		q.Name, q.Workers, q.Depth = r.name, 1, int64(r.depth())
-		r.unsent = &clients.Report{
-			Version: clients.WireVersion, Session: r.session, Number: r.number, Dropped: dropped, Ended: ended,
-			Controllers: []clients.QueueReport{q}, Records: records,
-		}
-	}
+func (r *reporter) send(ctx context.Context) (taken bool, err error) {
+	r.prepare(false)
 	status, text, err := r.post(ctx)
 	switch {
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,9 +40,9 @@ func answeredReports(t *testing.T, statuses ...int) (*reporter, *[]clients.Repor
 // What is not taken is sent again, with the same number and the same records.
 func TestReportIsSentAgain(t *testing.T) {
 	r, got := answeredReports(t, http.StatusServiceUnavailable, http.StatusTooManyRequests)
-	r.keys.add("a/b", &clients.ReportedEvent{Change: "added", Controller: "site"})
+	r.keys.add(&clients.ReportedEvent{Change: "added", Controller: "site"}, "a/b")
 	for i, want := range []bool{false, false, true} {
-		if taken, err := r.send(t.Context(), false); taken != want || (err == nil) != want {
+		if taken, err := r.send(t.Context()); taken != want || (err == nil) != want {
 			t.Errorf("attempt %d: taken %t, %v", i+1, taken, err)
 		}
 	}
@@ -55,13 +56,52 @@ func TestReportIsSentAgain(t *testing.T) {
 // A report that is refused for good is dropped, so that it does not keep the next ones.
 func TestRefusedReportIsDropped(t *testing.T) {
 	r, got := answeredReports(t, http.StatusBadRequest)
-	r.keys.add("a/b", &clients.ReportedEvent{Change: "added", Controller: "site"})
-	if taken, err := r.send(t.Context(), false); !taken || err == nil {
+	r.keys.add(&clients.ReportedEvent{Change: "added", Controller: "site"}, "a/b")
+	if taken, err := r.send(t.Context()); !taken || err == nil {
 		t.Errorf("taken %t, %v", taken, err)
 	}
 	r.end(t.Context())
 	if last := (*got)[len(*got)-1]; len(*got) != 2 || last.Number != 2 || len(last.Records) != 0 || !last.Ended {
 		t.Errorf("got %d reports, the last is %+v", len(*got), last)
+	}
+}
+
+// Records that do not fit into one report are sent before the process ends: only the last report says so.
+func TestEndSendsAllRecords(t *testing.T) {
+	for name, tc := range map[string]struct {
+		records  int
+		statuses []int
+		want     []int // records in each report
+	}{
+		"none":               {0, nil, []int{0}},
+		"one report":         {maxSent, nil, []int{maxSent}},
+		"several":            {2*maxSent + 1, nil, []int{maxSent, maxSent, 1}},
+		"after an old one":   {maxSent + 1, []int{http.StatusServiceUnavailable}, []int{maxSent, maxSent, 1}},
+		"one is refused":     {2 * maxSent, []int{http.StatusOK, http.StatusBadRequest}, []int{maxSent, maxSent}},
+		"it does not answer": {maxSent + 1, []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable}, []int{maxSent, maxSent}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, got := answeredReports(t, tc.statuses...)
+			for range tc.records {
+				r.keys.add(&clients.ReportedEvent{Change: "added", Controller: "site"}, "a/b")
+			}
+			if len(tc.statuses) > 0 {
+				_, _ = r.send(t.Context())
+			}
+			r.end(t.Context())
+			var sent []int
+			for _, v := range *got {
+				sent = append(sent, len(v.Records))
+			}
+			if !slices.Equal(sent, tc.want) {
+				t.Fatalf("reports with %d records, want %d", sent, tc.want)
+			}
+			for i, v := range *got {
+				if last := i == len(*got)-1; v.Ended != (last && name != "it does not answer") {
+					t.Errorf("report %d of %d: ended %t", i+1, len(*got), v.Ended)
+				}
+			}
+		})
 	}
 }
 
