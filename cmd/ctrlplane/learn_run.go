@@ -42,6 +42,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 			return pageErr
 		}
 		defer func() { err = errors.Join(err, page.Close()) }()
+		o.Page = page.OnceLink
 	}
 	o.In, o.Out, o.Mode = os.Stdin, os.Stdout, ui.Detect(os.Stdout, os.Environ())
 	o.OnLoss = func() { warnUnread(ctx) }

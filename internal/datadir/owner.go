@@ -45,6 +45,17 @@ func writeOwner(path string, lock *os.File) error {
 	return writePID(path)
 }
 
+// ProcessStamp returns what tells a process from a later one with its PID, in another container or after a
+// restart of the machine, too. The error is errors.ErrUnsupported on systems where that cannot be read.
+func ProcessStamp(pid int) (string, error) {
+	place, err := pidPlace()
+	if err != nil {
+		return "", err
+	}
+	start, err := processStart(pid)
+	return place + " " + start, err
+}
+
 // readOwner returns the recorded PID of the process that uses the folder, and whether that runs.
 func readOwner(path string) (pid int, runs bool, err error) {
 	pid, err = readPID(path)

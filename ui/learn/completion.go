@@ -23,7 +23,7 @@ type completion struct {
 }
 
 // lessonWords can be typed as the first word of a line.
-var lessonWords = []string{"check", "help", "hint", "next", "quit", "shell", "skip", "stop", "view"}
+var lessonWords = []string{"check", "help", "hint", "next", "page", "quit", "shell", "skip", "stop", "view"}
 
 // completeLine completes the word before the cursor as far as it is certain, and lists the
 // candidates if nothing is.

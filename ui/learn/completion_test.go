@@ -31,7 +31,7 @@ func TestCompleteCommand(t *testing.T) {
 	}
 	s := &shell{dir: dir, namespace: "lesson-1", program: []string{program, "--data-dir", "/x"}, env: os.Environ()}
 	for line, want := range map[string][]string{
-		"":                         {"check", "ctrlplane", "help", "hint", "kubectl", "next", "quit", "shell", "skip", "stop", "view"},
+		"":                         {"check", "ctrlplane", "help", "hint", "kubectl", "next", "page", "quit", "shell", "skip", "stop", "view"},
 		"ku":                       {"kubectl"},
 		"kubectl get po":           {"podtemplates", "pods"},
 		"kubectl asked":            {"asked:kubectl -n lesson-1 asked"},

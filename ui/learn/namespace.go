@@ -1,25 +1,14 @@
 package learn
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
-
-// processAnnotation is an annotation of a lesson's namespace with the ID of the process
-// that runs the lesson. Earlier versions used the old key.
-const (
-	processAnnotation    = "ctrlplane.local/learner"
-	oldProcessAnnotation = "ctrlplane/learner"
 )
 
 // removalTimeout is how long the deletion of a namespace may take.
@@ -36,12 +25,8 @@ func (p *controlPlane) createNamespace(ctx context.Context, name string, further
 	case err != nil:
 		return false, err
 	default:
-		pid, err := strconv.Atoi(cmp.Or(old.GetAnnotations()[processAnnotation], old.GetAnnotations()[oldProcessAnnotation]))
-		if err != nil {
-			return false, fmt.Errorf("namespace %s exists, and was not created by a lesson: delete it first", name)
-		}
-		if pid != os.Getpid() && processExists(pid) {
-			return false, fmt.Errorf("process %d is running this lesson in namespace %s: stop it first, or use another control plane with --name", pid, name)
+		if err := checkLeftBehind(name, old.GetAnnotations()); err != nil {
+			return false, err
 		}
 		if err := p.removeNamespaces(ctx, name, further); err != nil {
 			return false, err
@@ -52,7 +37,7 @@ func (p *controlPlane) createNamespace(ctx context.Context, name string, further
 	}
 	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
 	ns.SetName(name)
-	ns.SetAnnotations(map[string]string{processAnnotation: strconv.Itoa(os.Getpid())})
+	ns.SetAnnotations(learnerAnnotations())
 	_, err = p.objects.Resource(namespaceResource).Create(ctx, ns, metav1.CreateOptions{})
 	if err != nil {
 		_, refused := errors.AsType[*apierrors.StatusError](err)

@@ -20,6 +20,7 @@ const helpText = `What you can type:
 - ` + "`check`" + `, or Enter: shows what is still missing
 - ` + "`skip`" + `: runs the solution for you; sets up the lesson again if that is necessary
 - ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
+- ` + "`page`" + `: prints another link to the page of ` + "`--web`" + `
 - ` + "`stop`" + `: stops background commands
 - ` + "`shell`" + `: shows how to continue in another shell
 %s
@@ -49,12 +50,24 @@ func (r *runner) handleGeneral(ctx context.Context, line string) (bool, error) {
 		return true, errReaderLeft
 	case "shell":
 		r.printf("  %s\n", r.code(envCommand(filepath.Join(r.toolsDir, envFile))))
+	case "page":
+		r.printPageLink()
 	case "view":
 		return true, r.runForeground(ctx, "ctrlplane top")
 	default:
 		return false, r.runForeground(ctx, line)
 	}
 	return true, nil
+}
+
+// printPageLink prints a link to the page. One that was used opens it no more, so there is another one for a
+// browser that was closed.
+func (r *runner) printPageLink() {
+	if r.Page == nil {
+		r.printf("%s\n", r.renderMarkdown("This lesson has no page: begin it with `--web`."))
+		return
+	}
+	r.printf("Page, can be opened once:\n  %s\n", r.code(r.Page()))
 }
 
 // runForeground runs a command of the reader, whose failure is not an error of the

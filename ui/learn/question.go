@@ -35,7 +35,7 @@ func (r *runner) askQuestion(ctx context.Context, a *Ask) error {
 			}
 			continue
 		}
-		if command, ok := strings.CutPrefix(line, "!"); ok || line == "quit" || line == "exit" || line == "view" {
+		if command, ok := strings.CutPrefix(line, "!"); ok || line == "quit" || line == "exit" || line == "view" || line == "page" {
 			if _, err := r.handleGeneral(ctx, strings.TrimSpace(command)); err != nil {
 				return err
 			}
@@ -72,6 +72,7 @@ func (a *Ask) helpText() string {
 - ` + "`skip`" + `: shows the answer and goes on
 - ` + "`! COMMAND`" + `: runs a command in a shell, such as ` + "`! kubectl get pods`" + `
 - ` + "`view`" + `: opens the live view; ` + "`q`" + ` closes it
+- ` + "`page`" + `: prints another link to the page of ` + "`--web`" + `
 `
 }
 

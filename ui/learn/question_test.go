@@ -3,6 +3,7 @@ package learn
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,6 +44,33 @@ func TestChoicesNameTheNamespace(t *testing.T) {
 	a := &Ask{Question: "Where?", Choices: []Choice{{Text: "in `$NS`", Right: true}, {Text: "elsewhere", Why: "no"}}}
 	if shown, err := asked(t, a, "a\n"); err != nil || !strings.Contains(shown, "lesson-1") || strings.Contains(shown, "$NS") {
 		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
+// A link opens the page once: page prints another one, at every prompt.
+func TestPageLink(t *testing.T) {
+	links := 0
+	for _, tc := range []struct {
+		page func() string
+		want string
+	}{
+		{nil, "This lesson has no page: begin it with --web."},
+		{func() string { links++; return fmt.Sprintf("http://127.0.0.1:1/#%d", links) }, "Page, can be opened once:\n  http://127.0.0.1:1/#1\nPage, can be opened once:\n  http://127.0.0.1:1/#2\n"},
+	} {
+		var out bytes.Buffer
+		r := &runner{lesson: &Lesson{}, shell: &shell{namespace: "lesson-1"}, Options: Options{Page: tc.page}}
+		r.console = &console{style: style{ui.Mode{}}, out: &out, in: newInput(strings.NewReader("page\nquit\n")), rows: func() int { return 0 }}
+		defer r.in.close()
+		if known, err := r.handleGeneral(t.Context(), "page"); !known || err != nil {
+			t.Errorf("got %t, %v", known, err)
+		}
+		four := 4.0
+		if err := r.askQuestion(t.Context(), &Ask{Question: "How many?", Number: &four}); !errors.Is(err, errReaderLeft) {
+			t.Errorf("got %v", err)
+		}
+		if got := strings.ReplaceAll(out.String(), "? How many?\n\nAnswer: page\n", ""); !strings.Contains(got, tc.want) {
+			t.Errorf("got\n%s\nwant\n%s", got, tc.want)
+		}
 	}
 }
 

@@ -37,6 +37,8 @@ type Options struct {
 	Target  []string     // its flags that select the control plane
 	Resume  string       // the command line that continues the lesson
 
+	// Page returns another link that opens the page beside the lesson once; nil = there is none.
+	Page func() string
 	// Auto performs the reader's tasks.
 	Auto bool
 	// Dir is a folder for the lesson's files, which is kept; empty means a temporary one.
