@@ -47,6 +47,7 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 	if b.Configure != nil {
 		b.Configure(s)
 	}
+	defer surviveInterruption(ctx, s)()
 	if err := s.Start(ctx); err != nil {
 		return nil, err
 	}
