@@ -3,6 +3,8 @@ package inprocess_test
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -36,9 +38,11 @@ func TestInterruptedStart(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	timedOut := errors.New("timed out")
+	var logPath string
 	backend := inprocess.Backend{Configure: func(s *ctrlplane.Server) {
 		s.OnStage = func(st ctrlplane.Stage) {
 			if st.Name == "API server" && st.Ended {
+				logPath = s.LogPath()
 				interrupt(timedOut)
 				failHook()
 			}
@@ -51,6 +55,9 @@ func TestInterruptedStart(t *testing.T) {
 	case err == nil:
 		t.Error(running.Close())
 		t.Fatal("the start is not interrupted")
+	}
+	if _, err := os.Stat(logPath); logPath == "" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the log file %q: %v, want one that is removed with the control plane", logPath, err)
 	}
 	if n := exits.Load(); n > 0 {
 		t.Errorf("%d hooks exit the process: %v", n, err)

@@ -37,12 +37,10 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 		Scheduler:   ctrlplane.SchedulerConfig{Disabled: o.NoScheduler, Args: o.SchedulerArgs},
 		Nodes:       ctrlplane.NodesConfig{Count: max(o.Nodes, 0)},
 		Observe:     ctrlplane.ObserveConfig{Records: o.Records, ExcludeStart: o.ExcludeStart},
+		Log:         &ctrlplane.LogConfig{Path: o.LogFile},
 	}
 	if o.Nodes == 0 {
 		s.Nodes.Count = 1
-	}
-	if o.LogFile != "" {
-		s.Log = &ctrlplane.LogConfig{Path: o.LogFile}
 	}
 	if b.Configure != nil {
 		b.Configure(s)
