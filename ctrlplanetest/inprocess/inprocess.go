@@ -1,7 +1,11 @@
 // Package inprocess runs the control plane of ctrlplanetest in the test's own
 // process. It needs no installed program but links the Kubernetes server into the
 // test; docs/testing.md says what that costs. A process can hold one control plane
-// at a time.
+// at a time. If it is killed or panics, the next control plane removes its temporary folder.
+//
+// The race detector also finds races of upstream, which fail the test. Suppress them:
+//
+//	GORACE="suppressions=$(go list -m -f '{{.Dir}}' github.com/ctrlplane/ctrlplane)/.ci/race.supp" go test -race ./...
 //
 //	func TestMain(m *testing.M) {
 //		ctrlplanetest.Main(m, ctrlplanetest.Options{Backend: inprocess.Backend{}})
