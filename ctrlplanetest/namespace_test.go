@@ -116,6 +116,21 @@ func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
 	})
 }
 
+// TestNamespaceWithoutItsController deletes a namespace whose finalizer no controller removes.
+func TestNamespaceWithoutItsController(t *testing.T) {
+	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Controllers: []string{"*", "-namespace-controller"}})
+	r := newRecorder(t.Name())
+	var name string
+	r.runTest(func(tb testing.TB) {
+		name = cp.Namespace(tb)
+		cp.Apply(tb, "testdata/web.yaml")
+	})
+	if r.failed {
+		t.Error(r.logged())
+	}
+	requireNamespaceGone(t, cp, name)
+}
+
 // TestSubtestsInheritNamespace checks which namespace Apply and ObjectsByName use.
 func TestSubtestsInheritNamespace(t *testing.T) {
 	cp := ctrlplanetest.Shared(t)

@@ -1,7 +1,11 @@
 // Package inprocess runs the control plane of ctrlplanetest in the test's own
 // process. It needs no installed program but links the Kubernetes server into the
 // test; docs/testing.md says what that costs. A process can hold one control plane
-// at a time.
+// at a time. If it is killed or panics, the next control plane removes its temporary folder.
+//
+// The race detector also finds races of upstream, which fail the test. Suppress them:
+//
+//	GORACE="suppressions=$(go list -m -f '{{.Dir}}' github.com/ctrlplane/ctrlplane)/.ci/race.supp" go test -race ./...
 //
 //	func TestMain(m *testing.M) {
 //		ctrlplanetest.Main(m, ctrlplanetest.Options{Backend: inprocess.Backend{}})
@@ -37,16 +41,15 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 		Scheduler:   ctrlplane.SchedulerConfig{Disabled: o.NoScheduler, Args: o.SchedulerArgs},
 		Nodes:       ctrlplane.NodesConfig{Count: max(o.Nodes, 0)},
 		Observe:     ctrlplane.ObserveConfig{Records: o.Records, ExcludeStart: o.ExcludeStart},
+		Log:         &ctrlplane.LogConfig{Path: o.LogFile},
 	}
 	if o.Nodes == 0 {
 		s.Nodes.Count = 1
 	}
-	if o.LogFile != "" {
-		s.Log = &ctrlplane.LogConfig{Path: o.LogFile}
-	}
 	if b.Configure != nil {
 		b.Configure(s)
 	}
+	defer surviveInterruption(ctx, s)()
 	if err := s.Start(ctx); err != nil {
 		return nil, err
 	}
