@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,9 +16,11 @@ import (
 )
 
 const (
-	// maxListed bounds how many objects List returns, maxExplained of how many it looks
-	// for the reason.
+	// maxListed bounds how many objects List returns, and reads at once; maxExamined of how many it
+	// determines the health, as the live view lists them again and again; maxExplained of how many it
+	// looks for the reason.
 	maxListed    = 2000
+	maxExamined  = 10000
 	maxExplained = 20
 )
 
@@ -29,12 +32,15 @@ type Listed struct {
 	UID     string
 }
 
-// Listing are the objects of one kind: those first that are not healthy.
+// Listing are the objects of one kind: those first that are not healthy. Of many, the last ones are
+// only counted.
 type Listing struct {
 	Resource schema.GroupVersionResource
 	Kind     string
 	Items    []Listed
-	More     bool // there are more objects than were listed
+	Total    int  // of the objects that were examined
+	Healthy  int  // of these
+	More     bool // there are more objects than were examined
 }
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
@@ -45,25 +51,49 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	if err != nil {
 		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
-	list, err := w.objects.Resource(m.Resource).List(ctx, metav1.ListOptions{Limit: maxListed})
-	if err != nil {
-		return Listing{}, fmt.Errorf("list %s: %w", m.Resource.Resource, err)
-	}
-	l := Listing{Resource: m.Resource, Kind: m.GroupVersionKind.Kind, More: list.GetContinue() != ""}
+	l := Listing{Resource: m.Resource, Kind: m.GroupVersionKind.Kind}
 	explained, lists := 0, sharedLists{}
-	for i := range list.Items {
-		u := &list.Items[i]
-		s := StateOf(u)
-		if s.Status != Current && explained < maxExplained {
-			explained++
-			s.Message = w.why(ctx, u, lists)
+	o := metav1.ListOptions{Limit: maxListed}
+	for l.Total < maxExamined {
+		page, err := w.objects.Resource(m.Resource).List(ctx, o)
+		if apierrors.IsResourceExpired(err) && l.Total > 0 { // compacted meanwhile
+			break
 		}
-		l.Items = append(l.Items, Listed{s, u.GetCreationTimestamp().Time, string(u.GetUID())})
+		if err != nil {
+			return Listing{}, fmt.Errorf("list %s: %w", m.Resource.Resource, err)
+		}
+		for i := range page.Items {
+			u := &page.Items[i]
+			s := StateOf(u)
+			if s.Status != Current && explained < maxExplained {
+				explained++
+				s.Message = w.why(ctx, u, lists)
+			}
+			l.add(Listed{s, u.GetCreationTimestamp().Time, string(u.GetUID())})
+		}
+		l.keepWorst()
+		if o.Continue = page.GetContinue(); o.Continue == "" {
+			break
+		}
 	}
+	l.More = o.Continue != ""
+	return l, ctx.Err()
+}
+
+func (l *Listing) add(item Listed) {
+	l.Items = append(l.Items, item)
+	l.Total++
+	if item.Status == Current {
+		l.Healthy++
+	}
+}
+
+// keepWorst sorts the objects by their health and name, and keeps the first ones.
+func (l *Listing) keepWorst() {
 	slices.SortStableFunc(l.Items, func(a, b Listed) int {
 		return cmp.Or(compareHealth(a.Status, b.Status), cmp.Compare(a.Ref.Namespace, b.Ref.Namespace), cmp.Compare(a.Ref.Name, b.Ref.Name))
 	})
-	return l, ctx.Err()
+	l.Items = l.Items[:min(len(l.Items), maxListed)]
 }
 
 // compareHealth sorts what failed first and what is healthy last.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,5 +60,59 @@ func TestListSortsByHealth(t *testing.T) {
 		if _, err := w.List(t.Context(), kind); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
+	}
+}
+
+// podPages returns a Waiter for a server with pages of healthy Pods, of which the last one has failed.
+func podPages(t *testing.T, total int) *Waiter {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if answer, ok := discoveryAnswers[r.URL.Path]; ok {
+			if err := json.NewEncoder(w).Encode(answer); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if r.URL.Path != "/api/v1/pods" {
+			http.NotFound(w, r)
+			return
+		}
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		from, _ := strconv.Atoi(r.URL.Query().Get("continue")) // none begins with 0
+		next, to := "", min(from+limit, total)
+		if to < total {
+			next = strconv.Itoa(to)
+		}
+		var items []string
+		for i := from; i < to; i++ {
+			status := `{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}`
+			if i == total-1 {
+				status = `{"phase":"Failed"}`
+			}
+			items = append(items, fmt.Sprintf(`{"metadata":{"name":"p%06d","namespace":"a"},"status":%s}`, i, status))
+		}
+		fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"continue":%q},"items":[%s]}`, next, strings.Join(items, ","))
+	}))
+	t.Cleanup(srv.Close)
+	w, err := New(&rest.Config{Host: srv.URL, QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Of many objects those are listed that are not healthy, wherever they are; there is a limit to how many are examined.
+func TestListOfManyObjects(t *testing.T) {
+	l, err := podPages(t, maxListed+1000).List(t.Context(), "po")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Items) != maxListed || l.Total != maxListed+1000 || l.Healthy != l.Total-1 || l.More || l.Items[0].Status != Failed || l.Items[1].Ref.Name != "p000000" {
+		t.Errorf("%d items, %d of %d healthy, more %t, first %+v", len(l.Items), l.Healthy, l.Total, l.More, l.Items[:2])
+	}
+	l, err = podPages(t, maxExamined+1).List(t.Context(), "po")
+	if err != nil || len(l.Items) != maxListed || l.Total != maxExamined || l.Healthy != maxExamined || !l.More {
+		t.Errorf("%d items, %d of %d healthy, more %t, %v", len(l.Items), l.Healthy, l.Total, l.More, err)
 	}
 }

@@ -30,7 +30,7 @@ func (b objectBrowser) Browse(ctx context.Context, kind string) (live.Listing, e
 	if err != nil {
 		return live.Listing{}, err
 	}
-	l := live.Listing{Kind: found.Kind, More: found.More}
+	l := live.Listing{Kind: found.Kind, Total: found.Total, Healthy: found.Healthy, More: found.More}
 	for _, item := range found.Items {
 		listed := live.ListedObject{
 			Object: observe.Object{

@@ -132,7 +132,7 @@ func (l *learnCommand) joinClass(out io.Writer) (*joinedClass, error) {
 		return nil, usage.Errorf("--as: %w", err)
 	}
 	fmt.Fprintf(out, "The class sees your progress as that of %s: %s\n", words.OneLine(name), words.OneLine(l.join))
-	return &joinedClass{s}, nil
+	return &joinedClass{Sender: s}, nil
 }
 
 // sendStep sends that a step, from 0, begins; after the last one the lesson is done.
@@ -145,12 +145,15 @@ func (j *joinedClass) sendStep(c chosenLesson, step int) {
 	if step >= len(c.Steps) {
 		state = class.Done
 	}
+	j.step, j.working = step, state == class.Working
 	j.Send(c.Name, number, of, state)
 }
 
-func (j *joinedClass) sendLeft(c chosenLesson, step int) {
-	if j != nil {
-		number, of := c.Position(step)
+// sendLeft sends that a lesson has ended in the step that was sent last, for whatever reason.
+func (j *joinedClass) sendLeft(c chosenLesson) {
+	if j != nil && j.working {
+		j.working = false
+		number, of := c.Position(j.step)
 		j.Send(c.Name, number, of, class.Left)
 	}
 }

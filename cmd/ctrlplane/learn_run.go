@@ -78,9 +78,10 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 
 // runLesson runs a lesson, and reports whether the reader has left it.
 func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Options, out io.Writer, joined *joinedClass) (left bool, err error) {
-	err = learn.Run(ctx, c.Lesson, o)
+	if err = learn.Run(ctx, c.Lesson, o); err != nil {
+		joined.sendLeft(c)
+	}
 	if at := (*learn.LeftError)(nil); errors.As(err, &at) {
-		joined.sendLeft(c, at.Step)
 		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
 			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
 		} else {

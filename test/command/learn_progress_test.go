@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,41 @@ func testLearnSaysHowToContinue(t *testing.T, p *program.ControlPlane) {
 	if !strings.Contains(out, "Repeating the earlier steps") || !strings.Contains(out, "mine.md --resume") {
 		t.Errorf("it is not continued:\n%s", out)
 	}
+}
+
+// testLearnSaysThatItHasEnded has lessons of a student that end by an error, and complete: the class sees either.
+func testLearnSaysThatItHasEnded(t *testing.T, p *program.ControlPlane) {
+	for text, want := range map[string]string{
+		twoSteps + "```run\nrun: exit 3\n```\n": `"step":2,"of":2,"state":"left"`,
+		twoSteps:                                `"step":2,"of":2,"state":"done"`,
+	} {
+		class := newClassFile(t)
+		cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", program.WriteLesson(t, text), "--join", class, "--as", "Ann")
+		_, stderr, _ := program.Run(t, cmd)
+		if got := lastLine(t, class); !strings.Contains(got, want) {
+			t.Errorf("sent %s, want %s; stderr %q", got, want, stderr)
+		}
+	}
+}
+
+// newClassFile creates the file of a class.
+func newClassFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "class.jsonl")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func lastLine(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	return lines[len(lines)-1]
 }
 
 // testLearnSecondOnOneControlPlane says what else to do than to stop the first one.

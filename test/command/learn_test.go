@@ -80,6 +80,7 @@ func TestLearnOnOneControlPlane(t *testing.T) {
 		{"skip after a mistake", testLearnSkipAfterMistake},
 		{"leaves out", testLearnLeavesOut},
 		{"says how to continue", testLearnSaysHowToContinue},
+		{"says that it has ended", testLearnSaysThatItHasEnded},
 		{"second lesson at once", testLearnSecondOnOneControlPlane},
 		{"failed steps", testLearnReportsFailedSteps},
 		{"documented lesson", testLearnDocumentedLesson},

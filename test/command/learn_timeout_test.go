@@ -23,7 +23,8 @@ func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 		t.Skip(err)
 	}
 	lesson := program.WriteLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 60\n```\n")
-	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)
+	class := newClassFile(t)
+	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson, "--join", class, "--as", "Ann")
 	cmd.Args = append([]string{timeout, "600", program.Path()}, cmd.Args[1:]...)
 	cmd.Path = timeout
 	run := program.Start(t, cmd, p.Dir)
@@ -34,6 +35,9 @@ func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 	run.Stop(t, syscall.SIGTERM) // it sends what it receives, too
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(run.Stderr.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, run.Stderr)
+	}
+	if got, want := lastLine(t, class), `"step":1,"of":1,"state":"left"`; !strings.Contains(got, want) {
+		t.Errorf("sent to the class %s, want %s", got, want)
 	}
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {

@@ -146,6 +146,33 @@ func TestFileOfAClass(t *testing.T) {
 	}
 }
 
+// Times are those of the teacher's clock: that of a student may be wrong. Only what was there before is as old
+// as it says.
+func TestTimesOfAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "class.jsonl")
+	now := time.Now().Truncate(time.Second)
+	slow := Message{Student: "Ann", Lesson: "a", Step: 1, Of: 3, State: Working, Time: now.Add(-10 * time.Minute)}
+	if err := os.WriteFile(path, encode(t, slow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &follower{path: path, roster: NewRoster()}
+	expect := func(step int, want time.Time) {
+		t.Helper()
+		if _, err := f.read(now); err != nil {
+			t.Fatal(err)
+		}
+		if list, _ := f.roster.list(); len(list) != 1 || list[0].Step != step || !list[0].Time.Equal(want) {
+			t.Errorf("got %+v, want step %d at %s", list, step, want)
+		}
+	}
+	expect(1, slow.Time)
+	slow.Step = 2
+	if err := appendLine(path, encode(t, slow)); err != nil {
+		t.Fatal(err)
+	}
+	expect(2, now)
+}
+
 func TestAddressOfAClass(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -167,6 +194,16 @@ func TestAddressOfAClass(t *testing.T) {
 		t.Errorf("got %+v", list)
 	}
 	url := "http://" + l.Addr().String() + progressPath
+	began := time.Now()
+	slow := encode(t, Message{Student: "Ann", Lesson: "a", Step: 1, Of: 2, State: Working, Time: began.Add(-10 * time.Minute)})
+	if resp, err := http.Post(url, "application/json", bytes.NewReader(slow)); err != nil {
+		t.Fatal(err)
+	} else if _ = resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
+		t.Errorf("got %d", resp.StatusCode)
+	}
+	if list, _ := r.list(); len(list) != 1 || list[0].Time.Before(began) {
+		t.Errorf("a slow clock: got %+v", list)
+	}
 	body := string(encode(t, Message{Student: "Eve", Lesson: "a", Step: 1, Of: 2, State: Working}))
 	for name, tc := range map[string]struct {
 		contentType, body string

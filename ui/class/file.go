@@ -24,6 +24,7 @@ type follower struct {
 	offset int64
 	rest   []byte // of a line without an end
 	skip   bool   // the rest of a line that is too long
+	live   bool   // what was there at the beginning is read: lines arrive as they are written
 }
 
 var errReplaced = errors.New("the file was replaced while it was opened: try again")
@@ -118,7 +119,9 @@ func (f *follower) read(now time.Time) (more bool, err error) {
 	}
 	f.offset += int64(n)
 	f.take(data[:n], now)
-	return f.offset < info.Size(), nil
+	more = f.offset < info.Size()
+	f.live = f.live || !more
+	return more, nil
 }
 
 // take applies the complete lines of what was read.
@@ -134,6 +137,9 @@ func (f *follower) take(data []byte, now time.Time) {
 			return
 		}
 		if m, err := parseMessage(f.rest, now); err == nil && !f.skip {
+			if f.live {
+				m.Time = now
+			}
 			f.roster.apply(m)
 		}
 		f.rest, f.skip = f.rest[:0], false

@@ -47,7 +47,8 @@ const (
 
 var errMessage = errors.New("not a progress message")
 
-// parseMessage parses what a student has sent. Texts are safe to show afterwards.
+// parseMessage parses what a student has sent. Texts are safe to show afterwards. Its time is that of the
+// student's clock, which may be another one than the teacher's.
 func parseMessage(data []byte, now time.Time) (Message, error) {
 	var m Message
 	if len(data) > maxMessage || json.Unmarshal(data, &m) != nil {
@@ -60,7 +61,7 @@ func parseMessage(data []byte, now time.Time) (Message, error) {
 	case m.State != Working && m.State != Done && m.State != Left:
 		return m, errMessage
 	}
-	if m.Time.IsZero() || m.Time.After(now) { // the clocks of two machines differ
+	if m.Time.IsZero() || m.Time.After(now) {
 		m.Time = now
 	}
 	return m, nil

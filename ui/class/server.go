@@ -25,11 +25,13 @@ func Serve(ctx context.Context, l net.Listener, r *Roster) error {
 			http.Error(w, "the message is too long", http.StatusBadRequest)
 			return
 		}
-		m, err := parseMessage(data, time.Now())
+		now := time.Now()
+		m, err := parseMessage(data, now)
 		if err != nil || req.Header.Get("Content-Type") != "application/json" { // pages of other sites cannot send that
 			http.Error(w, errMessage.Error(), http.StatusBadRequest)
 			return
 		}
+		m.Time = now
 		r.apply(m)
 		w.WriteHeader(http.StatusNoContent)
 	})

@@ -21,11 +21,14 @@ type Browser interface {
 	ui.Describer
 }
 
-// Listing are the objects of a kind, those first that are not healthy.
+// Listing are the objects of a kind, those first that are not healthy. Of many, the last ones are
+// only counted.
 type Listing struct {
-	Kind  string
-	Items []ListedObject
-	More  bool // not all are listed
+	Kind    string
+	Items   []ListedObject
+	Total   int  // of the objects that were examined
+	Healthy int  // of these
+	More    bool // not all were examined
 }
 
 // ListedObject is an object with its health.
@@ -247,15 +250,12 @@ func reasonStyle(health string) style {
 }
 
 func describeListing(l Listing) string {
-	unhealthy := 0
-	for _, item := range l.Items {
-		if item.Health != healthy {
-			unhealthy++
-		}
-	}
-	text := fmt.Sprintf("%s of %s healthy", ui.GroupDigits(len(l.Items)-unhealthy), ui.GroupDigits(len(l.Items)))
+	text := fmt.Sprintf("%s of %s healthy", ui.GroupDigits(l.Healthy), ui.GroupDigits(l.Total))
 	if l.More {
-		text += ", more are not listed"
+		text = fmt.Sprintf("%s of the first %s healthy", ui.GroupDigits(l.Healthy), ui.GroupDigits(l.Total))
+	}
+	if len(l.Items) < l.Total {
+		text += fmt.Sprintf(", %s are listed", ui.GroupDigits(len(l.Items)))
 	}
 	return text
 }

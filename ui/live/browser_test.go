@@ -46,7 +46,7 @@ func newBrowsableSource() *browsableSource {
 	}
 	return &browsableSource{
 		inspectableSource: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}, webInspection()},
-		listing: Listing{Kind: "Pod", Items: []ListedObject{
+		listing: Listing{Kind: "Pod", Total: 3, Healthy: 1, Items: []ListedObject{
 			pod("import-x7", "Failed", "Pod has failed"),
 			pod("web-7d4b9c-x2x9p", "InProgress", "unschedulable: 0/3 nodes are available: 3 Insufficient cpu"),
 			pod("web-7d4b9c-z", healthy, "Pod is Ready"),
@@ -87,6 +87,19 @@ func TestBrowserListsObjectsWithTheirHealth(t *testing.T) {
 	m = sendMsgs(t, m, m.browseCmd("po")())
 	if got := m.View().Content; !strings.Contains(got, `unknown kind "po"`) {
 		t.Errorf("the error is not shown:\n%s", got)
+	}
+}
+
+func TestTitleOfAListing(t *testing.T) {
+	few := make([]ListedObject, 3)
+	for want, l := range map[string]Listing{
+		"2 of 3 healthy":                                  {Items: few, Total: 3, Healthy: 2},
+		"4,990 of 5,000 healthy, 3 are listed":            {Items: few, Total: 5000, Healthy: 4990},
+		"9,990 of the first 10,000 healthy, 3 are listed": {Items: few, Total: 10000, Healthy: 9990, More: true},
+	} {
+		if got := describeListing(l); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 
