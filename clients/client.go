@@ -51,8 +51,9 @@ type answered struct {
 	at   time.Time
 }
 
-func newClient(name string, objects intervene.ObjectReader) *client {
+func newClient(name string, objects intervene.ObjectReader, permissionCount *atomic.Int64) *client {
 	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1)}
+	cl.permissions.all = permissionCount
 	cl.caller.Store(&observe.Caller{})
 	cl.last.Store(&answered{at: time.Now()})
 	return cl

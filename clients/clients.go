@@ -65,7 +65,7 @@ type Clients struct {
 	byName      map[string]*client
 	controllers map[string]*reportedController // by name
 
-	sessions atomic.Int64 // of all clients
+	sessions, permissions atomic.Int64 // of all clients
 }
 
 // New returns an empty set.
@@ -176,7 +176,7 @@ func (c *Clients) clientNamed(name string) *client {
 			return cl
 		}
 	}
-	cl := newClient(name, c.config.Objects)
+	cl := newClient(name, c.config.Objects, &c.permissions)
 	c.byName[name] = cl
 	return cl
 }
@@ -195,6 +195,7 @@ func (c *Clients) evictIdle() bool {
 	}
 	delete(c.byName, idlest.name)
 	c.forgetReports(idlest)
+	idlest.permissions.forget()
 	for id, known := range c.byID {
 		if known.client == idlest {
 			delete(c.byID, id)

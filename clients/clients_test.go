@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,7 +223,7 @@ func TestRecordedTextsAreBounded(t *testing.T) {
 func TestPublishedRecordsStay(t *testing.T) {
 	f := newFixture(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
-	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects), req, &observe.Caller{})
+	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects, new(atomic.Int64)), req, &observe.Caller{})
 	r.served, r.status = &observe.ServedCall{}, http.StatusSwitchingProtocols
 	r.record() // as Hijack does
 	r.served.Serve("kubectl (admin)", func() {

@@ -64,7 +64,7 @@ func TestFrameIsReadOnce(t *testing.T) {
 // TestEventOfManyWatchesCountsOnce: a program has several informers of the same objects.
 func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 	f := newFixture(t)
-	cl := newClient("operator", f.clients.config.Objects)
+	cl := newClient("operator", f.clients.config.Objects, new(atomic.Int64))
 	sent := []byte(frame("MODIFIED", object("Site", "shop", "u", "7", "")))
 	var watches []*watch
 	for i := range 3 {
@@ -92,7 +92,7 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 func TestLaterListCounts(t *testing.T) {
 	for _, age := range []time.Duration{30 * time.Second, 2 * time.Minute} {
 		f := newFixture(t)
-		cl := newClient("operator", f.clients.config.Objects)
+		cl := newClient("operator", f.clients.config.Objects, new(atomic.Int64))
 		sent := []byte(frame("ADDED", object("Site", "shop", "u", "7", "")))
 		var watches []*watch
 		for range 2 {
@@ -122,7 +122,7 @@ func BenchmarkCauseWithManyWatches(b *testing.B) {
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	c := New(Config{Observer: o, OwnPath: "/ctrlplane"})
-	f, cl := c.frames, newClient("operator", c.config.Objects)
+	f, cl := c.frames, newClient("operator", c.config.Objects, new(atomic.Int64))
 	for range 100 {
 		w := newWatch(httptest.NewRequest("GET", sites+"?watch=1", nil), &observe.Called{Object: observe.Object{Group: "example.com", Resource: "sites"}}, f)
 		w.conn = fmt.Sprint(len(cl.watches))

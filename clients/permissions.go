@@ -2,17 +2,20 @@ package clients
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxPermissions is the number of permissions that are kept of a client. An operator uses some
-// dozens; one that works in many namespaces uses them in each.
-const maxPermissions = 2048
+// The numbers of permissions that are kept of a client, and of all. An operator uses some dozens;
+// one that works in many namespaces uses them in each.
+const (
+	maxPermissions    = 2048
+	maxAllPermissions = 32768
+)
 
 // permissions are those that a client has used, or has been refused.
 type permissions struct {
@@ -20,6 +23,15 @@ type permissions struct {
 	uses    []control.PermissionUse
 	index   map[control.Permission]int // in uses
 	leftOut int64
+	all     *atomic.Int64 // how many there are of all clients
+}
+
+// forget is called when the client is forgotten.
+func (p *permissions) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all.Add(-int64(len(p.uses)))
+	p.uses, p.index = nil, nil
 }
 
 // note counts a call that was answered. Requests for other paths than those of resources are
@@ -44,7 +56,7 @@ func (p *permissions) note(c *observe.Called) {
 func (p *permissions) count(needs control.Permission, status int) {
 	i, known := p.index[needs]
 	switch {
-	case !known && len(p.uses) == maxPermissions:
+	case !known && (len(p.uses) == maxPermissions || p.all.Load() >= maxAllPermissions):
 		p.leftOut++
 		return
 	case !known:
@@ -54,6 +66,7 @@ func (p *permissions) count(needs control.Permission, status int) {
 		i = len(p.uses)
 		p.index[needs] = i
 		p.uses = append(p.uses, control.PermissionUse{Permission: needs})
+		p.all.Add(1)
 	}
 	p.uses[i].Requests++
 	if status == http.StatusForbidden {
@@ -70,5 +83,5 @@ func (c *Clients) Permissions(name string) (control.PermissionList, error) {
 	p := &cl.permissions
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return control.PermissionList{Client: cl.name, User: cl.caller.Load().User, Items: slices.Clone(p.uses), LeftOut: p.leftOut}, nil
+	return control.PermissionList{Client: cl.name, User: cl.caller.Load().User, Items: append([]control.PermissionUse{}, p.uses...), LeftOut: p.leftOut}, nil
 }

@@ -3,6 +3,7 @@ package clients
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +17,7 @@ func newCall(verb, resource, subresource string, status int) *observe.Called {
 }
 
 func TestPermissions(t *testing.T) {
-	var p permissions
+	p := permissions{all: new(atomic.Int64)}
 	for _, c := range []*observe.Called{
 		newCall("list", "deployments", "", http.StatusForbidden),
 		newCall("list", "deployments", "", http.StatusOK),
@@ -42,7 +43,7 @@ func TestPermissions(t *testing.T) {
 }
 
 func TestPermissionsAreBounded(t *testing.T) {
-	var p permissions
+	p := permissions{all: new(atomic.Int64)}
 	for i := range maxPermissions + 3 {
 		c := newCall("get", "pods", "", http.StatusOK)
 		c.Object.Namespace = fmt.Sprint(i)
@@ -50,5 +51,14 @@ func TestPermissionsAreBounded(t *testing.T) {
 	}
 	if len(p.uses) != maxPermissions || p.leftOut != 3 {
 		t.Errorf("%d permissions and %d left out, want %d and 3", len(p.uses), p.leftOut, maxPermissions)
+	}
+	other := permissions{all: p.all}
+	p.all.Add(maxAllPermissions - maxPermissions)
+	if other.note(newCall("get", "pods", "", http.StatusOK)); other.leftOut != 1 {
+		t.Error("a client keeps more than all may")
+	}
+	p.all.Add(maxPermissions - maxAllPermissions)
+	if p.forget(); p.all.Load() != 0 {
+		t.Errorf("%d permissions remain of a client that is forgotten", p.all.Load())
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,14 +28,24 @@ func (l *devLeases) list(ctx context.Context) ([]coordinationv1.Lease, error) {
 	return all.Items, nil
 }
 
-// begin notes the Leases from before the first run.
+// begin notes the Leases from before the first run that somebody holds.
 func (l *devLeases) begin(ctx context.Context) error {
 	all, err := l.list(ctx)
 	l.before = map[types.UID]string{}
 	for _, lease := range all {
-		l.before[lease.UID] = ptr.Deref(lease.Spec.HolderIdentity, "")
+		if !isExpired(&lease.Spec, time.Now()) {
+			l.before[lease.UID] = ptr.Deref(lease.Spec.HolderIdentity, "")
+		}
 	}
 	return err
+}
+
+// isExpired reports whether the holder of a lease has ended, as that of an earlier dev.
+func isExpired(lease *coordinationv1.LeaseSpec, now time.Time) bool {
+	if lease.RenewTime == nil || lease.LeaseDurationSeconds == nil {
+		return false
+	}
+	return lease.RenewTime.Add(time.Duration(*lease.LeaseDurationSeconds) * time.Second).Before(now)
 }
 
 // deleteTaken deletes the Leases that were created or taken over since, without those of

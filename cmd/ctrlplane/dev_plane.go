@@ -71,7 +71,10 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	if p.leases.client, err = coordinationclient.NewForConfig(p.server.RESTConfig()); err != nil {
 		return err
 	}
-	return p.leases.begin(ctx)
+	if err := p.leases.begin(ctx); err != nil {
+		return err
+	}
+	return p.leases.deleteTaken(ctx) // those that have expired
 }
 
 // devSettleTimeout is how long the first work of controllers, at the start or on manifests,

@@ -187,11 +187,11 @@ func (r *runCommand) run(ctx context.Context, args []string) (code int, err erro
 	if err := r.startPlane(ctx, c); err != nil {
 		return r.startFailure(ctx, err)
 	}
+	ready = true
 	if err := r.up.account.writeKubeconfig(ctx, r.up.server.DataDir(), r.up.server.RESTConfig()); err != nil {
 		return r.startFailure(ctx, err)
 	}
 	stopWatching()
-	ready = true
 	if ctx.Err() != nil {
 		r.interrupted = r.signals.interruption()
 		return signalExitCode(r.interrupted), errors.New("interrupted before the command was started")
@@ -263,7 +263,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	}()
 	select {
 	case <-ended:
-		if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+		if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.settle {
 			printRemainingWork(stderr, busy.Work)
 		}
 		for _, line := range warnings {

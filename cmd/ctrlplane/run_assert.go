@@ -68,7 +68,7 @@ func (e *hotLoopError) Error() string {
 func (e *hotLoopError) Unwrap() error { return e.busy }
 
 // watchForLoops waits until the control plane has settled, or long enough for a loop to
-// show. The error is a *hotLoopError if there is one that may go on.
+// show. The error is a *hotLoopError if there is one that has not ended.
 func watchForLoops(ctx context.Context, src observe.Source) error {
 	ctx, cancel := context.WithTimeout(ctx, hotLoopWatch)
 	defer cancel()
@@ -77,19 +77,14 @@ func watchForLoops(ctx context.Context, src observe.Source) error {
 	if err != nil && !isBusy {
 		return err
 	}
-	loop, err := checkLoops(context.WithoutCancel(ctx), src)
-	if err != nil || loop.Failure == "" || busy == nil {
+	if busy == nil {
+		return nil
+	}
+	loops, err := assert.FindLoops(context.WithoutCancel(ctx), src, time.Now())
+	if err != nil || len(loops) == 0 {
 		return err
 	}
 	return &hotLoopError{busy}
-}
-
-func checkLoops(ctx context.Context, src observe.Source) (assert.Result, error) {
-	page, err := src.Records(ctx, observe.Query{})
-	if err != nil {
-		return assert.Result{}, err
-	}
-	return assert.Check(assert.Rules{NoHotLoop: true}, observe.Snapshot{}, page.Records)[0], nil
 }
 
 // check checks the assertions about controllers.

@@ -230,6 +230,7 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"broken YAML", ok + "apiVersion: v1\nkind: X\n  metadata: {}\n", ":8: mapping values are not allowed in this context"},
 		{"tab", ok + "apiVersion: v1\nmetadata:\n\tname: a\n", ":8: found character that cannot start any token"},
+		{"key before a merge that has it", "base: &b {tier: none}\nall: &a [*b]\nlabels: {tier: web, <<: *a}\n", `:3: << would replace key "tier", which precedes it: put << first`},
 		{"key twice", ok + "apiVersion: v1\nkind: X\nmetadata:\n  name: a\n  name: b\n", `:10: key "name" already set in map`},
 		{"two keys twice", ok + "kind: X\nkind: X\nmetadata:\n  name: a\n  name: b\n", `:7: key "kind" already set in map`},
 		{"key twice beside a merged one", ok + "kind: X\nmetadata: &m\n  name: a\nspec:\n  <<: *m\n  name: b\nlist:\n- {c: 1, \"c\": 2}\n", `:13: key "c" already set in map`},

@@ -15,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -137,12 +138,41 @@ func reactToOwnWrites(ctx context.Context, client kubernetes.Interface, times in
 	return nil
 }
 
+// holdWrite has a write of another client wait, until the run ends.
+func holdWrite(t *testing.T, r *runProcess, cfg *rest.Config) {
+	t.Helper()
+	other := rest.CopyConfig(cfg)
+	other.UserAgent = "held/v1"
+	client, err := kubernetes.NewForConfig(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	verb := func(args ...string) string {
+		cmd := program.Command(t, append([]string{"--data-dir", r.dataDir}, args...)...)
+		out, stderr, code := program.Run(t, cmd)
+		if code != 0 {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+		return out
+	}
+	verb("clients", "pause", "held")
+	go func() { // ends with the control plane
+		_, _ = client.CoreV1().ConfigMaps("default").Create(t.Context(), newConfigMap("held"), metav1.CreateOptions{})
+	}()
+	awaitTrue(t, "the write is held", func() bool { return strings.Contains(verb("clients", "held", "held"), "ConfigMap") })
+}
+
 // TestRunSettleEndsAtHotLoop has a loop that goes on after the command: --settle does not
-// wait for it, and does not hold: the garbage collector sees each round.
+// wait for it, and does not hold. A write that is held keeps the control plane from settling
+// between two rounds.
 func TestRunSettleEndsAtHotLoop(t *testing.T) {
 	t.Parallel()
 	r := startRun(t, "--settle", "--no-hot-loop", "--report", "out", "--nodes=0", "--no-scheduler", "--", "sh", "-c", reportScript)
-	client, _ := r.readClient(t)
+	client, cfg := r.readClient(t)
+	holdWrite(t, r, cfg)
 	loop := make(chan error, 1)
 	go func() { loop <- reactToOwnWrites(t.Context(), client, math.MaxInt) }()
 	awaitTrue(t, "the loop writes", func() bool {

@@ -35,6 +35,8 @@ type runProcess struct {
 	stdout *bufio.Reader
 	stderr bytes.Buffer
 	ended  chan struct{}
+
+	dataDir string // of its control plane; readClient sets it
 }
 
 // newRunCommand returns a "ctrlplane run" without a terminal, even if the test has one.
@@ -187,7 +189,9 @@ const reportScript = `test -s "$KUBECONFIG" && echo "$KUBECONFIG"; echo "$CTRLPL
 // readClient reads what reportScript prints.
 func (r *runProcess) readClient(t *testing.T) (*kubernetes.Clientset, *rest.Config) {
 	t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", r.readLine(t))
+	path := r.readLine(t)
+	r.dataDir = filepath.Dir(path)
+	cfg, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {
 		t.Fatal(err)
 	}

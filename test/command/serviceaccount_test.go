@@ -133,7 +133,9 @@ func TestServiceAccountFlag(t *testing.T) {
 	} {
 		t.Run(tt.value, func(t *testing.T) {
 			t.Parallel()
-			program.RequireFailure(t, program.Command(t, "run", "--nodes=0", "--no-scheduler", "--service-account", tt.value, "--", "true"), tt.code, tt.text)
+			cmd := program.Command(t, "run", "--nodes=0", "--no-scheduler", "--service-account", tt.value, "--", "true")
+			program.RequireFailure(t, cmd, tt.code, tt.text)
+			requireNothingLeft(t, cmd)
 		})
 	}
 }

@@ -185,7 +185,7 @@ func whyStory(why ui.Why, records []observe.Record, style trace.Style) storyResu
 // keys answer a question is dropped: it would cover the question, and the next key would still
 // answer it.
 func (m model) applyStory(r storyResult) model {
-	if r.generation != m.generation || m.reading != nil {
+	if r.generation != m.generation {
 		return m
 	}
 	m.message = ""
@@ -193,8 +193,8 @@ func (m model) applyStory(r storyResult) model {
 	case r.err != nil:
 		m.message = words.OneLine(r.err.Error())
 		return m
-	case m.asksUser():
-		m.message = words.OneLine(r.title) + " is not shown: another question was open when it arrived"
+	case m.asksUser() || m.reading != nil:
+		m.message = words.OneLine(r.title) + " is not shown: something else was asked or typed when it arrived"
 		return m
 	}
 	return m.openText(textView{title: r.title, object: &r.object, copied: r.text, lines: plainLines(r.text)})
