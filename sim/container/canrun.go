@@ -17,6 +17,12 @@ func CanRun(c *corev1.Container, args []string) bool {
 	return len(args) > 0 && len(Unknown(c, args)) == 0
 }
 
+// canExec reports whether all programs of a command that runs beside that of a container are known.
+// A file that it copies need not be one of the image: what runs in the container may have made it.
+func canExec(c *corev1.Container, args []string) bool {
+	return len(args) > 0 && len(needsOf(guessVariables(c, args)).programs) == 0
+}
+
 // Unknown returns what a command of a container needs and is not simulated: programs that are
 // not known, and files that it copies from the image.
 func Unknown(c *corev1.Container, args []string) []string {

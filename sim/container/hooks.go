@@ -21,7 +21,7 @@ func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
 	if postStart {
 		h = c.Lifecycle.PostStart
 	}
-	if h == nil || h.Sleep == nil && (h.Exec == nil || !CanRun(c, h.Exec.Command)) {
+	if h == nil || h.Sleep == nil && (h.Exec == nil || !canExec(c, h.Exec.Command)) {
 		return nil
 	}
 	return h

@@ -40,6 +40,31 @@ func TestHooksAndProbes(t *testing.T) {
 	}
 }
 
+// TestHookAndProbeCopyAFile has a hook and a probe that copy a file which the command of their container
+// has made.
+func TestHookAndProbeCopyAFile(t *testing.T) {
+	copyTo := func(target string) corev1.ExecAction {
+		return corev1.ExecAction{Command: []string{"cp", "/app/state", target}}
+	}
+	hook, probe := copyTo("/tmp/copy"), copyTo("/tmp/probed")
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "trap 'cat /tmp/copy; exit 0' TERM; mkdir /app; echo up; until [ -e /tmp/go ]; do sleep 0.01; done; echo made >/app/state; while true; do sleep 0.01; done")
+	c := &pod.Spec.Containers[0]
+	c.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &hook}}
+	c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &probe}, PeriodSeconds: 1, TimeoutSeconds: 20}
+	f.start(pod)
+	f.awaitLine(pod)
+	if state := f.await(pod, Running); state.Ready {
+		t.Errorf("before there is a file: %+v", state)
+	}
+	f.exec(pod, "touch /tmp/go")
+	f.awaitState(pod, func(s State) bool { return s.Ready })
+	f.StopPod(pod, time.Now().Add(time.Minute))
+	if f.await(pod, Ended); f.logOf(pod) != "up\nmade\n" {
+		t.Errorf("log %q", f.logOf(pod))
+	}
+}
+
 func TestPostStartFails(t *testing.T) {
 	f := newFixture(t)
 	pod := newPod("sh", "-c", "while true; do sleep 0.01; done")

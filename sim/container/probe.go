@@ -27,7 +27,7 @@ func runsProbe(of *corev1.Pod, c *corev1.Container, p *corev1.Probe) bool {
 	case p == nil:
 		return false
 	case p.Exec != nil:
-		return CanRun(c, p.Exec.Command)
+		return canExec(c, p.Exec.Command)
 	}
 	return asksTable(of, p)
 }

@@ -12,7 +12,7 @@ import (
 func TestMinimumGracePeriod(t *testing.T) {
 	ends := map[string]func(f *fixture, pod *corev1.Pod){
 		"a Pod that stops": func(f *fixture, pod *corev1.Pod) {
-			f.StopPod(pod, time.Now().Add(100*time.Millisecond))
+			f.StopPod(pod, time.Now())
 		},
 		"a shorter deadline": func(f *fixture, pod *corev1.Pod) {
 			f.StopPod(pod, time.Now().Add(time.Hour))
@@ -27,7 +27,7 @@ func TestMinimumGracePeriod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t)
-			pod := newPod("sh", "-c", "trap 'sleep 0.5; exit 5' TERM; echo up; while true; do sleep 0.01; done")
+			pod := newPod("sh", "-c", "trap 'sleep 0.01; exit 5' TERM; echo up; while true; do sleep 0.01; done")
 			f.start(pod)
 			f.awaitLine(pod)
 			end(f, pod)
@@ -72,7 +72,11 @@ func TestSidecarsOfAMainContainerThatOverruns(t *testing.T) {
 	f := newFixture(t)
 	pod := sidecarPod("trap '' TERM; echo up; while true; do sleep 0.01; done")
 	startSidecarPod(f, pod)
-	f.StopPod(pod, time.Now().Add(2*time.Second))
+	f.StopPod(pod, time.Now().Add(time.Hour))
+	for _, name := range []string{"s1", "s2"} {
+		f.awaitFile(pod, name, "/tmp/hooked")
+	}
+	f.StopPod(pod, time.Now()) // the hooks have run: the grace period may end
 	for _, name := range []string{"s1", "s2"} {
 		if end := f.awaitContainer(pod, name, Ended); end.ExitCode != 5 {
 			t.Errorf("sidecar %s: %+v", name, end)

@@ -32,9 +32,8 @@ func (s nodeShape) setResources(st *corev1.NodeStatus) {
 // would undo what a client changes to simulate a device that fails.
 func followCapacity(before, node *corev1.Node) *corev1.Node {
 	var stale []corev1.ResourceName
-	for name, n := range node.Status.Capacity {
-		was, allocatable := before.Status.Capacity[name], node.Status.Allocatable[name]
-		if !n.Equal(was) && allocatable.Equal(before.Status.Allocatable[name]) && v1helper.IsExtendedResourceName(name) {
+	for name := range node.Status.Capacity {
+		if v1helper.IsExtendedResourceName(name) && isStale(&before.Status, &node.Status, name) {
 			stale = append(stale, name)
 		}
 	}
@@ -47,6 +46,15 @@ func followCapacity(before, node *corev1.Node) *corev1.Node {
 		delete(copied.Status.Allocatable, name)
 	}
 	return &copied
+}
+
+// isStale reports whether the allocatable amount of a resource is that of an earlier capacity: the capacity
+// alone has changed, or did so before and the kubelet has not set the amount since.
+func isStale(before, now *corev1.NodeStatus, name corev1.ResourceName) bool {
+	was, had := before.Capacity[name]
+	wasAllocatable, isSet := before.Allocatable[name]
+	capacity, allocatable := now.Capacity[name], now.Allocatable[name]
+	return !capacity.Equal(was) && allocatable.Equal(wasAllocatable) || had && !isSet && !capacity.Equal(allocatable)
 }
 
 // withAllocatable returns node, or a copy of it with the resources that its kubelet

@@ -6,6 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
 const dongle = corev1.ResourceName("example.com/dongle")
@@ -56,6 +58,39 @@ func TestAllocatableFollowsCapacity(t *testing.T) {
 	if _, ok := l.shape.capacity[dongle]; ok {
 		t.Error("the capacity of all nodes has changed")
 	}
+}
+
+// TestCapacityOfAFailedNode changes the capacity of a node while it has failed: its kubelet writes what is
+// allocatable when the node is back, after other updates of the Node.
+func TestCapacityOfAFailedNode(t *testing.T) {
+	node := testNode(func(n *corev1.Node) {
+		n.Annotations[annotations.Failed] = annotations.True
+		n.Status.Capacity = corev1.ResourceList{dongle: resource.MustParse("4")}
+		n.Status.Allocatable = corev1.ResourceList{dongle: resource.MustParse("4")}
+	})
+	l := newTestRegistry(t, node)
+	update := func(change func(*corev1.Node)) {
+		node = node.DeepCopy()
+		change(node)
+		l.updateNode(node)
+	}
+	update(func(n *corev1.Node) { setResource(n.Status.Capacity, "8") })
+	update(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}} })
+	update(func(n *corev1.Node) { delete(n.Annotations, annotations.Failed) })
+	write := func(want string) {
+		t.Helper()
+		seen, addr, err := l.liveNode(node.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		update(func(n *corev1.Node) { n.Status, _ = l.shape.nodeStatus(seen, addr, epoch) })
+		if n := node.Status.Allocatable[dongle]; n.String() != want {
+			t.Errorf("%s is allocatable, want %s", n.String(), want)
+		}
+	}
+	write("8")
+	update(func(n *corev1.Node) { setResource(n.Status.Allocatable, "7") }) // a device fails
+	write("7")
 }
 
 func setResource(list corev1.ResourceList, n string) {

@@ -34,31 +34,53 @@ func podLoadOf(pod *corev1.Pod) *podLoad {
 // resources that its spec asks for, whether its node accepts that resize is still to be decided: the
 // load is of no generation.
 func startedLoadOf(pod *corev1.Pod) *podLoad {
-	wants := podLoadOf(pod)
-	has := &podLoad{requested: framework.NewResource(allocatedRequests(pod)), ports: wants.ports}
+	wants, allocated := podLoadOf(pod), withAllocatedResources(pod)
+	has := &podLoad{resources: resourcesHash(allocated), requested: framework.NewResource(allocatedRequests(allocated)), ports: wants.ports}
 	if has.sameRequests(wants) {
 		return wants
 	}
 	return has
 }
 
-// allocatedRequests returns the requests that the status of a Pod says its node has accepted.
-func allocatedRequests(pod *corev1.Pod) corev1.ResourceList {
-	if pod.Spec.Resources != nil && pod.Status.AllocatedResources != nil {
-		return pod.Status.AllocatedResources
+// allocatedRequests returns the requests of a Pod with the resources that its node has accepted.
+func allocatedRequests(allocated *corev1.Pod) corev1.ResourceList {
+	if allocated.Spec.Resources != nil && allocated.Status.AllocatedResources != nil {
+		return allocated.Status.AllocatedResources
 	}
+	return resource.PodRequests(allocated, resource.PodResourcesOptions{})
+}
+
+// withAllocatedResources returns a copy of a Pod with the resources that its status says its node has accepted.
+func withAllocatedResources(pod *corev1.Pod) *corev1.Pod {
 	copied := *pod
 	copied.Spec.InitContainers = withAllocated(pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
 	copied.Spec.Containers = withAllocated(pod.Spec.Containers, pod.Status.ContainerStatuses)
-	return resource.PodRequests(&copied, resource.PodResourcesOptions{})
+	if spec, has := pod.Spec.Resources, pod.Status.Resources; spec != nil && has != nil {
+		copied.Spec.Resources = &corev1.ResourceRequirements{
+			Requests: amountsOf(spec.Requests, pod.Status.AllocatedResources),
+			Limits:   amountsOf(spec.Limits, has.Limits),
+		}
+	}
+	return &copied
 }
 
-// withAllocated returns containers with the requests of their statuses.
+// amountsOf returns the resources of a list with the amounts of another one, which may have more.
+func amountsOf(list, amounts corev1.ResourceList) corev1.ResourceList {
+	got := corev1.ResourceList{}
+	for name := range list {
+		if n, ok := amounts[name]; ok {
+			got[name] = n
+		}
+	}
+	return got
+}
+
+// withAllocated returns containers with the resources of their statuses.
 func withAllocated(list []corev1.Container, statuses []corev1.ContainerStatus) []corev1.Container {
 	list = slices.Clone(list)
 	for i := range list {
 		if s := containerStatusOf(statuses, list[i].Name); s.Resources != nil { // it has run
-			list[i].Resources.Requests = s.AllocatedResources
+			list[i].Resources.Requests, list[i].Resources.Limits = s.AllocatedResources, s.Resources.Limits
 		}
 	}
 	return list

@@ -106,3 +106,30 @@ func TestRestartedNodeKeepsCondition(t *testing.T) {
 		t.Errorf("after the other Pod was deleted the load is %dm", got)
 	}
 }
+
+// TestRevertAfterARestart reverts a deferred resize after the control plane has started again: nothing of
+// the Pod has changed.
+func TestRevertAfterARestart(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Pod){
+		"requests":   func(*corev1.Pod) {},
+		"limits":     func(p *corev1.Pod) { p.Spec.Containers[0].Resources.Limits = resources("8", "64Mi").Limits },
+		"of the Pod": withPodResources,
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newTestRegistry(t, smallNode())
+			pod, other := startedPod("a", "1", "2", change), startedPod("b", "1", "1")
+			l.admitStarted([]*corev1.Pod{pod, other}, false)
+			got := l.updatePod(pod, false, nil).events
+			pod.Generation++
+			withRequest(corev1.ResourceCPU, "1")(pod)
+			change(pod)
+			got = append(got, l.updatePod(pod, false, nil).events...)
+			if len(got) > 0 {
+				t.Errorf("events %+v", got)
+			}
+			if has := l.pods[pod.UID].load; has.generation != pod.Generation || has.requested.MilliCPU != 1000 {
+				t.Errorf("load %+v", has)
+			}
+		})
+	}
+}

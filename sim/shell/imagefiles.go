@@ -36,33 +36,66 @@ func scriptImageFiles(script string) (files []string) {
 			files = nil
 		}
 	}()
-	var others []string // paths that something else may make or look for
-	walk := func(n syntax.Node) bool {
+	var others []string // words in which something else may make or look for a path
+	var walk func(syntax.Node) bool
+	walk = func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.BinaryCmd:
 			if n.Op == syntax.OrStmt { // the script handles a failure
 				others = append(others, literals(n.X)...)
 			}
 		case *syntax.CallExpr:
-			list := literals(n)
-			at := slices.Index(list, commandName(n))
-			if path.Base(commandName(n)) != "cp" || at < 0 {
-				others = append(others, list...)
+			sources, targets, ok := copyOperands(n)
+			if !ok {
 				break
 			}
-			sources := copySources(list[at+1:])
-			files = append(files, sources...)
-			others = append(others, slices.DeleteFunc(list, func(name string) bool { return slices.Contains(sources, name) })...)
-		case *syntax.Redirect:
-			others = append(others, literals(n.Word)...)
+			files, others = append(files, sources...), append(others, targets...)
+			walkBesideLiterals(n, walk)
+			return false
+		case *syntax.Word:
+			others = append(others, literal(n))
 		}
 		return true
 	}
 	syntax.Walk(file, walk)
 	files = slices.DeleteFunc(files, func(name string) bool {
-		return !isOfImage(name) || slices.ContainsFunc(others, func(other string) bool { return overlap(name, other) })
+		return !isOfImage(name) || slices.ContainsFunc(others, func(other string) bool { return mentions(other, name) })
 	})
 	return files[:min(len(files), maxUnknown)]
+}
+
+// copyOperands returns the sources and the other literal words of a command; ok is false if it is not cp.
+func copyOperands(call *syntax.CallExpr) (sources, others []string, ok bool) {
+	name := commandName(call)
+	list := make([]string, len(call.Args))
+	for i, word := range call.Args {
+		list[i] = literal(word)
+	}
+	at := slices.Index(list, name)
+	if path.Base(name) != "cp" || at < 0 {
+		return nil, nil, false
+	}
+	sources = copySources(list[at+1:])
+	return sources, slices.DeleteFunc(list, func(name string) bool { return slices.Contains(sources, name) }), true
+}
+
+// walkBesideLiterals walks the assignments of a command and those of its words that are not literal.
+func walkBesideLiterals(call *syntax.CallExpr, walk func(syntax.Node) bool) {
+	for _, as := range call.Assigns {
+		syntax.Walk(as, walk)
+	}
+	for _, word := range call.Args {
+		if literal(word) == "" {
+			syntax.Walk(word, walk)
+		}
+	}
+}
+
+// mentions reports whether a word is a path that overlaps with another one, or an option or assignment
+// with such a value.
+func mentions(word, name string) bool {
+	_, value, _ := strings.Cut(word, "=")
+	return overlap(name, word) || overlap(name, value)
 }
 
 // literals returns the literal words below a node; one that is not literal is empty.

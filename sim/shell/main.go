@@ -16,6 +16,9 @@ func runShell(p *proc, args []string) int {
 	sh := newShell(p, args[0], nil)
 	defer sh.drop()
 	sh.bash = path.Base(args[0]) == "bash"
+	if v, ok := sh.vars["SECONDS"]; ok && sh.bash {
+		sh.set("SECONDS", v.str) // of the environment
+	}
 	o, rest, ok := sh.parseOptions(args[1:])
 	if !ok {
 		return 2

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -139,7 +140,10 @@ func (sh *shell) dynamic(name string) (string, bool) {
 	case "RANDOM":
 		return strconv.Itoa(rand.IntN(32768)), true
 	case "SECONDS":
-		return strconv.Itoa(int(time.Since(sh.started).Seconds())), true
+		if !sh.bash {
+			return "", false
+		}
+		return strconv.Itoa(int(math.Floor(time.Since(sh.started).Seconds()))), true // also if it is negative
 	case "PIPESTATUS": // in arithmetic
 		return sh.pipeStatuses()[0], true
 	case "BASH_SOURCE":

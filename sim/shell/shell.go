@@ -57,7 +57,7 @@ type shell struct {
 	opt         options
 	shopts      []string  // options of shopt that are set
 	source      string    // the file that runs, of bash
-	started     time.Time // SECONDS counts from here
+	started     time.Time // SECONDS of bash counts from here
 	vars        map[string]variable
 	locals      []map[string]variable // what local hides, per running function
 	funcs       map[string]function
@@ -182,11 +182,11 @@ func (sh *shell) set(name, s string) {
 		sh.setIndex(name, 0, s, false)
 		return
 	}
-	if name == "SECONDS" {
-		sh.setSeconds(s)
-		return
-	}
 	v.str, v.set = s, true
+	if sh.bash && name == "SECONDS" {
+		sh.setSeconds(s)
+		v.str, v.set = "", false // it is computed, but keeps its attributes
+	}
 	v.exported = v.exported || sh.opt.allexport
 	sh.setVar(name, v)
 	if name == "OPTIND" {
@@ -194,7 +194,7 @@ func (sh *shell) set(name, s string) {
 	}
 }
 
-// setSeconds makes SECONDS count from a number.
+// setSeconds makes SECONDS of bash count from a number.
 func (sh *shell) setSeconds(s string) {
 	n, _ := strconv.Atoi(s)
 	sh.started = time.Now().Add(-time.Duration(n) * time.Second)
@@ -252,11 +252,10 @@ func (sh *shell) unset(name string) {
 func (sh *shell) environ() []string {
 	env := make([]string, 0, len(sh.vars))
 	for name, v := range sh.vars {
-		if v.exported && v.set {
-			s := v.str
-			if v.array && len(v.list) > 0 {
-				s = v.list[0]
-			}
+		if !v.exported {
+			continue
+		}
+		if s, ok := sh.lookup(name); ok || v.set {
 			env = append(env, name+"="+s)
 		}
 	}
