@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,19 +36,32 @@ func retryBootstrap(ctx context.Context, establish func() error) error {
 	return err
 }
 
-// isTemporary reports whether the API server has answered that it, or its etcd, has a problem. A
-// disk that is full remains so.
+// etcdUnavailable are texts of errors of an etcd that has no leader or does not answer, which the API
+// server returns as internal errors.
+var etcdUnavailable = []string{
+	"etcdserver: no leader",
+	"etcdserver: leader changed",
+	"etcdserver: request timed out", // also with a reason
+	"etcdserver: server stopped",
+	"etcdserver: unhealthy cluster",
+	"code = Unavailable", // of gRPC: no connection
+	"context deadline exceeded",
+}
+
+// isTemporary reports whether the API server has answered that it, or its etcd, is not available. Other internal
+// errors remain, such as those of values that cannot be decrypted and of an etcd without space.
 func isTemporary(err error) bool {
 	status, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
 		return false
 	}
-	switch code := status.Status().Code; code {
-	case http.StatusConflict, http.StatusTooManyRequests:
+	switch status.Status().Code {
+	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
-	case http.StatusInsufficientStorage:
-		return false
-	default:
-		return code >= http.StatusInternalServerError
+	case http.StatusInternalServerError:
+		return apierrors.IsServerTimeout(err) || slices.ContainsFunc(etcdUnavailable, func(text string) bool {
+			return strings.Contains(err.Error(), text)
+		})
 	}
+	return false
 }

@@ -18,6 +18,10 @@ import (
 // An etcd cluster that elects its leader answers no list and no write for some seconds.
 func TestBootstrapPolicyIsRetried(t *testing.T) {
 	noLeader := apierrors.NewInternalError(errors.New("etcdserver: no leader"))
+	unreachable := apierrors.NewInternalError(errors.New("rpc error: code = Unavailable desc = connection error"))
+	slow := apierrors.NewServerTimeout(rbacv1.Resource("clusterroles"), "list", 1)
+	wrongKey := apierrors.NewInternalError(errors.New("unable to transform key \"/registry/clusterroles/a\": no matching prefix found"))
+	noSpace := apierrors.NewInternalError(errors.New("etcdserver: mvcc: database space exceeded"))
 	full := apierrors.NewGenericServerResponse(http.StatusInsufficientStorage, "create", rbacv1.Resource("clusterroles"), "", "", 0, true)
 	forbidden := apierrors.NewForbidden(rbacv1.Resource("clusterroles"), "", nil)
 	for name, test := range map[string]struct {
@@ -29,6 +33,10 @@ func TestBootstrapPolicyIsRetried(t *testing.T) {
 	}{
 		"lists fail":     {"list", noLeader, 3, nil, 3 * time.Second},
 		"writes fail":    {"create", noLeader, 3, nil, 3 * time.Second},
+		"no connection":  {"list", unreachable, 3, nil, 3 * time.Second},
+		"slow":           {"list", slow, 3, nil, 3 * time.Second},
+		"wrong key":      {"list", wrongKey, 1000, wrongKey, 0},
+		"no space":       {"create", noSpace, 1000, noSpace, 0},
 		"no end":         {"list", noLeader, 1000, noLeader, bootstrapRetryTimeout},
 		"forbidden":      {"create", forbidden, 1000, forbidden, 0},
 		"a full disk":    {"create", full, 1000, full, 0},

@@ -36,7 +36,12 @@ func (s *Supervisor) InterceptCalls(controller string, cfg *rest.Config) *rest.C
 type interventions struct{ *Supervisor }
 
 // Stop implements control.Interventions.
-func (i interventions) Stop(_ context.Context, names []string) ([]string, error) {
+func (i interventions) Stop(ctx context.Context, names []string) ([]string, error) {
+	if _, err := i.waitResumed(ctx); err != nil {
+		return nil, err
+	}
+	i.mu.Lock() // before the names are resolved: a restore that has just begun turns all controllers off
+	defer i.mu.Unlock()
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() || s.State == Failed })
 	if err != nil {
 		return nil, err

@@ -92,3 +92,20 @@ func TestInterventionsReturnChangedControllers(t *testing.T) {
 		}
 	}
 }
+
+// A controller that could not be built is off once a user stops it: it does not keep the process from being healthy.
+func TestStopOfControllerThatCouldNotBeBuilt(t *testing.T) {
+	s := newSupervisor(t)
+	s.informers = &sharedInformers{}
+	u := s.units["job-controller"]
+	for _, names := range [][]string{{control.AllControllers}, {"job"}} {
+		u.setState(Failed, "boom", nil)
+		stopped, err := s.Interventions().Stop(t.Context(), names)
+		if diff := cmp.Diff([]string{"job-controller"}, stopped); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", names, err, diff)
+		}
+		if got := u.status(); got.State != Off || got.Reason != stoppedReason || u.checkReady(nil) != nil {
+			t.Errorf("%s: %+v, %v", names, got, u.checkReady(nil))
+		}
+	}
+}

@@ -15,10 +15,8 @@ import (
 // errNotStarted is returned while the process starts, waits for the lease or stops.
 var errNotStarted = errors.New("the controllers of this process are not running: it is starting or stopping, or another process holds the lease")
 
-// stopUnits stops controllers in parallel, and returns those that were not off.
+// stopUnits stops controllers in parallel for a user, and returns those that were not off. The caller holds the lock.
 func (s *Supervisor) stopUnits(list []string) (stopped []string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
 		return nil, errNotStarted
 	}
@@ -30,7 +28,7 @@ func (s *Supervisor) stopUnits(list []string) (stopped []string, err error) {
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
 	for i, name := range list {
-		wg.Go(func() { errs[i] = s.units[name].stop() })
+		wg.Go(func() { errs[i] = s.units[name].turnOff() })
 	}
 	wg.Wait()
 	return stopped, errors.Join(errs...)

@@ -19,6 +19,7 @@ type restoredUnit struct {
 	supervisor *Supervisor
 	unit       *unit
 	kept       intervene.Intervention
+	restarted  *unitRun // after the restore; may be nil
 }
 
 func newRestoredUnit(t *testing.T) *restoredUnit {
@@ -41,7 +42,7 @@ func (r *restoredUnit) suspend() {
 // resume starts it again with its interventions.
 func (r *restoredUnit) resume() {
 	r.unit.replaceGate(intervene.ObjectReader{}, nil).Apply(r.kept)
-	r.unit.setState(Running, "", nil)
+	r.unit.setState(Running, "", r.restarted)
 	r.unit.unmuteEvents()
 	close(r.supervisor.suspension.Load().ended)
 }
@@ -97,6 +98,35 @@ func TestInterventionsWaitForTheEndOfARestore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// All controllers are off during a restore: which of them run is known at its end.
+func TestStopAllWaitsForTheEndOfARestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestoredUnit(t)
+		r.supervisor.informers = &sharedInformers{}
+		r.restarted = &unitRun{facade: &facade{}, cancel: func() {}, done: make(chan struct{})}
+		close(r.restarted.done)
+		i, all := r.supervisor.Interventions(), []string{control.AllControllers}
+		r.suspend()
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := i.Stop(short, all); err == nil || !strings.Contains(err.Error(), "a snapshot is being restored") {
+			t.Errorf("during the restore: %v", err)
+		}
+		var stopped []string
+		var wg sync.WaitGroup
+		wg.Go(func() { stopped = mustIntervene(t)(i.Stop(t.Context(), all)) })
+		synctest.Wait()
+		r.resume()
+		wg.Wait()
+		if diff := cmp.Diff([]string{"job-controller"}, stopped); diff != "" {
+			t.Errorf("stopped: %s", diff)
+		}
+		if got := r.unit.status(); got.State != Off || got.Reason != stoppedReason {
+			t.Errorf("after the restore: %+v", got)
+		}
+	})
 }
 
 // A change that a restore overtakes is made again.

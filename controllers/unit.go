@@ -134,13 +134,10 @@ func (u *unit) start() {
 }
 
 // stop stops the controller and removes its event handlers. It returns an error
-// that names the controller if that takes longer than stopTimeout. One that could not be built is off then, too.
+// that names the controller if that takes longer than stopTimeout. One that could not be built remains failed.
 func (u *unit) stop() error {
 	run := u.currentRun()
 	if run == nil {
-		if u.status().State == Failed {
-			u.setState(Off, stoppedReason, nil)
-		}
 		return nil
 	}
 	started := u.status().State != Building
@@ -167,6 +164,17 @@ func (u *unit) stop() error {
 	u.recorder.CloseQueues() // also if the state change is not recorded
 	u.setState(Off, stoppedReason, nil)
 	return err
+}
+
+// turnOff stops the controller for a user. One that could not be built is off then, too.
+func (u *unit) turnOff() error {
+	if err := u.stop(); err != nil {
+		return err
+	}
+	if u.status().State == Failed {
+		u.setState(Off, stoppedReason, nil)
+	}
+	return nil
 }
 
 // debugHandler returns the controller's own debugging endpoint; nil if it has none.

@@ -102,8 +102,8 @@ func TestUnitBuildFails(t *testing.T) {
 			if err := u.stop(); err != nil {
 				t.Error(err)
 			}
-			if got := u.status(); got.State != Off || got.Reason != stoppedReason || u.checkReady(nil) != nil {
-				t.Errorf("after a stop: %+v, %v", got, u.checkReady(nil))
+			if got := u.status(); got.State != Failed || !strings.Contains(got.Reason, "boom") {
+				t.Errorf("after the end of the process or before a start: %+v", got)
 			}
 		})
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/util/retry"
 )
 
 const (
@@ -25,7 +26,8 @@ const (
 // deleteNamespace deletes a namespace and returns when it is gone. The contents are
 // deleted at once: the namespace controller begins a tenth of a second later. It
 // removes the finalizer, because it waits for the writes in flight: what they store
-// would outlive the namespace. If it does not run, the finalizer is removed here.
+// would outlive the namespace. If it does not run, or an intervention delays its calls
+// or makes them fail, the finalizer is removed here.
 func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 	namespaces := p.client.CoreV1().Namespaces()
 	err := namespaces.Delete(ctx, name, metav1.DeleteOptions{})
@@ -38,7 +40,7 @@ func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 	if err := p.deleteContents(ctx, name); err != nil {
 		return err
 	}
-	finalizes, err := p.isRunning(ctx, "namespace-controller")
+	finalizes, err := p.isUndisturbed(ctx, "namespace-controller")
 	if err == nil && !finalizes {
 		err = p.finalizeNamespace(ctx, name)
 	}
@@ -51,11 +53,14 @@ func (p *ControlPlane) deleteNamespace(ctx context.Context, name string) error {
 // finalizeNamespace removes the finalizer that the namespace controller would remove.
 func (p *ControlPlane) finalizeNamespace(ctx context.Context, name string) error {
 	namespaces := p.client.CoreV1().Namespaces()
-	ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
-	if err == nil {
-		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
-		_, err = namespaces.Finalize(ctx, ns, metav1.UpdateOptions{})
-	}
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+			_, err = namespaces.Finalize(ctx, ns, metav1.UpdateOptions{})
+		}
+		return err
+	})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // the namespace controller may have started
 		return preferCause(ctx, err)
 	}

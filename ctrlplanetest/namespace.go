@@ -59,15 +59,26 @@ func (p *ControlPlane) awaitPodAdmission(ctx context.Context, namespace string) 
 	return p.health.Wait(ctx, []health.Ref{{GroupVersionKind: serviceAccountKind, Namespace: namespace, Name: "default"}}, health.Options{})
 }
 
-// isRunning reports whether a controller of the control plane runs.
+// isRunning reports whether a controller of the control plane runs and is not paused.
 func (p *ControlPlane) isRunning(ctx context.Context, controller string) (bool, error) {
+	return p.hasController(ctx, func(c control.Controller) bool {
+		return c.Name == controller && c.State == observe.StateRunning
+	})
+}
+
+// isUndisturbed reports whether a controller of the control plane runs without an intervention.
+func (p *ControlPlane) isUndisturbed(ctx context.Context, controller string) (bool, error) {
+	return p.hasController(ctx, func(c control.Controller) bool {
+		return c.Name == controller && c.State == observe.StateRunning && c.Reason == ""
+	})
+}
+
+func (p *ControlPlane) hasController(ctx context.Context, matches func(control.Controller) bool) (bool, error) {
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
 		return false, preferCause(ctx, err)
 	}
-	return slices.ContainsFunc(list, func(c control.Controller) bool {
-		return c.Name == controller && c.State == observe.StateRunning
-	}), nil
+	return slices.ContainsFunc(list, matches), nil
 }
 
 // endNamespace deletes a test's namespace and explains the failure of the test.

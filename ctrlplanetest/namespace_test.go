@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/ctrlplane/ctrlplane/control"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
 
@@ -125,6 +127,22 @@ func TestNamespaceWithoutItsController(t *testing.T) {
 		name = cp.Namespace(tb)
 		cp.Apply(tb, "testdata/web.yaml")
 	})
+	if r.failed {
+		t.Error(r.logged())
+	}
+	requireNamespaceGone(t, cp, name)
+}
+
+// TestNamespaceWhoseControllerFails deletes a namespace while the calls of its controller fail.
+func TestNamespaceWhoseControllerFails(t *testing.T) {
+	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{})
+	interventions, namespaceController := cp.Source().(*controlrest.Client).Interventions(), []string{"namespace-controller"}
+	if _, err := interventions.Fail(t.Context(), namespaceController, control.Fault{Rate: 1, Code: "500"}); err != nil {
+		t.Fatal(err)
+	}
+	r := newRecorder(t.Name())
+	var name string
+	r.runTest(func(tb testing.TB) { name = cp.Namespace(tb) })
 	if r.failed {
 		t.Error(r.logged())
 	}

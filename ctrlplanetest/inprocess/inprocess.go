@@ -49,8 +49,9 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 	if b.Configure != nil {
 		b.Configure(s)
 	}
-	defer surviveInterruption(ctx, s)()
-	if err := s.Start(ctx); err != nil {
+	started := surviveInterruption(ctx, s)
+	err := s.Start(ctx)
+	if started(err); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -34,6 +34,7 @@ func (g *graph) linkNodeTimers() {
 			events[e.Controller] = append(events[e.Controller], e)
 		}
 	}
+	only := g.onlyNode()
 	for _, c := range g.calls {
 		if c.parent != nil || len(events[c.Controller]) == 0 {
 			continue
@@ -42,21 +43,39 @@ func (g *graph) linkNodeTimers() {
 		if c.Object.Resource == "nodes" {
 			node = c.Object.Name
 		}
+		if node == "" {
+			node = only // that of a Pod which was created with one, or bound before the first record
+		}
 		if last := c.lastTiming(events[c.Controller], node); last != nil {
 			c.setCause(last, Likely, ByDelay)
 		}
 	}
 }
 
-// lastTiming returns the last event for which a node controller may make the write c, to a node or to a Pod on it. If
-// the node is not known, as that of a Pod which was created with one, all these events must be of one node.
+// onlyNode returns the name of the Node that the records name; "" if they name several or none.
+func (g *graph) onlyNode() (only string) {
+	for _, list := range [][]*Node{g.calls, g.events} {
+		for _, n := range list {
+			name := n.BoundTo
+			if n.Object.Resource == "nodes" || n.Object.Resource == "leases" && n.Object.Namespace == "kube-node-lease" {
+				name = n.Object.Name
+			}
+			switch {
+			case name == "" || name == only:
+			case only != "":
+				return ""
+			default:
+				only = name
+			}
+		}
+	}
+	return only
+}
+
+// lastTiming returns the last event for which a node controller may make the write c, to a node or to a Pod on it.
 func (c *Node) lastTiming(events []*Node, node string) (last *Node) {
 	for _, e := range events {
-		switch {
-		case !e.mayTimeWrite(c, node):
-		case node == "" && last != nil && e.Object.Name != last.Object.Name:
-			return nil
-		case last == nil || e.Time.After(last.Time):
+		if e.mayTimeWrite(c, node) && (last == nil || e.Time.After(last.Time)) {
 			last = e
 		}
 	}
@@ -76,11 +95,11 @@ func boundToBefore(bindings []*Node, write *Node) (node string) {
 }
 
 // mayTimeWrite reports whether a node controller that has received e may make the write c for
-// it, to a node or to a Pod on it; node is "" if that is not known.
+// it, to a node or to a Pod on it.
 func (n *Node) mayTimeWrite(c *Node, node string) bool {
 	made := n.parent
 	switch {
-	case n.End().After(c.Time), node != "" && n.Object.Name != node:
+	case n.End().After(c.Time), n.Object.Name != node:
 		return false
 	case c.Controller == taintEviction:
 		return c.Object.Resource == "pods" && made.Subresource == ""

@@ -81,16 +81,20 @@ func TestEvictionOfARecreatedPod(t *testing.T) {
 	}
 }
 
-// A Pod that was created with a node has no binding: its eviction follows from a change of a node only if one node
-// was changed.
+// A Pod that was created with a node has no binding: its eviction follows from a change of a node only if the records
+// name one node.
 func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	kubectl := "kubectl (admin)"
 	for name, tc := range map[string]struct {
 		nodes []string // in the order of their changes
+		other observe.Object
 		want  string
 	}{
-		"one node":          {[]string{"n1", "n1"}, "kubectl (admin)"},
-		"one of many nodes": {[]string{"n1", "n2"}, taintEviction},
+		"one node":                    {[]string{"n1", "n1"}, observe.Object{}, kubectl},
+		"two are changed":             {[]string{"n1", "n2"}, observe.Object{}, taintEviction},
+		"another one is there":        {[]string{"n2"}, observe.Object{Resource: "nodes", Kind: "Node", Name: "n1"}, taintEviction},
+		"another one has a heartbeat": {[]string{"n2"}, observe.Object{Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "n1"}, taintEviction},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var records []observe.Record
@@ -100,6 +104,10 @@ func TestEvictionOfAPodWithoutABinding(t *testing.T) {
 					c.Began = at
 				}
 				records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: e})
+			}
+			if tc.other.Name != "" {
+				add(&observe.Called{Controller: kubectl, Client: &observe.Caller{}, Verb: "update", Object: tc.other, Status: 200, ResourceVersion: "4",
+					Wrote: []observe.Written{{Resource: tc.other.Resource, Namespace: tc.other.Namespace, Name: tc.other.Name, ResourceVersion: "4"}}})
 			}
 			for i, name := range tc.nodes {
 				node, version := observe.Object{Resource: "nodes", Kind: "Node", Name: name}, strconv.Itoa(i+5)

@@ -1,0 +1,4 @@
+package inprocess
+
+// SurviveInterruption is surviveInterruption, for tests.
+var SurviveInterruption = surviveInterruption
