@@ -103,7 +103,7 @@ subjects:
 	}
 }
 
-// TestOtherUsers has clients without a ServiceAccount: there is nobody to bind a role to.
+// TestOtherUsers has clients without a ServiceAccount: their roles have no bindings.
 func TestOtherUsers(t *testing.T) {
 	for program, want := range map[string]string{"Shop_Operator.v2": "shop-operator-v2", "__": "client", "kubectl": "kubectl"} {
 		objects := For(control.PermissionList{Client: program + " (kubernetes-admin)", User: "kubernetes-admin", Items: []control.PermissionUse{use("get", "", "pods", "a"), use("get", "", "nodes", "")}})
