@@ -72,10 +72,10 @@ func (g *graph) onlyNode() (only string) {
 	return only
 }
 
-// lastTiming returns the last event for which a node controller may make the write c, to a node or to a Pod on it.
-func (c *Node) lastTiming(events []*Node, node string) (last *Node) {
+// lastTiming returns the last event for which a node controller may make the write, to a node or to a Pod on it.
+func (n *Node) lastTiming(events []*Node, node string) (last *Node) {
 	for _, e := range events {
-		if e.mayTimeWrite(c, node) && (last == nil || e.Time.After(last.Time)) {
+		if e.mayTimeWrite(n, node) && (last == nil || e.Time.After(last.Time)) {
 			last = e
 		}
 	}
@@ -94,7 +94,7 @@ func boundToBefore(bindings []*Node, write *Node) (node string) {
 	return node
 }
 
-// mayTimeWrite reports whether a node controller that has received e may make the write c for
+// mayTimeWrite reports whether a node controller that has received the event may make the write c for
 // it, to a node or to a Pod on it.
 func (n *Node) mayTimeWrite(c *Node, node string) bool {
 	made := n.parent
