@@ -54,7 +54,7 @@ func TestReadingAPipeIsInterrupted(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer cmd.Process.Kill() //nolint:errcheck // it has ended, unless the test fails
+			defer cmd.Process.Kill() // it has ended, unless the test fails
 			defer awaitReader(t, pipe).Close()
 			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
