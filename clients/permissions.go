@@ -35,7 +35,7 @@ func (p *permissions) forget() {
 }
 
 // note counts a call that was answered. Requests for other paths than those of resources are
-// left out, and so are those that somebody else's permissions allow.
+// left out, and so are those as another user, whose permissions count for them.
 func (p *permissions) note(c *observe.Called) {
 	if c.Status == 0 || strings.HasPrefix(c.Object.Resource, "/") || c.Client != nil && c.Client.Impersonates != "" {
 		return

@@ -29,7 +29,7 @@ func TestPermissions(t *testing.T) {
 		p.note(c)
 	}
 	other := newCall("get", "secrets", "", http.StatusOK)
-	other.Client = &observe.Caller{Impersonates: "somebody"}
+	other.Client = &observe.Caller{Impersonates: "jane"}
 	p.note(other)
 	use := func(verb, resource string, requests, refused int64) control.PermissionUse {
 		return control.PermissionUse{Permission: control.Permission{Verb: verb, Group: "apps", Resource: resource, Namespace: "a"}, Requests: requests, Refused: refused}

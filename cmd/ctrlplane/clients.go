@@ -22,13 +22,15 @@ since the start, the open watches, and the last request. A client is named after
 program, as in the user agent, and its user; the program alone is enough where it has
 one client, or one that is connected.
 
-The other verbs intervene in clients, in the API server: nothing needs to change in
-the client. A write of a paused client waits until it is released or the client
-cancels it: held lists those that wait, step releases the next one, resume all of them.
+The verb roles prints the RBAC roles that a client needs. The others intervene in
+clients, in the API server: nothing needs to change in the client. A write of a paused
+client waits until it is released or the client cancels it: held lists those that wait,
+step releases the next one, resume all of them.
 Requests for ctrlplane's own API are never held, delayed or failed. Its other requests,
 such as those of wait, are those of the client ctrlplane, which --all leaves out.`,
 		Example: `  ctrlplane clients
   ctrlplane clients -o wide
+  ctrlplane clients roles shop-operator
   ctrlplane clients pause shop-operator
   ctrlplane clients step shop-operator
   ctrlplane clients fail shop-operator --rate 0.3 --code 409

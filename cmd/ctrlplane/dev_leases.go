@@ -28,7 +28,7 @@ func (l *devLeases) list(ctx context.Context) ([]coordinationv1.Lease, error) {
 	return all.Items, nil
 }
 
-// begin notes the Leases from before the first run that somebody holds.
+// begin notes the Leases from before the first run that have not expired.
 func (l *devLeases) begin(ctx context.Context) error {
 	all, err := l.list(ctx)
 	l.before = map[types.UID]string{}

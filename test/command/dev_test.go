@@ -312,6 +312,37 @@ func TestDevDeletesKeptLease(t *testing.T) {
 	end(d)
 }
 
+// expiringOperator leaves a Lease that has expired.
+const expiringOperator = `
+echo "found: $("$CTRLPLANE" kubectl get lease leader --ignore-not-found -o name)."
+"$CTRLPLANE" kubectl create -o name -f - <<'END'
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: leader}
+spec: {holderIdentity: operator-1, leaseDurationSeconds: 1, renewTime: "2020-01-01T00:00:00.000000Z"}
+END
+sleep 1000 &
+wait
+`
+
+// TestDevDeletesExpiredLease has a Lease that the operator of an earlier dev has left: the first run
+// would wait for it, too.
+func TestDevDeletesExpiredLease(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	for range 2 {
+		d := startDev(t, "--data-dir", dir, "--", "sh", "-c", expiringOperator)
+		if line := d.requireLine(t, "[operator] found: "); !strings.HasSuffix(line, "found: .") {
+			t.Errorf("got %q, want no Lease", line)
+		}
+		d.requireLine(t, "[operator] lease.coordination.k8s.io/leader")
+		if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		d.requireEnd(t, 143, 0)
+	}
+}
+
 // TestDevEndsAlone ends dev otherwise than from the terminal.
 func TestDevEndsAlone(t *testing.T) {
 	t.Parallel()
