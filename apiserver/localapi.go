@@ -43,8 +43,9 @@ type LocalAPI struct {
 // what is installed in the process.
 type localAPIRoute struct {
 	LocalAPI
-	services listers.APIServiceLister
-	proxy    http.Handler // upstream's proxy to services
+	services  listers.APIServiceLister
+	proxy     http.Handler      // upstream's proxy to services
+	discovery *serviceDiscovery // set by upstream's aggregator; nil if Disabled
 }
 
 // newLocalAPIRoute puts the route in front of upstream's routing. The route works
@@ -57,6 +58,7 @@ func newLocalAPIRoute(config *server.RecommendedConfig, api LocalAPI) (*localAPI
 	if err := api.SetDefinitionNames(&config.Config); err != nil {
 		return nil, err
 	}
+	config.AggregatedDiscoveryGroupManager = localDiscovery{config.AggregatedDiscoveryGroupManager, r}
 	build := config.BuildHandlerChainFunc
 	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
 		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -76,6 +78,11 @@ func (r *localAPIRoute) isForeign(path string) bool {
 	if !ok || rest != "" && rest[0] != '/' {
 		return false
 	}
+	return r.hasService()
+}
+
+// hasService reports whether the APIService names a service.
+func (r *localAPIRoute) hasService() bool {
 	service, err := r.services.Get(r.APIService.Name)
 	return err == nil && service.Spec.Service != nil // the only error of a lister is NotFound
 }
@@ -85,12 +92,13 @@ func (r *localAPIRoute) installGroup(front *aggregatorapiserver.APIAggregator, s
 	if r.Disabled {
 		return nil
 	}
-	r.services = front.APIRegistrationInformers.Apiregistration().V1().APIServices().Lister()
+	registered := front.APIRegistrationInformers.Apiregistration().V1().APIServices()
+	r.services = registered.Lister()
 	r.proxy = front.GenericAPIServer.Handler.NonGoRestfulMux
 	if err := r.Install(front.GenericAPIServer, shared); err != nil {
 		return fmt.Errorf("apiserver: install %s: %w", r.APIService.Spec.Group, err)
 	}
-	return nil
+	return r.discovery.follow(registered.Informer())
 }
 
 // createObjects creates the objects that list and authorize the group. Existing objects

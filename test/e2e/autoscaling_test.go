@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	apiregistrationclient "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/typed/apiregistration/v1"
@@ -121,25 +123,31 @@ func (m *fakeMetricsAPI) registerAPI(t *testing.T, ns string) {
 }
 
 // restoreAPIService restores the original backend of the metrics API, and returns when
-// discovery has it: no namespace can be deleted before. It deletes the APIService first:
-// for one that loses its service, upstream asks the service for its resources for ever,
-// each minute. The test's own context has ended by then.
+// discovery has its resources again. The test's own context has ended by then.
 func restoreAPIService(t *testing.T, c apiregistrationclient.APIServiceInterface, name string, spec apiregistrationv1.APIServiceSpec) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
-	if err := c.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
-		t.Error(err)
-		return
-	}
-	restored := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
-	if _, err := c.Create(ctx, restored, metav1.CreateOptions{}); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		s, err := c.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		s.Spec = spec
+		_, err = c.Update(ctx, s, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
 		t.Error(err)
 		return
 	}
 	var last error
-	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) {
-		_, last = controlPlane.client.Discovery().ServerPreferredResources()
-		return last == nil, nil
+	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) {
+		var lists []*metav1.APIResourceList
+		_, lists, last = controlPlane.client.Discovery().ServerGroupsAndResources()
+		return last == nil && slices.ContainsFunc(lists, func(l *metav1.APIResourceList) bool {
+			// The fake server has Pods only.
+			return l.GroupVersion == "metrics.k8s.io/v1beta1" && slices.ContainsFunc(l.APIResources, func(r metav1.APIResource) bool { return r.Name == "nodes" })
+		}), nil
 	})
 	if err != nil {
 		t.Errorf("discovery after the metrics API was restored: %v: %v", err, last)
