@@ -92,7 +92,7 @@ func (c completer) nodes(ctx context.Context) (names []string) {
 	if err != nil {
 		return nil
 	}
-	list, err := client.List(ctx)
+	list, err := client.Nodes().List(ctx)
 	if err != nil {
 		return nil
 	}

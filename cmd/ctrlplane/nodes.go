@@ -76,7 +76,7 @@ func newNodesAdd(t *target) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			names, err := client.Add(cmd.Context(), n)
+			names, err := client.Nodes().Add(cmd.Context(), n)
 			for _, name := range names {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s added\n", name)
 			}
@@ -101,7 +101,7 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 			if err != nil {
 				return err
 			}
-			if err := do(client, cmd.Context(), args...); err != nil {
+			if err := do(client.Nodes(), cmd.Context(), args...); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", pastTense[verb], strings.Join(args, ", "))
@@ -118,7 +118,7 @@ func listNodes(cmd *cobra.Command, t *target, output *outputFlag) error {
 	if err != nil {
 		return err
 	}
-	list, err := client.List(cmd.Context())
+	list, err := client.Nodes().List(cmd.Context())
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	if state.Problem != "" {
 		ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 		defer cancel()
-		state.FailedNode = s.target.explainFailedNode(ctx, s.cfg, listFailedNodes(ctx, s.Client), schema.GroupKind{Group: about.Group, Kind: about.Kind}, about.Namespace, about.Name)
+		state.FailedNode = s.target.explainFailedNode(ctx, s.cfg, listFailedNodes(ctx, s.Nodes()), schema.GroupKind{Group: about.Group, Kind: about.Kind}, about.Namespace, about.Name)
 	}
 	return state
 }

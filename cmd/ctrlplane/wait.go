@@ -186,7 +186,7 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	if err != nil {
 		return
 	}
-	failed := listFailedNodes(ctx, client)
+	failed := listFailedNodes(ctx, client.Nodes())
 	resource := "nodes"
 	for _, o := range objects {
 		if o.Ref.GroupKind() != (schema.GroupKind{Kind: "Node"}) {

@@ -16,9 +16,9 @@ import (
 
 // Services are what the API serves.
 type Services struct {
-	Controllers   func() []control.Controller // without their work
-	Source        observe.Source              // required by Handler
-	Nodes         control.Nodes
+	Controllers   func() []control.Controller                              // without their work; required by Handler
+	Source        observe.Source                                           // required by Handler
+	Nodes         control.Nodes                                            // required by Handler
 	Interventions control.Interventions                                    // nil = not served
 	Clients       control.Interventions                                    // in clients; nil = not served
 	Speed         control.SpeedControl                                     // nil = not served

@@ -43,12 +43,14 @@ func handleNodes(mux *http.ServeMux, nodes control.Nodes) {
 	}
 }
 
-var _ control.Nodes = (*Client)(nil)
+// Nodes returns the simulated nodes of the control plane.
+func (c *Client) Nodes() control.Nodes { return nodesClient{c} }
 
-// List implements control.Nodes.
-func (c *Client) List(ctx context.Context) ([]control.Node, error) {
+type nodesClient struct{ client *Client }
+
+func (n nodesClient) List(ctx context.Context) ([]control.Node, error) {
 	var list control.NodeList
-	err := c.do(ctx, http.MethodGet, NodesPath, nil, nil, &list)
+	err := n.client.do(ctx, http.MethodGet, NodesPath, nil, nil, &list)
 	return list.Items, err
 }
 
@@ -56,54 +58,49 @@ func (c *Client) List(ctx context.Context) ([]control.Node, error) {
 // server allows a minute.
 const maxAddPerRequest = 100
 
-// Add implements control.Nodes.
-func (c *Client) Add(ctx context.Context, n int) ([]string, error) {
+func (n nodesClient) Add(ctx context.Context, count int) ([]string, error) {
 	var names []string
 	for {
 		var added nodeNames
-		params := url.Values{"count": {strconv.Itoa(min(n-len(names), maxAddPerRequest))}}
-		if err := c.do(ctx, http.MethodPost, NodesPath, params, nil, &added); err != nil {
-			return nil, c.removeAdded(ctx, names, err)
+		params := url.Values{"count": {strconv.Itoa(min(count-len(names), maxAddPerRequest))}}
+		if err := n.client.do(ctx, http.MethodPost, NodesPath, params, nil, &added); err != nil {
+			return nil, n.removeAdded(ctx, names, err)
 		}
-		if names = append(names, added.Names...); len(names) >= n {
+		if names = append(names, added.Names...); len(names) >= count {
 			return names, nil
 		}
 	}
 }
 
 // removeAdded removes the nodes that were added before a request has failed.
-func (c *Client) removeAdded(ctx context.Context, names []string, why error) error {
+func (n nodesClient) removeAdded(ctx context.Context, names []string, why error) error {
 	if len(names) == 0 {
 		return why
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if err := c.Remove(ctx, names...); err != nil {
+	if err := n.Remove(ctx, names...); err != nil {
 		return fmt.Errorf("%w; the %d nodes that were added before it could not be removed: %w", why, len(names), err)
 	}
 	return why
 }
 
-// Remove implements control.Nodes.
-func (c *Client) Remove(ctx context.Context, names ...string) error {
-	return c.do(ctx, http.MethodDelete, NodesPath, url.Values{"name": names}, nil, &struct{}{})
+func (n nodesClient) Remove(ctx context.Context, names ...string) error {
+	return n.client.do(ctx, http.MethodDelete, NodesPath, url.Values{"name": names}, nil, &struct{}{})
 }
 
-// Fail implements control.Nodes.
-func (c *Client) Fail(ctx context.Context, names ...string) error {
-	return c.postNodes(ctx, "fail", names)
+func (n nodesClient) Fail(ctx context.Context, names ...string) error {
+	return n.postNodes(ctx, "fail", names)
 }
 
-// Recover implements control.Nodes.
-func (c *Client) Recover(ctx context.Context, names ...string) error {
-	return c.postNodes(ctx, "recover", names)
+func (n nodesClient) Recover(ctx context.Context, names ...string) error {
+	return n.postNodes(ctx, "recover", names)
 }
 
-// Terminate implements control.Nodes.
-func (c *Client) Terminate(ctx context.Context, names ...string) error {
-	return c.postNodes(ctx, "terminate", names)
+func (n nodesClient) Terminate(ctx context.Context, names ...string) error {
+	return n.postNodes(ctx, "terminate", names)
 }
 
-func (c *Client) postNodes(ctx context.Context, verb string, names []string) error {
-	return c.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{"name": names}, nil, &struct{}{})
+func (n nodesClient) postNodes(ctx context.Context, verb string, names []string) error {
+	return n.client.do(ctx, http.MethodPost, NodesPath+"/"+verb, url.Values{"name": names}, nil, &struct{}{})
 }

@@ -79,7 +79,7 @@ func newTestClient(t *testing.T, p Services) *Client {
 }
 
 func TestNodes(t *testing.T) {
-	c, ctx := newTestClient(t, Services{Nodes: fakeNodes{}}), t.Context()
+	c, ctx := newTestClient(t, Services{Nodes: fakeNodes{}}).Nodes(), t.Context()
 	list, err := c.List(ctx)
 	if diff := cmp.Diff([]control.Node{{Name: "node-1", Pods: 3}}, list); err != nil || diff != "" {
 		t.Errorf("list: %v\n%s", err, diff)
@@ -108,7 +108,7 @@ func TestNodes(t *testing.T) {
 // Many nodes are added in several requests; if one fails, none is left.
 func TestAddManyNodes(t *testing.T) {
 	var added []string
-	c := newTestClient(t, Services{Nodes: fakeNodes{&added}})
+	c := newTestClient(t, Services{Nodes: fakeNodes{&added}}).Nodes()
 	if names, err := c.Add(t.Context(), 150); err != nil || len(names) != 150 || !slices.Equal(names, added) {
 		t.Errorf("added %d of %d nodes, %v", len(names), len(added), err)
 	}

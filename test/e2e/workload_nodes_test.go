@@ -29,7 +29,7 @@ func TestWorkloadNodeFailure(t *testing.T) {
 	createObject(t, deployments(ns), d)
 	victim := awaitRunning(t, ns, "app=web", 1)[0]
 	spare := createOwnNode(t, pool)
-	fleet := newRemoteClient(t)
+	fleet := newRemoteClient(t).Nodes()
 	if err := fleet.Fail(t.Context(), victim.Spec.NodeName); err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func TestWorkloadWrongAnnotations(t *testing.T) {
 // A node whose machine no longer exists at the cloud provider is deleted.
 func TestWorkloadTerminatedNode(t *testing.T) {
 	beginWorkload(t)
-	c, nodes, name := newRemoteClient(t), controlPlane.client.CoreV1().Nodes(), createOwnNode(t, uniqueName("pool"))
+	c, nodes, name := newRemoteClient(t).Nodes(), controlPlane.client.CoreV1().Nodes(), createOwnNode(t, uniqueName("pool"))
 	await(t, "ready node", getByName(nodes, name), func(n *corev1.Node) bool { return readyCondition(n).Status == corev1.ConditionTrue })
 	if err := c.Terminate(t.Context(), name); err != nil {
 		t.Fatal(err)

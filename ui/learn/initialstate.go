@@ -25,7 +25,7 @@ func (p *controlPlane) recordState(ctx context.Context, nodes int) (*initialStat
 	for _, c := range list {
 		h.controllers[c.Name] = c
 	}
-	have, err := p.control.List(ctx)
+	have, err := p.control.Nodes().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (p *controlPlane) recordState(ctx context.Context, nodes int) (*initialStat
 		}
 	}
 	if missing := nodes - ready; missing > 0 {
-		if _, err := p.control.Add(ctx, missing); err != nil {
+		if _, err := p.control.Nodes().Add(ctx, missing); err != nil {
 			return h, fmt.Errorf("cannot add nodes: the lesson needs %d ready nodes: %w", nodes, err)
 		}
 		return h, p.waitNodesReady(ctx, nodes)
@@ -50,7 +50,7 @@ func (p *controlPlane) waitNodesReady(ctx context.Context, nodes int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, removalTimeout, fmt.Errorf("%d nodes are not ready after %v: check that no controller is paused or stopped", nodes, removalTimeout))
 	defer cancel()
 	return pollUntil(ctx, func() (bool, error) {
-		list, err := p.control.List(ctx)
+		list, err := p.control.Nodes().List(ctx)
 		n := 0
 		for _, node := range list {
 			if node.Ready == "True" {
@@ -99,7 +99,7 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 func isReported(controller string) bool { return strings.Contains(controller, "/") }
 
 func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {
-	list, err := p.control.List(ctx)
+	list, err := p.control.Nodes().List(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {
 		was, had := h.nodes[n.Name]
 		switch {
 		case !had && n.Own:
-			errs = append(errs, p.control.Remove(ctx, n.Name))
+			errs = append(errs, p.control.Nodes().Remove(ctx, n.Name))
 		case had && n.Failed && !was.Failed:
-			errs = append(errs, p.control.Recover(ctx, n.Name))
+			errs = append(errs, p.control.Nodes().Recover(ctx, n.Name))
 		}
 	}
 	return errors.Join(errs...)
