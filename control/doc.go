@@ -2,4 +2,8 @@
 // its controllers, simulated nodes, snapshots and flags, and interventions in
 // its controllers. It has types and interfaces only; package control/rest
 // serves them over HTTP and has the client.
+//
+// What is called a usage error here, a name or number that is not valid, is recognized by
+// errors.As with a ctrlplane.UsageError in the process of the control plane, and by
+// apierrors.IsBadRequest in the errors of package control/rest.
 package control

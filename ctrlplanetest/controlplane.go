@@ -110,5 +110,10 @@ func (p *ControlPlane) Client() kubernetes.Interface { return p.client }
 // removed with the control plane.
 func (p *ControlPlane) Kubeconfig() string { return filepath.Join(p.running.DataDir(), "kubeconfig") }
 
+// Control returns the client of ctrlplane's own API, with which a test intervenes: it pauses
+// controllers and the operator under test, makes their calls fail, or lets a node fail. What it
+// changes stays until the test changes it back; Isolate clears interventions.
+func (p *ControlPlane) Control() *controlrest.Client { return p.control }
+
 // Source returns the source of everything that is observed in the control plane.
 func (p *ControlPlane) Source() observe.Source { return p.control }

@@ -89,6 +89,23 @@ func ExampleControlPlane_WaitSettled() {
 	// Output: rolled out
 }
 
+func ExampleControlPlane_Control() {
+	t := newExampleT()
+	defer t.endTest()
+	cp := ctrlplanetest.Start(t)
+	interventions := cp.Control().Interventions()
+	if _, err := interventions.Pause(t.Context(), []string{"deployment"}); err != nil {
+		t.Fatal(err)
+	}
+	cp.Apply(t, "testdata/web.yaml")
+	stepped, err := interventions.Step(t.Context(), "deployment") // releases the first write of the paused controller
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(stepped.Verb, stepped.Object.Kind)
+	// Output: create ReplicaSet
+}
+
 func ExampleControlPlane_Restore() {
 	t := newExampleT()
 	defer t.endTest()

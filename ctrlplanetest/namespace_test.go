@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 )
 
@@ -136,7 +135,7 @@ func TestNamespaceWithoutItsController(t *testing.T) {
 // TestNamespaceWhoseControllerFails deletes a namespace while the calls of its controller fail.
 func TestNamespaceWhoseControllerFails(t *testing.T) {
 	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{})
-	interventions, namespaceController := cp.Source().(*controlrest.Client).Interventions(), []string{"namespace-controller"}
+	interventions, namespaceController := cp.Control().Interventions(), []string{"namespace-controller"}
 	if _, err := interventions.Fail(t.Context(), namespaceController, control.Fault{Rate: 1, Code: "500"}); err != nil {
 		t.Fatal(err)
 	}

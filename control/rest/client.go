@@ -21,9 +21,15 @@ import (
 // Client is a client of a running control plane.
 type Client struct{ rest *rest.RESTClient }
 
-// NewClient returns a client with the credentials in cfg.
+// NewClient returns a client that uses cfg without its rate limit. A Timeout in cfg applies to
+// each request: one that is shorter than control.StepTimeout ends Step and StepKey with an error
+// while they wait.
+//
+// If the server says that a request is not valid, the error wraps its answer: apierrors.IsBadRequest
+// recognizes it.
 func NewClient(cfg *rest.Config) (*Client, error) {
 	cfg = rest.CopyConfig(cfg)
+	cfg.RateLimiter, cfg.QPS = nil, -1
 	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 	c, err := rest.UnversionedRESTClientFor(cfg)
 	if err != nil {

@@ -28,6 +28,10 @@ var goSnippets = map[string]goSnippet{
 		imports: []string{`"context"`, `"k8s.io/client-go/kubernetes"`, `"github.com/ctrlplane/ctrlplane"`},
 		before:  "func snippet(ctx context.Context) error {", after: "_ = client\nreturn err\n}",
 	},
+	`library.md: cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG")) // as ctrlplane run sets it`: {
+		imports: []string{`"context"`, `"os"`, `"k8s.io/client-go/tools/clientcmd"`, `"github.com/ctrlplane/ctrlplane/control/rest"`},
+		before:  "func snippet(ctx context.Context) error {", after: "return err\n}",
+	},
 	"operators.md: mgr, err := ctrl.NewManager(cfg, options)": {
 		module:  "examples/operator",
 		imports: []string{`ctrl "sigs.k8s.io/controller-runtime"`, `"k8s.io/client-go/rest"`, `"github.com/ctrlplane/ctrlplane/instrument"`},
