@@ -13,6 +13,7 @@ import (
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -20,7 +21,8 @@ import (
 type ControlPlane struct {
 	options Options
 	running Instance
-	config  *rest.Config
+	config  *rest.Config // for the test: its clients, and those of the operator under test
+	own     *rest.Config // the same for the clients of this package
 	client  *kubernetes.Clientset
 	dynamic *dynamic.DynamicClient
 	health  *health.Waiter
@@ -70,19 +72,25 @@ func startControlPlane(ctx context.Context, o Options) (*ControlPlane, error) {
 	return p, nil
 }
 
+// userAgent names the clients of this package. Those that a test makes have the name of the test
+// binary: interventions in it, and limits for it, must not apply to what this package does.
+const userAgent = "ctrlplanetest"
+
 func (p *ControlPlane) createClients() (err error) {
-	if p.client, err = kubernetes.NewForConfig(p.config); err != nil {
+	p.own = rest.CopyConfig(p.config)
+	p.own.UserAgent = useragent.Of(userAgent)
+	if p.client, err = kubernetes.NewForConfig(p.own); err != nil {
 		return err
 	}
-	silent := rest.CopyConfig(p.config)
+	silent := rest.CopyConfig(p.own)
 	silent.WarningHandlerWithContext = rest.NoWarnings{} // it also lists deprecated kinds, which no test asked for
 	if p.dynamic, err = dynamic.NewForConfig(silent); err != nil {
 		return err
 	}
-	if p.health, err = health.New(p.config); err != nil {
+	if p.health, err = health.New(p.own); err != nil {
 		return err
 	}
-	p.control, err = controlrest.NewClient(p.config)
+	p.control, err = controlrest.NewClient(p.own)
 	return err
 }
 
@@ -101,9 +109,14 @@ func (p *ControlPlane) endedError() error {
 }
 
 // RESTConfig returns the administrator's configuration, without a client-side rate limit.
+//
+// Clients that are made from it are one client of the control plane, with the name of the test
+// binary. For an operator that runs in the test, set UserAgent to its name: then interventions in it
+// and limits for it (Assert) do not apply to the clients of the test.
 func (p *ControlPlane) RESTConfig() *rest.Config { return rest.CopyConfig(p.config) }
 
-// Client returns the administrator's client.
+// Client returns the administrator's client. The control plane knows it, and all else that this
+// package does, as the client "ctrlplanetest".
 func (p *ControlPlane) Client() kubernetes.Interface { return p.client }
 
 // Kubeconfig returns the path of the administrator's kubeconfig. The file is

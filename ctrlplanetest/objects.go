@@ -41,7 +41,7 @@ func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 		}
 		objects[i] = o.Unstructured
 	}
-	if err := manifests.Apply(ctx, p.config, loaded); err != nil {
+	if err := manifests.Apply(ctx, p.own, loaded); err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
 	}
 	return objects

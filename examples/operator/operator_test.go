@@ -37,8 +37,10 @@ func TestMain(m *testing.M) {
 // delete namespaces, which needs it. It returns a client without a cache.
 func startOperator(t *testing.T, cfg *rest.Config) client.Client {
 	t.Helper()
+	ofOperator := rest.CopyConfig(cfg)
+	ofOperator.UserAgent = "operator" // else it would be one client with the clients of the tests
 	// Allows several operators in one process.
-	mgr, err := newManager(cfg, ctrl.Options{
+	mgr, err := newManager(ofOperator, ctrl.Options{
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
 		Metrics:    server.Options{BindAddress: "0"}, // none: the port may be in use
 	})

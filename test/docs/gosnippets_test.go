@@ -41,6 +41,14 @@ var goSnippets = map[string]goSnippet{
 		imports: []string{`"testing"`, `metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest"`},
 		elision: "_, _ = pods, err",
 	},
+	"testing.md: cfg := cp.RESTConfig()": {
+		module: "examples/operator",
+		imports: []string{
+			`"context"`, `"testing"`, `ctrl "sigs.k8s.io/controller-runtime"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest"`, `"github.com/ctrlplane/ctrlplane/health/assert"`,
+		},
+		before:  "func snippet(ctx context.Context, t *testing.T, cp *ctrlplanetest.ControlPlane, options ctrl.Options) {",
+		elision: "_ = err", after: "_, _ = mgr, paused\n}",
+	},
 	"testing.md: ctrlplanetest.Main(m, ctrlplanetest.Options{Backend: inprocess.Backend{}})": {
 		imports: []string{`"testing"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest"`, `"github.com/ctrlplane/ctrlplane/ctrlplanetest/inprocess"`},
 		before:  "func TestMain(m *testing.M) {", after: "}",
