@@ -131,11 +131,16 @@ func objectRefs(types *runtime.Scheme, objects []Object) ([]health.Ref, error) {
 const retryHorizon = time.Second
 
 // WaitSettled returns when no controller has work left: no key queued, in flight or
-// about to be retried. Otherwise the test fails and lists the busy controllers. It
+// to be retried within a second. Otherwise the test fails and lists the busy controllers. It
 // covers all namespaces, so tests in parallel delay it.
 func (p *ControlPlane) WaitSettled(t testing.TB) {
 	t.Helper()
 	ctx, stop := p.testContext(t)
+//
+// Of an operator it knows the keys only if that uses instrument.Manager of the module
+// github.com/ctrlplane/ctrlplane/instrument; else it does not wait for the operator. Nor does it
+// wait for what fails again and again and is retried later than in a second. Use WaitHealthy and
+// WaitGone for objects whose state the test needs.
 	defer stop()
 	if err := p.waitUntilSettled(ctx); err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
