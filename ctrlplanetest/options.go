@@ -36,7 +36,8 @@ type Options struct {
 	// the control plane itself, which may have some, does not count. It lets the start take most of
 	// a second longer, until that work has settled, before Manifests are applied.
 	ExcludeStart bool
-	// Records is how many records are kept; 0 = 16384.
+	// Records is how many records are kept; 0 = 16384. A negative number is refused: waits and
+	// assertions need them.
 	Records int
 	// LogFile is the log file of all components; empty = a file that is removed with
 	// the control plane.
@@ -85,6 +86,9 @@ func singleOptions(opts []Options) (Options, error) {
 			return o, fmt.Errorf("Options.%s: %v is negative", name, *timeout)
 		}
 		*timeout = cmp.Or(*timeout, time.Minute)
+	}
+	if o.Records < 0 {
+		return o, fmt.Errorf("Options.Records: %d is negative", o.Records)
 	}
 	if o.Scheme == nil {
 		o.Scheme = scheme.Scheme
