@@ -3,6 +3,7 @@ package ctrlplanetest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ type Options struct {
 	// CustomResourceDefinitions are applied first.
 	Manifests []string
 	// Controllers selects controllers like upstream's --controllers; nil = the default
-	// of kubeadm.
+	// of kubeadm. An empty list is refused.
 	Controllers []string
 	// NoScheduler starts no scheduler: the test assigns Pods to nodes.
 	NoScheduler bool
@@ -89,6 +90,9 @@ func singleOptions(opts []Options) (Options, error) {
 	}
 	if o.Records < 0 {
 		return o, fmt.Errorf("Options.Records: %d is negative", o.Records)
+	}
+	if o.Controllers != nil && len(o.Controllers) == 0 {
+		return o, errors.New("Options.Controllers: the list is empty: name controllers, or leave it nil for the default")
 	}
 	if o.Scheme == nil {
 		o.Scheme = scheme.Scheme

@@ -141,6 +141,7 @@ func TestStartWithInvalidOptions(t *testing.T) {
 	requireStartError(t, ctrlplanetest.Options{Manifests: []string{"/no/such/file"}}, "/no/such/file")
 	requireStartError(t, ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Flags: []string{"--no-such-flag"}}}, "unknown flag: --no-such-flag")
 	requireStartError(t, ctrlplanetest.Options{Records: -1}, "Options.Records: -1 is negative")
+	requireStartError(t, ctrlplanetest.Options{Controllers: []string{}}, "Options.Controllers: the list is empty: name controllers, or leave it nil for the default")
 	requireStartError(t, ctrlplanetest.Options{StartTimeout: -1}, "Options.StartTimeout: -1ns is negative")
 	requireStartError(t, ctrlplanetest.Options{StartTimeout: 10 * time.Millisecond}, "timed out after 10ms")
 	r := newRecorder("Two")
