@@ -2,6 +2,7 @@ package ctrlplanetest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -146,5 +147,24 @@ func TestRunTestsExitCode(t *testing.T) {
 	}, []Options{{Backend: failing}})
 	if code != 1 || err != nil || n != 1 {
 		t.Errorf("after a failed start: got %d, %v and %d starts, want one", code, err, n)
+	}
+}
+
+// TestSharedAfterBusyBackend asks for the shared control plane while a test has one of its own: later tests get it.
+func TestSharedAfterBusyBackend(t *testing.T) {
+	n := 0
+	s := &lazyControlPlane{options: Options{StartTimeout: time.Minute, Backend: failingBackend(func() error {
+		if n++; n == 1 {
+			return fmt.Errorf("another one is running: %w", ErrBusy)
+		}
+		return errors.New("the second start")
+	})}}
+	for _, want := range []string{"another one is running: " + ErrBusy.Error(), "the second start", "the second start"} {
+		if _, err := s.get(); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d starts, want 2", n)
 	}
 }

@@ -54,9 +54,14 @@ type Options struct {
 // Backend is a way to run control planes.
 type Backend interface {
 	// Start returns when the control plane is usable. After an error nothing is
-	// left behind. ctx bounds only the start.
+	// left behind. ctx bounds only the start. The error wraps ErrBusy if the backend
+	// can run one control plane at a time, and runs one.
 	Start(ctx context.Context, o Options) (Instance, error)
 }
+
+// ErrBusy is in the error of a start while the process of the tests has another control plane, with a
+// backend that can run one at a time.
+var ErrBusy = errors.New("in a package, use Shared or Start, not both")
 
 // Instance is a running control plane.
 type Instance interface {

@@ -50,7 +50,8 @@ func runTests(tests func() int, opts []Options) (code int, err error) {
 }
 
 // Shared returns the control plane that the tests of this package share. TestMain
-// must call Main.
+// must call Main. With the backend of package inprocess, a package uses Shared or Start, not
+// both: a process has one control plane at a time.
 func Shared(t testing.TB) *ControlPlane {
 	t.Helper()
 	if sharedControlPlane == nil {
@@ -67,9 +68,9 @@ func (s *lazyControlPlane) get() (*ControlPlane, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.started {
-		s.started = true
 		// Not bounded by the first test's context: other tests need it, too.
 		s.controlPlane, s.err = startControlPlane(context.Background(), s.options)
+		s.started = !errors.Is(s.err, ErrBusy) // that of a test, which ends
 	}
 	return s.controlPlane, s.err
 }

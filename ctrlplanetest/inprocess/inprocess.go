@@ -1,7 +1,11 @@
 // Package inprocess runs the control plane of ctrlplanetest in the test's own
 // process. It needs no installed program but links the Kubernetes server into the
-// test; docs/testing.md says what that costs. A process can hold one control plane
-// at a time. If it is killed or panics, the next control plane removes its temporary folder.
+// test; docs/testing.md says what that costs. If the process is killed or panics, the next
+// control plane removes its temporary folder.
+//
+// A process has one control plane at a time: in a package, use Shared or Start, not both, and Start in
+// tests that are not parallel. Package ctrlplane lists what a control plane changes in the process,
+// such as the output of klog, the metrics providers of client-go, feature gates and GOGC.
 //
 // The race detector also finds races of upstream, which fail the test. Suppress them:
 //
@@ -14,6 +18,8 @@ package inprocess
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
@@ -51,7 +57,11 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 	}
 	started := surviveInterruption(ctx, s)
 	err := s.Start(ctx)
-	if started(err); err != nil {
+	started(err)
+	if errors.Is(err, ctrlplane.ErrRunning) {
+		err = fmt.Errorf("%w: %w", err, ctrlplanetest.ErrBusy)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

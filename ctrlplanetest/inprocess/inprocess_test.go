@@ -91,7 +91,7 @@ func TestSecondStartFails(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	running, err := inprocess.Backend{}.Start(ctx, ctrlplanetest.Options{})
-	if !errors.Is(err, ctrlplane.ErrRunning) || running != nil {
-		t.Errorf("got %v, %v, want ErrRunning", running, err)
+	if !errors.Is(err, ctrlplane.ErrRunning) || !errors.Is(err, ctrlplanetest.ErrBusy) || running != nil {
+		t.Errorf("got %v, %v, want ErrRunning and ErrBusy", running, err)
 	}
 }
