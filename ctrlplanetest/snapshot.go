@@ -1,8 +1,11 @@
 package ctrlplanetest
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -42,8 +45,10 @@ func (p *ControlPlane) restoreSnapshot(t testing.TB, s Snapshot) error {
 // parallel, or becomes so, set the environment.
 const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 
-// Isolate reverts, when the test ends, everything that changes from now on, in all
-// namespaces and outside of them. The test cannot be parallel.
+// Isolate reverts, when the test ends, every change of objects from now on, in all
+// namespaces and outside of them, except for Leases. It also clears all interventions, and sets the
+// speed to observe.SpeedFull; simulated nodes that have failed stay failed. The test cannot
+// be parallel: if it is already, Isolate panics, as T.Setenv does.
 func (p *ControlPlane) Isolate(t testing.TB) {
 	t.Helper()
 	t.Setenv(isolatedEnv, t.Name())
@@ -61,5 +66,23 @@ func (p *ControlPlane) Isolate(t testing.TB) {
 		if err := p.restoreSnapshot(t, before); err != nil {
 			t.Errorf("ctrlplanetest: revert the changes of %s: %v", t.Name(), err)
 		}
+		if err := p.clearInterventions(t); err != nil {
+			t.Errorf("ctrlplanetest: clear the interventions of %s: %v", t.Name(), err)
+		}
 	})
+}
+
+// clearInterventions ends all interventions in controllers and clients, but not another number of workers.
+func (p *ControlPlane) clearInterventions(t testing.TB) error {
+	ctx, stop := p.testContext(t)
+	defer stop()
+	controllers, clients := p.control.Interventions(), p.control.ClientInterventions()
+	errs := []error{p.control.SpeedControl().SetSpeed(ctx, observe.SpeedFull)}
+	for _, clearFrom := range []func(context.Context, []string) ([]string, error){
+		controllers.Start, controllers.Resume, controllers.Clear, clients.Resume, clients.Clear,
+	} {
+		_, err := clearFrom(ctx, []string{control.AllControllers})
+		errs = append(errs, err)
+	}
+	return preferCause(ctx, errors.Join(errs...))
 }

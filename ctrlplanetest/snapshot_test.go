@@ -1,6 +1,8 @@
 package ctrlplanetest_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,7 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func createConfigMap(t *testing.T, cp *ctrlplanetest.ControlPlane, name string) {
@@ -74,4 +78,46 @@ func TestIsolateRevertsChanges(t *testing.T) {
 		}()
 		t.Parallel()
 	})
+}
+
+// TestIsolateClearsInterventions runs a test that leaves interventions behind.
+func TestIsolateClearsInterventions(t *testing.T) {
+	cp := ctrlplanetest.Start(t)
+	controllers, clients := cp.Control().Interventions(), cp.Control().ClientInterventions()
+	fault := control.Fault{Rate: 1, Code: "409", Verb: "update"}
+	t.Run("interventions", func(t *testing.T) {
+		cp.Isolate(t)
+		createConfigMap(t, cp, "litter")
+		_, paused := controllers.Pause(t.Context(), []string{"deployment"})
+		_, failing := controllers.Fail(t.Context(), []string{"replicaset"}, fault)
+		_, stopped := controllers.Stop(t.Context(), []string{"job"})
+		_, client := clients.Fail(t.Context(), []string{"ctrlplanetest"}, fault)
+		speed := cp.Control().SpeedControl().SetSpeed(t.Context(), observe.SpeedHalf)
+		if err := errors.Join(paused, failing, stopped, client, speed); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if configMapExists(t, cp, "litter") {
+		t.Error("the ConfigMap still exists")
+	}
+	now, err := cp.Source().Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now.Process.Speed != observe.SpeedFull {
+		t.Errorf("the speed is %q", now.Process.Speed)
+	}
+	list, err := cp.Control().Controllers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list {
+		if slices.Contains([]string{"deployment-controller", "replicaset-controller", "job-controller"}, c.Name) && (c.State != observe.StateRunning || c.Reason != "") {
+			t.Errorf("%s is %s: %s", c.Name, c.State, c.Reason)
+		}
+	}
+	cleared, err := clients.Clear(t.Context(), []string{"ctrlplanetest"})
+	if err != nil || len(cleared) > 0 {
+		t.Errorf("the faults of %q were left, %v", cleared, err)
+	}
 }
