@@ -81,5 +81,6 @@ func (p *controlPlane) loadManifests(ctx context.Context) (err error) {
 }
 
 func (p *controlPlane) applyManifests(ctx context.Context) error {
-	return manifests.Apply(ctx, p.adminConfig(), p.manifests)
+	_, err := manifests.Apply(ctx, p.adminConfig(), p.manifests)
+	return err
 }

@@ -56,8 +56,9 @@ type Server struct {
 	FromSnapshot string
 	// FromSnapshotData is the content of such a file, in place of FromSnapshot; nil = none.
 	FromSnapshotData []byte
-	// Manifests are files or folders of objects to apply by server-side apply once the
-	// API server is ready; Start fails if one is rejected. nil = none.
+	// Manifests are files or folders, without their subfolders, of objects to apply by
+	// server-side apply once the API server is ready; Start fails if one is rejected.
+	// nil = none.
 	Manifests []string
 	// ManifestTexts are further objects to apply, as the content of files; nil = none.
 	ManifestTexts []ManifestText

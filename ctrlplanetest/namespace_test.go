@@ -173,3 +173,24 @@ func TestSubtestsInheritNamespace(t *testing.T) {
 	}
 	cp.WaitHealthy(t, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: outer, Name: "web"}})
 }
+
+// TestApplyReturnsStoredObjects applies an object in a namespace and one in none.
+func TestApplyReturnsStoredObjects(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	namespace := cp.Namespace(t)
+	objects := cp.Apply(t, "testdata/widgets.yaml", "testdata/web.yaml")
+	want := map[string]string{"CustomResourceDefinition": "", "Deployment": namespace}
+	for _, o := range objects {
+		kind := o.GetObjectKind().GroupVersionKind().Kind
+		if of, ok := want[kind]; ok && of != o.GetNamespace() {
+			t.Errorf("%s %s is in namespace %q, want %q", kind, o.GetName(), o.GetNamespace(), of)
+		}
+		if o.GetUID() == "" || o.GetResourceVersion() == "" {
+			t.Errorf("%s %s has the UID %q and the version %q", kind, o.GetName(), o.GetUID(), o.GetResourceVersion())
+		}
+		delete(want, kind)
+	}
+	if len(want) > 0 {
+		t.Errorf("without %v", want)
+	}
+}

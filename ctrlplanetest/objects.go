@@ -24,8 +24,8 @@ type Object interface {
 }
 
 // Apply applies manifest files and folders with server-side apply and returns their
-// objects. Namespaced objects without a namespace go into the namespace that
-// Namespace created for this test, else into "default".
+// objects as the server has stored them. Subfolders are not read. Namespaced objects without
+// a namespace go into the namespace that Namespace created for this test, else into "default".
 func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	t.Helper()
 	ctx, stop := p.testContext(t)
@@ -34,15 +34,18 @@ func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	if err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
 	}
-	objects := make([]Object, len(loaded))
-	for i, o := range loaded {
+	for _, o := range loaded {
 		if o.GetNamespace() == "" {
 			o.SetNamespace(p.namespaceOf(t)) // ignored for kinds without namespaces
 		}
-		objects[i] = o.Unstructured
 	}
-	if err := manifests.Apply(ctx, p.own, loaded); err != nil {
+	stored, err := manifests.Apply(ctx, p.own, loaded)
+	if err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)
+	}
+	objects := make([]Object, len(stored))
+	for i, o := range stored {
+		objects[i] = o.Unstructured
 	}
 	return objects
 }
@@ -133,14 +136,14 @@ const retryHorizon = time.Second
 // WaitSettled returns when no controller has work left: no key queued, in flight or
 // to be retried within a second. Otherwise the test fails and lists the busy controllers. It
 // covers all namespaces, so tests in parallel delay it.
-func (p *ControlPlane) WaitSettled(t testing.TB) {
-	t.Helper()
-	ctx, stop := p.testContext(t)
 //
 // Of an operator it knows the keys only if that uses instrument.Manager of the module
 // github.com/ctrlplane/ctrlplane/instrument; else it does not wait for the operator. Nor does it
 // wait for what fails again and again and is retried later than in a second. Use WaitHealthy and
 // WaitGone for objects whose state the test needs.
+func (p *ControlPlane) WaitSettled(t testing.TB) {
+	t.Helper()
+	ctx, stop := p.testContext(t)
 	defer stop()
 	if err := p.waitUntilSettled(ctx); err != nil {
 		t.Fatalf("ctrlplanetest: %v", err)

@@ -18,7 +18,8 @@ type Options struct {
 	// Nodes is the number of simulated nodes; 0 = one, negative = none.
 	Nodes int
 	// Manifests are files or folders of objects to apply before the first test. Their
-	// CustomResourceDefinitions are applied first.
+	// CustomResourceDefinitions are applied first. Subfolders are not read: those of kubebuilder
+	// are in config/crd/bases.
 	Manifests []string
 	// Controllers selects controllers like upstream's --controllers; nil = the default
 	// of kubeadm. An empty list is refused.

@@ -83,7 +83,7 @@ const devSettleTimeout = 10 * time.Second
 
 // apply applies the manifests, and notes the state as the one in which runs begin.
 func (p *devPlane) apply(ctx context.Context, objs []manifests.Object) (err error) {
-	if err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
+	if _, err := manifests.Apply(ctx, p.server.RESTConfig(), objs); err != nil {
 		return err
 	}
 	if p.base, err = p.saveSettled(ctx); err != nil {

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ctrlplane/ctrlplane/internal/childproc"
+	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
 // hint is a command in an error that works on the control plane that was selected. Many
@@ -29,6 +34,15 @@ func selectInHints(root *cobra.Command, err error) error {
 		return program + selection + " " + verb
 	})
 	return &rewordedError{err, text}
+}
+
+// hintAtRecursive names the flag that reads subfolders in the error for a folder without files, unless
+// options of Go tests have given the folder.
+func hintAtRecursive(cmd *cobra.Command, err error) error {
+	if !errors.Is(err, manifests.ErrNoFile) || cmd.Name() == childproc.Verb || cmd.Flags().Lookup("recursive") == nil {
+		return err
+	}
+	return fmt.Errorf("%w: add -R to read them", err)
 }
 
 // rewordedError is an error with another text.

@@ -44,7 +44,8 @@ func run(ctx context.Context, release func(), args []string) int {
 	root.SetErr(endableStderr(ctx))
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
-	err := selectInHints(root, asFlagError(root, root.ExecuteContext(ctx)))
+	cmd, err := root.ExecuteContextC(ctx)
+	err = selectInHints(root, asFlagError(root, hintAtRecursive(cmd, err)))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}

@@ -3,12 +3,14 @@ package manifests
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/net"
@@ -38,45 +40,55 @@ const userAgent = "ctrlplane"
 // manager has changed. A transient failure, such as that of a Pod whose namespace has no
 // ServiceAccount yet, is retried for up to 15 s, within ctx. Apply stops at the first
 // other failure; the error names the file, the object and the server's reason. If the
-// kind of an object is unknown, it applies nothing.
-func Apply(ctx context.Context, cfg *rest.Config, objs []Object) error {
+// kind of an object is unknown, it applies nothing. It returns the objects as the server has
+// stored them, in the order of objs.
+func Apply(ctx context.Context, cfg *rest.Config, objs []Object) ([]Object, error) {
 	cfg = rest.CopyConfig(cfg)
 	if cfg.UserAgent == "" { // else it is Go's, by which observers name the client
 		cfg.UserAgent = userAgent
 	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
-		return fmt.Errorf("manifests: %w", err)
+		return nil, fmt.Errorf("manifests: %w", err)
 	}
 	defer net.CloseIdleConnectionsFor(client.Transport)
 	cfg.WarningHandlerWithContext = rest.NoWarnings{} // else client-go would log them, without naming the file
 	dyn, err := dynamic.NewForConfigAndClient(cfg, client)
 	if err != nil {
-		return fmt.Errorf("manifests: %w", err)
+		return nil, fmt.Errorf("manifests: %w", err)
 	}
 	disco, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
 	if err != nil {
-		return fmt.Errorf("manifests: %w", err)
+		return nil, fmt.Errorf("manifests: %w", err)
 	}
 	a := &applier{
 		client:       dyn,
 		mapper:       restmapper.NewDeferredDiscoveryRESTMapperWithContext(memory.NewMemCacheClientWithContext(disco)),
 		retryTimeout: defaultRetryTimeout,
 	}
-	return a.applyAll(ctx, sortByPhase(objs))
+	if err := a.applyAll(ctx, sortByPhase(objs)); err != nil {
+		return nil, err
+	}
+	stored := slices.Clone(objs)
+	for i := range stored {
+		stored[i].Unstructured = a.stored[objs[i].Unstructured]
+	}
+	return stored, nil
 }
 
 type applier struct {
 	client       dynamic.Interface
 	mapper       *restmapper.DeferredDiscoveryRESTMapper
 	retryTimeout time.Duration
+	stored       map[*unstructured.Unstructured]*unstructured.Unstructured // by the object that was applied
 }
 
-// applyAll applies the objects in order.
+// applyAll applies the objects in order, and notes what the server has stored.
 func (a *applier) applyAll(ctx context.Context, objs []Object) error {
 	if err := a.checkKinds(ctx, objs); err != nil {
 		return err
 	}
+	a.stored = make(map[*unstructured.Unstructured]*unstructured.Unstructured, len(objs))
 	var waiting []Object // CustomResourceDefinitions that may not be served yet
 	for _, o := range objs {
 		if phaseOf(o.GroupVersionKind().GroupKind()) > phaseCRDs {
@@ -85,7 +97,11 @@ func (a *applier) applyAll(ctx context.Context, objs []Object) error {
 			}
 			waiting = nil
 		}
-		if err := a.retry(ctx, func(ctx context.Context) error { return a.applyObject(ctx, o) }); err != nil {
+		err := a.retry(ctx, func(ctx context.Context) (err error) {
+			a.stored[o.Unstructured], err = a.applyObject(ctx, o)
+			return err
+		})
+		if err != nil {
 			return refusedError(o, err)
 		}
 		if o.GroupVersionKind().GroupKind() == crdKind {
@@ -95,10 +111,11 @@ func (a *applier) applyAll(ctx context.Context, objs []Object) error {
 	return a.waitUntilServed(ctx, waiting)
 }
 
-func (a *applier) applyObject(ctx context.Context, o Object) error {
+// applyObject returns the object as the server has stored it.
+func (a *applier) applyObject(ctx context.Context, o Object) (*unstructured.Unstructured, error) {
 	mapping, err := a.restMapping(ctx, o.GroupVersionKind())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	u := o.DeepCopy()
 	var client dynamic.ResourceInterface = a.client.Resource(mapping.Resource)
@@ -112,14 +129,13 @@ func (a *applier) applyObject(ctx context.Context, o Object) error {
 	}
 	data, err := u.MarshalJSON()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Not client.Apply: its options have no field validation.
-	_, err = client.Patch(ctx, u.GetName(), types.ApplyPatchType, yamltext.EscapeJSON(data), metav1.PatchOptions{
+	return client.Patch(ctx, u.GetName(), types.ApplyPatchType, yamltext.EscapeJSON(data), metav1.PatchOptions{
 		FieldManager:    fieldManager,
 		FieldValidation: metav1.FieldValidationStrict,
 	})
-	return err
 }
 
 // refusedError returns the server's reason as one line, with a way to resolve a conflict.

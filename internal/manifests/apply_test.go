@@ -57,7 +57,8 @@ func TestApplyOrder(t *testing.T) {
 		manifest("rbac.authorization.k8s.io/v1", "ClusterRole", "reader"),
 		"apiVersion: v1\nkind: Namespace\nmetadata: {name: team, namespace: nonsense}\n",
 	)
-	if err := Apply(t.Context(), s.config, objs); err != nil {
+	stored, err := Apply(t.Context(), s.config, objs)
+	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -85,6 +86,14 @@ func TestApplyOrder(t *testing.T) {
 	if _, ok := s.bodies[0]["metadata"].(map[string]any)["namespace"]; ok {
 		t.Errorf("the Namespace was sent with a namespace")
 	}
+	for i, o := range stored {
+		if o.GetName() != objs[i].GetName() || o.GetKind() != objs[i].GetKind() || o.Unstructured == objs[i].Unstructured {
+			t.Errorf("result %d is %s %s, want what the server has stored of %s %s", i, o.GetKind(), o.GetName(), objs[i].GetKind(), objs[i].GetName())
+		}
+	}
+	if ns := stored[1].GetNamespace(); ns != "default" {
+		t.Errorf("the Foo was stored in namespace %q", ns)
+	}
 	if ns := objs[1].GetNamespace(); ns != "" {
 		t.Errorf("Apply changed an object: its namespace is %q", ns)
 	}
@@ -94,7 +103,7 @@ func TestApplyOrder(t *testing.T) {
 func TestApplyControlCharacters(t *testing.T) {
 	s := newFakeServer(t)
 	objs := mustLoad(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"\\x7f\\x85\\x9b31m\"}\n")
-	if err := Apply(t.Context(), s.config, objs); err != nil {
+	if _, err := Apply(t.Context(), s.config, objs); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{"a": "\u007f\u0085\u009b31m"}
@@ -107,7 +116,7 @@ func TestApplyControlCharacters(t *testing.T) {
 func TestApplyWaitsForCRDs(t *testing.T) {
 	s := newFakeServer(t)
 	s.lag = 3
-	if err := Apply(t.Context(), s.config, mustLoad(t, crdManifest("v1"))); err != nil {
+	if _, err := Apply(t.Context(), s.config, mustLoad(t, crdManifest("v1"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range s.kinds {
@@ -125,7 +134,7 @@ func TestApplyExistingCRD(t *testing.T) {
 	definition := mustLoad(t, crdManifest("v1"))[0].Object
 	s.crds["foos.example.com"] = definition
 	s.addKind(definition, 3)
-	if err := Apply(t.Context(), s.config, mustLoad(t, manifest("example.com/v1", "Foo", "foo"))); err != nil {
+	if _, err := Apply(t.Context(), s.config, mustLoad(t, manifest("example.com/v1", "Foo", "foo"))); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.patches) != 1 {
@@ -146,7 +155,7 @@ func TestApplyUnknownKind(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newFakeServer(t)
 			objs := mustLoad(t, manifest("v1", "Namespace", "first"), tt.docs)
-			err := Apply(t.Context(), s.config, objs)
+			_, err := Apply(t.Context(), s.config, objs)
 			gv, kind, _ := strings.Cut(tt.kind, ", ")
 			want := fmt.Sprintf("manifests: %s: %s x: the server has no kind %s in %s: correct its spelling, or add its CustomResourceDefinition",
 				objs[len(objs)-1].Source, kind, kind, gv)
@@ -186,7 +195,7 @@ func TestApplyRefused(t *testing.T) {
 				}
 				return nil
 			}
-			err := Apply(t.Context(), s.config, mustLoad(t, configMapManifest("a"), manifest("v1", "Pod", "p"), manifest("v1", "Service", "never")))
+			_, err := Apply(t.Context(), s.config, mustLoad(t, configMapManifest("a"), manifest("v1", "Pod", "p"), manifest("v1", "Service", "never")))
 			want := prefix + tt.want
 			if err == nil || err.Error() != want {
 				t.Errorf("error is\n%v\nwant\n%s", err, want)
@@ -205,7 +214,7 @@ func TestApplyBadConfig(t *testing.T) {
 	s := newFakeServer(t)
 	s.config.CAFile = filepath.Join(t.TempDir(), "nope")
 	s.config.Host, s.config.Transport = "https://127.0.0.1:1", nil
-	if err := Apply(t.Context(), s.config, nil); err == nil || !strings.HasPrefix(err.Error(), "manifests: ") {
+	if _, err := Apply(t.Context(), s.config, nil); err == nil || !strings.HasPrefix(err.Error(), "manifests: ") {
 		t.Errorf("error is %v", err)
 	}
 }

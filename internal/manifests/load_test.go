@@ -55,7 +55,7 @@ func TestLoadPaths(t *testing.T) {
 		{"empty beside others", []string{"comments.yaml", "empty.yaml", "d/b.yaml"}, []string{"d/b.yaml:1"}, ""},
 		{"nothing at all", []string{"comments.yaml", "empty.yaml"}, nil, "manifests: no object in comments.yaml, empty.yaml: add one, or leave it out"},
 		{"unknown path", []string{"d", "nope.yaml"}, nil, "manifests: nope.yaml: "},
-		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (subfolders are only read with -R)"},
+		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (its subfolders are not read)"},
 	}
 	t.Chdir(t.TempDir())
 	writeFiles(t, ".", files)

@@ -33,6 +33,9 @@ func (o Object) errorf(format string, args ...any) error {
 	return fmt.Errorf("manifests: %s: %s: %w", o.Source, o, fmt.Errorf(format, args...))
 }
 
+// ErrNoFile is in the error of Load for a folder without files that it reads.
+var ErrNoFile = errors.New("in this folder (its subfolders are not read)")
+
 // Load reads the objects of files and folders, in the given order; those of a folder in
 // the order of the file names. In a folder it reads the files that end in .yaml, .yml or
 // .json and, like kubectl without -R, no subfolders. A file contains any number of YAML
@@ -82,7 +85,7 @@ func listFiles(path string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no %s file in this folder (subfolders are only read with -R)", path, fileNames)
+		return nil, fmt.Errorf("%s: no %s file %w", path, fileNames, ErrNoFile)
 	}
 	return files, nil
 }

@@ -59,7 +59,7 @@ func TestApplyRetries(t *testing.T) {
 				}
 				return nil
 			}
-			if err := Apply(t.Context(), s.config, mustLoad(t, manifest("v1", "Pod", "p"))); err != nil {
+			if _, err := Apply(t.Context(), s.config, mustLoad(t, manifest("v1", "Pod", "p"))); err != nil {
 				t.Fatal(err)
 			}
 			if s.count[pod] != 4 {
@@ -105,7 +105,7 @@ func testApplyNamesNotAccepted(t *testing.T) {
 	s.lag = 1 << 30
 	objs := mustLoad(t, crdManifest("v1"))
 	a := s.applierWithTimeout(t, 100*time.Millisecond)
-	if err := a.applyObject(t.Context(), objs[0]); err != nil {
+	if _, err := a.applyObject(t.Context(), objs[0]); err != nil {
 		t.Fatal(err)
 	}
 	s.crds["foos.example.com"]["status"] = map[string]any{"conditions": []any{
@@ -128,7 +128,7 @@ func TestApplyCancelled(t *testing.T) {
 		}
 		return &metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable, Message: "starting"}
 	}
-	err := Apply(ctx, s.config, mustLoad(t, manifest("v1", "Pod", "p")))
+	_, err := Apply(ctx, s.config, mustLoad(t, manifest("v1", "Pod", "p")))
 	if !errors.Is(err, stopped) || !strings.HasPrefix(err.Error(), "manifests: a.yaml:1: Pod p: interrupted") {
 		t.Errorf("error is %v", err)
 	}

@@ -311,6 +311,13 @@ func TestDamagedDataFolder(t *testing.T) {
 	}
 }
 
+// TestFolderWithoutManifests names the flag that reads subfolders.
+func TestFolderWithoutManifests(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program.RequireFailure(t, program.Command(t, "run", "-f", dir, "--", "true"), 125, dir+": no *.yaml", "its subfolders are not read): add -R to read them")
+}
+
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
