@@ -271,7 +271,8 @@ func (s *Server) ControllerStatuses() []controllers.Status {
 }
 
 // Observer returns what is known of this control plane and of what happened in it;
-// nil before Start. It can be read after Close.
+// nil before Start. It can be read after Close. Only read from it, with Snapshot,
+// SnapshotWithKeys, Records and Wait: its other methods belong to the control plane.
 func (s *Server) Observer() *observe.Observer {
 	if p := s.currentInstance(); p != nil {
 		return p.observer
