@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"log/slog"
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/logfile"
@@ -100,9 +101,39 @@ type ObserveConfig struct {
 
 // LogConfig configures the log of all components: where it goes, how much of it, and
 // in which format.
-type LogConfig = logfile.Config
+type LogConfig struct {
+	// Path is the file, in an existing folder. It is created with mode 0600; an
+	// existing file is appended to. Empty = ctrlplane.log in the data folder.
+	Path string
+	// Level is the lowest level that is written; nil = info.
+	Level slog.Leveler
+	// Verbosity is klog's: records that Kubernetes logs at V(n), which is slog level -n,
+	// are written for n up to this one, whatever Level is; 0 = Level alone decides.
+	Verbosity int
+	// Format is LogText or LogJSON; empty = LogText.
+	Format LogFormat
+	// MaxBytes is the size at which the file is renamed to Path.1 and a new one is
+	// created; 0 = 16 MiB.
+	MaxBytes int64
+	// MaxFiles is how many renamed files are kept; 0 = 3.
+	MaxFiles int
+	// OnWarn is called with each record of level warn and above, whatever Level is, and
+	// once when the file can no longer be written; nil = not called. It is called by the
+	// goroutine that logs, possibly by several at a time, and must not log.
+	OnWarn func(slog.Record)
+}
 
-// ManifestText is YAML or JSON with objects to apply.
+// LogFormat is the encoding of a record in the log.
+type LogFormat = logfile.Format
+
+// Each record is one line of key=value pairs, or one JSON object.
+const (
+	LogText LogFormat = logfile.Text
+	LogJSON LogFormat = logfile.JSON
+)
+
+// ManifestText is YAML or JSON with objects to apply. Its fields are Name, a string for
+// messages about it, and Data, its content as []byte.
 type ManifestText = manifests.Text
 
 // copyConfig returns a Server with the same configuration and nothing else, which

@@ -26,8 +26,8 @@ var (
 	errClosed   = errors.New("the Server was closed")
 )
 
-// UsageError is an error in a Server's fields: another start with the same ones
-// cannot succeed.
+// UsageError is an error in a Server's fields, with which another start cannot succeed, or in
+// what one of its methods was given. To recognize it, use errors.As with a variable of this type.
 type UsageError = usage.Error
 
 // Server is a control plane in this process. Set its fields before Start, which

@@ -129,7 +129,7 @@ func (p *controlPlane) openLog(context.Context) (err error) {
 	if p.config.Log == nil {
 		return nil
 	}
-	cfg := *p.config.Log
+	cfg := logfile.Config(*p.config.Log)
 	cfg.Path = p.logPath()
 	if p.logFile, err = logfile.Open(cfg); err != nil {
 		return err

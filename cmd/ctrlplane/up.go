@@ -240,7 +240,7 @@ func (u *upCommand) prepareLog() error {
 	if err != nil {
 		return usage.Errorf("--log-format: %w", err)
 	}
-	u.server.Log = &logfile.Config{Path: u.logFile, Level: level, Format: format, Verbosity: u.verbosity}
+	u.server.Log = &ctrlplane.LogConfig{Path: u.logFile, Level: level, Format: format, Verbosity: u.verbosity}
 	return nil
 }
 
