@@ -17,13 +17,18 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ErrRunning is why a second Server does not start while another one runs.
-var ErrRunning = errors.New("another control plane is running in this process: close it first (Kubernetes has process-wide state)")
+var (
+	// ErrRunning is why a second Server does not start while another one runs.
+	ErrRunning = errors.New("another control plane is running in this process: close it first (Kubernetes has process-wide state)")
+	// ErrStarted is why a Server does not start again.
+	ErrStarted = errors.New("ctrlplane: a Server can be started once: use a new one")
+)
 
 var (
-	errStarted  = errors.New("ctrlplane: a Server can be started once: use a new one")
-	errNotReady = errors.New("the control plane is starting: try again in a moment")
-	errClosed   = errors.New("the Server was closed")
+	errNotStarted = errors.New("the control plane is not started: call Start first")
+	errNotReady   = errors.New("the control plane is starting: try again in a moment")
+	errEnded      = errors.New("the control plane has ended: start a new Server")
+	errClosed     = errors.New("the Server was closed")
 )
 
 // UsageError is an error in a Server's fields, with which another start cannot succeed, or in
@@ -103,8 +108,11 @@ type Stage struct {
 }
 
 // Start returns when the API server is ready, the controllers run and the nodes
-// exist, or are refused by a webhook: then OnWarning says so. If the start fails, it returns the reason and leaves nothing behind. ctx
-// bounds the start only.
+// exist, or are refused by a webhook: then OnWarning says so. If the start fails, it
+// returns the reason and leaves nothing behind. ctx bounds the start only.
+//
+// A Server can be started once: after Close, and after a start that has failed while it ran, Start returns
+// ErrStarted. After an error in the fields and after ErrRunning it can be called again.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -123,7 +131,7 @@ func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil {
-		return nil, errStarted
+		return nil, ErrStarted
 	}
 	if err := s.checkFields(); err != nil {
 		return nil, err
@@ -169,6 +177,23 @@ func (s *Server) readyInstance() *controlPlane {
 		return p
 	}
 	return nil
+}
+
+// runningInstance returns an error, with what to do, before Start has succeeded and after the end.
+func (s *Server) runningInstance() (*controlPlane, error) {
+	p := s.currentInstance()
+	if p == nil {
+		return nil, errNotStarted
+	}
+	select {
+	case <-p.done:
+		return nil, errEnded
+	default:
+	}
+	if !p.ready.Load() {
+		return nil, errNotReady
+	}
+	return p, nil
 }
 
 // Done is closed when the control plane has ended, because of Close or of a failure.
@@ -300,24 +325,27 @@ func (s *Server) ClientInterventions() control.Interventions {
 
 // SaveSnapshot returns the state as a snapshot file: see control.Snapshots.
 func (s *Server) SaveSnapshot(ctx context.Context) ([]byte, error) {
-	if p := s.readyInstance(); p != nil {
-		return p.snapshots.Save(ctx)
+	p, err := s.runningInstance()
+	if err != nil {
+		return nil, err
 	}
-	return nil, errNotReady
+	return p.snapshots.Save(ctx)
 }
 
 // RestoreSnapshot restores the state in a snapshot file: see control.Snapshots.
 func (s *Server) RestoreSnapshot(ctx context.Context, file []byte) (control.RestoreResult, error) {
-	if p := s.readyInstance(); p != nil {
-		return p.snapshots.Restore(ctx, file)
+	p, err := s.runningInstance()
+	if err != nil {
+		return control.RestoreResult{}, err
 	}
-	return control.RestoreResult{}, errNotReady
+	return p.snapshots.Restore(ctx, file)
 }
 
 // Reset restores the state of the moment when Start returned.
 func (s *Server) Reset(ctx context.Context) (control.RestoreResult, error) {
-	if p := s.readyInstance(); p != nil {
-		return p.snapshots.Reset(ctx)
+	p, err := s.runningInstance()
+	if err != nil {
+		return control.RestoreResult{}, err
 	}
-	return control.RestoreResult{}, errNotReady
+	return p.snapshots.Reset(ctx)
 }

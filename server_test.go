@@ -218,7 +218,26 @@ func TestStartReportsWrongConfiguration(t *testing.T) {
 			t.Errorf("%s: got %v, want a UsageError that names it", name, err)
 		}
 	}
-	if err := (&ctrlplane.Server{Manifests: []string{filepath.Join(t.TempDir(), "missing.yaml")}}).Start(t.Context()); err == nil {
+	srv := &ctrlplane.Server{Manifests: []string{filepath.Join(t.TempDir(), "missing.yaml")}}
+	requireNoSnapshots(t, srv, "not started")
+	if err := srv.Start(t.Context()); err == nil {
 		t.Error("a missing manifest was accepted")
+	}
+	requireNoSnapshots(t, srv, "has ended")
+	if err := srv.Start(t.Context()); !errors.Is(err, ctrlplane.ErrStarted) {
+		t.Errorf("another start: got %v, want ErrStarted", err)
+	}
+}
+
+// requireNoSnapshots checks what the methods for snapshots say of a control plane that does not run.
+func requireNoSnapshots(t *testing.T, srv *ctrlplane.Server, want string) {
+	t.Helper()
+	_, save := srv.SaveSnapshot(t.Context())
+	_, restore := srv.RestoreSnapshot(t.Context(), nil)
+	_, reset := srv.Reset(t.Context())
+	for _, err := range []error{save, restore, reset} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
