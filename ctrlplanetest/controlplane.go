@@ -125,7 +125,7 @@ func (p *ControlPlane) Kubeconfig() string { return filepath.Join(p.running.Data
 
 // Control returns the client of ctrlplane's own API, with which a test intervenes: it pauses
 // controllers and the operator under test, makes their calls fail, or lets a node fail. What it
-// changes stays until the test changes it back; Isolate clears interventions.
+// changes stays until the test changes it back; Isolate ends interventions.
 func (p *ControlPlane) Control() *controlrest.Client { return p.control }
 
 // Source returns the source of everything that is observed in the control plane.

@@ -46,8 +46,8 @@ func (p *ControlPlane) restoreSnapshot(t testing.TB, s Snapshot) error {
 const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 
 // Isolate reverts, when the test ends, every change of objects from now on, in all
-// namespaces and outside of them, except for Leases. It also clears all interventions, and sets the
-// speed to observe.SpeedFull; simulated nodes that have failed stay failed. The test cannot
+// namespaces and outside of them, except for Leases. It also ends all interventions, whenever they
+// began, and sets the speed to observe.SpeedFull; another number of workers stays. The test cannot
 // be parallel: if it is already, Isolate panics, as T.Setenv does.
 func (p *ControlPlane) Isolate(t testing.TB) {
 	t.Helper()
