@@ -175,7 +175,7 @@ func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 // process of an operator has ended, a kind cannot be listed, reads of a client are refused, or Pods wait for a restart.
 func SettledWarnings(s observe.Snapshot) (lines []string) {
 	for _, c := range s.Controllers {
-		if c.ProcessState() == observe.StateOff && strings.Contains(c.Name, "/") {
+		if c.ProcessState() == observe.StateOff && observe.IsReported(c.Name) {
 			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
 			continue
 		}

@@ -252,7 +252,7 @@ func DescribeUnlisted(why string) string {
 // so.
 func DescribeReason(c observe.Controller, now time.Time) string {
 	switch state := c.ProcessState(); {
-	case c.Since.IsZero() || !strings.Contains(c.Name, "/"):
+	case c.Since.IsZero() || !observe.IsReported(c.Name):
 		return c.Reason
 	case state == observe.StateBuilding || state == observe.StateStopping:
 		return "for " + formatDuration(max(now.Sub(c.Since), 0)) + ": " + c.Reason
