@@ -20,7 +20,15 @@ func IsReported(controller string) bool {
 }
 
 // SplitReported returns the program or the client that reports the controller with a name, and
-// the controller's name in its reports; false if none does.
+// the controller's name in its reports; false if none does. The user of a client may have a "/",
+// as those of OIDC do: their names begin with the URL of who issued the token.
 func SplitReported(controller string) (of, name string, is bool) {
-	return strings.Cut(controller, "/")
+	program, user, isClient := strings.Cut(controller, " (")
+	if !isClient || strings.Contains(program, "/") { // what follows is part of the controller's name
+		return strings.Cut(controller, "/")
+	}
+	if user, name, is = strings.Cut(user, ")/"); !is {
+		return controller, "", false
+	}
+	return program + " (" + user + ")", name, true
 }

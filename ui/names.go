@@ -59,7 +59,7 @@ func LongName(short string) string {
 }
 
 func trimName(controller string) string {
-	if program, user, isClient := strings.Cut(controller, " ("); isClient && !strings.Contains(user, ")/") {
+	if program := observe.ProgramOf(controller); program != controller && !observe.IsReported(controller) {
 		return program
 	}
 	return strings.TrimSuffix(controller, "-controller")
