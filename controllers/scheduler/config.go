@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -145,5 +146,5 @@ func limitParallelism(component *schedulerconfig.KubeSchedulerConfiguration) {
 // configFileError returns a usage error on one line that names the configuration
 // file.
 func (c Config) configFileError(err error) error {
-	return usage.Errorf("--scheduler-config %s: %s", c.ConfigFile, strings.Join(strings.Fields(err.Error()), " "))
+	return usage.Errorf("--scheduler-config %s: %w", c.ConfigFile, oneline.Error(err))
 }

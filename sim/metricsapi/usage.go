@@ -1,7 +1,6 @@
 package metricsapi
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/metrics/pkg/apis/metrics"
 
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
@@ -72,7 +72,7 @@ func readUsage(pod *corev1.Pod) (containerUsage, error) {
 			wrong = append(wrong, fmt.Errorf("annotation %s: %w", m.annotation, err))
 		}
 	}
-	if err := joinErrors(wrong); err != nil {
+	if err := oneline.Join(wrong...); err != nil {
 		return nil, err
 	}
 	return func(name string, requests corev1.ResourceList) corev1.ResourceList {
@@ -173,16 +173,4 @@ func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
 		}
 	}
 	return nil, false
-}
-
-// joinErrors joins errors on one line.
-func joinErrors(errs []error) error {
-	var parts []string
-	for _, err := range errs {
-		parts = append(parts, err.Error())
-	}
-	if parts == nil {
-		return nil
-	}
-	return errors.New(strings.Join(parts, "; "))
 }
