@@ -79,7 +79,7 @@ func (i controllerInterventions) Resume(ctx context.Context, names []string) ([]
 
 // Delay implements control.Interventions.
 func (i controllerInterventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	if err := validateDelay(d); err != nil {
+	if err := intervene.ValidateDelay(d); err != nil {
 		return nil, err
 	}
 	return i.apply(names, func(own []string) ([]string, error) { return i.own.Delay(ctx, own, d) },
