@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/clients"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 )
 
 const (
-	reportPath  = "/ctrlplane/v1/reports"
 	maxSent     = 512                    // records in a report
 	gatherTime  = 25 * time.Millisecond  // how long records are gathered
 	heartbeat   = 2 * time.Second        // between reports without records
@@ -51,7 +51,7 @@ func newReporter(cfg *rest.Config, name string, k *keys, depth func() int) (*rep
 		return nil, err
 	}
 	return &reporter{
-		url: base.JoinPath(reportPath).String(), session: rand.Text(), name: name, keys: k, depth: depth, client: client,
+		url: base.JoinPath(controlrest.ReportsPath).String(), session: rand.Text(), name: name, keys: k, depth: depth, client: client,
 		wake: make(chan struct{}, 1),
 	}, nil
 }
