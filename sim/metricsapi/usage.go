@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/metrics/pkg/apis/metrics"
 
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
@@ -160,16 +161,9 @@ func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 // requestsOf returns the requests of a container of a Pod; false if the Pod does not
 // have that container.
 func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == name {
-				return list[i].Resources.Requests, true
-			}
-		}
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		if pod.Spec.EphemeralContainers[i].Name == name {
-			return nil, true // ephemeral containers cannot request resources
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
+		if c.Name == name {
+			return c.Resources.Requests, true // an ephemeral container cannot request any
 		}
 	}
 	return nil, false

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/podhttp"
@@ -118,11 +119,9 @@ func parseExitCode(value string) (int32, error) {
 }
 
 func hasContainer(pod *corev1.Pod, name string) bool {
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for _, c := range list {
-			if c.Name == name {
-				return true
-			}
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
+		if c.Name == name {
+			return true
 		}
 	}
 	return false
