@@ -92,14 +92,14 @@ func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 
 // isAboutCertificate reports whether one side has refused the certificate of the other.
 func isAboutCertificate(err error) bool {
-	var cert *tls.CertificateVerificationError
-	return errors.As(err, &cert) || isTLSAlert(err) && strings.Contains(err.Error(), "certificate")
+	_, isRefusal := errors.AsType[*tls.CertificateVerificationError](err)
+	return isRefusal || isTLSAlert(err) && strings.Contains(err.Error(), "certificate")
 }
 
 // isTLSAlert reports whether the server has ended a handshake with an alert.
 func isTLSAlert(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "remote error"
 }
 
 // readOnce performs one linearizable read. It uses gRPC directly, because etcd's client

@@ -149,7 +149,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, endPage()) }()
 	leave, err := v.view.showSource(ctx, src, after, o)
-	if fault := new(live.FaultError); errors.As(err, &fault) && ctx.Err() == nil {
+	if fault, ok := errors.AsType[*live.FaultError](err); ok && ctx.Err() == nil {
 		writeWarning(endableStderr(ctx), fault.Error()) // it must not end the control plane
 		leave, err = live.KeepRunning, nil
 	}

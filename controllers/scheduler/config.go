@@ -97,7 +97,7 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 	}
 	component, err := options.LoadConfigFromFile(klog.Background(), c.ConfigFile)
 	if err != nil {
-		if path := new(fs.PathError); errors.As(err, &path) {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
 			err = path.Err // configFileError names the file
 		}
 		if runtime.IsNotRegisteredError(err) || runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {

@@ -71,9 +71,8 @@ func locateError(path string, first int, err error) error {
 	msg := oneline.Error(err).Error()
 	msg = strings.TrimPrefix(msg, "error converting YAML to JSON: ")
 	line := 1
-	var le *lineError
-	if errors.As(err, &le) {
-		line = le.line
+	if at, ok := errors.AsType[*lineError](err); ok {
+		line = at.line
 	} else if m := lineNumber.FindStringSubmatchIndex(msg); m != nil {
 		n, convErr := strconv.Atoi(msg[m[2]:m[3]])
 		if convErr == nil {
