@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -267,7 +268,7 @@ func (r *Recorder) fail(err error) {
 	}
 	r.err = err
 	if r.config.OnError != nil {
-		r.config.OnError(withoutPath(err))
+		r.config.OnError(fileerror.WithoutPath(err))
 	}
 }
 
