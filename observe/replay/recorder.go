@@ -63,19 +63,16 @@ type Recorder struct {
 	resourcesDue time.Time // not before, after an error
 	err          error
 
-	stop  context.CancelFunc
-	ended chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
 }
 
 // Start starts a recorder that runs until Close.
 func Start(c Config) *Recorder {
 	ctx, stop := context.WithCancel(context.Background())
-	r := &Recorder{config: c, out: newPartWriter(c.File, c.Limit), stop: stop, ended: make(chan struct{})}
+	r := &Recorder{config: c, out: newPartWriter(c.File, c.Limit), stop: stop}
 	r.writeLine(r.out.header)
-	go func() {
-		defer close(r.ended)
-		r.run(ctx)
-	}()
+	r.running.Go(func() { r.run(ctx) })
 	return r
 }
 
@@ -276,7 +273,7 @@ func (r *Recorder) fail(err error) {
 // is called once.
 func (r *Recorder) Close() error {
 	r.stop()
-	<-r.ended
+	r.running.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writeRemaining()
