@@ -74,13 +74,13 @@ func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ende
 	if h := hook(c, true); h != nil {
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
-		go func() {
+		s.wg.Go(func() {
 			select {
 			case <-ended:
 				cancel()
 			case <-ctx.Done():
 			}
-		}()
+		})
 		if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
 			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
 			s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
