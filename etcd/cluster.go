@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -84,7 +86,7 @@ func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 		if diagnosis := diagnoseRead(ctx, u, secure, err); ctx.Err() == nil { // else it was cut off
 			why = diagnosis
 		}
-		if isAboutCertificate(why) || !sleepContext(ctx, retryInterval) { // retrying does not help with a certificate
+		if isAboutCertificate(why) || !sleep.For(ctx, retryInterval) { // retrying does not help with a certificate
 			return why
 		}
 	}
@@ -159,16 +161,4 @@ func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name
 		return err
 	}
 	return nil
-}
-
-// sleepContext returns false if the context ends first.
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

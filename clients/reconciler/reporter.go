@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/clients"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -82,12 +83,12 @@ func (r *reporter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
-			sleep(ctx, gatherTime)
+			sleep.For(ctx, gatherTime)
 		case <-beat.C:
 		}
 		taken, _ := r.send(ctx) // the controller works without reports, too
 		if !taken {
-			sleep(ctx, r.delay)
+			sleep.For(ctx, r.delay)
 			r.wakeUp()
 		} else if r.keys.hasRecords() {
 			r.wakeUp()
@@ -106,15 +107,6 @@ func (r *reporter) end(ctx context.Context) {
 		if taken, _ := r.send(ctx); !taken {
 			return
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -83,7 +84,7 @@ func (r *Recorder) run(ctx context.Context) {
 		// It returns early when there are records, and its error is that the time is over.
 		_ = r.config.Source.Wait(until, after)
 		cancel()
-		sleepContext(ctx, gatherInterval)
+		sleep.For(ctx, gatherInterval)
 	}
 }
 
@@ -130,15 +131,6 @@ func (r *Recorder) takeSnapshot(ctx context.Context) (observe.Snapshot, error) {
 		r.writeSnapshot(s)
 	}
 	return s, err
-}
-
-func sleepContext(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // writeRecords writes the new records.
@@ -292,7 +284,7 @@ func (r *Recorder) writeRemaining() {
 	now, err := r.takeSnapshot(ctx)
 	r.fail(err)
 	for r.writeRecords(); r.err == nil && r.after < now.Journal.Last && ctx.Err() == nil; r.writeRecords() {
-		sleepContext(ctx, time.Millisecond)
+		sleep.For(ctx, time.Millisecond)
 	}
 	if r.after < now.Journal.Last {
 		r.countMissed(now.Journal.Last - r.after)
