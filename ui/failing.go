@@ -133,7 +133,7 @@ func shortenQuota(reason string) string {
 	}
 	used, limited := quotaAmounts(m[3]), quotaAmounts(m[4])
 	text := m[1]
-	for _, r := range strings.Split(m[2], ",") {
+	for r := range strings.SplitSeq(m[2], ",") {
 		resource, requested, _ := strings.Cut(r, "=")
 		if used[resource] == "" || limited[resource] == "" {
 			return reason
@@ -146,7 +146,7 @@ func shortenQuota(reason string) string {
 // quotaAmounts returns the amount of each resource of "cpu=1,memory=1Gi".
 func quotaAmounts(list string) map[string]string {
 	amounts := map[string]string{}
-	for _, r := range strings.Split(list, ",") {
+	for r := range strings.SplitSeq(list, ",") {
 		resource, amount, _ := strings.Cut(r, "=")
 		amounts[resource] = amount
 	}

@@ -95,7 +95,7 @@ func (b *podBehavior) parseExitCodes(pod *corev1.Pod, value string) error {
 		return err
 	}
 	codes := map[string]int32{}
-	for _, item := range strings.Split(value, ",") {
+	for item := range strings.SplitSeq(value, ",") {
 		name, number, _ := strings.Cut(strings.TrimSpace(item), "=")
 		if !hasContainer(pod, name) {
 			return fmt.Errorf("the pod has no container %q", name)
