@@ -157,7 +157,7 @@ func quotaAmounts(list string) map[string]string {
 func FailingLines(state string, failing []observe.FailingKey, more int, settled bool, now time.Time) (lines []string) {
 	for _, f := range failing {
 		if IsFailing(f, settled) {
-			lines = append(lines, "failing: "+DescribeFailingKey(state, f, now))
+			lines = append(lines, "failing: "+describeFailingKey(state, f, now))
 		}
 	}
 	if over := len(lines) - maxFailing; over > 0 {
@@ -207,7 +207,7 @@ func FailingFor(s observe.Snapshot, namespace, name string) (lines []string) {
 	for _, c := range s.Controllers {
 		for _, f := range c.Failing {
 			if f.Key == key {
-				lines = append(lines, "the last sync of "+c.Name+" failed: "+DescribeFailingKey(c.ProcessState(), f, s.Time))
+				lines = append(lines, "the last sync of "+c.Name+" failed: "+describeFailingKey(c.ProcessState(), f, s.Time))
 			}
 		}
 	}
