@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
+	nodeutil "k8s.io/component-helpers/node/util"
 
 	"github.com/ctrlplane/ctrlplane/controllers"
 )
@@ -67,9 +68,8 @@ func (p *controlPlane) removesTaints() bool {
 
 // hasFirstTaint reports whether a node is ready and still has the taint of new ones.
 func hasFirstTaint(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	}) && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+	_, ready := nodeutil.GetNodeCondition(&node.Status, corev1.NodeReady)
+	return ready != nil && ready.Status == corev1.ConditionTrue && slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 		return t.Key == corev1.TaintNodeNotReady && t.Effect == corev1.TaintEffectNoSchedule
 	})
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -222,7 +223,7 @@ func (c Config) CheckFlags() error {
 	}
 	errs := o.APIEnablement.Validate(legacyscheme.Scheme, apiextensionsapiserver.Scheme, aggregatorscheme.Scheme)
 	if len(errs) > 0 {
-		return usage.Errorf("--runtime-config: %w", joinErrors(errs))
+		return usage.Errorf("--runtime-config: %w", oneline.Join(errs...))
 	}
 	return nil
 }
@@ -238,7 +239,7 @@ func (c Config) completeOptions(ctx context.Context) (options.CompletedOptions, 
 		return options.CompletedOptions{}, err
 	}
 	if errs := completed.Validate(); len(errs) > 0 {
-		return options.CompletedOptions{}, usage.Errorf("kube-apiserver: %w", joinErrors(errs))
+		return options.CompletedOptions{}, usage.Errorf("kube-apiserver: %w", oneline.Join(errs...))
 	}
 	recordVersions(completed.GenericServerRunOptions.ComponentGlobalsRegistry)
 	return completed, nil

@@ -101,11 +101,3 @@ func pollHealth(ctx context.Context, client *http.Client, path string) (string, 
 	}
 	return "waiting for " + strings.Join(failing, ", "), nil
 }
-
-func joinErrors(errs []error) error {
-	var parts []string
-	for _, err := range errs {
-		parts = append(parts, strings.Join(strings.Fields(err.Error()), " "))
-	}
-	return errors.New(strings.Join(parts, "; "))
-}

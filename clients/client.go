@@ -76,10 +76,7 @@ func (cl *client) isConnected() bool {
 }
 
 // program returns the program that the name begins with.
-func (cl *client) program() string {
-	program, _, _ := strings.Cut(cl.name, " (")
-	return program
-}
+func (cl *client) program() string { return observe.ProgramOf(cl.name) }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
 

@@ -210,7 +210,7 @@ func (c *Clients) NameOf(program string) string {
 	defer c.mu.RUnlock()
 	found := ""
 	for name := range c.byName {
-		if first, _, _ := strings.Cut(name, " ("); first != program {
+		if observe.ProgramOf(name) != program {
 			continue
 		}
 		if found != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // ControllerInterventions returns the interventions in the controllers that clients report
@@ -78,7 +79,7 @@ func (i controllerInterventions) Resume(ctx context.Context, names []string) ([]
 
 // Delay implements control.Interventions.
 func (i controllerInterventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	if err := validateDelay(d); err != nil {
+	if err := intervene.ValidateDelay(d); err != nil {
 		return nil, err
 	}
 	return i.apply(names, func(own []string) ([]string, error) { return i.own.Delay(ctx, own, d) },
@@ -203,7 +204,7 @@ func (i controllerInterventions) find(name string) (*reportedController, error) 
 		return found[0], nil
 	case len(found) > 1:
 		return nil, usage.Errorf("%q is the name of %d controllers: name one of %s", name, len(found), quoteNames(found))
-	case strings.Contains(name, "/"):
+	case observe.IsReported(name):
 		return nil, usage.Errorf("unknown controller %q: %s", name, suggest.Hint(name, known, `"ctrlplane controllers" lists them`))
 	}
 	return nil, nil

@@ -51,7 +51,7 @@ func (i interventions) Resume(_ context.Context, names []string) ([]string, erro
 
 // Delay implements control.Interventions.
 func (i interventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
-	if err := validateDelay(d); err != nil {
+	if err := intervene.ValidateDelay(d); err != nil {
 		return nil, err
 	}
 	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
@@ -62,13 +62,6 @@ func (c *Clients) validateFault(f control.Fault) error {
 		return err
 	}
 	return c.config.CheckResource(f.Resource)
-}
-
-func validateDelay(d time.Duration) error {
-	if d <= 0 {
-		return usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
-	}
-	return nil
 }
 
 // Fail implements control.Interventions.

@@ -19,6 +19,7 @@ import (
 	nodeipamconfig "k8s.io/kubernetes/pkg/controller/nodeipam/config"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -168,7 +169,7 @@ func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfi
 		return nil, err
 	}
 	if err := o.Validate(all, off, aliases); err != nil {
-		return nil, usage.Errorf("kube-controller-manager: %s", strings.Join(strings.Fields(err.Error()), " "))
+		return nil, usage.Errorf("kube-controller-manager: %w", oneline.Error(err))
 	}
 	var out config.Config
 	if err := o.ApplyTo(&out, all, off, aliases); err != nil {

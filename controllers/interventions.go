@@ -72,8 +72,8 @@ func (i interventions) Resume(ctx context.Context, names []string) ([]string, er
 
 // Delay implements control.Interventions.
 func (i interventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	if d <= 0 {
-		return nil, usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
+	if err := intervene.ValidateDelay(d); err != nil {
+		return nil, err
 	}
 	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
 }

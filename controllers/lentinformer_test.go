@@ -26,9 +26,8 @@ func TestNodeHandlerDoesNotDelayClose(t *testing.T) {
 	s := &sharedInformers{
 		typed:    newTrackedFactory(informers.NewSharedInformerFactory(fake.NewClientset(), 0)),
 		metadata: newFakeMetadata(),
-		ctx:      own, cancel: stop, mapperDone: make(chan struct{}), started: make(chan struct{}),
+		ctx:      own, cancel: stop, started: make(chan struct{}),
 	}
-	close(s.mapperDone)
 	s.useLent(func() (cache.SharedIndexInformer, cache.SharedIndexInformer) { return pods, nodes })
 	entered, restored, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	if err := s.handleNodes(func(*corev1.Node) {

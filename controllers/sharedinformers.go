@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,10 +55,10 @@ type sharedInformers struct {
 	graph       *garbagecollector.GraphBuilder
 	graphFacade *facade
 
-	recorder   *observe.Recorder // of the informers' own calls; may be nil
-	ctx        context.Context
-	cancel     context.CancelFunc
-	mapperDone chan struct{} // closed when the mapper is no longer reset
+	recorder  *observe.Recorder // of the informers' own calls; may be nil
+	ctx       context.Context
+	cancel    context.CancelFunc
+	resetting sync.WaitGroup // of the mapper
 
 	removeNodeHandler func() error
 }
@@ -96,16 +97,14 @@ func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, err
 		recorder:       as,
 		ctx:            ctx,
 		cancel:         cancel,
-		mapperDone:     make(chan struct{}),
 
 		removeNodeHandler: func() error { return nil },
 	}
 	s.useLent(cfg.Lent)
 	controllersmetrics.Register()
-	go func() {
-		defer close(s.mapperDone)
+	s.resetting.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) { s.mapper.Reset() }, mapperResetPeriod)
-	}()
+	})
 	return s, nil
 }
 
@@ -193,6 +192,6 @@ func (s *sharedInformers) close() error {
 	s.cancel()
 	s.typed.Shutdown()
 	s.metadata.Shutdown()
-	<-s.mapperDone
+	s.resetting.Wait()
 	return err
 }

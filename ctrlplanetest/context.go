@@ -3,6 +3,7 @@ package ctrlplanetest
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 )
@@ -21,12 +22,13 @@ func (p *ControlPlane) testContext(t testing.TB) (context.Context, context.Cance
 	}
 	alive, died := context.WithCancelCause(ctx)
 	ctx, cancel := withTimeout(alive, p.options.Timeout)
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		select {
 		case <-p.running.Done():
 			died(p.endedError())
 		case <-ctx.Done():
 		}
-	}()
-	return ctx, func() { cancel(); died(nil) }
+	})
+	return ctx, func() { cancel(); watching.Wait(); died(nil) }
 }

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -84,7 +86,7 @@ func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 		if diagnosis := diagnoseRead(ctx, u, secure, err); ctx.Err() == nil { // else it was cut off
 			why = diagnosis
 		}
-		if isAboutCertificate(why) || !sleepContext(ctx, retryInterval) { // retrying does not help with a certificate
+		if isAboutCertificate(why) || !sleep.For(ctx, retryInterval) { // retrying does not help with a certificate
 			return why
 		}
 	}
@@ -92,14 +94,14 @@ func waitEndpoint(ctx context.Context, u *url.URL, secure *tls.Config) error {
 
 // isAboutCertificate reports whether one side has refused the certificate of the other.
 func isAboutCertificate(err error) bool {
-	var cert *tls.CertificateVerificationError
-	return errors.As(err, &cert) || isTLSAlert(err) && strings.Contains(err.Error(), "certificate")
+	_, isRefusal := errors.AsType[*tls.CertificateVerificationError](err)
+	return isRefusal || isTLSAlert(err) && strings.Contains(err.Error(), "certificate")
 }
 
 // isTLSAlert reports whether the server has ended a handshake with an alert.
 func isTLSAlert(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "remote error"
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "remote error"
 }
 
 // readOnce performs one linearizable read. It uses gRPC directly, because etcd's client
@@ -159,16 +161,4 @@ func checkHandshake(ctx context.Context, conn net.Conn, secure *tls.Config, name
 		return err
 	}
 	return nil
-}
-
-// sleepContext returns false if the context ends first.
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

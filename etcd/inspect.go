@@ -94,10 +94,10 @@ func inspectFiles(ctx context.Context, dir string) (raftIndexes, error) {
 }
 
 func damageError(dir string, err error) error {
-	if advised := (*adviceError)(nil); errors.As(err, &advised) {
+	if _, advised := errors.AsType[*adviceError](err); advised {
 		return err
 	}
-	if refused := (*fs.PathError)(nil); errors.As(err, &refused) || errors.Is(err, syscall.ENOMEM) {
+	if _, refused := errors.AsType[*fs.PathError](err); refused || errors.Is(err, syscall.ENOMEM) {
 		return withAdvice(dir, err)
 	}
 	return &adviceError{err: err, advice: recoverAdvice(dir)}

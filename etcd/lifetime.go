@@ -11,6 +11,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
 
 // errClosed is the reason for the end of a server that was closed by Close.
@@ -109,7 +111,7 @@ type adviceError struct {
 }
 
 func (e *adviceError) Error() string {
-	return strings.Join(strings.Fields(e.err.Error()), " ") + ": " + e.advice
+	return oneline.Error(e.err).Error() + ": " + e.advice
 }
 
 func (e *adviceError) Unwrap() error { return e.err }

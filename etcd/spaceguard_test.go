@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
@@ -39,7 +40,7 @@ func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	ctx := testContext(t)
 	for !done() {
-		if !sleepContext(ctx, 10*time.Millisecond) {
+		if !sleep.For(ctx, 10*time.Millisecond) {
 			t.Fatalf("waited in vain: %s", what)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/storage/mvcc"
 	"go.uber.org/zap"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // spaceInterval is how often the disk and the database are measured.
@@ -155,7 +157,7 @@ func (w *spaceWatch) makeRoom(ctx context.Context) error {
 	db := w.server.Backend()
 	if db.Size() >= full {
 		w.commitFreePages()
-		for tries := 0; gained && w.keepsNew && db.SizeInUse() >= full && tries < w.commitTries && sleepContext(ctx, w.commitPause); tries++ {
+		for tries := 0; gained && w.keepsNew && db.SizeInUse() >= full && tries < w.commitTries && sleep.For(ctx, w.commitPause); tries++ {
 			w.commitFreePages()
 		}
 	}

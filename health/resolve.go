@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -59,7 +60,7 @@ func CheckArgs(args []string) error {
 func waitForMapping(ctx context.Context, mapper kinds.Mapper, kind string) (*meta.RESTMapping, error) {
 	bounded, cancel := context.WithTimeout(ctx, newKindGrace)
 	defer cancel()
-	for unknown, pause := false, newBackoff(); ; sleep(bounded, pause.Step()) {
+	for unknown, pause := false, newBackoff(); ; sleep.For(bounded, pause.Step()) {
 		m, err := mapper.Find(ctx, kind)
 		lost, isLost := errors.AsType[*url.Error](err)
 		switch {

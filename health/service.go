@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/kubectl/pkg/util/podutils"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -56,7 +57,5 @@ func isEndpoint(pod *corev1.Pod, publishNotReady bool) bool {
 	if ended || pod.Status.PodIP == "" && len(pod.Status.PodIPs) == 0 {
 		return false
 	}
-	return publishNotReady || pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return publishNotReady || pod.DeletionTimestamp == nil && podutils.IsPodReady(pod)
 }

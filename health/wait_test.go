@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 var (
@@ -144,7 +146,7 @@ type slowNamespace struct {
 }
 
 func (s slowNamespace) List(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	sleep(ctx, s.after)
+	sleep.For(ctx, s.after)
 	return s.ResourceInterface.List(ctx, o)
 }
 

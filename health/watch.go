@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // objectWatcher watches objects of one kind in one namespace.
@@ -36,22 +38,13 @@ func (f *objectWatcher) run(ctx context.Context) {
 				f.sendState(ctx, name, nil, s)
 			}
 		}
-		sleep(ctx, pause.Step())
+		sleep.For(ctx, pause.Step())
 	}
 }
 
 // newBackoff returns the delays between attempts. They are short because a user waits.
 func newBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 100, Cap: time.Second}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // stateForError returns the state of objects that cannot be read because of err.
@@ -125,7 +118,7 @@ func (f *objectWatcher) watch(ctx context.Context, client dynamic.ResourceInterf
 		case last != "":
 			version, pause = last, newBackoff()
 		}
-		sleep(ctx, pause.Step())
+		sleep.For(ctx, pause.Step())
 	}
 	return nil
 }

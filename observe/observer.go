@@ -70,8 +70,8 @@ type Observer struct {
 
 	delayWarning sync.Once
 
-	stop context.CancelFunc
-	done chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
 }
 
 // New starts an observer.
@@ -89,7 +89,6 @@ func New(o Options) *Observer {
 		idle:      idleDeliveries{within: idleShareTime, handlerTime: maxSharedHandlerTime},
 		recorders: map[string]*Recorder{},
 		stop:      stop,
-		done:      make(chan struct{}),
 	}
 	ob.options.Store(&o)
 	ob.history = newHistory(ob.journal, o.Records)
@@ -97,13 +96,8 @@ func New(o Options) *Observer {
 		ob.warn(fmt.Errorf("runtime/metrics has no counter %s", name), "settled waits half a second after every write")
 	}
 	ob.sampler = newSampler(ob)
-	go func() {
-		defer close(ob.done)
-		var reading sync.WaitGroup
-		reading.Go(func() { ob.history.run(ctx) })
-		ob.sampler.run(ctx)
-		reading.Wait()
-	}()
+	ob.running.Go(func() { ob.history.run(ctx) })
+	ob.running.Go(func() { ob.sampler.run(ctx) })
 	return ob
 }
 
@@ -111,7 +105,7 @@ func New(o Options) *Observer {
 // idempotent.
 func (o *Observer) Close() error {
 	o.stop()
-	<-o.done
+	o.running.Wait()
 	o.lastProcess.Store(new(o.readProcess()))
 	o.options.Store(nil)
 	o.handlers.removeAll()

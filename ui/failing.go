@@ -133,7 +133,7 @@ func shortenQuota(reason string) string {
 	}
 	used, limited := quotaAmounts(m[3]), quotaAmounts(m[4])
 	text := m[1]
-	for _, r := range strings.Split(m[2], ",") {
+	for r := range strings.SplitSeq(m[2], ",") {
 		resource, requested, _ := strings.Cut(r, "=")
 		if used[resource] == "" || limited[resource] == "" {
 			return reason
@@ -146,7 +146,7 @@ func shortenQuota(reason string) string {
 // quotaAmounts returns the amount of each resource of "cpu=1,memory=1Gi".
 func quotaAmounts(list string) map[string]string {
 	amounts := map[string]string{}
-	for _, r := range strings.Split(list, ",") {
+	for r := range strings.SplitSeq(list, ",") {
 		resource, amount, _ := strings.Cut(r, "=")
 		amounts[resource] = amount
 	}
@@ -157,7 +157,7 @@ func quotaAmounts(list string) map[string]string {
 func FailingLines(state string, failing []observe.FailingKey, more int, settled bool, now time.Time) (lines []string) {
 	for _, f := range failing {
 		if IsFailing(f, settled) {
-			lines = append(lines, "failing: "+DescribeFailingKey(state, f, now))
+			lines = append(lines, "failing: "+describeFailingKey(state, f, now))
 		}
 	}
 	if over := len(lines) - maxFailing; over > 0 {
@@ -175,7 +175,7 @@ func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 // process of an operator has ended, a kind cannot be listed, reads of a client are refused, or Pods wait for a restart.
 func SettledWarnings(s observe.Snapshot) (lines []string) {
 	for _, c := range s.Controllers {
-		if c.ProcessState() == observe.StateOff && strings.Contains(c.Name, "/") {
+		if c.ProcessState() == observe.StateOff && observe.IsReported(c.Name) {
 			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
 			continue
 		}
@@ -207,7 +207,7 @@ func FailingFor(s observe.Snapshot, namespace, name string) (lines []string) {
 	for _, c := range s.Controllers {
 		for _, f := range c.Failing {
 			if f.Key == key {
-				lines = append(lines, "the last sync of "+c.Name+" failed: "+DescribeFailingKey(c.ProcessState(), f, s.Time))
+				lines = append(lines, "the last sync of "+c.Name+" failed: "+describeFailingKey(c.ProcessState(), f, s.Time))
 			}
 		}
 	}

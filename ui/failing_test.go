@@ -68,7 +68,7 @@ func TestNextAttempt(t *testing.T) {
 		"running": "site: ns/shop, 3 times in a row, next attempt in 4.0 s: no luck",
 		"off":     "site: ns/shop, failed before the stop, 3 times in a row: no luck",
 	} {
-		if got := DescribeFailingKey(state, f, now); got != want {
+		if got := describeFailingKey(state, f, now); got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}
 	}

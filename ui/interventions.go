@@ -106,7 +106,7 @@ func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
 // holdsNothing reports whether a pause is the only intervention, and no write waits for it. Clients,
 // and the controllers that they report, stop waiting after a while and try again later.
 func (i Intervention) holdsNothing() bool {
-	isOutside := i.OfClient || strings.Contains(i.Controller, "/")
+	isOutside := i.OfClient || observe.IsReported(i.Controller)
 	return !isOutside && i.State == observe.StatePaused && i.Held == 0 && i.Reason == heldReason
 }
 

@@ -1,6 +1,10 @@
 package ui
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
 
 // shortNames are the names for tables of controllers whose own names are too long for a
 // column at 80 columns: those of their resources are as "kubectl api-resources" shortens them.
@@ -55,7 +59,7 @@ func LongName(short string) string {
 }
 
 func trimName(controller string) string {
-	if program, user, isClient := strings.Cut(controller, " ("); isClient && !strings.Contains(user, ")/") {
+	if program := observe.ProgramOf(controller); program != controller && !observe.IsReported(controller) {
 		return program
 	}
 	return strings.TrimSuffix(controller, "-controller")
@@ -65,7 +69,7 @@ func trimName(controller string) string {
 // endpoint_slice of endpointslice-controller, "attempt_to_delete" for
 // garbage_collector_attempt_to_delete of garbage-collector-controller.
 func ShortQueue(controller, queue string) string {
-	if _, of, isReported := strings.Cut(controller, "/"); isReported { // PROGRAM/CONTROLLER
+	if _, of, isReported := observe.SplitReported(controller); isReported {
 		controller = of
 	}
 	rest, letters := queue, strings.ReplaceAll(trimName(controller), "-", "")
@@ -104,7 +108,7 @@ var familiar = []string{
 // Familiarity returns a controller's place in the order in which tables show idle
 // controllers: first those of the user's operators, then those that most people know.
 func Familiarity(controller string) int {
-	if strings.Contains(controller, "/") {
+	if observe.IsReported(controller) {
 		return -1
 	}
 	for i, name := range familiar {

@@ -27,6 +27,8 @@ func TestShortNames(t *testing.T) {
 		{"shop/site", "site", "shop/site", ""},
 		{"shop-operator (admin)", "site", "shop-operator", "site"},
 		{"shop-operator (admin)/site", "site", "shop-operator (admin)/site", ""},
+		{"shop-operator (https://id/#jane)", "site", "shop-operator", "site"},
+		{"shop-operator (https://id/#jane)/site", "site", "shop-operator (https://id/#jane)/site", ""},
 	} {
 		if got := ShortName(c.controller); got != c.name {
 			t.Errorf("%s: got %q", c.controller, got)

@@ -237,7 +237,7 @@ func troubleRows(s observe.Snapshot) [][]string {
 				rows = append(rows, []string{c.Name, failingState(c, observe.FailingKey{}, true), countMoreKeys(len(c.Failing) - i + c.MoreFailing)})
 				break
 			}
-			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), DescribeFailingKey(c.ProcessState(), f, s.Time)})
+			rows = append(rows, []string{c.Name, failingState(c, f, s.Process.Settled), describeFailingKey(c.ProcessState(), f, s.Time)})
 		}
 	}
 	return rows
@@ -252,7 +252,7 @@ func DescribeUnlisted(why string) string {
 // so.
 func DescribeReason(c observe.Controller, now time.Time) string {
 	switch state := c.ProcessState(); {
-	case c.Since.IsZero() || !strings.Contains(c.Name, "/"):
+	case c.Since.IsZero() || !observe.IsReported(c.Name):
 		return c.Reason
 	case state == observe.StateBuilding || state == observe.StateStopping:
 		return "for " + formatDuration(max(now.Sub(c.Since), 0)) + ": " + c.Reason
@@ -274,9 +274,9 @@ func failingState(c observe.Controller, f observe.FailingKey, settled bool) stri
 	return "retrying"
 }
 
-// DescribeFailingKey describes a key whose last sync failed, of a controller in a state:
+// describeFailingKey describes a key whose last sync failed, of a controller in a state:
 // "site: default/shop, 3 times in a row, next attempt in 2.1 s: no luck".
-func DescribeFailingKey(state string, f observe.FailingKey, now time.Time) string {
+func describeFailingKey(state string, f observe.FailingKey, now time.Time) string {
 	text := formatSyncKey(&observe.Synced{Queue: f.Queue, Key: f.Key, KeyBasis: f.KeyBasis}) + ", "
 	if state == "off" {
 		text += "failed before the stop, "

@@ -11,22 +11,22 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ProcessStep and StartStep are the names of the boot steps besides the stages:
+// processStep and startStep are the names of the boot steps besides the stages:
 // from the start of the process to main, and to ready.
 const (
-	ProcessStep = "process"
-	StartStep   = "start"
+	processStep = "process"
+	startStep   = "start"
 )
 
 // Timings says how long a start and its stages took. Stages may overlap.
 type Timings struct {
 	Took   time.Duration // from the start of the process until ready
 	CPU    time.Duration // user and system time until ready; 0 = unknown
-	Stages []StageTiming // in start order
+	Stages []stageTiming // in start order
 }
 
-// StageTiming is the timing of one stage.
-type StageTiming struct {
+// stageTiming is the timing of one stage.
+type stageTiming struct {
 	Name  string
 	Begin time.Duration // since the process started
 	Took  time.Duration
@@ -39,10 +39,10 @@ type StartTimes struct {
 	Ready   time.Time
 }
 
-// BootSteps returns the ProcessStep and StartStep events, to be recorded when the
+// BootSteps returns the processStep and startStep events, to be recorded when the
 // control plane is ready. Both begin when the process started.
 func (m StartTimes) BootSteps() []observe.Event {
-	return []observe.Event{&observe.BootStep{Step: ProcessStep, Took: m.Main.Sub(m.startedAt())}, &observe.BootStep{Step: StartStep, Took: m.Ready.Sub(m.startedAt())}}
+	return []observe.Event{&observe.BootStep{Step: processStep, Took: m.Main.Sub(m.startedAt())}, &observe.BootStep{Step: startStep, Took: m.Ready.Sub(m.startedAt())}}
 }
 
 // startedAt returns when the process started, or entered main if that is unknown.
@@ -58,14 +58,14 @@ func NewTimings(m StartTimes, cpu time.Duration, records []observe.Record) Timin
 	begin := m.startedAt()
 	t := Timings{Took: m.Ready.Sub(begin), CPU: cpu}
 	if took := m.Main.Sub(begin); took > 0 {
-		t.Stages = append(t.Stages, StageTiming{Name: ProcessStep, Took: took})
+		t.Stages = append(t.Stages, stageTiming{Name: processStep, Took: took})
 	}
 	for _, r := range records {
 		if s, ok := r.Event.(*observe.BootStep); ok {
-			t.Stages = append(t.Stages, StageTiming{Name: s.Step, Begin: r.Time.Add(-s.Took).Sub(begin), Took: s.Took})
+			t.Stages = append(t.Stages, stageTiming{Name: s.Step, Begin: r.Time.Add(-s.Took).Sub(begin), Took: s.Took})
 		}
 	}
-	slices.SortStableFunc(t.Stages, func(a, b StageTiming) int { return cmp.Compare(a.Begin, b.Begin) })
+	slices.SortStableFunc(t.Stages, func(a, b stageTiming) int { return cmp.Compare(a.Begin, b.Begin) })
 	return t
 }
 
@@ -103,7 +103,7 @@ func formatOffset(d time.Duration) string {
 
 // timingBar draws the share of the stage in the whole start, at least one column,
 // at its offset.
-func (m Mode) timingBar(s StageTiming, whole time.Duration, columns int) string {
+func (m Mode) timingBar(s stageTiming, whole time.Duration, columns int) string {
 	if columns == 0 || whole <= 0 {
 		return ""
 	}

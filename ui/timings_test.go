@@ -31,13 +31,13 @@ func startRecords() []observe.Record {
 }
 
 func TestNewTimings(t *testing.T) {
-	stages := func(shift int) []StageTiming {
-		return []StageTiming{
+	stages := func(shift int) []stageTiming {
+		return []stageTiming{
 			{"data folder", millis(45 - shift), millis(2)}, {"etcd", millis(48 - shift), millis(20)},
 			{"API server", millis(50 - shift), millis(550)}, {"controllers", millis(600 - shift), millis(200)},
 		}
 	}
-	process := []StageTiming{{ProcessStep, 0, millis(40)}}
+	process := []stageTiming{{processStep, 0, millis(40)}}
 	tests := []struct {
 		name string
 		born time.Time
@@ -67,7 +67,7 @@ func TestRenderTimings(t *testing.T) {
 		{"narrow-ascii", Mode{ASCII: true, Width: fixedWidth(60)}, whole},
 		{"no-room", Mode{Width: fixedWidth(20)}, whole},
 		{"nothing", Mode{}, Timings{}},
-		{"beyond", Mode{}, Timings{Took: millis(10), Stages: []StageTiming{{"early\x1b[2J", millis(-5), millis(1)}, {"late", millis(20), millis(5)}}}},
+		{"beyond", Mode{}, Timings{Took: millis(10), Stages: []stageTiming{{"early\x1b[2J", millis(-5), millis(1)}, {"late", millis(20), millis(5)}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,10 +14,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/clients"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
-	reportPath  = "/ctrlplane/v1/reports"
 	maxSent     = 512                    // records in a report
 	gatherTime  = 25 * time.Millisecond  // how long records are gathered
 	heartbeat   = 2 * time.Second        // between reports without records
@@ -51,7 +52,7 @@ func newReporter(cfg *rest.Config, name string, k *keys, depth func() int) (*rep
 		return nil, err
 	}
 	return &reporter{
-		url: base.JoinPath(reportPath).String(), session: rand.Text(), name: name, keys: k, depth: depth, client: client,
+		url: base.JoinPath(controlrest.ReportsPath).String(), session: rand.Text(), name: name, keys: k, depth: depth, client: client,
 		wake: make(chan struct{}, 1),
 	}, nil
 }
@@ -82,12 +83,12 @@ func (r *reporter) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
-			sleep(ctx, gatherTime)
+			sleep.For(ctx, gatherTime)
 		case <-beat.C:
 		}
 		taken, _ := r.send(ctx) // the controller works without reports, too
 		if !taken {
-			sleep(ctx, r.delay)
+			sleep.For(ctx, r.delay)
 			r.wakeUp()
 		} else if r.keys.hasRecords() {
 			r.wakeUp()
@@ -106,15 +107,6 @@ func (r *reporter) end(ctx context.Context) {
 		if taken, _ := r.send(ctx); !taken {
 			return
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

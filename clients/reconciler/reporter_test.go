@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/clients"
+	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 )
 
 // answeredReports answers reports with the statuses, and then with 200.
@@ -21,7 +22,7 @@ func answeredReports(t *testing.T, statuses ...int) (*reporter, *[]clients.Repor
 	var got []clients.Report
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var r clients.Report
-		if err := json.NewDecoder(req.Body).Decode(&r); err != nil || req.URL.Path != reportPath {
+		if err := json.NewDecoder(req.Body).Decode(&r); err != nil || req.URL.Path != controlrest.ReportsPath {
 			t.Errorf("%s: %v", req.URL.Path, err)
 		}
 		got = append(got, r)

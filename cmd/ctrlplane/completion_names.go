@@ -66,18 +66,14 @@ func (c completer) clients(keep func(observe.Client) bool) lister {
 		if err != nil {
 			return nil
 		}
-		program := func(c observe.Client) string {
-			name, _, _ := strings.Cut(c.Name, " (")
-			return name
-		}
 		users := map[string]int{} // by program
 		for _, c := range list {
-			users[program(c)]++
+			users[observe.ProgramOf(c.Name)]++
 		}
 		for _, c := range list {
 			name := c.Name
-			if users[program(c)] == 1 {
-				name = program(c)
+			if users[observe.ProgramOf(c.Name)] == 1 {
+				name = observe.ProgramOf(c.Name)
 			}
 			if keep == nil || keep(c) {
 				names = append(names, name)

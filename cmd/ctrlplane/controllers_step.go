@@ -112,7 +112,7 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	mode := ui.Detect(os.Stdout, os.Environ())
 	each := func(done *control.SteppedWrite) error { return s.printStep(out, mode, done) }
 	if s.timeout > 0 {
-		bounded, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("timed out after %v", s.timeout))
+		bounded, cancel := withTimeout(ctx, s.timeout)
 		defer cancel()
 		ctx = bounded
 	}

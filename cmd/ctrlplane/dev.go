@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/devloop"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/filewatch"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -100,7 +100,7 @@ func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 	}
 	for _, path := range d.watch {
 		if _, err := os.Stat(path); err != nil {
-			return "", usage.Errorf("--watch: cannot watch %s: %w", path, withoutPath(err))
+			return "", usage.Errorf("--watch: cannot watch %s: %w", path, fileerror.WithoutPath(err))
 		}
 	}
 	if err := d.checkReadable(); err != nil {
@@ -130,14 +130,6 @@ func (d *devCommand) checkReadable() error {
 		return usage.Errorf("--crds %s: %s", d.plane.crds[i], why)
 	}
 	return nil
-}
-
-// withoutPath removes the path from an error of a file.
-func withoutPath(err error) error {
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		return cause.Err
-	}
-	return err
 }
 
 // run returns the exit code, and the error that explains it.

@@ -2,25 +2,25 @@ package main
 
 import (
 	"os"
+	"sync"
 )
 
 // devSignals are the signals that end dev.
 type devSignals struct {
 	signalChannel
-	killNow chan struct{} // closed by the second signal
-	ended   chan struct{}
-	done    chan struct{}
-	first   os.Signal // final once done is closed
+	killNow   chan struct{} // closed by the second signal
+	ended     chan struct{}
+	first     os.Signal // final once listening has ended
+	listening sync.WaitGroup
 }
 
 // listenForDevSignals keeps signals from ending the process: the first one ends the context
 // of main, the second one kills the operator, and the third one ends the process. A closed
 // output is reported as an error of its own, so that nothing is left behind.
 func listenForDevSignals() *devSignals {
-	s := &devSignals{listenForSignals(), make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
+	s := &devSignals{signalChannel: listenForSignals(), killNow: make(chan struct{}), ended: make(chan struct{})}
 	dieOfClosedOutput := surviveClosedOutput()
-	go func() {
-		defer close(s.done)
+	s.listening.Go(func() {
 		defer dieOfClosedOutput()
 		for n := 0; ; {
 			select {
@@ -37,7 +37,7 @@ func listenForDevSignals() *devSignals {
 				return
 			}
 		}
-	}()
+	})
 	return s
 }
 
@@ -45,6 +45,6 @@ func listenForDevSignals() *devSignals {
 func (s *devSignals) stop() os.Signal {
 	s.signalChannel.stop()
 	close(s.ended)
-	<-s.done
+	s.listening.Wait()
 	return s.first
 }

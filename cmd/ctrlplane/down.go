@@ -157,7 +157,7 @@ func (d *downCommand) stopEach(ctx context.Context, out io.Writer, list []plane)
 }
 
 func (d *downCommand) stop(ctx context.Context, p plane) (stopped bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("timed out after %v", d.timeout))
+	ctx, cancel := withTimeout(ctx, d.timeout)
 	defer cancel()
 	return datadir.Stop(ctx, p.DataDir)
 }

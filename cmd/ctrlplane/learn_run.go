@@ -81,7 +81,7 @@ func (l *learnCommand) runLesson(ctx context.Context, c chosenLesson, o learn.Op
 	if err = learn.Run(ctx, c.Lesson, o); err != nil {
 		joined.sendLeft(c)
 	}
-	if at := (*learn.LeftError)(nil); errors.As(err, &at) {
+	if at, ok := errors.AsType[*learn.LeftError](err); ok {
 		if number, _ := c.Position(at.Step); c.CanResume(at.Step) {
 			fmt.Fprintf(out, "To continue at step %d: %s\n", number, o.Resume)
 		} else {

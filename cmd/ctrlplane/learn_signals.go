@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,9 +25,9 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, endSignals()...)
-	released, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
+	released := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		var first time.Time
 		for {
 			select {
@@ -43,13 +44,13 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 				return
 			}
 		}
-	}()
+	})
 	return ctx, func() {
 		if ctx.Err() == nil {
 			signal.Stop(c)
 		} // else further signals would end the process before it has said why it ends
 		close(released)
-		<-done
+		watching.Wait()
 		cancel(nil)
 	}
 }

@@ -106,8 +106,7 @@ func (e *exitError) Error() string {
 func (e *exitError) Unwrap() error { return e.error }
 
 func exitCode(err error) int {
-	var bad usage.Error
-	if errors.As(err, &bad) {
+	if _, bad := errors.AsType[usage.Error](err); bad {
 		return 2
 	}
 	if own, ok := errors.AsType[*exitError](err); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
@@ -53,9 +54,9 @@ func interruptionOf(ctx context.Context) os.Signal {
 // time for the report, a second one ends the process at once.
 func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		finishing := r.finishing
 		var limit <-chan time.Time
 		for first := r.interrupted; ; {
@@ -77,10 +78,10 @@ func (r *runCommand) watchSignals() (ctx context.Context, stop func()) {
 				limit = time.After(reportLimit)
 			}
 		}
-	}()
+	})
 	return ctx, func() {
 		close(over)
-		<-done
+		watching.Wait()
 		cancel(nil)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -95,7 +95,7 @@ func checkUserKubeconfig() error {
 		return errors.New("--merge-kubeconfig: KUBECONFIG does not name a file: set it to one, or unset it")
 	}
 	_, err := clientcmd.LoadFromFile(path)
-	if err != nil && !os.IsNotExist(err) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("--merge-kubeconfig: cannot parse %s: %w: correct it first", path, err)
 	}
 	return nil

@@ -87,22 +87,21 @@ func (v *session) warningsSoFar() []string {
 func (v *session) watchUntilEnd(ctx context.Context) error {
 	s := &v.up.server
 	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		select {
 		case <-s.Done():
 			cancel(fmt.Errorf("the control plane has exited: %w", s.Err()))
 		case <-ctx.Done():
 		}
-	}()
+	})
 	wait := func() {}
 	if v.beside != nil {
 		wait = v.beside(ctx)
 	}
 	defer func() {
 		cancel(nil)
-		<-done
+		watching.Wait()
 		wait()
 	}()
 	if err := v.runView(ctx); err != nil {
@@ -149,7 +148,7 @@ func (v *session) runView(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, endPage()) }()
 	leave, err := v.view.showSource(ctx, src, after, o)
-	if fault := new(live.FaultError); errors.As(err, &fault) && ctx.Err() == nil {
+	if fault, ok := errors.AsType[*live.FaultError](err); ok && ctx.Err() == nil {
 		writeWarning(endableStderr(ctx), fault.Error()) // it must not end the control plane
 		leave, err = live.KeepRunning, nil
 	}

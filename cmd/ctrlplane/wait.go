@@ -115,11 +115,6 @@ func (w *waitCommand) validateTimeout() error {
 	return nil
 }
 
-// withTimeout returns ctx with the deadline of --timeout.
-func (w *waitCommand) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, w.timeout, fmt.Errorf("timed out after %v", w.timeout))
-}
-
 // waitObjects waits for the objects in the files and arguments.
 func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []string) error {
 	refs, err := w.fileRefs(ctx)
@@ -134,7 +129,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	if err != nil {
 		return err
 	}
-	bounded, cancel := w.withTimeout(ctx)
+	bounded, cancel := withTimeout(ctx, w.timeout)
 	defer cancel()
 	named, err := waiter.Refs(bounded, w.namespace, args)
 	if errors.Is(err, health.ErrNoAnswer) {

@@ -64,7 +64,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	if w.horizon < 0 {
 		return usage.Errorf("--horizon: %v is negative", w.horizon)
 	}
-	ctx, cancel := w.withTimeout(ctx)
+	ctx, cancel := withTimeout(ctx, w.timeout)
 	defer cancel()
 	src, _, err := w.target.connectView(ctx)
 	if err != nil {

@@ -25,6 +25,14 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// ValidateDelay returns a usage error for a delay that delays nothing.
+func ValidateDelay(d time.Duration) error {
+	if d <= 0 {
+		return usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
+	}
+	return nil
+}
+
 // ValidateFault returns a usage error for a fault that cannot occur.
 func ValidateFault(f control.Fault) error {
 	switch {

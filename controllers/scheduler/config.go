@@ -2,9 +2,7 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"reflect"
 	goruntime "runtime"
@@ -23,6 +21,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -96,9 +96,7 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 	}
 	component, err := options.LoadConfigFromFile(klog.Background(), c.ConfigFile)
 	if err != nil {
-		if path := new(fs.PathError); errors.As(err, &path) {
-			err = path.Err // configFileError names the file
-		}
+		err = fileerror.WithoutPath(err) // configFileError names the file
 		if runtime.IsNotRegisteredError(err) || runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
 			err = fmt.Errorf("not a scheduler configuration: write apiVersion: %s and kind: KubeSchedulerConfiguration", configv1.SchemeGroupVersion)
 		}
@@ -145,5 +143,5 @@ func limitParallelism(component *schedulerconfig.KubeSchedulerConfiguration) {
 // configFileError returns a usage error on one line that names the configuration
 // file.
 func (c Config) configFileError(err error) error {
-	return usage.Errorf("--scheduler-config %s: %s", c.ConfigFile, strings.Join(strings.Fields(err.Error()), " "))
+	return usage.Errorf("--scheduler-config %s: %w", c.ConfigFile, oneline.Error(err))
 }

@@ -147,7 +147,7 @@ func (w counted) count(of string, now observe.Snapshot) (names []string, total i
 	}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		if program, _, _ := strings.Cut(c.Name, " ("); of == "" || c.Name != of && program != of {
+		if of == "" || c.Name != of && observe.ProgramOf(c.Name) != of {
 			continue
 		}
 		if w.ofClient == nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/procstat"
 )
 
 func inspect(t *testing.T, path string) Info {
@@ -129,7 +131,7 @@ func TestStopGivesUp(t *testing.T) {
 	if stopped, err := Stop(ctx, path); stopped || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, %v", stopped, err)
 	}
-	if !isProcessAlive(pid) {
+	if !procstat.Exists(pid) {
 		t.Error("the process was killed")
 	}
 }

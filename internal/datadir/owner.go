@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ctrlplane/ctrlplane/internal/procstat"
 )
 
 // owner tells the process that uses a data folder from a later one with its PID, and from
@@ -59,7 +61,7 @@ func ProcessStamp(pid int) (string, error) {
 // readOwner returns the recorded PID of the process that uses the folder, and whether that runs.
 func readOwner(path string) (pid int, runs bool, err error) {
 	pid, err = readPID(path)
-	if err != nil || pid == 0 || !isProcessAlive(pid) {
+	if err != nil || !procstat.Exists(pid) {
 		return pid, false, err
 	}
 	err = checkOwner(path, pid)

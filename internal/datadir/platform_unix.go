@@ -47,11 +47,6 @@ func claimStop(path string) (release func(), asked bool) {
 	return func() { _ = claim.Close() }, false // nothing was written
 }
 
-func isProcessAlive(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
-}
-
 // isPrivateFile reports whether the file belongs to this user and no other user can access it.
 func isPrivateFile(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -48,14 +48,6 @@ func openLocked(path string, create bool) (*os.File, error) {
 	return os.NewFile(uintptr(handle), path), nil
 }
 
-func isProcessAlive(pid int) bool {
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	return process.Release() == nil
-}
-
 // isPrivateFile returns true, because the folder for temporary files belongs to the user.
 func isPrivateFile(fs.FileInfo) bool { return true }
 

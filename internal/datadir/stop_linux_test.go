@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/procstat"
 )
 
 // startBystander starts a process that uses no data folder. The result reports whether a
@@ -64,7 +66,7 @@ func TestStopSparesOtherProcesses(t *testing.T) {
 			if ended() {
 				t.Error("the other process was stopped")
 			}
-			if !isProcessAlive(holder) {
+			if !procstat.Exists(holder) {
 				t.Error("the process that uses the folder was stopped")
 			}
 		})

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 const (
@@ -163,9 +165,7 @@ func (w *Watcher) watchFolder(path string) error {
 
 // watchError says what to do about an error.
 func watchError(what string, err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err
-	}
+	err = fileerror.WithoutPath(err)
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.ENOSPC):

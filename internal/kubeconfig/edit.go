@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -96,5 +95,3 @@ func explainError(path string, err error) error {
 	}
 	return fmt.Errorf("kubeconfig %s: %w: fix the cause, %s", path, err, other)
 }
-
-func singleLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -15,6 +15,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
 
 // New returns a kubeconfig with one cluster, one user and one context of the given name,
@@ -76,7 +78,7 @@ func loadFile(path string) (*clientcmdapi.Config, os.FileInfo, error) {
 	}
 	cfg, err := clientcmd.Load(data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("kubeconfig %s does not parse (%s): correct it, or name another file in KUBECONFIG", path, singleLine(err))
+		return nil, nil, fmt.Errorf("kubeconfig %s does not parse (%w): correct it, or name another file in KUBECONFIG", path, oneline.Error(err))
 	}
 	return cfg, info, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
@@ -144,14 +144,8 @@ func refusedError(o Object, err error) error {
 	if apierrors.IsConflict(err) {
 		hint = `: remove the field from the file, or take over its ownership with "kubectl apply --server-side --force-conflicts --field-manager=` + fieldManager + `"`
 	}
-	return o.errorf("%w%s", &oneLineError{err}, hint)
+	return o.errorf("%w%s", oneline.Error(err), hint)
 }
-
-// oneLineError is an error whose text has no line breaks.
-type oneLineError struct{ err error }
-
-func (e *oneLineError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }
-func (e *oneLineError) Unwrap() error { return e.err }
 
 // checkKinds rejects an object whose kind is neither known to the server nor defined by
 // a CustomResourceDefinition among the objects.

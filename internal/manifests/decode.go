@@ -58,7 +58,7 @@ func (p documentPart) decodeJSON() ([]decodedDocument, error) {
 		}
 		if err != nil {
 			offset := int64(len(bytes.TrimRight(p.data, " \t\r\n"))) // for an unexpected end
-			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 				offset = syntax.Offset
 			}
 			return nil, &lineError{lineAt(offset), fmt.Errorf("JSON: %w", err)}

@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // Object is an object to apply, and the place that it was read from.
@@ -92,8 +93,5 @@ func listFiles(path string) ([]string, error) {
 
 // pathError removes the system call from err, and the path that it would repeat.
 func pathError(path string, err error) error {
-	if cause := (*fs.PathError)(nil); errors.As(err, &cause) {
-		err = cause.Err
-	}
-	return fmt.Errorf("%s: %w", path, err)
+	return fmt.Errorf("%s: %w", path, fileerror.WithoutPath(err))
 }

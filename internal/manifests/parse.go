@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/transform"
 
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
 
 // maxFileBytes is far above any file of manifests: the largest bundles of
@@ -67,12 +68,11 @@ var lineNumber = regexp.MustCompile(`(?:yaml: )?line (\d+): `)
 // the one in the error's text (both count from 1 at the part's first line), or else the
 // first line of the part.
 func locateError(path string, first int, err error) error {
-	msg := strings.Join(strings.Fields(err.Error()), " ")
+	msg := oneline.Error(err).Error()
 	msg = strings.TrimPrefix(msg, "error converting YAML to JSON: ")
 	line := 1
-	var le *lineError
-	if errors.As(err, &le) {
-		line = le.line
+	if at, ok := errors.AsType[*lineError](err); ok {
+		line = at.line
 	} else if m := lineNumber.FindStringSubmatchIndex(msg); m != nil {
 		n, convErr := strconv.Atoi(msg[m[2]:m[3]])
 		if convErr == nil {

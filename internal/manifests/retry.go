@@ -45,7 +45,7 @@ func (a *applier) retry(ctx context.Context, do func(context.Context) error) err
 // isTransient reports whether an error may not occur again a moment later, because the
 // server is busy or has not processed a recent write yet.
 func isTransient(err error) bool {
-	if wait := transientError(""); errors.As(err, &wait) {
+	if _, wait := errors.AsType[transientError](err); wait {
 		return true
 	}
 	if net.IsConnectionRefused(err) || net.IsConnectionReset(err) || net.IsHTTP2ConnectionLost(err) {

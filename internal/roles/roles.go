@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // verbs is the order in which roles usually have them.
@@ -24,8 +25,7 @@ func For(list control.PermissionList) (objects []runtime.Object) {
 	account, isAccount := serviceAccountOf(list.User)
 	name := account.Name
 	if !isAccount {
-		program, _, _ := strings.Cut(list.Client, " (")
-		name = objectName(program)
+		name = objectName(observe.ProgramOf(list.Client))
 	}
 	scopes := rulesByNamespace(list.Items)
 	for _, namespace := range slices.Sorted(maps.Keys(scopes)) {

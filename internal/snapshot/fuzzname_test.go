@@ -15,7 +15,7 @@ func FuzzCheckName(f *testing.F) {
 	}
 	s := Store{Dir: filepath.FromSlash("/snapshots")}
 	f.Fuzz(func(t *testing.T, name string) {
-		if err := CheckName(name); err != nil {
+		if err := checkName(name); err != nil {
 			if strings.IndexFunc(err.Error(), unicode.IsControl) >= 0 {
 				t.Errorf("got %q", err)
 			}

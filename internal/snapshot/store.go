@@ -43,8 +43,8 @@ func UserStore() (Store, error) {
 	return Store{filepath.Join(filepath.Dir(beside), storeFolder)}, nil
 }
 
-// CheckName rejects names that a snapshot cannot have.
-func CheckName(name string) error {
+// checkName rejects names that a snapshot cannot have.
+func checkName(name string) error {
 	if len(name) > maxNameLength || !namePattern.MatchString(name) || !filepath.IsLocal(name) { // "con" is not a valid file name on Windows
 		return usage.Errorf(`%q cannot name a snapshot: use at most %d lower-case letters, digits, ".", "_" and "-", beginning and ending with a letter or digit`, name, maxNameLength)
 	}
@@ -56,7 +56,7 @@ func checkNameOrPath(name string) error {
 	if IsPath(name) && !strings.ContainsRune(name, 0) {
 		return nil
 	}
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return usage.Errorf("%w%s", err, fileHint(name))
 	}
 	return nil
@@ -135,7 +135,7 @@ func (s Store) Delete(name string) error {
 	if IsPath(name) {
 		return usage.Errorf("snapshot %q is a file of yours, which only you can remove: name one that \"ctrlplane snapshot list\" lists", name)
 	}
-	if err := CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return err
 	}
 	err := durable.Remove(s.Path(name), true)
@@ -153,7 +153,7 @@ func (s Store) unknownError(name string) error {
 	if hint := fileHint(name); hint != "" {
 		return usage.Errorf("unknown snapshot %q%s", name, hint)
 	}
-	known, err := s.ListNames()
+	known, err := s.listNames()
 	if err != nil {
 		return err
 	}
@@ -163,15 +163,15 @@ func (s Store) unknownError(name string) error {
 	return usage.Errorf("unknown snapshot %q: %s", name, suggest.Hint(name, known, `"ctrlplane snapshot list" lists them`))
 }
 
-// ListNames returns the names of all snapshots, sorted.
-func (s Store) ListNames() ([]string, error) {
+// listNames returns the names of all snapshots, sorted.
+func (s Store) listNames() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("snapshots in %s cannot be listed: %w", s.Dir, err)
 	}
 	var list []string
 	for _, e := range entries {
-		if CheckName(e.Name()) == nil && !e.IsDir() {
+		if checkName(e.Name()) == nil && !e.IsDir() {
 			list = append(list, e.Name())
 		}
 	}
@@ -188,7 +188,7 @@ type Info struct {
 
 // List returns all snapshots, the newest first.
 func (s Store) List(ctx context.Context) ([]Info, error) {
-	names, err := s.ListNames()
+	names, err := s.listNames()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -58,7 +59,7 @@ func Set(option string, fss cliflag.NamedFlagSets, owned Owned, args []string) e
 			}
 		}
 		if err := all.Set(name, value); err != nil {
-			return usage.Errorf("%s %s: %s", option, arg, singleLine(err))
+			return usage.Errorf("%s %s: %w", option, arg, oneline.Error(err))
 		}
 	}
 	return nil
@@ -71,8 +72,4 @@ func suggestFlag(name string, fs *pflag.FlagSet) string {
 		return fmt.Sprintf(": did you mean %q?", near)
 	}
 	return ""
-}
-
-func singleLine(err error) string {
-	return strings.Join(strings.Fields(err.Error()), " ")
 }

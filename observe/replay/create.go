@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // Create creates the file of a bounded recording, which only its owner can read. It
@@ -12,7 +14,7 @@ import (
 func Create(path string) (*os.File, error) {
 	file, err := create(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("%s: %w", path, fileerror.WithoutPath(err))
 	}
 	return file, nil
 }

@@ -3,12 +3,12 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -192,7 +192,7 @@ func (d *decoder) sortSession() {
 		return
 	}
 	of := d.recording.records[d.session:]
-	sort.SliceStable(of, func(i, j int) bool { return of[i].Seq < of[j].Seq })
+	slices.SortStableFunc(of, func(a, b observe.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	of = slices.CompactFunc(of, func(a, b observe.Record) bool { return a.Seq == b.Seq })
 	d.recording.records, d.late = d.recording.records[:d.session+len(of)], false
 }

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // MaxSize is the size of the largest recording that is read: all of its records are kept
@@ -24,16 +26,9 @@ func olderFile(path string) string { return path + ".1" }
 func Open(path string) (*Recording, error) {
 	r, err := open(path)
 	if err != nil {
-		return nil, fmt.Errorf("recording %s: %w", path, withoutPath(err))
+		return nil, fmt.Errorf("recording %s: %w", path, fileerror.WithoutPath(err))
 	}
 	return r, nil
-}
-
-func withoutPath(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
 }
 
 func open(path string) (*Recording, error) {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -62,19 +64,16 @@ type Recorder struct {
 	resourcesDue time.Time // not before, after an error
 	err          error
 
-	stop  context.CancelFunc
-	ended chan struct{}
+	stop    context.CancelFunc
+	running sync.WaitGroup
 }
 
 // Start starts a recorder that runs until Close.
 func Start(c Config) *Recorder {
 	ctx, stop := context.WithCancel(context.Background())
-	r := &Recorder{config: c, out: newPartWriter(c.File, c.Limit), stop: stop, ended: make(chan struct{})}
+	r := &Recorder{config: c, out: newPartWriter(c.File, c.Limit), stop: stop}
 	r.writeLine(r.out.header)
-	go func() {
-		defer close(r.ended)
-		r.run(ctx)
-	}()
+	r.running.Go(func() { r.run(ctx) })
 	return r
 }
 
@@ -85,7 +84,7 @@ func (r *Recorder) run(ctx context.Context) {
 		// It returns early when there are records, and its error is that the time is over.
 		_ = r.config.Source.Wait(until, after)
 		cancel()
-		sleepContext(ctx, gatherInterval)
+		sleep.For(ctx, gatherInterval)
 	}
 }
 
@@ -132,15 +131,6 @@ func (r *Recorder) takeSnapshot(ctx context.Context) (observe.Snapshot, error) {
 		r.writeSnapshot(s)
 	}
 	return s, err
-}
-
-func sleepContext(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }
 
 // writeRecords writes the new records.
@@ -267,7 +257,7 @@ func (r *Recorder) fail(err error) {
 	}
 	r.err = err
 	if r.config.OnError != nil {
-		r.config.OnError(withoutPath(err))
+		r.config.OnError(fileerror.WithoutPath(err))
 	}
 }
 
@@ -275,7 +265,7 @@ func (r *Recorder) fail(err error) {
 // is called once.
 func (r *Recorder) Close() error {
 	r.stop()
-	<-r.ended
+	r.running.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writeRemaining()
@@ -294,7 +284,7 @@ func (r *Recorder) writeRemaining() {
 	now, err := r.takeSnapshot(ctx)
 	r.fail(err)
 	for r.writeRecords(); r.err == nil && r.after < now.Journal.Last && ctx.Err() == nil; r.writeRecords() {
-		sleepContext(ctx, time.Millisecond)
+		sleep.For(ctx, time.Millisecond)
 	}
 	if r.after < now.Journal.Last {
 		r.countMissed(now.Journal.Last - r.after)

@@ -27,8 +27,7 @@ func parseURL(given string) (*url.URL, error) {
 	}
 	u, err := url.Parse(given)
 	if err != nil {
-		var e *url.Error // its text contains the whole URL, including a password
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*url.Error](err); ok { // its text contains the whole URL, including a password
 			err = e.Err
 		}
 		return nil, fmt.Errorf("%s is not a valid URL: %w: use one such as http://127.0.0.1:8080/metrics", named, err)

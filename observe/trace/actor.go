@@ -23,7 +23,7 @@ func FindActor(now observe.Snapshot, word string) (string, error) {
 	}
 	var clients, of []string // of: those of the program
 	for _, c := range now.Clients {
-		program, _, _ := strings.Cut(c.Name, " (")
+		program := observe.ProgramOf(c.Name)
 		if c.Name == word {
 			return c.Name, nil
 		}

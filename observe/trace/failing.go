@@ -43,7 +43,7 @@ func keysStandFor(records []observe.Record, controller string, f observe.Failing
 
 // isNamedAfter reports whether a controller of an operator, or its queue, has the name of a kind.
 func isNamedAfter(controller, queue, kind string) bool {
-	_, name, _ := strings.Cut(controller, "/")
+	_, name, _ := observe.SplitReported(controller)
 	return kind != "" && (strings.EqualFold(name, kind) || strings.EqualFold(queue, kind))
 }
 

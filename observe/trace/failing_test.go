@@ -41,6 +41,7 @@ func TestFailingKeysOfAnObject(t *testing.T) {
 		"a likely key, other kind":  {"broker/broker", likely, queues("broker/broker", "broker", broker), pod, false},
 		"the object of an event":    {"operator/main", guess("main"), queues("operator/main", "main", broker), broker, false},
 		"of the kind of the queue":  {"operator/main", guess("broker"), queues("operator/main", "broker", broker), broker, true},
+		"a user with a slash":       {"operator (https://id/#jane)/broker", guess("main"), nil, broker, true},
 		"another kind":              {"broker/broker", key, queues("broker/broker", "broker", broker), pod, false},
 		"a child of the same name":  {"broker/broker", key, queues("broker/broker", "broker", broker, settings), broker, true},
 		"that child":                {"broker/broker", key, queues("broker/broker", "broker", broker, settings), settings, false},

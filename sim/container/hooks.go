@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
@@ -73,13 +74,13 @@ func (s *session) runPostStart(r *run, of *corev1.Pod, c *corev1.Container, ende
 	if h := hook(c, true); h != nil {
 		ctx, cancel := context.WithCancel(r.ctx)
 		defer cancel()
-		go func() {
+		s.wg.Go(func() {
 			select {
 			case <-ended:
 				cancel()
 			case <-ctx.Done():
 			}
-		}()
+		})
 		if err := s.runHook(ctx, r, of, c, h); err != nil && ctx.Err() == nil {
 			s.cfg.RecordEvent(of, r.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed")
 			s.cfg.RecordEvent(of, r.name, corev1.EventTypeNormal, "Killing", "FailedPostStartHook")
@@ -107,17 +108,9 @@ func (s *session) preStop(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 
 // containerOf returns a container of a Pod, also an ephemeral one.
 func containerOf(of *corev1.Pod, name string) *corev1.Container {
-	for _, list := range [][]corev1.Container{of.Spec.Containers, of.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == name {
-				return &list[i]
-			}
-		}
-	}
-	for i := range of.Spec.EphemeralContainers {
-		if of.Spec.EphemeralContainers[i].Name == name {
-			c := corev1.Container(of.Spec.EphemeralContainers[i].EphemeralContainerCommon)
-			return &c
+	for c := range podutil.ContainerIter(&of.Spec, podutil.AllContainers) {
+		if c.Name == name {
+			return c
 		}
 	}
 	return &corev1.Container{Name: name}

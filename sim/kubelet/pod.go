@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
 // getPod returns a Pod of the requested node.
@@ -40,12 +41,12 @@ func (a *kubeletAPI) listNodePods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 func hasContainer(pod *corev1.Pod, name string) bool {
-	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
 		if c.Name == name {
 			return true
 		}
 	}
-	return slices.ContainsFunc(pod.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == name })
+	return false
 }
 
 func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {

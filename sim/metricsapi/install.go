@@ -17,9 +17,6 @@ import (
 	"k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// GroupPath is the path of the API group.
-const GroupPath = "/apis/" + metrics.GroupName
-
 // groupPriority is that of metrics-server: after all groups of upstream.
 const groupPriority = 100
 

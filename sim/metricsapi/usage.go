@@ -1,14 +1,15 @@
 package metricsapi
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/metrics/pkg/apis/metrics"
 
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
@@ -72,7 +73,7 @@ func readUsage(pod *corev1.Pod) (containerUsage, error) {
 			wrong = append(wrong, fmt.Errorf("annotation %s: %w", m.annotation, err))
 		}
 	}
-	if err := joinErrors(wrong); err != nil {
+	if err := oneline.Join(wrong...); err != nil {
 		return nil, err
 	}
 	return func(name string, requests corev1.ResourceList) corev1.ResourceList {
@@ -160,29 +161,10 @@ func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 // requestsOf returns the requests of a container of a Pod; false if the Pod does not
 // have that container.
 func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if list[i].Name == name {
-				return list[i].Resources.Requests, true
-			}
-		}
-	}
-	for i := range pod.Spec.EphemeralContainers {
-		if pod.Spec.EphemeralContainers[i].Name == name {
-			return nil, true // ephemeral containers cannot request resources
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
+		if c.Name == name {
+			return c.Resources.Requests, true // an ephemeral container cannot request any
 		}
 	}
 	return nil, false
-}
-
-// joinErrors joins errors on one line.
-func joinErrors(errs []error) error {
-	var parts []string
-	for _, err := range errs {
-		parts = append(parts, err.Error())
-	}
-	if parts == nil {
-		return nil
-	}
-	return errors.New(strings.Join(parts, "; "))
 }

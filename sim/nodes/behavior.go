@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/podhttp"
@@ -94,7 +95,7 @@ func (b *podBehavior) parseExitCodes(pod *corev1.Pod, value string) error {
 		return err
 	}
 	codes := map[string]int32{}
-	for _, item := range strings.Split(value, ",") {
+	for item := range strings.SplitSeq(value, ",") {
 		name, number, _ := strings.Cut(strings.TrimSpace(item), "=")
 		if !hasContainer(pod, name) {
 			return fmt.Errorf("the pod has no container %q", name)
@@ -118,11 +119,9 @@ func parseExitCode(value string) (int32, error) {
 }
 
 func hasContainer(pod *corev1.Pod, name string) bool {
-	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for _, c := range list {
-			if c.Name == name {
-				return true
-			}
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
+		if c.Name == name {
+			return true
 		}
 	}
 	return false

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -98,7 +97,7 @@ func (r *containerRun) waitForStart(s corev1.ContainerStatus, command container.
 	default:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
 	}
-	s.Ready, s.Started = false, ptr.To(false)
+	s.Ready, s.Started = false, new(false)
 	return s
 }
 
@@ -114,7 +113,7 @@ func waitingReason(pod *corev1.Pod) string {
 func (r *containerRun) followCommand(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
 	switch command.Phase {
 	case container.Running:
-		s.Started = ptr.To(command.Started)
+		s.Started = new(command.Started)
 		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
 	case container.Ended:
 		s = terminatedStatus(s, command)

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
-	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
@@ -80,10 +79,10 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	}
 	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
 	s.ContainerID = "simulated://" + string(r.pod.UID) + "/" + r.container.Name + "/" + strconv.Itoa(int(s.RestartCount))
-	s.Started = ptr.To(true)
+	s.Started = new(true)
 	s.Ready = r.isReady(since)
 	if known && command.Decides() {
-		s.Started = ptr.To(command.Started || command.Phase == container.Ended && r.container.StartupProbe == nil)
+		s.Started = new(command.Started || command.Phase == container.Ended && r.container.StartupProbe == nil)
 		s.Ready = s.Ready && command.Ready
 		return s
 	}
@@ -168,7 +167,7 @@ func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.Cont
 		state.StartedAt = s.State.Running.StartedAt
 	}
 	s.State = corev1.ContainerState{Terminated: state}
-	s.Ready, s.Started = false, ptr.To(false)
+	s.Ready, s.Started = false, new(false)
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/pkg/version"
+	nodeutil "k8s.io/component-helpers/node/util"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
@@ -127,10 +128,8 @@ func setNodeCondition(st *corev1.NodeStatus, c corev1.NodeCondition, now time.Ti
 }
 
 func lastHeartbeat(st *corev1.NodeStatus) (last time.Time) {
-	for _, c := range st.Conditions {
-		if c.Type == corev1.NodeReady {
-			last = c.LastHeartbeatTime.Time
-		}
+	if _, ready := nodeutil.GetNodeCondition(st, corev1.NodeReady); ready != nil {
+		last = ready.LastHeartbeatTime.Time
 	}
 	return last
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	nodeutil "k8s.io/component-helpers/node/util"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -68,10 +69,8 @@ func newStatus(node *corev1.Node, pods int) Status {
 		MaxPods:       node.Status.Capacity.Pods().Value(),
 		Created:       node.CreationTimestamp.Time,
 	}
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			s.Ready = string(c.Status)
-		}
+	if _, ready := nodeutil.GetNodeCondition(&node.Status, corev1.NodeReady); ready != nil {
+		s.Ready = string(ready.Status)
 	}
 	return s
 }

@@ -1,13 +1,14 @@
 package nodes
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/kubelet/events"
+
+	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
 
 type podEntry struct {
@@ -139,7 +140,7 @@ func (r *podRegistry) newAnnotationError(pod *corev1.Pod, e *podEntry) error {
 	}
 	_, wrong := podBehaviorOf(pod)
 	if r.checkPod != nil {
-		wrong = joinErrors(wrong, r.checkPod(pod))
+		wrong = oneline.Join(wrong, r.checkPod(pod))
 	}
 	reported := e.reportedError
 	if e.reportedError = ""; wrong != nil {
@@ -149,14 +150,6 @@ func (r *podRegistry) newAnnotationError(pod *corev1.Pod, e *podEntry) error {
 		return nil
 	}
 	return wrong
-}
-
-// joinErrors joins two errors on one line.
-func joinErrors(a, b error) error {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	return fmt.Errorf("%w; %w", a, b)
 }
 
 func (r *podRegistry) deletePod(uid types.UID) {

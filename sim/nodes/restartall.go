@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
-	"k8s.io/utils/ptr"
 )
 
 // reasonRestartingAll is the reason of a kubelet for the containers of a Pod that begins
@@ -62,7 +61,7 @@ func removeForRestart(s *corev1.ContainerStatus) {
 		Reason: reasonRestartingAll, Message: message, ExitCode: sigkillExitCode,
 	}}
 	s.RestartCount++
-	s.Ready, s.Started = false, ptr.To(false)
+	s.Ready, s.Started = false, new(false)
 }
 
 // isRemovedForRestart reports whether a container has not started since restartAll.

@@ -17,7 +17,7 @@ func ReportedPage(s *observe.Snapshot, name string) (Page, bool) {
 	}
 	var found, live []Page
 	for _, c := range s.Clients {
-		program, _, _ := strings.Cut(c.Name, " (")
+		program := observe.ProgramOf(c.Name)
 		for _, controller := range c.Controllers {
 			switch {
 			case controller == name:

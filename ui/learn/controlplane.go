@@ -57,7 +57,7 @@ func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, erro
 // resolveController returns the full name of a controller. One of an operator,
 // PROGRAM/CONTROLLER, is known only while the operator runs.
 func (p *controlPlane) resolveController(name string) (string, error) {
-	if strings.Contains(name, "/") {
+	if observe.IsReported(name) {
 		return name, nil
 	}
 	if full := p.controllerNames[name]; full != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -78,14 +79,11 @@ type task struct {
 func (t *task) readCommand(ctx context.Context) error {
 	watch, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		t.watchChecks(watch, stop)
-	}()
+	var watching sync.WaitGroup
+	watching.Go(func() { t.watchChecks(watch, stop) })
 	line, err := t.readCommandLine(watch, t.shellPrompt())
 	stop(nil)
-	<-ended
+	watching.Wait()
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // initialState is the state of controllers and nodes before the lesson.
@@ -84,7 +84,7 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 		switch {
 		case was.State == "running" && c.State == "paused":
 			_, err = interventions.Resume(ctx, []string{c.Name})
-		case was.State == "running" && c.State == "off" && !isReported(c.Name):
+		case was.State == "running" && c.State == "off" && !observe.IsReported(c.Name):
 			_, err = interventions.Start(ctx, []string{c.Name})
 		default:
 			err = nil
@@ -93,10 +93,6 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 	}
 	return errors.Join(errs...)
 }
-
-// isReported reports whether a controller is one of another process, which has ended if it is
-// off: only that can start it. Its name begins with the program.
-func isReported(controller string) bool { return strings.Contains(controller, "/") }
 
 func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {
 	list, err := p.control.Nodes().List(ctx)

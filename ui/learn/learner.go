@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/procstat"
 )
 
 // Annotations of a lesson's namespace: the ID of the process that runs the lesson, and what tells it from
@@ -42,7 +43,7 @@ func checkLeftBehind(name string, annotations map[string]string) error {
 // isSameProcess reports whether a process exists and, as far as that can be read, has the stamp: its ID may be
 // that of another one by now.
 func isSameProcess(pid int, stamp string) bool {
-	if !processExists(pid) {
+	if !procstat.Exists(pid) {
 		return false
 	}
 	now, err := datadir.ProcessStamp(pid)

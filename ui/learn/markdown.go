@@ -12,7 +12,7 @@ var listItem = regexp.MustCompile(`^(\s*)([-*]|\d+\.)\s+(.*)$`)
 func (s style) renderMarkdown(text string) string {
 	var b strings.Builder
 	p := paragraph{style: s}
-	for _, l := range strings.Split(text, "\n") {
+	for l := range strings.SplitSeq(text, "\n") {
 		m := listItem.FindStringSubmatch(l)
 		switch {
 		case strings.TrimSpace(l) == "":
@@ -65,7 +65,7 @@ func (s style) renderCode(c *Code) string {
 	if c.File != "" {
 		b.WriteString(s.faint(s.symbol("── ", "-- ")+c.File) + "\n")
 	}
-	for _, l := range strings.Split(c.Text, "\n") {
+	for l := range strings.SplitSeq(c.Text, "\n") {
 		b.WriteString(strings.TrimRight("  "+s.code(strings.ReplaceAll(l, "\t", "    ")), " ") + "\n")
 	}
 	return b.String()

@@ -82,8 +82,7 @@ func (s *shell) commandOutput(ctx context.Context, line string) (value, error) {
 }
 
 func exitStatus(err error) (int, error) {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1), nil // -1 if a signal ended it
 	}
 	return 0, err

@@ -56,6 +56,3 @@ func killGroup(cmd *exec.Cmd)      { _ = syscall.Kill(-cmd.Process.Pid, syscall.
 
 // groupExists reports whether a process of the group exists: the first one may have ended.
 func groupExists(cmd *exec.Cmd) bool { return syscall.Kill(-cmd.Process.Pid, 0) != syscall.ESRCH }
-
-// processExists reports whether a process exists.
-func processExists(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) != syscall.ESRCH }

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
 )
@@ -37,12 +36,3 @@ func killGroup(cmd *exec.Cmd)      { _ = cmd.Process.Kill() }
 
 // groupExists reports that nothing is left: terminateGroup has killed the process.
 func groupExists(*exec.Cmd) bool { return false }
-
-// processExists reports whether a process exists.
-func processExists(pid int) bool {
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false
-	}
-	return p.Release() == nil
-}

@@ -10,7 +10,7 @@ import (
 // sets the lesson up again first: the text that follows is about the state after the task.
 func (t *task) skip(ctx context.Context) error {
 	err := t.performDo(ctx, t.Do)
-	if failed := (*stepError)(nil); errors.As(err, &failed) {
+	if _, failed := errors.AsType[*stepError](err); failed {
 		if err := t.requireNamespace(ctx); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func (r *runner) runPartForReader(ctx context.Context, p Part) error {
 			return err
 		}
 		err := run(ctx, p)
-		if failed := (*stepError)(nil); r.Auto || !errors.As(err, &failed) {
+		if _, failed := errors.AsType[*stepError](err); r.Auto || !failed {
 			return err
 		}
 		if err := r.requireNamespace(ctx); err != nil {

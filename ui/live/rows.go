@@ -133,7 +133,7 @@ func (r row) group() int {
 // hasEnded reports whether the controller was stopped manually, or with the process of its
 // operator.
 func (r row) hasEnded() bool {
-	return r.state == stateOff && (strings.Contains(r.controller, "/") || r.info != nil && r.info.Reason == observe.ReasonStopped)
+	return r.state == stateOff && (observe.IsReported(r.controller) || r.info != nil && r.info.Reason == observe.ReasonStopped)
 }
 
 func compareActivity(a, b row) int {

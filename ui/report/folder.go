@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
@@ -48,7 +49,7 @@ func openFolder(path string) (*folder, error) {
 		err = f.stage()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot write a report to %s: %w: use another folder", path, withoutPath(err))
+		return nil, fmt.Errorf("cannot write a report to %s: %w: use another folder", path, fileerror.WithoutPath(err))
 	}
 	return f, nil
 }
@@ -80,7 +81,7 @@ func (f *folder) stage() (err error) {
 func (f *folder) removeEarlier() error {
 	for _, name := range []string{PageFile, EventsFile, JUnitFile, ObjectsFile, LogFile, OutputFile} {
 		if err := os.Remove(filepath.Join(f.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: %w", name, withoutPath(err))
+			return fmt.Errorf("%s: %w", name, fileerror.WithoutPath(err))
 		}
 	}
 	return nil
@@ -107,17 +108,6 @@ func (f *folder) removeUnfinished() error {
 	return err
 }
 
-// withoutPath strips the system call and the paths from err.
-func withoutPath(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	if at, ok := errors.AsType[*os.LinkError](err); ok {
-		return at.Err
-	}
-	return err
-}
-
 // createStaged creates a file in the staging folder. Only its owner can read the log, as
 // where it is copied from; the other files contain no values of Secrets.
 func (f *folder) createStaged(name string) (*os.File, error) {
@@ -132,7 +122,7 @@ func (f *folder) createStaged(name string) (*os.File, error) {
 func (f *folder) writeFile(name string, content func(io.Writer) error) error {
 	file, err := f.createStaged(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, withoutPath(err))
+		return fmt.Errorf("%s: %w", name, fileerror.WithoutPath(err))
 	}
 	out := bufio.NewWriter(file)
 	if err := errors.Join(content(out), out.Flush(), file.Close()); err != nil {
@@ -144,7 +134,7 @@ func (f *folder) writeFile(name string, content func(io.Writer) error) error {
 // publishFile moves a complete file into place.
 func (f *folder) publishFile(name string) error {
 	if err := os.Rename(filepath.Join(f.staging, name), filepath.Join(f.path, name)); err != nil {
-		return fmt.Errorf("%s: %w", name, withoutPath(err))
+		return fmt.Errorf("%s: %w", name, fileerror.WithoutPath(err))
 	}
 	return nil
 }

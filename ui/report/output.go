@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
@@ -44,7 +45,7 @@ type outputLog struct {
 func newOutputLog(f *folder) (*outputLog, error) {
 	file, err := f.createStaged(OutputFile)
 	if err != nil {
-		return nil, withoutPath(err)
+		return nil, fileerror.WithoutPath(err)
 	}
 	return &outputLog{file: file}, nil
 }
@@ -141,7 +142,7 @@ func (l *outputLog) close() error {
 		}
 	}
 	if err := errors.Join(l.err, l.file.Close()); err != nil {
-		return errors.New(OutputFile + ": " + withoutPath(err).Error())
+		return errors.New(OutputFile + ": " + fileerror.WithoutPath(err).Error())
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
@@ -65,7 +66,7 @@ func (r *Report) Follow(src replay.Source, resources func(context.Context) ([]re
 	}
 	file, err := r.folder.createStaged(EventsFile)
 	if err != nil {
-		return fmt.Errorf("%s: %w", EventsFile, withoutPath(err))
+		return fmt.Errorf("%s: %w", EventsFile, fileerror.WithoutPath(err))
 	}
 	r.source = src
 	r.recorder = replay.Start(replay.Config{Source: src, File: file, OnRecord: r.digest.add, Resources: resources})

@@ -3,7 +3,9 @@
 package kustomize
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,7 +107,7 @@ func readKustomization(dir string) (file string, k *types.Kustomization, err err
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		file = filepath.Join(dir, name)
 		data, err := limitread.File(file, maxFileBytes)
-		if os.IsNotExist(err) {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {

@@ -1,0 +1,93 @@
+package ctrlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+)
+
+func (p *controlPlane) openDataDir(ctx context.Context) (err error) {
+	if p.config.Dir == "" {
+		p.dir, err = datadir.OpenTemp()
+	} else {
+		p.dir, err = datadir.Open(ctx, p.config.Dir, dataVersion)
+	}
+	if err != nil {
+		return err
+	}
+	dirPath := p.dir.Path()
+	p.dirPath.Store(&dirPath)
+	if err := p.dir.CleanupError(); err != nil {
+		p.warn(err.Error())
+	}
+	state, err := p.beginState()
+	if err != nil {
+		return err
+	}
+	if err := p.chooseKubernetes(state); err != nil {
+		return err
+	}
+	p.holdsData = state.EmbeddedEtcd
+	from := p.initialSnapshot()
+	if from.IsNone() {
+		return nil
+	}
+	if !p.usesEmbeddedEtcd() {
+		_, err := p.snapshotTarget().ReadInitial(from) // before anything is started
+		return err
+	}
+	err = p.snapshotTarget().PlaceInitial(from)
+	p.placed = err == nil
+	return err
+}
+
+// initialSnapshot is what a new control plane starts from.
+func (p *controlPlane) initialSnapshot() snapshotservice.Initial {
+	return snapshotservice.Initial{Path: p.config.FromSnapshot, Data: p.config.FromSnapshotData}
+}
+
+// closeDataDir removes what a failed start has created, but not a restore that it has
+// begun in an etcd cluster: only the folder can finish that.
+func (p *controlPlane) closeDataDir() (err error) {
+	switch {
+	case p.dir == nil:
+		return nil
+	case p.ready.Load():
+		return p.dir.Close()
+	case !p.usesEmbeddedEtcd() && !p.dir.Ephemeral() && p.snapshotTarget().HasPending():
+		p.warn(fmt.Sprintf("data folder %s is kept, because the state in etcd is half restored: start again without --from to finish that", p.dir.Path()))
+		return p.dir.Close()
+	case p.placed: // or the next start would begin with that snapshot without being told to
+		err = p.snapshotTarget().WithdrawInitial()
+	}
+	return errors.Join(err, p.dir.Discard())
+}
+
+// dataDirInterval is how often to look whether the data folder is still there.
+const dataDirInterval = 2 * time.Second
+
+// watchDataDir warns when the data folder was removed. The control plane goes on: the
+// files that etcd has opened work until it closes them.
+func (p *controlPlane) watchDataDir() {
+	tick := time.NewTicker(dataDirInterval)
+	defer tick.Stop()
+	for !p.dir.IsRemoved() {
+		select {
+		case <-p.closing:
+			return
+		case <-tick.C:
+		}
+	}
+	p.warnWhileRunning(fmt.Sprintf("data folder %s was removed while it is in use: this control plane goes on, but other commands do not find it, and its data is lost when it ends", p.dir.Path()))
+}
+
+func (p *controlPlane) dataDirPath() string {
+	if path := p.dirPath.Load(); path != nil {
+		return *path
+	}
+	return ""
+}

@@ -1,0 +1,39 @@
+// Package oneline writes errors on one line: those of upstream may have several.
+package oneline
+
+import "strings"
+
+// Error returns an error whose text is that of err with single spaces between its words, and
+// without line breaks. It wraps err, which is not nil.
+func Error(err error) error { return &line{err} }
+
+type line struct{ err error }
+
+func (l *line) Error() string { return strings.Join(strings.Fields(l.err.Error()), " ") }
+func (l *line) Unwrap() error { return l.err }
+
+// Join is errors.Join with a text on one line, with semicolons between the errors.
+func Join(errs ...error) error {
+	var list []error
+	for _, err := range errs {
+		if err != nil {
+			list = append(list, err)
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return &joined{list}
+}
+
+type joined struct{ errs []error }
+
+func (j *joined) Error() string {
+	texts := make([]string, len(j.errs))
+	for i, err := range j.errs {
+		texts[i] = Error(err).Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (j *joined) Unwrap() []error { return j.errs }
