@@ -23,9 +23,15 @@ const (
 // the last state.
 func await[T any](t *testing.T, what string, get func(context.Context) (T, error), ok func(T) bool) T {
 	t.Helper()
+	return awaitWithin(t, waitTimeout, what, get, ok)
+}
+
+// awaitWithin is await with a timeout of its own.
+func awaitWithin[T any](t *testing.T, timeout time.Duration, what string, get func(context.Context) (T, error), ok func(T) bool) T {
+	t.Helper()
 	var last T
 	var lastErr error
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, waitTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		got, err := get(ctx)
 		if ctx.Err() != nil {
 			return false, nil // keep the state from before the timeout
@@ -37,7 +43,7 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 		return ok(got), nil
 	})
 	if err != nil {
-		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, waitTimeout, lastErr, toYAML(last))
+		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, timeout, lastErr, toYAML(last))
 	}
 	return last
 }
@@ -45,7 +51,13 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 // awaitGone polls an object until it does not exist.
 func awaitGone[T any](t *testing.T, what string, get func(context.Context) (T, error)) {
 	t.Helper()
-	await(t, "end of "+what, func(ctx context.Context) ([]T, error) {
+	awaitGoneWithin(t, waitTimeout, what, get)
+}
+
+// awaitGoneWithin is awaitGone with a timeout of its own.
+func awaitGoneWithin[T any](t *testing.T, timeout time.Duration, what string, get func(context.Context) (T, error)) {
+	t.Helper()
+	awaitWithin(t, timeout, "end of "+what, func(ctx context.Context) ([]T, error) {
 		got, err := get(ctx)
 		if apierrors.IsNotFound(err) {
 			return nil, nil

@@ -25,8 +25,9 @@ var logPath = flag.String("server-log", "", "log file of the control plane")
 const (
 	nodeMonitorPeriod = time.Second
 	// nodeGracePeriod is long enough for a node that renews its lease each second to
-	// stay ready on a busy machine.
-	nodeGracePeriod = 16 * time.Second
+	// stay ready on a busy machine: a fake node does not recover. Only TestNodeLifecycle
+	// waits for its end.
+	nodeGracePeriod = 40 * time.Second
 	// defaultParallel is how many tests run in parallel by default: they mostly wait.
 	defaultParallel = 16
 )

@@ -33,7 +33,7 @@ func TestWorkloadNodeFailure(t *testing.T) {
 	if err := fleet.Fail(t.Context(), victim.Spec.NodeName); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "replacement on another node", listBySelector(pods(ns), "app=web"), func(l *corev1.PodList) bool {
+	awaitWithin(t, nodeFailureTimeout, "replacement on another node", listBySelector(pods(ns), "app=web"), func(l *corev1.PodList) bool {
 		return slices.ContainsFunc(l.Items, func(p corev1.Pod) bool { return p.UID != victim.UID && p.Spec.NodeName == spare && isRunning(p) })
 	})
 	nodes := controlPlane.client.CoreV1().Nodes()
