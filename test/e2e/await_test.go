@@ -66,13 +66,14 @@ func awaitGoneWithin[T any](t *testing.T, timeout time.Duration, what string, ge
 	}, func(left []T) bool { return len(left) == 0 })
 }
 
-// awaitRefusal sends a request until it is refused and returns the refusal: new
-// policies and webhooks take effect some time after they are created.
-func awaitRefusal(t *testing.T, what string, send func(context.Context) error) error {
+// awaitRefusal sends a request until it is refused with a text and returns the refusal: new
+// policies and webhooks take effect some time after they are created, and are refused for
+// another reason while a parameter is not known, or when a webhook does not answer in time.
+func awaitRefusal(t *testing.T, what, want string, send func(context.Context) error) error {
 	t.Helper()
-	return await(t, "refusal of "+what, func(ctx context.Context) (error, error) {
+	return await(t, "refusal of "+what+" with "+want, func(ctx context.Context) (error, error) {
 		return send(ctx), nil
-	}, func(refusal error) bool { return refusal != nil })
+	}, func(refusal error) bool { return refusal != nil && strings.Contains(refusal.Error(), want) })
 }
 
 // toYAML formats a state for a failure message, without managed fields.

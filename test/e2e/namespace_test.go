@@ -106,7 +106,7 @@ func TestNamespaceDeletionWaitsForCreatesInFlight(t *testing.T) {
 		}},
 	}, name)
 	slow := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "slow", Labels: map[string]string{"hook": "slow"}}}
-	_ = awaitRefusal(t, "the webhook in force", dryRunCreate(configMaps(ns), slow))
+	_ = awaitRefusal(t, "a dry run", "in force", dryRunCreate(configMaps(ns), slow))
 	created := make(chan error, 1)
 	go func() {
 		_, err := configMaps(ns).Create(t.Context(), slow, metav1.CreateOptions{})
