@@ -63,11 +63,13 @@ func TestDeploymentPauseAndHistory(t *testing.T) {
 		d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2"
 	})
 	awaitReplicaSet(t, ns, "registry.invalid/app:1", 4)
-	d = await(t, "DeploymentPaused condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
-		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "DeploymentPaused"
+	// The controller writes the condition alone before it counts the replicas again.
+	await(t, "DeploymentPaused condition and no updated replicas", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "DeploymentPaused" &&
+			d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 0
 	})
-	if sets := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), ""); len(sets.Items) != 1 || d.Status.UpdatedReplicas != 0 {
-		t.Errorf("paused, with %d ReplicaSets and %d updated replicas", len(sets.Items), d.Status.UpdatedReplicas)
+	if sets := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), ""); len(sets.Items) != 1 {
+		t.Errorf("paused, with %d ReplicaSets", len(sets.Items))
 	}
 
 	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Paused = false })
