@@ -121,7 +121,7 @@ func TestDeploymentAdoption(t *testing.T) {
 func TestDeploymentAdoptsUnownedObjects(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
-	pod := createObject(t, pods(ns), newPod("stray", map[string]string{"app": "web", "from": "stranger"}))
+	pod := createObject(t, pods(ns), newCostlyPod("stray", map[string]string{"app": "web", "from": "stranger"}))
 	stray := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "stray", Labels: webLabels},
 		Spec: appsv1.ReplicaSetSpec{
