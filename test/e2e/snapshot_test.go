@@ -159,7 +159,8 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	var mu sync.Mutex
-	conflicts, carried := 0, 0
+	type outcomes struct{ Restores, Conflicts, Carried int }
+	var counts outcomes
 	for i := range 8 {
 		writers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -167,9 +168,9 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 				mu.Lock()
 				switch {
 				case err == nil:
-					carried++
+					counts.Carried++
 				case apierrors.IsConflict(err):
-					conflicts++
+					counts.Conflicts++
 				case ctx.Err() == nil:
 					t.Errorf("patch: %v", err)
 				}
@@ -177,14 +178,15 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 			}
 		})
 	}
-	for range 3 {
+	await(t, "writes that are carried out and writes with conflicts", func(context.Context) (outcomes, error) {
 		restoreSnapshot(t, saved)
-	}
+		mu.Lock()
+		defer mu.Unlock()
+		counts.Restores++
+		return counts, nil
+	}, func(o outcomes) bool { return o.Restores >= 3 && o.Conflicts > 0 && o.Carried > 0 })
 	cancel()
 	writers.Wait()
-	if conflicts == 0 || carried == 0 {
-		t.Errorf("%d writes carried out, %d conflicts: want some of each", carried, conflicts)
-	}
 	restoreSnapshot(t, saved)
 	if m := getObject(t, c, "counter"); len(m.Data) != 0 {
 		t.Errorf("written during the restore: %v", m.Data)
