@@ -7,13 +7,11 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // snapshotEnv marks the process whose state is restored: other tests need theirs.
@@ -87,7 +85,7 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 {
-		e := nextOpenEvent(t, w)
+		e := nextEvent(t, w)
 		m := e.Object.(*corev1.ConfigMap)
 		revision, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
 		if err != nil || revision < last {
@@ -109,20 +107,6 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	if now := getObject(t, c, "replaced"); now.UID != replaced.UID {
 		t.Errorf("UID %s, want %s", now.UID, replaced.UID)
 	}
-}
-
-func nextOpenEvent(t *testing.T, w watch.Interface) watch.Event {
-	t.Helper()
-	select {
-	case e, ok := <-w.ResultChan():
-		if !ok {
-			t.Fatal("the watch ended")
-		}
-		return e
-	case <-time.After(waitTimeout):
-		t.Fatal("no event")
-	}
-	return watch.Event{}
 }
 
 // The garbage collector does not take a restored owner for absent.
