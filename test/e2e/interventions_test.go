@@ -42,10 +42,11 @@ func beginIntervention(t *testing.T) (ns string, interventions control.Intervent
 	return createNamespace(t), interventions
 }
 
-// awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted.
+// awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted, which may have
+// a thousand Pods.
 func awaitNamespacesDeleted(t *testing.T) {
 	t.Helper()
-	await(t, "deletion of the namespaces of earlier tests", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
+	awaitWithin(t, 4*waitTimeout, "deletion of the namespaces of earlier tests", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
 		return !slices.ContainsFunc(l.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp != nil })
 	})
 }
