@@ -163,13 +163,14 @@ func warnThroughDefaultHandler(t *testing.T) {
 	}
 }
 
+// ignoreExits keeps upstream's post-start hooks from exiting the process, as they do if the API server stops
+// while it starts. It is not undone: a hook may read klog.OsExit later.
+var ignoreExits = sync.OnceFunc(func() { klog.OsExit = func(int) { runtime.Goexit() } })
+
 func TestCloseInterruptsStart(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	// Upstream's post-start hooks exit the process if the API server stops while it starts.
-	exit := klog.OsExit
-	defer func() { klog.OsExit = exit }()
-	klog.OsExit = func(int) { runtime.Goexit() }
+	ignoreExits()
 	srv := &ctrlplane.Server{}
 	if err := srv.Close(); err != nil {
 		t.Errorf("before Start: %v", err)

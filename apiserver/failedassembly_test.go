@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -46,16 +48,15 @@ func TestFailedAssemblyLeavesNothing(t *testing.T) {
 	for range more {
 		failAssembly(t, store, bundle)
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for runtime.NumGoroutine() > before+kept {
-		if time.Now().After(deadline) {
-			var stacks strings.Builder
-			if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
-				t.Error(err)
-			}
-			t.Fatalf("%d goroutines after one assembly, %d after %d more:\n%s", before, runtime.NumGoroutine(), more, &stacks)
+	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return runtime.NumGoroutine() <= before+kept, nil
+	})
+	if err != nil {
+		var stacks strings.Builder
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+			t.Error(err)
 		}
-		runtime.Gosched()
+		t.Fatalf("%d goroutines after one assembly, %d after %d more:\n%s", before, runtime.NumGoroutine(), more, &stacks)
 	}
 }
 

@@ -110,7 +110,7 @@ func crowd(t *testing.T, s *watchSharer) (leave func()) {
 
 func awaitSharer(t *testing.T, s *watchSharer, what string, is func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return is(), nil
@@ -193,7 +193,7 @@ type delivered struct {
 
 // receive returns what a watch delivers, except bookmarks, up to the object of that name.
 func receive(t *testing.T, w watch.Interface, last string) (list []delivered) {
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case e, ok := <-w.ResultChan():

@@ -74,6 +74,7 @@ func TestClusterConnects(t *testing.T) {
 	}
 	for name, cfg := range ok {
 		t.Run(name, func(t *testing.T) {
+			cfg.DialTimeout = testTimeout // the default, 5 s, can be too short on a busy machine
 			s, err := Start(testContext(t), cfg)
 			must(t, err)
 			if got, want := fmt.Sprint(s.Endpoints()), fmt.Sprint(cfg.Endpoints); got != want {
@@ -99,11 +100,11 @@ func TestClusterConnectErrors(t *testing.T) {
 		want []string
 	}{
 		"wrong CA": {
-			Config{Endpoints: []string{secure}, CAFile: strangers.ca, CertFile: files.cert, KeyFile: files.key},
+			Config{Endpoints: []string{secure}, CAFile: strangers.ca, CertFile: files.cert, KeyFile: files.key, DialTimeout: testTimeout},
 			[]string{secure + ": TLS: tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 		},
 		"wrong name": {
-			Config{Endpoints: []string{strings.Replace(secure, "127.0.0.1", "localhost", 1)}, CAFile: files.ca},
+			Config{Endpoints: []string{strings.Replace(secure, "127.0.0.1", "localhost", 1)}, CAFile: files.ca, DialTimeout: testTimeout},
 			[]string{"localhost", "TLS: tls: failed to verify certificate", "wanted to match localhost"},
 		},
 		"no client certificate": {

@@ -11,8 +11,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// testTimeout limits each wait of a test. It is far longer than any of them takes.
-const testTimeout = 30 * time.Second
+// testTimeout limits each wait of a test, also for a sequence of many writes. It is far longer
+// than any of them takes.
+const testTimeout = 2 * time.Minute
 
 func testContext(t testing.TB) context.Context {
 	t.Helper()

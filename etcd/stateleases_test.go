@@ -28,10 +28,11 @@ func (l *expiringLeases) Grant(ctx context.Context, ttl int64) (*clientv3.LeaseG
 	return r, err
 }
 
-// withStateOfEvents calls test with a writer of two Events that share a time to live.
+// withStateOfEvents calls test with a writer of two Events that share a time to live, which
+// does not end during the test: leases end when the test revokes them.
 func withStateOfEvents(t *testing.T, s *Server, expire int, test func(*stateWriter, *expiringLeases)) {
 	t.Helper()
-	want := snapshot.State{TTLs: []time.Duration{time.Second}, Entries: []snapshot.Entry{
+	want := snapshot.State{TTLs: []time.Duration{time.Hour}, Entries: []snapshot.Entry{
 		{Key: "/events/ns/a", Value: []byte(`{"v":0}`), TTL: 1}, {Key: "/events/ns/b", Value: []byte(`{"v":0}`), TTL: 1},
 	}}
 	done := newWriteResult()

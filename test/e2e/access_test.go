@@ -53,9 +53,9 @@ func TestAuthorizationByPath(t *testing.T) {
 	} {
 		for name, cfg := range who {
 			a := httpGet(t, cfg, path)
-			if a.Code == http.StatusInternalServerError && path == "/readyz" {
-				// Upstream is not ready while a new informer starts.
-				a = await(t, "readiness", func(context.Context) (httpResponse, error) { return httpGet(t, cfg, path), nil },
+			if a.Code == http.StatusInternalServerError && slices.Contains([]string{"/healthz", "/livez", "/readyz"}, path) {
+				// Upstream is not ready while a new informer starts, and not healthy while etcd is slow to answer.
+				a = await(t, "health at "+path, func(context.Context) (httpResponse, error) { return httpGet(t, cfg, path), nil },
 					func(a httpResponse) bool { return a.Code != http.StatusInternalServerError })
 			}
 			if a.Code != want[name] {

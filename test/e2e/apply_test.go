@@ -177,7 +177,10 @@ func nextEvent(t *testing.T, w watch.Interface) watch.Event {
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	select {
-	case e := <-w.ResultChan():
+	case e, ok := <-w.ResultChan():
+		if !ok {
+			t.Fatal("the watch ended")
+		}
 		return e
 	case <-ctx.Done():
 		t.Fatalf("no event within %v", waitTimeout)

@@ -23,9 +23,15 @@ const (
 // the last state.
 func await[T any](t *testing.T, what string, get func(context.Context) (T, error), ok func(T) bool) T {
 	t.Helper()
+	return awaitWithin(t, waitTimeout, what, get, ok)
+}
+
+// awaitWithin is await with a timeout of its own.
+func awaitWithin[T any](t *testing.T, timeout time.Duration, what string, get func(context.Context) (T, error), ok func(T) bool) T {
+	t.Helper()
 	var last T
 	var lastErr error
-	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, waitTimeout, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), pollInterval, timeout, true, func(ctx context.Context) (bool, error) {
 		got, err := get(ctx)
 		if ctx.Err() != nil {
 			return false, nil // keep the state from before the timeout
@@ -37,7 +43,7 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 		return ok(got), nil
 	})
 	if err != nil {
-		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, waitTimeout, lastErr, toYAML(last))
+		t.Fatalf("no %s within %v; last error: %v; last state:\n%s", what, timeout, lastErr, toYAML(last))
 	}
 	return last
 }
@@ -45,7 +51,13 @@ func await[T any](t *testing.T, what string, get func(context.Context) (T, error
 // awaitGone polls an object until it does not exist.
 func awaitGone[T any](t *testing.T, what string, get func(context.Context) (T, error)) {
 	t.Helper()
-	await(t, "end of "+what, func(ctx context.Context) ([]T, error) {
+	awaitGoneWithin(t, waitTimeout, what, get)
+}
+
+// awaitGoneWithin is awaitGone with a timeout of its own.
+func awaitGoneWithin[T any](t *testing.T, timeout time.Duration, what string, get func(context.Context) (T, error)) {
+	t.Helper()
+	awaitWithin(t, timeout, "end of "+what, func(ctx context.Context) ([]T, error) {
 		got, err := get(ctx)
 		if apierrors.IsNotFound(err) {
 			return nil, nil
@@ -54,13 +66,14 @@ func awaitGone[T any](t *testing.T, what string, get func(context.Context) (T, e
 	}, func(left []T) bool { return len(left) == 0 })
 }
 
-// awaitRefusal sends a request until it is refused and returns the refusal: new
-// policies and webhooks take effect some time after they are created.
-func awaitRefusal(t *testing.T, what string, send func(context.Context) error) error {
+// awaitRefusal sends a request until it is refused with a text and returns the refusal: new
+// policies and webhooks take effect some time after they are created, and are refused for
+// another reason while a parameter is not known, or when a webhook does not answer in time.
+func awaitRefusal(t *testing.T, what, want string, send func(context.Context) error) error {
 	t.Helper()
-	return await(t, "refusal of "+what, func(ctx context.Context) (error, error) {
+	return await(t, "refusal of "+what+" with "+want, func(ctx context.Context) (error, error) {
 		return send(ctx), nil
-	}, func(refusal error) bool { return refusal != nil })
+	}, func(refusal error) bool { return refusal != nil && strings.Contains(refusal.Error(), want) })
 }
 
 // toYAML formats a state for a failure message, without managed fields.

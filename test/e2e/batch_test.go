@@ -157,7 +157,7 @@ func TestJobSuspend(t *testing.T) {
 func TestTTLAfterFinished(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
-	createObject(t, jobs(ns), newJob("brief", batchv1.JobSpec{TTLSecondsAfterFinished: new(int32(1))}))
+	createObject(t, jobs(ns), newJob("brief", batchv1.JobSpec{})) // its TTL could end before its CompletionTime is read
 	createObject(t, jobs(ns), newJob("kept", batchv1.JobSpec{}))
 	var finished time.Time
 	for _, name := range []string{"brief", "kept"} {
@@ -167,6 +167,7 @@ func TestTTLAfterFinished(t *testing.T) {
 			finished = j.Status.CompletionTime.Time
 		}
 	}
+	updateObject(t, jobs(ns), "brief", func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished = new(int32(1)) })
 	awaitGone(t, "brief job", getByName(jobs(ns), "brief"))
 	if took := time.Since(finished); took < time.Second {
 		t.Errorf("deleted %v after it finished, want 1s or more", took)

@@ -102,6 +102,9 @@ func TestDaemonSet(t *testing.T) {
 
 	// The Pod of a deleted node is garbage collected.
 	deleteObject(t, controlPlane.client.CoreV1().Nodes(), first.name)
+	// Its collector looks for such nodes each 20 s, and acts after 40 s without the node.
+	awaitWithin(t, 3*waitTimeout, "collection of the pod of the deleted node", listBySelector(pods(ns), "app=web"),
+		func(l *corev1.PodList) bool { return len(l.Items) == 1 })
 	awaitTargets(t, ns, third)
 	awaitStatus("status after the loss of a node", 1)
 }

@@ -63,11 +63,13 @@ func TestDeploymentPauseAndHistory(t *testing.T) {
 		d.Spec.Template.Spec.Containers[0].Image = "registry.invalid/app:2"
 	})
 	awaitReplicaSet(t, ns, "registry.invalid/app:1", 4)
-	d = await(t, "DeploymentPaused condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
-		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "DeploymentPaused"
+	// The controller writes the condition alone before it counts the replicas again.
+	await(t, "DeploymentPaused condition and no updated replicas", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+		return deploymentCondition(d, appsv1.DeploymentProgressing).Reason == "DeploymentPaused" &&
+			d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 0
 	})
-	if sets := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), ""); len(sets.Items) != 1 || d.Status.UpdatedReplicas != 0 {
-		t.Errorf("paused, with %d ReplicaSets and %d updated replicas", len(sets.Items), d.Status.UpdatedReplicas)
+	if sets := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), ""); len(sets.Items) != 1 {
+		t.Errorf("paused, with %d ReplicaSets", len(sets.Items))
 	}
 
 	updateObject(t, deployments(ns), "web", func(d *appsv1.Deployment) { d.Spec.Paused = false })
@@ -119,7 +121,7 @@ func TestDeploymentAdoption(t *testing.T) {
 func TestDeploymentAdoptsUnownedObjects(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
-	pod := createObject(t, pods(ns), newPod("stray", map[string]string{"app": "web", "from": "stranger"}))
+	pod := createObject(t, pods(ns), newCostlyPod("stray", map[string]string{"app": "web", "from": "stranger"}))
 	stray := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Name: "stray", Labels: webLabels},
 		Spec: appsv1.ReplicaSetSpec{

@@ -42,10 +42,11 @@ func beginIntervention(t *testing.T) (ns string, interventions control.Intervent
 	return createNamespace(t), interventions
 }
 
-// awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted.
+// awaitNamespacesDeleted waits until the namespaces of earlier tests are deleted, which may have
+// a thousand Pods.
 func awaitNamespacesDeleted(t *testing.T) {
 	t.Helper()
-	await(t, "deletion of the namespaces of earlier tests", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
+	awaitWithin(t, 4*waitTimeout, "deletion of the namespaces of earlier tests", listBySelector(controlPlane.client.CoreV1().Namespaces(), ""), func(l *corev1.NamespaceList) bool {
 		return !slices.ContainsFunc(l.Items, func(n corev1.Namespace) bool { return n.DeletionTimestamp != nil })
 	})
 }
@@ -156,13 +157,18 @@ func TestInterventionStopAndStart(t *testing.T) {
 			t.Errorf("the Deployment was replaced: %s", toYAML(d))
 		}
 		set := listObjects(t, controlPlane.client.AppsV1().ReplicaSets(ns), "").Items[0]
-		if n := countDeliveries(t, "deployment-controller", observe.Object{Group: "apps", Resource: "replicasets", Namespace: ns, Name: set.Name, UID: string(set.UID)}, s.Journal.Last); n != 1 {
-			t.Errorf("%d handlers of the deployment controller received its ReplicaSet, want 1", n)
+		deliveries := func(context.Context) (int, error) {
+			return countDeliveries(t, "deployment-controller", observe.Object{Group: "apps", Resource: "replicasets", Namespace: ns, Name: set.Name, UID: string(set.UID)}, s.Journal.Last), nil
 		}
+		await(t, "delivery of the ReplicaSet to the deployment controller", deliveries, func(n int) bool { return n > 0 })
 		deleteObject(t, deployments(ns), "web")
 		await(t, "garbage collection", listPods(ns), func(l []corev1.Pod) bool { return len(l) == 0 })
+		if n, _ := deliveries(ctx); n != 1 { // a second handler has received it, too, by now
+			t.Errorf("%d handlers of the deployment controller received its ReplicaSet, want 1", n)
+		}
 	}
 	round()
+	awaitSteadyGoroutines(t)
 	before := currentResources(t)
 	for range rounds {
 		round()

@@ -25,8 +25,9 @@ var logPath = flag.String("server-log", "", "log file of the control plane")
 const (
 	nodeMonitorPeriod = time.Second
 	// nodeGracePeriod is long enough for a node that renews its lease each second to
-	// stay ready on a busy machine.
-	nodeGracePeriod = 16 * time.Second
+	// stay ready on a busy machine: a fake node does not recover. Only TestNodeLifecycle
+	// waits for its end.
+	nodeGracePeriod = 40 * time.Second
 	// defaultParallel is how many tests run in parallel by default: they mostly wait.
 	defaultParallel = 16
 )
@@ -75,6 +76,9 @@ func runWithControlPlane(tests func() int) (code int, err error) {
 			"node-monitor-grace-period=" + nodeGracePeriod.String(),
 			"horizontal-pod-autoscaler-sync-period=1s",
 		}},
+		// More than the tests make without those in child processes, which are some 50,000: a trace
+		// is checked.
+		Observe: ctrlplane.ObserveConfig{Records: 1 << 16},
 	}
 	if os.Getenv(workloadsEnv) != "" {
 		enableWorkloads(srv)

@@ -49,7 +49,7 @@ func TestFieldManagers(t *testing.T) {
 	quotas := client.CoreV1().ResourceQuotas(ns)
 	quota := createObject(t, quotas, &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "quota"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"configmaps": resource.MustParse("9")}},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"configmaps": resource.MustParse("9"), corev1.ResourceServices: resource.MustParse("0")}},
 	})
 	used := func(n string) func(*corev1.ResourceQuota) bool {
 		return func(q *corev1.ResourceQuota) bool {
@@ -57,6 +57,7 @@ func TestFieldManagers(t *testing.T) {
 		}
 	}
 	await(t, "a counted quota", getByName(quotas, quota.Name), used("1"))
+	awaitQuotaInForce(t, dryRunCreate(client.CoreV1().Services(ns), newService("none")))
 	createObject(t, client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one"}})
 	quota = await(t, "a charged quota", getByName(quotas, quota.Name), used("2"))
 	if got := managersOf(quota); !slices.Contains(got, server) { // its admission writes the status

@@ -102,6 +102,7 @@ func TestObserveFailingSync(t *testing.T) {
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
 	})
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "0"})
+	awaitQuotaInForce(t, dryRunCreate(pods(ns), newPod("refused", nil)))
 	createObject(t, deployments(ns), newDeployment("registry.invalid/app:1"))
 	failing := await(t, "failing key", func(ctx context.Context) ([]observe.FailingKey, error) {
 		s, err := src.Snapshot(ctx)

@@ -78,9 +78,10 @@ func TestValidatingAdmissionPolicy(t *testing.T) {
 	})
 	big, small := newDeployment("registry.invalid/app:1"), newDeployment("registry.invalid/app:1")
 	big.Spec.Replicas = new(int32(4))
-	err := awaitRefusal(t, "4 replicas", dryRunCreate(deployments(ns), big))
-	if want := "ValidatingAdmissionPolicy '" + name + "' with binding '" + name + "' denied request: at most 3 replicas, not 4"; !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want 422 with %s", err, want)
+	err := awaitRefusal(t, "4 replicas", "ValidatingAdmissionPolicy '"+name+"' with binding '"+name+"' denied request: at most 3 replicas, not 4",
+		dryRunCreate(deployments(ns), big))
+	if !apierrors.IsInvalid(err) {
+		t.Errorf("got %v, want 422", err)
 	}
 	createObject(t, deployments(ns), small)
 	createObject(t, deployments(elsewhere), big)

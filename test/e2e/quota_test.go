@@ -25,6 +25,13 @@ func awaitQuotaUsed(t *testing.T, ns string, want map[corev1.ResourceName]string
 	})
 }
 
+// awaitQuotaInForce sends a request that a quota forbids until admission refuses it: admission
+// learns of the status of a quota later than a client, and does not count until then.
+func awaitQuotaInForce(t *testing.T, send func(context.Context) error) {
+	t.Helper()
+	_ = awaitRefusal(t, "more than the quota", "exceeded quota", send)
+}
+
 func TestResourceQuota(t *testing.T) {
 	t.Parallel()
 	ns := createNamespace(t)
@@ -40,9 +47,11 @@ func TestResourceQuota(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "limit"},
 		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 			corev1.ResourcePods: resource.MustParse("2"), corev1.ResourceSecrets: resource.MustParse("1"), deploymentCount: resource.MustParse("1"),
+			corev1.ResourceServices: resource.MustParse("0"),
 		}},
 	})
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourcePods: "1", corev1.ResourceSecrets: "0", deploymentCount: "0"})
+	awaitQuotaInForce(t, dryRunCreate(controlPlane.client.CoreV1().Services(ns), newService("none")))
 	if q := getObject(t, controlPlane.client.CoreV1().ResourceQuotas(ns), "limit"); q.Status.Hard.Pods().Value() != 2 {
 		t.Errorf("hard limits in the status: %v", q.Status.Hard)
 	}
@@ -105,6 +114,10 @@ func TestResourceQuotaCompute(t *testing.T) {
 	await(t, "default request of a new pod", func(ctx context.Context) (*corev1.Pod, error) {
 		return pods(ns).Create(ctx, newPod("first", nil), dryRun)
 	}, func(p *corev1.Pod) bool { return p.Spec.Containers[0].Resources.Requests.Cpu().String() == "300m" })
+
+	big := newPod("big", nil)
+	big.Spec.Containers[0].Resources = cpuRequests("600m")
+	awaitQuotaInForce(t, dryRunCreate(pods(ns), big))
 
 	first := createObject(t, pods(ns), newPod("first", nil))
 	awaitQuotaUsed(t, ns, map[corev1.ResourceName]string{corev1.ResourceRequestsCPU: "300m"})

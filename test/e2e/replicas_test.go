@@ -147,7 +147,7 @@ func TestReplicaControllersReleaseAndAdopt(t *testing.T) {
 		t.Run(r.kind, func(t *testing.T) {
 			t.Parallel()
 			ns := createNamespace(t)
-			orphan := createObject(t, pods(ns), newPod("orphan", webLabels))
+			orphan := createObject(t, pods(ns), newCostlyPod("orphan", webLabels))
 			r.create(t, ns, 2)
 			// Before, there may be a Pod too many, which is deleted again.
 			await(t, "owner of the orphan", getByName(pods(ns), "orphan"), hasController)
@@ -168,6 +168,14 @@ func TestReplicaControllersReleaseAndAdopt(t *testing.T) {
 			getObject(t, pods(ns), "orphan")
 		})
 	}
+}
+
+// newCostlyPod returns a Pod that controllers delete after others: those that adopt it may have
+// a Pod too many.
+func newCostlyPod(name string, labels map[string]string) *corev1.Pod {
+	p := newPod(name, labels)
+	p.Annotations = map[string]string{corev1.PodDeletionCost: "100"}
+	return p
 }
 
 func hasController(p *corev1.Pod) bool { return metav1.GetControllerOf(p) != nil }

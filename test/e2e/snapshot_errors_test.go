@@ -13,6 +13,7 @@ import (
 // A refused restore changes nothing, not even which controllers run.
 func TestSnapshotRestoreErrors(t *testing.T) {
 	createSnapshotNamespace(t)
+	awaitSteadyState(t) // the writes of earlier tests would count
 	file := saveSnapshot(t)
 	head, state, err := snapshot.Decode(file)
 	if err != nil {
@@ -58,6 +59,7 @@ func TestSnapshotRestoreErrors(t *testing.T) {
 
 func TestSnapshotConcurrentRestores(t *testing.T) {
 	createSnapshotNamespace(t)
+	awaitSteadyState(t) // what is not done yet would be done after the last restore, too
 	file := saveSnapshot(t)
 	errs := make([]error, 4)
 	var all sync.WaitGroup

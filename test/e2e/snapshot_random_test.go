@@ -147,10 +147,8 @@ func (g *randomChanger) requireModel(when string) {
 		if of == g.widgets && !g.served {
 			continue
 		}
-		l, err := controlPlane.dynamic.Resource(of).List(g.t.Context(), metav1.ListOptions{LabelSelector: randomSelector})
-		if err != nil {
-			g.t.Fatalf("%s: %v", when, err)
-		}
+		// A restored definition may be served only some time after the restore.
+		l := await(g.t, when+": list of "+of.Resource, listBySelector(controlPlane.dynamic.Resource(of), randomSelector), anyState)
 		for i := range l.Items {
 			g.addToModel(there, of, &l.Items[i])
 		}

@@ -7,13 +7,11 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // snapshotEnv marks the process whose state is restored: other tests need theirs.
@@ -87,7 +85,7 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 {
-		e := nextOpenEvent(t, w)
+		e := nextEvent(t, w)
 		m := e.Object.(*corev1.ConfigMap)
 		revision, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
 		if err != nil || revision < last {
@@ -109,20 +107,6 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	if now := getObject(t, c, "replaced"); now.UID != replaced.UID {
 		t.Errorf("UID %s, want %s", now.UID, replaced.UID)
 	}
-}
-
-func nextOpenEvent(t *testing.T, w watch.Interface) watch.Event {
-	t.Helper()
-	select {
-	case e, ok := <-w.ResultChan():
-		if !ok {
-			t.Fatal("the watch ended")
-		}
-		return e
-	case <-time.After(waitTimeout):
-		t.Fatal("no event")
-	}
-	return watch.Event{}
 }
 
 // The garbage collector does not take a restored owner for absent.
@@ -159,7 +143,8 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	var mu sync.Mutex
-	conflicts, carried := 0, 0
+	type outcomes struct{ Restores, Conflicts, Carried int }
+	var counts outcomes
 	for i := range 8 {
 		writers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -167,9 +152,9 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 				mu.Lock()
 				switch {
 				case err == nil:
-					carried++
+					counts.Carried++
 				case apierrors.IsConflict(err):
-					conflicts++
+					counts.Conflicts++
 				case ctx.Err() == nil:
 					t.Errorf("patch: %v", err)
 				}
@@ -177,14 +162,15 @@ func TestSnapshotConcurrentWrites(t *testing.T) {
 			}
 		})
 	}
-	for range 3 {
+	await(t, "writes that are carried out and writes with conflicts", func(context.Context) (outcomes, error) {
 		restoreSnapshot(t, saved)
-	}
+		mu.Lock()
+		defer mu.Unlock()
+		counts.Restores++
+		return counts, nil
+	}, func(o outcomes) bool { return o.Restores >= 3 && o.Conflicts > 0 && o.Carried > 0 })
 	cancel()
 	writers.Wait()
-	if conflicts == 0 || carried == 0 {
-		t.Errorf("%d writes carried out, %d conflicts: want some of each", carried, conflicts)
-	}
 	restoreSnapshot(t, saved)
 	if m := getObject(t, c, "counter"); len(m.Data) != 0 {
 		t.Errorf("written during the restore: %v", m.Data)

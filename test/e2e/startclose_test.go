@@ -20,9 +20,9 @@ const (
 	// cycleCount is more than the goroutines with the same stack that client-go keeps for
 	// cached transports: those do not grow with the cycles.
 	cycleCount = 8
-	// goroutineExitTimeout bounds how long goroutines of upstream outlive Close: those
-	// of timers, and of transports until they are garbage collected.
-	goroutineExitTimeout = 15 * time.Second
+	// goroutineExitTime is how long goroutines of upstream outlive Close on an idle machine:
+	// those of timers, and of transports until they are garbage collected.
+	goroutineExitTime = 15 * time.Second
 )
 
 // TestStartCloseLeavesNothing starts and closes control planes in a child process, one
@@ -46,7 +46,7 @@ func runCycles() error {
 	if err := startAndClose(); err != nil { // creates what exists once per process
 		return err
 	}
-	before, err := awaitGoroutines(func(goroutines) bool { return false }) // the whole timeout
+	before, err := awaitGoroutines(goroutineExitTime, func(goroutines) bool { return false }) // the whole time
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func runCycles() error {
 		}
 	}
 	leaked := func(now goroutines) []string { return now.growthSince(before, cycleCount, ignoreNone) }
-	after, err := awaitGoroutines(func(now goroutines) bool { return len(leaked(now)) == 0 })
+	after, err := awaitGoroutines(waitTimeout, func(now goroutines) bool { return len(leaked(now)) == 0 })
 	if stacks := leaked(after); len(stacks) > 0 {
 		return fmt.Errorf("%d goroutines after one cycle, %d after %d more:\n%s", before.total(), after.total(), cycleCount, strings.Join(stacks, "\n"))
 	}
@@ -94,10 +94,10 @@ func ignoreNone(string) bool { return false }
 
 // awaitGoroutines waits until the goroutines are as wanted, or the timeout, and returns
 // them.
-func awaitGoroutines(wanted func(goroutines) bool) (goroutines, error) {
+func awaitGoroutines(timeout time.Duration, wanted func(goroutines) bool) (goroutines, error) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.After(goroutineExitTimeout); ; {
+	for deadline := time.After(timeout); ; {
 		now, err := readGoroutines()
 		if err != nil || wanted(now.withoutLabels()) {
 			return now.withoutLabels(), err

@@ -78,7 +78,7 @@ func TestValidatingWebhook(t *testing.T) {
 	m := func(hook, colour string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: hook, Labels: map[string]string{"hook": hook}}, Data: map[string]string{"colour": colour}}
 	}
-	err := awaitRefusal(t, "green", dryRunCreate(configMaps(ns), m("strict", "green")))
+	err := awaitRefusal(t, "green", "no green", dryRunCreate(configMaps(ns), m("strict", "green")))
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Code != http.StatusTeapot || status.Status().Message != `admission webhook "strict.e2e.example" denied the request: no green` {
 		t.Errorf("got %v, want the webhook's own answer", err)
@@ -90,7 +90,10 @@ func TestValidatingWebhook(t *testing.T) {
 	warnings := &warningRecorder{}
 	cfg := anonymousConfig()
 	cfg.TLSClientConfig, cfg.WarningHandler = controlPlane.config.TLSClientConfig, warnings
-	createObject(t, clientFor(t, cfg).CoreV1().ConfigMaps(ns), m("strict", "blue"))
+	warned := clientFor(t, cfg).CoreV1().ConfigMaps(ns)
+	await(t, "create that the webhook allows", func(ctx context.Context) (*corev1.ConfigMap, error) { // it may not answer in time
+		return warned.Create(ctx, m("strict", "blue"), metav1.CreateOptions{})
+	}, anyState)
 	if got := warnings.last.Load(); got == nil || *got != "checked strict" {
 		t.Errorf("the client received the warning %s", toYAML(got))
 	}

@@ -145,6 +145,6 @@ func TestWorkloadTerminatedNode(t *testing.T) {
 	if err := c.Recover(t.Context(), name); err == nil || !strings.Contains(err.Error(), "terminated") {
 		t.Errorf("recovery: %v", err)
 	}
-	awaitGone(t, "node without a machine", getByName(nodes, name))
+	awaitGoneWithin(t, nodeFailureTimeout, "node without a machine", getByName(nodes, name))
 	awaitEvent(t, metav1.NamespaceDefault, "Node", name, "DeletingNode")
 }

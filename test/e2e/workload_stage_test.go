@@ -104,12 +104,13 @@ func TestWorkloadStageBlocksRollout(t *testing.T) {
 	ns, app := beginWorkload(t), uniqueName("crashes")
 	createStage(t, app, crashingStage)
 	d := newDeployment("registry.invalid/app:1")
-	// The Pod must fail before it counts as available, even on a busy machine.
-	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 15, new(int32(16))
+	// The Pod must fail before it counts as available, even on a busy machine: the condition never
+	// comes otherwise.
+	d.Spec.Replicas, d.Spec.MinReadySeconds, d.Spec.ProgressDeadlineSeconds = new(int32(1)), 40, new(int32(41))
 	labels := map[string]string{"app": app}
 	d.Spec.Selector, d.Spec.Template.Labels = labelSelector(labels), labels
 	createObject(t, deployments(ns), d)
-	await(t, "ProgressDeadlineExceeded condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
+	awaitWithin(t, 2*waitTimeout, "ProgressDeadlineExceeded condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
 		for _, c := range d.Status.Conditions {
 			if c.Type == appsv1.DeploymentProgressing {
 				return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"

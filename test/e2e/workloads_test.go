@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -23,9 +24,16 @@ const workloadsEnv = "CTRLPLANE_E2E_WORKLOADS"
 func enableWorkloads(s *ctrlplane.Server) {
 	s.Scheduler.Disabled = false
 	s.Nodes = ctrlplane.NodesConfig{Count: 3, Zones: 3, CPU: "8"}
-	// Kubelets renew their leases each 10 s.
-	s.Controllers.Args = append(s.Controllers.Args, "node-monitor-grace-period=25s")
+	// Kubelets renew their leases after 3/5 of it: a renewal may be late by the rest.
+	grace := time.Minute
+	if os.Getenv(settledEnv) != "" || os.Getenv(snapshotEnv) != "" { // no node fails in these processes
+		grace = 10 * time.Minute
+	}
+	s.Controllers.Args = append(s.Controllers.Args, "node-monitor-grace-period="+grace.String())
 }
+
+// nodeFailureTimeout bounds the wait for what follows the grace period of a failed node.
+const nodeFailureTimeout = 2 * waitTimeout
 
 // TestWorkloads runs the tests below in a child process.
 func TestWorkloads(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a goroutine may take to end.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // VerifyNone fails a test if goroutines are left that the options do not ignore.
 func VerifyNone(t testing.TB, options ...goleak.Option) {
