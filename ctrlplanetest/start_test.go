@@ -22,7 +22,7 @@ import (
 // awaitCondition waits until a condition is true.
 func awaitCondition(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return is(), nil })
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
