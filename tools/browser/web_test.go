@@ -74,7 +74,7 @@ func openClassIn(b *browser, change func(*web.Options)) *classPage {
 // what the page shows.
 func (p *classPage) await(js string) {
 	p.t.Helper()
-	condition := `new Promise((done) => { const end = performance.now() + 20000; const look = () => (` + js + `) ? done("") : performance.now() > end ? done("the page shows: " + document.body.innerText) : setTimeout(look, 20); look(); })`
+	condition := `new Promise((done) => { const end = performance.now() + 60000; const look = () => (` + js + `) ? done("") : performance.now() > end ? done("the page shows: " + document.body.innerText) : setTimeout(look, 20); look(); })`
 	shown, err := chromedp.Run(p, chromedp.Evaluate[string](condition, chromedp.EvalAwaitPromise))
 	if err != nil || shown != "" {
 		p.t.Fatalf("awaiting %s: %v: %s", js, err, shown)

@@ -22,7 +22,7 @@ var names = []string{"chromium", "chromium-browser", "google-chrome", "google-ch
 var environ = []string{"DBUS_SESSION_BUS_ADDRESS=disabled:", "FC_FONTATIONS=1"}
 
 // closeTimeout is how long a browser may take to end.
-const closeTimeout = 10 * time.Second
+const closeTimeout = time.Minute
 
 // Find returns the path of the browser, or skips the test.
 func Find(t *testing.T) string {
