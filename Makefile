@@ -30,17 +30,40 @@ build: ## build bin/ctrlplane
 
 test: unit e2e ## run all tests
 
+# The packages that take longest come first: their tests mostly wait. "go list -export" compiles
+# the tools, and links none of them.
 unit: ## run the tests of single packages
-	$(TEST) $(call PACKAGES,heavy) $(call PACKAGES,plain)
-	$(RACE) $(call PACKAGES,race)
-	cd tools && go build -ldflags '-s -w' ./... && $(RACE) ./screen/... && $(TEST) ./bench ./browser ./traceformat ./image ./site
+	$(TEST) ./etcd $(call PACKAGES,heavy) $(call PACKAGES,plain)
+	$(RACE) ./sim/shell $(call PACKAGES,race)
+	cd tools && go list -export ./... >/dev/null && $(RACE) ./screen/... && $(TEST) ./bench ./browser ./traceformat ./image ./site
 	cd instrument && $(TEST) ./...
 
-# The time limit ends what hangs: test/command takes 7 to 15 minutes on two busy cores.
+# Parts of the behaviour tests, the longest first, two of which run at a time. Each package
+# prints its result at its end, in one piece.
+E2E := e2e-command e2e-library e2e-others e2e-tools e2e-operator
+
 e2e: build ## run the behaviour tests against a real control plane and those of the command line
-	CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 2 -timeout 30m ./ctrlplanetest ./test/...
-	cd tools && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -p 2 -timeout 10m ./terminal ./torture/...
-	cd examples/operator && CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1 -parallel 8 ./...
+	$(MAKE) --no-print-directory -k -j 2 $(E2E)
+
+# The time limit ends what hangs: test/command takes 7 to 15 minutes on two busy cores.
+E2E_TEST := CTRLPLANE=$(CURDIR)/$(BIN) $(TEST) -count=1
+
+.PHONY: $(E2E)
+
+e2e-command:
+	$(E2E_TEST) -timeout 30m ./test/command
+
+e2e-library:
+	$(E2E_TEST) -timeout 30m ./test/e2e
+
+e2e-others:
+	$(E2E_TEST) -p 1 -timeout 30m ./ctrlplanetest $$(go list ./test/... | grep -vE '/test/(command|e2e)$$')
+
+e2e-tools:
+	cd tools && $(E2E_TEST) -p 1 -timeout 10m ./terminal ./torture/...
+
+e2e-operator:
+	cd examples/operator && $(E2E_TEST) -parallel 8 ./...
 	cd examples/operator && $(TEST) -exec '$(CURDIR)/$(BIN) run --' -count=1 -run Envtest ./...
 
 # The file names what is upstream's, and nothing else.

@@ -6,12 +6,18 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(roleEnv) != "" {
 		os.Exit(playRole(os.Getenv(roleEnv)))
+	}
+	// The tests of a hundred namespaces wait for controllers.
+	if err := testutil.SetParallel(16); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	remove, err := ensureProgram()
 	if err != nil {

@@ -1,10 +1,10 @@
 package ctrlplanetest_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -98,25 +98,6 @@ func TestNamespaceIsNamedAfterTest(t *testing.T) {
 	requireNamespaceGone(t, cp, name)
 }
 
-// TestNamespaceWithFinalizerFailsTest creates an object that cannot be deleted.
-func TestNamespaceWithFinalizerFailsTest(t *testing.T) {
-	withShortTimeout(t, ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}}, func(cp *ctrlplanetest.ControlPlane, timeout time.Duration) (missing string) {
-		r := newRecorder("TestStays")
-		var name string
-		r.runTest(func(tb testing.TB) {
-			name = cp.Namespace(tb)
-			createWidget(t, cp, name, "w", "example.com/stay")
-		})
-		return r.missingTexts(t,
-			fmt.Sprintf("ctrlplanetest: namespace %s is not deleted: timed out after %v\n", name, timeout),
-			"Widget w: being deleted; waiting for finalizer",
-			"example.com/stay",
-			"does the controller that removes the finalizers run until the namespace is deleted?",
-			"what controllers did in namespace "+name,
-		)
-	})
-}
-
 // TestNamespaceWithoutItsController deletes a namespace whose finalizer no controller removes.
 func TestNamespaceWithoutItsController(t *testing.T) {
 	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Controllers: []string{"*", "-namespace-controller"}})
@@ -134,11 +115,16 @@ func TestNamespaceWithoutItsController(t *testing.T) {
 
 // TestNamespaceWhoseControllerFails deletes a namespace while the calls of its controller fail.
 func TestNamespaceWhoseControllerFails(t *testing.T) {
-	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{})
+	cp := ctrlplanetest.Shared(t)
 	interventions, namespaceController := cp.Control().Interventions(), []string{"namespace-controller"}
 	if _, err := interventions.Fail(t.Context(), namespaceController, control.Fault{Rate: 1, Code: "500"}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if _, err := interventions.Clear(context.Background(), namespaceController); err != nil {
+			t.Error(err)
+		}
+	})
 	r := newRecorder(t.Name())
 	var name string
 	r.runTest(func(tb testing.TB) { name = cp.Namespace(tb) })

@@ -34,7 +34,8 @@ func configMapExists(t *testing.T, cp *ctrlplanetest.ControlPlane, name string) 
 }
 
 func TestSnapshotAndRestore(t *testing.T) {
-	cp := ctrlplanetest.Start(t)
+	cp := ctrlplanetest.Shared(t)
+	cp.Isolate(t)
 	createConfigMap(t, cp, "before")
 	saved := cp.Snapshot(t)
 	createConfigMap(t, cp, "after")

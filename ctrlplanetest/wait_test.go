@@ -5,11 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,21 +54,30 @@ func withOwnControlPlane(t *testing.T, o ctrlplanetest.Options, test func(*ctrlp
 	return test(cp)
 }
 
-// TestFailureMessages runs failing tests on one control plane.
+// TestFailureMessages runs failing tests, most of which wait for the timeout, on one control plane.
 func TestFailureMessages(t *testing.T) {
 	options := ctrlplanetest.Options{Manifests: []string{"testdata/widgets.yaml"}, ExcludeStart: true}
+	var mu sync.Mutex
 	missing := map[string]string{} // by the name of each test that has run
 	withShortTimeout(t, options, func(cp *ctrlplanetest.ControlPlane, timeout time.Duration) string {
-		for _, tc := range failingTests(t, cp, timeout) {
-			if text, ran := missing[tc.name]; ran && text == "" {
-				continue
+		passed := maps.Clone(missing)
+		maps.DeleteFunc(passed, func(_, text string) bool { return text != "" })
+		t.Run(timeout.String(), func(t *testing.T) {
+			for _, tc := range failingTests(t, cp, timeout) {
+				if _, ok := passed[tc.name]; ok {
+					continue
+				}
+				t.Run(tc.name, func(t *testing.T) {
+					t.Parallel()
+					r := newRecorder(tc.name)
+					r.runTest(tc.test)
+					text := r.missingTexts(t, tc.want...)
+					mu.Lock()
+					defer mu.Unlock()
+					missing[tc.name] = text
+				})
 			}
-			t.Run(tc.name, func(t *testing.T) {
-				r := newRecorder(tc.name)
-				r.runTest(tc.test)
-				missing[tc.name] = r.missingTexts(t, tc.want...)
-			})
-		}
+		})
 		return strings.Join(slices.Collect(maps.Values(missing)), "")
 	})
 }
@@ -112,10 +122,19 @@ func failingTests(t *testing.T, cp *ctrlplanetest.ControlPlane, timeout time.Dur
 			cp.Assert(tb, assert.Rules{NoHotLoop: true, Conflicts: []assert.Limit{{Of: "deployment", Most: 1000}}, FailedSyncs: []assert.Limit{{Of: "nosuch"}}})
 		}, []string{`--max-failed-syncs nosuch=0: unknown controller or client "nosuch"`}},
 		{"not settled", func(tb testing.TB) {
-			stop := writeUntilStopped(t, cp.Client(), cp.Namespace(tb))
-			defer stop()
+			holdJob(tb, cp, cp.Namespace(tb))
 			cp.WaitSettled(tb)
 		}, []string{"not settled: "}},
+		{"a finalizer", func(tb testing.TB) {
+			createWidget(t, cp, cp.Namespace(tb), "w", "example.com/stay")
+		}, []string{
+			"ctrlplanetest: namespace a-finalizer-",
+			" is not deleted: timed out after " + timeout.String() + "\n",
+			"Widget w: being deleted; waiting for finalizer",
+			"example.com/stay",
+			"does the controller that removes the finalizers run until the namespace is deleted?",
+			"what controllers did in namespace a-finalizer-",
+		}},
 		{"no such kind", func(tb testing.TB) { cp.ObjectsByName(tb, "gadget/g") }, []string{"unknown kind gadget"}},
 		{"no name", func(tb testing.TB) { cp.WaitHealthy(tb, &corev1.Pod{}) }, []string{"a Pod has no name"}},
 		{"unknown type", func(tb testing.TB) { cp.WaitHealthy(tb, &unknownObject{}) }, []string{"set Options.Scheme, or its apiVersion and kind"}},
@@ -140,7 +159,7 @@ type unknownObject struct{ corev1.Pod }
 func (*unknownObject) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
 // awaitTrue waits for what makes a wait fail in the way that the test is about.
-func awaitTrue(t *testing.T, what string, is func() bool) {
+func awaitTrue(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -188,30 +207,32 @@ func createZeroPodQuota(t *testing.T, client kubernetes.Interface, namespace str
 	})
 }
 
-// writeUntilStopped creates and deletes Pods until it is stopped.
-func writeUntilStopped(t *testing.T, client kubernetes.Interface, namespace string) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		pods := client.CoreV1().Pods(namespace)
-		for ctx.Err() == nil {
-			_, err := pods.Create(ctx, newPod("p"), metav1.CreateOptions{})
-			if err == nil {
-				err = pods.Delete(ctx, "p", metav1.DeleteOptions{})
-			}
-			if err != nil && ctx.Err() == nil && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
-				t.Error(err)
-				return
-			}
+// holdJob pauses job-controller until the test ends, and creates a Job; it returns when a write for that is held.
+func holdJob(t testing.TB, cp *ctrlplanetest.ControlPlane, namespace string) {
+	interventions, name := cp.Control().Interventions(), "job-controller"
+	if _, err := interventions.Pause(t.Context(), []string{name}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := interventions.Resume(context.Background(), []string{name}); err != nil {
+			t.Error(err)
 		}
-	}()
-	return func() { cancel(); <-done }
+	})
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "held"}}
+	job.Spec.Template.Spec = newPod("").Spec
+	job.Spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
+	if _, err := cp.Client().BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitTrue(t, "held write", func() bool {
+		held, err := interventions.HeldWrites(t.Context(), name, 1)
+		return err == nil && held.Total > 0
+	})
 }
 
 // TestWaitSettled checks that a settled control plane has finished its work.
 func TestWaitSettled(t *testing.T) {
-	cp := ctrlplanetest.Start(t)
+	cp := ctrlplanetest.Shared(t)
 	namespace := cp.Namespace(t)
 	cp.Apply(t, "testdata/web.yaml")
 	cp.WaitSettled(t)

@@ -183,15 +183,28 @@ func TestHostileScripts(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	for i, src := range hostile {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			const limit = 8 << 20
+			stderr := &failureFinder{}
 			in, w := io.Pipe() // never ends
 			defer w.Close()
 			// The share lets a script do in its time what it would do in a
 			// minute.
-			checkEnds(t, Config{
-				Args: []string{"sh", "-c", src}, FS: NewFS(8 << 20), Stdin: in, Stdout: io.Discard, Stderr: io.Discard,
+			c := Config{
+				Args: []string{"sh", "-c", src}, FS: NewFS(limit), Stdin: in, Stdout: io.Discard, Stderr: stderr,
 				Limits: Limits{CPUShare: 1},
-			})
+			}
+			if i%2 == 1 {
+				c.Args, c.Stdin = []string{"sh", "-s"}, strings.NewReader(src+"\n")
+			}
+			checkEnds(t, c)
 			in.Close()
+			stderr.check(t, src)
+			if used := c.FS.Root().Used(); used < 0 || used > limit+64<<10 {
+				t.Errorf("%q: %d bytes are stored", src, used)
+			}
+			Unknown([]string{"sh", "-c", src})
+			ImageFiles([]string{"sh", "-c", src})
+			Sleeps([]string{"sh", "-c", src})
 			var now runtime.MemStats
 			runtime.ReadMemStats(&now)
 			if grown := int64(now.HeapInuse+now.StackInuse) - int64(before.HeapInuse+before.StackInuse); grown > 256<<20 {
@@ -199,7 +212,7 @@ func TestHostileScripts(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
 		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
@@ -207,6 +220,30 @@ func TestHostileScripts(t *testing.T) {
 	}
 	if n := held.Load(); n != 0 {
 		t.Errorf("%d bytes are still accounted", n)
+	}
+}
+
+// failureFinder is a stderr that keeps what says that the simulation failed.
+type failureFinder struct {
+	mu    sync.Mutex
+	found string
+}
+
+func (f *failureFinder) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("simulation failed")) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.found = string(b)
+	}
+	return len(b), nil
+}
+
+func (f *failureFinder) check(t *testing.T, src string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.found != "" {
+		t.Errorf("%q: %s", src, f.found)
 	}
 }
 

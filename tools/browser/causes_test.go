@@ -39,6 +39,7 @@ func (p *classPage) beginAndEnd(kind string, count int) (times [][2]float64) {
 func TestWebPageEventFollowsItsWrite(t *testing.T) {
 	t.Parallel()
 	p := openWatchedClass(t)
+	p.do(runScript(`picture.session.patience = 60000`)) // longer than reading the write takes on a slow machine
 	about := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
 	p.class.change(func() {
 		p.class.append(&observe.Delivered{Controller: "deployment-controller", Change: observe.Added, Object: about, ResourceVersion: "7", Queues: []string{"deployment"}, Adds: []uint64{1}})

@@ -19,8 +19,9 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 		p.await(`document.getElementById("headline").innerText.includes(` + quote(text) + `)`)
 	}
 	says("Settled: no controller has work.")
+	p.do(runScript(`globalThis.headlines = []; new MutationObserver(() => headlines.push(document.getElementById("headline").innerText)).observe(document.getElementById("headline"), { subtree: true, childList: true, characterData: true })`))
 	p.class.rollOut("quick") // is done at once, but is shown for some seconds
-	says("Settled. Busiest was ")
+	p.await(`headlines.some((text) => text.includes("Settled. Busiest was "))`)
 	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-1"}
 	p.class.change(func() {
 		p.class.depth["deployment-controller"], p.class.depth["replicaset-controller"] = 2, 37

@@ -30,6 +30,7 @@ func (b *browser) scale() float64 {
 }
 
 func TestTracePageSteps(t *testing.T) {
+	t.Parallel()
 	b := openPage(t, "trace-rollout", 1280, 800)
 	b.saveScreenshot("trace-rollout")
 	all, shown := b.stepCount()
@@ -89,6 +90,7 @@ const labelsOutside = `(() => { const s = document.getElementById("sequence"), w
 
 // TestTracePageThemes checks the contrast of what the page draws, in both themes.
 func TestTracePageThemes(t *testing.T) {
+	t.Parallel()
 	b := openPage(t, "trace-conflict", 1280, 800)
 	for _, tone := range []string{".conflict", ".event", ".call"} {
 		if n := evaluate[int](b, fmt.Sprintf(`document.querySelectorAll(".step%s").length`, tone)); n == 0 {
@@ -118,6 +120,7 @@ func contrast(selector string) string {
 }
 
 func TestTracePageWithHostileTexts(t *testing.T) {
+	t.Parallel()
 	b := openPage(t, "trace-hostile", 1280, 800)
 	b.saveScreenshot("trace-hostile")
 	all, _ := b.stepCount()
@@ -137,6 +140,7 @@ func TestTracePageWithHostileTexts(t *testing.T) {
 }
 
 func TestTracePageOnSmallScreen(t *testing.T) {
+	t.Parallel()
 	b := openPage(t, "trace-cascade", 400, 800)
 	b.do(chromedp.KeyEvent(kb.ArrowRight))
 	b.saveScreenshot("trace-narrow")
@@ -146,6 +150,7 @@ func TestTracePageOnSmallScreen(t *testing.T) {
 }
 
 func TestTracePageWithoutSteps(t *testing.T) {
+	t.Parallel()
 	b := openPage(t, "trace-empty", 1280, 800)
 	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("0"))
 	b.requireShown("without steps", 0)

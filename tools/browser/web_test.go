@@ -31,7 +31,12 @@ type classPage struct {
 // openClass opens the page of a class.
 func openClass(t *testing.T, width, height int, change func(*web.Options)) *classPage {
 	t.Helper()
-	b := openBrowser(t, width, height)
+	return openClassIn(openBrowser(t, width, height), change)
+}
+
+func openClassIn(b *browser, change func(*web.Options)) *classPage {
+	t := b.t
+	t.Helper()
 	c := newClass()
 	o := web.Options{Source: c, Interventions: hands{class: c}, ClientInterventions: hands{class: c}, Speed: hands{class: c}}
 	if change != nil {
@@ -69,7 +74,7 @@ func openClass(t *testing.T, width, height int, change func(*web.Options)) *clas
 // what the page shows.
 func (p *classPage) await(js string) {
 	p.t.Helper()
-	condition := `new Promise((done) => { const end = performance.now() + 20000; const look = () => (` + js + `) ? done("") : performance.now() > end ? done("the page shows: " + document.body.innerText) : setTimeout(look, 20); look(); })`
+	condition := `new Promise((done) => { const end = performance.now() + 60000; const look = () => (` + js + `) ? done("") : performance.now() > end ? done("the page shows: " + document.body.innerText) : setTimeout(look, 20); look(); })`
 	shown, err := chromedp.Run(p, chromedp.Evaluate[string](condition, chromedp.EvalAwaitPromise))
 	if err != nil || shown != "" {
 		p.t.Fatalf("awaiting %s: %v: %s", js, err, shown)
@@ -118,6 +123,7 @@ const feedText = `document.getElementById("lines").innerText`
 
 // TestWebPage opens the page, watches a rollout, and intervenes.
 func TestWebPage(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	if at := evaluate[string](p.browser, `location.href + document.cookie`); strings.Contains(at, "#") {
 		t.Errorf("the token or the cookie can be read in the page: %s", at)
@@ -182,6 +188,7 @@ func TestWebPage(t *testing.T) {
 
 // TestWebPageShowsHostileTextsAsText has texts that would be markup.
 func TestWebPageShowsHostileTextsAsText(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.mu.Lock()
 	p.expected = "404" // why: no write of the object has succeeded
@@ -208,6 +215,7 @@ func TestWebPageShowsHostileTextsAsText(t *testing.T) {
 
 // TestWebPageReadOnly opens the page as a student.
 func TestWebPageReadOnly(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, func(o *web.Options) { o.ReadOnly = true })
 	p.await(`document.getElementById("badges").innerText.includes("read-only")`)
 	p.click("actor:replicaset-controller")
@@ -256,6 +264,7 @@ func (p *classPage) fillStreams() {
 
 // TestWebPageThatIsOneTooMany opens a page of a viewer when no more can be open.
 func TestWebPageThatIsOneTooMany(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, func(o *web.Options) { o.ReadOnly = true })
 	p.mu.Lock()
 	p.expected = "503"
@@ -278,6 +287,7 @@ func TestWebPageThatIsOneTooMany(t *testing.T) {
 
 // TestWebPageFindsTheControlPlaneAgain ends the control plane, and starts another one.
 func TestWebPageFindsTheControlPlaneAgain(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, nil)
 	p.class.change(func() { p.class.failing = errors.New("connection refused <b>") })
 	p.await(`!document.getElementById("curtain").hidden && document.getElementById("curtain").innerText.includes("connection refused <b>")`)
@@ -293,6 +303,7 @@ func TestWebPageFindsTheControlPlaneAgain(t *testing.T) {
 
 // TestWebPageOfALesson shows the controllers of the lesson, and others when asked.
 func TestWebPageOfALesson(t *testing.T) {
+	t.Parallel()
 	p := openClass(t, 1280, 720, func(o *web.Options) { o.Focus = []string{"job-controller"} })
 	shown := `[...document.querySelectorAll(".node.controller")].map((n) => n.dataset.id).join()`
 	p.await(shown + ` === "actor:job-controller"`)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -16,14 +15,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestSnapshotDiffHasColors compares what is on a terminal and in a pipe.
-func TestSnapshotDiffHasColors(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	program.Up(t, dir)
+// testSnapshotDiffHasColors compares what is on a terminal and in a pipe.
+func testSnapshotDiffHasColors(t *testing.T, p *program.ControlPlane) {
 	home := t.TempDir() // has the snapshots
 	verb := func(args ...string) *exec.Cmd {
-		cmd := program.Command(t, append([]string{"--data-dir", dir}, args...)...)
+		cmd := program.Command(t, append([]string{"--data-dir", p.Dir}, args...)...)
 		cmd.Env = append(cmd.Env, "HOME="+home, "XDG_STATE_HOME="+home, "TERM=xterm-256color")
 		return cmd
 	}

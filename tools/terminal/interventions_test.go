@@ -45,6 +45,8 @@ func TestInterventionKeys(t *testing.T) {
 	v.awaitText(t, "Start replicaset-controller?")
 	v.pressKeys(t, "y")
 	v.awaitTextGone(t, "changed manually")
+	v.requireFullScreen(t)
 	v.pressKeys(t, keyCtrlC)
 	v.requireExit(t)
+	v.requireScreenFromBefore(t)
 }

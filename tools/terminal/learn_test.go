@@ -58,10 +58,29 @@ choices:
 ` + "```" + `
 `
 
-// TestLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
-func TestLearnInteractively(t *testing.T) {
+// TestLearn runs lessons one after another on one control plane, which the last test stops:
+// a lesson removes what it has changed.
+func TestLearn(t *testing.T) {
 	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, *program.ControlPlane)
+	}{
+		{"interactively", testLearnInteractively},
+		{"namespace deleted", testLearnNamespaceDeleted},
+		{"asks before it runs a file", testLearnAsksBeforeRunningFile},
+		{"keeps the namespace until asked", testLearnKeepsTheNamespace},
+		{"says what failed to a student", testLearnSaysWhatFailed},
+		{"colors of snapshot diff", testSnapshotDiffHasColors},
+		{"interrupted", testLearnInterrupted},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, p) })
+	}
+}
+
+// testLearnInteractively runs a lesson in a terminal, leaves it, and resumes it.
+func testLearnInteractively(t *testing.T, p *program.ControlPlane) {
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
@@ -105,15 +124,101 @@ func TestLearnInteractively(t *testing.T) {
 	program.RequireLessonCleanedUp(t, p)
 }
 
-// TestLearnInterrupted interrupts lessons.
-func TestLearnInterrupted(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
+// testLearnNamespaceDeleted deletes the lesson's namespace in the middle of the lesson.
+func testLearnNamespaceDeleted(t *testing.T, p *program.ControlPlane) {
+	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
+	startOver := func(n int) {
+		v.awaitScreen(t, "question", func(text string) bool { return strings.Count(text, "Press Enter to create it again") == n })
+		v.pressKeys(t, keyEnter)
+	}
+	v.awaitText(t, "lesson-mine $")
+	v.pressKeys(t, "kubectl delete namespace lesson-mine"+keyEnter)
+	startOver(1)
+	v.awaitScreen(t, "the first step again", func(text string) bool { return strings.Count(text, "Your turn: Create a ConfigMap") == 2 })
+	v.pressKeys(t, "skip"+keyEnter)
+	v.awaitText(t, "How many notes are there?")
+	v.pressKeys(t, "1"+keyEnter)
+	v.awaitText(t, "Your turn: Pause the job controller.")
+	v.pressKeys(t, "kubectl delete namespace lesson-mine --wait=false"+keyEnter)
+	startOver(2)
+	v.awaitText(t, "Repeating the earlier steps")
+	v.awaitScreen(t, "the second step again", func(text string) bool { return strings.Count(text, "Your turn: Pause the job") == 2 })
+	v.pressKeys(t, "kubectl get configmap note"+keyEnter)
+	v.awaitText(t, "note   1 ")
+	v.pressKeys(t, "exit"+keyEnter)
+	v.awaitText(t, "To continue at step 2: ")
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// testLearnAsksBeforeRunningFile takes a lesson from a file without --yes.
+func testLearnAsksBeforeRunningFile(t *testing.T, p *program.ControlPlane) {
+	file := program.WriteLesson(t, ownLesson)
+	for answer, want := range map[string]string{"": "was not started", "no": "was not started", "y": "lesson-mine $"} {
+		t.Run(answer, func(t *testing.T) {
+			v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+			v.awaitText(t, file+" runs shell commands on this machine, as you. Run it? [y/N]")
+			v.pressKeys(t, answer+keyEnter)
+			v.awaitText(t, want)
+			if answer == "y" {
+				v.pressKeys(t, keyCtrlC+keyCtrlC)
+			}
+			<-v.Done()
+		})
+	}
+	t.Run("Ctrl-C", func(t *testing.T) {
+		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
+		v.awaitText(t, "[y/N]")
+		v.pressKeys(t, keyCtrlC)
+		<-v.Done()
+	})
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// testLearnKeepsTheNamespace completes a lesson: what it has created stays until
+// the reader has seen enough. Tab completes commands meanwhile.
+func testLearnKeepsTheNamespace(t *testing.T, p *program.ControlPlane) {
+	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
+	for _, step := range [][2]string{
+		{"lesson-mine $", "skip"}, {"How many notes are there?", "1"}, {"Pause the job controller.", "skip"}, {"Which letter?", "a"},
+		{"You have completed lesson", "kubectl get configm\tno\t"},
+	} {
+		v.awaitText(t, step[0])
+		v.pressKeys(t, step[1]+keyEnter)
+	}
+	v.awaitText(t, "note   1 ")
+	v.awaitText(t, "kubectl get configmaps note")
+	v.pressKeys(t, keyEnter)
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// testLearnSaysWhatFailed runs a lesson with a mistake of its author.
+func testLearnSaysWhatFailed(t *testing.T, p *program.ControlPlane) {
+	file := program.WriteLesson(t, "## One\n```run\nrun: test -e done\n```\n```show\ntrace: configmap/none\n```\n")
+	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", file)
+	v.awaitText(t, `This part of the lesson did not work: "test -e done" failed with exit code 1.`)
+	v.pressKeys(t, "touch done"+keyEnter)
+	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `"skip" goes on without it.`) == 2 })
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "ConfigMap lesson-mine/none: no such")
+	v.awaitTextGone(t, "line 1") // of the file
+	v.pressKeys(t, "skip"+keyEnter)
+	v.awaitText(t, "Press Enter to continue.")
+	v.pressKeys(t, "quit"+keyEnter)
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// testLearnInterrupted interrupts lessons, and at last stops the control plane.
+func testLearnInterrupted(t *testing.T, p *program.ControlPlane) {
 	file := program.WriteLesson(t, "## One\n```run\nrun: ctrlplane controllers pause job\n```\n"+ownLesson)
 	t.Run("Ctrl-C", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
-		v.pressKeys(t, "echo not me"+keyCtrlC) // clears the line
+		v.pressKeys(t, "echo not me")
+		v.awaitText(t, "not me")
+		v.pressKeys(t, keyCtrlC) // clears the line
 		v.awaitScreen(t, "empty line", func(text string) bool { return !strings.Contains(text, "not me") })
 		v.pressKeys(t, `echo st""ays`+keyEnter)
 		v.awaitScreen(t, "prompt after the command", func(text string) bool {
@@ -169,96 +274,4 @@ func TestLearnInterrupted(t *testing.T) {
 		v.awaitText(t, "the control plane has exited")
 		<-v.Done()
 	})
-}
-
-// TestLearnNamespaceDeleted deletes the lesson's namespace in the middle of the lesson.
-func TestLearnNamespaceDeleted(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
-	startOver := func(n int) {
-		v.awaitScreen(t, "question", func(text string) bool { return strings.Count(text, "Press Enter to create it again") == n })
-		v.pressKeys(t, keyEnter)
-	}
-	v.awaitText(t, "lesson-mine $")
-	v.pressKeys(t, "kubectl delete namespace lesson-mine"+keyEnter)
-	startOver(1)
-	v.awaitScreen(t, "the first step again", func(text string) bool { return strings.Count(text, "Your turn: Create a ConfigMap") == 2 })
-	v.pressKeys(t, "skip"+keyEnter)
-	v.awaitText(t, "How many notes are there?")
-	v.pressKeys(t, "1"+keyEnter)
-	v.awaitText(t, "Your turn: Pause the job controller.")
-	v.pressKeys(t, "kubectl delete namespace lesson-mine --wait=false"+keyEnter)
-	startOver(2)
-	v.awaitText(t, "Repeating the earlier steps")
-	v.awaitScreen(t, "the second step again", func(text string) bool { return strings.Count(text, "Your turn: Pause the job") == 2 })
-	v.pressKeys(t, "kubectl get configmap note"+keyEnter)
-	v.awaitText(t, "note   1 ")
-	v.pressKeys(t, "exit"+keyEnter)
-	v.awaitText(t, "To continue at step 2: ")
-	v.requireExit(t)
-	program.RequireLessonCleanedUp(t, p)
-}
-
-// TestLearnAsksBeforeRunningFile takes a lesson from a file without --yes.
-func TestLearnAsksBeforeRunningFile(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	file := program.WriteLesson(t, ownLesson)
-	for answer, want := range map[string]string{"": "was not started", "no": "was not started", "y": "lesson-mine $"} {
-		t.Run(answer, func(t *testing.T) {
-			v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
-			v.awaitText(t, file+" runs shell commands on this machine, as you. Run it? [y/N]")
-			v.pressKeys(t, answer+keyEnter)
-			v.awaitText(t, want)
-			if answer == "y" {
-				v.pressKeys(t, keyCtrlC+keyCtrlC)
-			}
-			<-v.Done()
-		})
-	}
-	t.Run("Ctrl-C", func(t *testing.T) {
-		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", file)
-		v.awaitText(t, "[y/N]")
-		v.pressKeys(t, keyCtrlC)
-		<-v.Done()
-	})
-}
-
-// TestLearnKeepsTheNamespaceUntilAsked completes a lesson: what it has created stays until
-// the reader has seen enough. Tab completes commands meanwhile.
-func TestLearnKeepsTheNamespaceUntilAsked(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
-	for _, step := range [][2]string{
-		{"lesson-mine $", "skip"}, {"How many notes are there?", "1"}, {"Pause the job controller.", "skip"}, {"Which letter?", "a"},
-		{"You have completed lesson", "kubectl get configm\tno\t"},
-	} {
-		v.awaitText(t, step[0])
-		v.pressKeys(t, step[1]+keyEnter)
-	}
-	v.awaitText(t, "note   1 ")
-	v.awaitText(t, "kubectl get configmaps note")
-	v.pressKeys(t, keyEnter)
-	v.requireExit(t)
-	program.RequireLessonCleanedUp(t, p)
-}
-
-// TestLearnSaysWhatFailedToAStudent runs a lesson with a mistake of its author.
-func TestLearnSaysWhatFailedToAStudent(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-	file := program.WriteLesson(t, "## One\n```run\nrun: test -e done\n```\n```show\ntrace: configmap/none\n```\n")
-	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", file)
-	v.awaitText(t, `This part of the lesson did not work: "test -e done" failed with exit code 1.`)
-	v.pressKeys(t, "touch done"+keyEnter)
-	v.awaitScreen(t, "prompt", func(text string) bool { return strings.Count(text, `"skip" goes on without it.`) == 2 })
-	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "ConfigMap lesson-mine/none: no such")
-	v.awaitTextGone(t, "line 1") // of the file
-	v.pressKeys(t, "skip"+keyEnter)
-	v.awaitText(t, "Press Enter to continue.")
-	v.pressKeys(t, "quit"+keyEnter)
-	v.requireExit(t)
 }

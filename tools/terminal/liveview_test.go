@@ -165,7 +165,7 @@ func TestTopInSeveralTerminals(t *testing.T) {
 	third.requireExit(t)
 }
 
-// TestLiveViewEnds stops control planes that show their live views.
+// TestLiveViewEnds stops control planes that show their live views; TestInterventionKeys does so by Ctrl-C.
 func TestLiveViewEnds(t *testing.T) {
 	t.Parallel()
 	signal := func(s syscall.Signal) func(*testing.T, *terminal) {
@@ -175,15 +175,11 @@ func TestLiveViewEnds(t *testing.T) {
 			}
 		}
 	}
-	press := func(keys string) func(*testing.T, *terminal) {
-		return func(t *testing.T, v *terminal) { v.pressKeys(t, keys) }
-	}
 	for name, tc := range map[string]struct {
 		args []string
 		end  func(*testing.T, *terminal)
 	}{
-		"q, ephemeral": {[]string{"--ephemeral"}, press("qs")},
-		"Ctrl-C":       {nil, press(keyCtrlC)},
+		"q, ephemeral": {[]string{"--ephemeral"}, func(t *testing.T, v *terminal) { v.pressKeys(t, "qs") }},
 		"SIGTERM":      {nil, signal(syscall.SIGTERM)},
 		"SIGINT":       {nil, signal(syscall.SIGINT)},
 	} {
@@ -192,9 +188,7 @@ func TestLiveViewEnds(t *testing.T) {
 			v.requireFullScreen(t)
 			tc.end(t, v)
 			v.requireExit(t)
-			if screen := v.Text(); !strings.Contains(screen, "Press Ctrl-C to stop.") {
-				t.Errorf("the screen from before the view is not restored:\n%s", screen)
-			}
+			v.requireScreenFromBefore(t)
 		})
 	}
 }

@@ -143,6 +143,14 @@ func (v *terminal) requireRestored(t *testing.T) {
 	}
 }
 
+// requireScreenFromBefore checks that the screen is what it was before the view.
+func (v *terminal) requireScreenFromBefore(t *testing.T) {
+	t.Helper()
+	if screen := v.Text(); !strings.Contains(screen, "Press Ctrl-C to stop.") {
+		t.Errorf("the screen from before the view is not restored:\n%s", screen)
+	}
+}
+
 // requireFullScreen checks that the view uses the whole screen.
 func (v *terminal) requireFullScreen(t *testing.T) {
 	t.Helper()

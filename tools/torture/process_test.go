@@ -30,7 +30,7 @@ func TestSuspendStopsAllThreads(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &round{ctx: t.Context(), log: log, dir: t.TempDir()}
-	for range 20 {
+	for range 8 {
 		cmd := r.command(os.Args[0], "-test.run=^TestSuspendStopsAllThreads$")
 		cmd.Env = append(cmd.Env, busyThreads+"=1", "GOMAXPROCS=8")
 		p, err := r.start(cmd, "busy")

@@ -15,9 +15,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// TestSubset runs some rounds with a fixed seed. "make torture" runs all kinds for longer.
+// TestSubset runs some rounds with a fixed seed. "make torture" runs all kinds for longer;
+// test/command kills restores at the moments that matter.
 func TestSubset(t *testing.T) {
-	only := "kill under load,kill a first start,kill a restore,hostile text,descriptor limit"
+	only := "kill under load,kill a first start,hostile text,descriptor limit"
 	var stdout, stderr bytes.Buffer
 	err := run(t.Context(), []string{"-ctrlplane", program.Path(), "-rounds", "1", "-parallel", "2", "-seed", "15", "-keep", filepath.Join(t.ArtifactDir(), "torture"), "-only", only}, &stdout, &stderr)
 	if err != nil {

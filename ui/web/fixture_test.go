@@ -222,7 +222,7 @@ func (s *stream) nextEvent(name string) {
 
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !done() {

@@ -29,25 +29,33 @@ func TestTracesThatAreNotRead(t *testing.T) {
 		}
 		s := startServer(t, o)
 		s.writeTimeout = 24 * time.Hour
-		ask := func() *http.Response {
+		visit := func() *visitor {
 			v := newVisitor(t, s)
 			v.client.Transport.(*http.Transport).ForceAttemptHTTP2 = public
 			v.open(s.ClassLink())
+			return v
+		}
+		ask := func(v *visitor) error {
 			response, err := v.client.Get(s.url + "api/trace?resource=pods&namespace=default&name=large")
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
 			t.Cleanup(func() { response.Body.Close() })
 			if response.StatusCode != http.StatusOK || response.ProtoMajor == 2 != public {
-				t.Fatalf("%s: status %d", response.Proto, response.StatusCode)
+				t.Errorf("%s: status %d", response.Proto, response.StatusCode)
 			}
-			return response
+			return nil
 		}
 		for range cap(s.traces) {
-			ask()
+			if err := ask(visit()); err != nil {
+				t.Fatal(err)
+			}
 		}
+		last := visit()
 		s.writeTimeout = 50 * time.Millisecond
-		ask()
+		if err := ask(last); err != nil { // a slow machine needs longer to write the headers
+			t.Log(err)
+		}
 		await(t, "the end of the last answer", func() bool {
 			s.limits.mu.Lock()
 			defer s.limits.mu.Unlock()

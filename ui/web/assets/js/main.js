@@ -15,8 +15,6 @@ import { Playback } from "./playback.js";
 import { Speed } from "./speed.js";
 import { count, duration, shortName } from "./names.js";
 
-const patience = 700; // ms for which records wait until their causes are known
-
 const model = new Model();
 const plan = new Plan();
 const dots = new Dots(byId("dots"), () => showNotes());
@@ -28,7 +26,7 @@ const diagram = new Diagram(model, dots, filter, (type, name) => panel.show(type
 const feed = new Feed((record) => record && panel.showRecord(record), filter);
 const speed = new Speed(model, (err) => feed.put({ class: "bad", who: "This page", what: "cannot set the speed", why: err.message }));
 const playback = new Playback((err) => feed.put({ class: "state", who: "This page", what: "cannot change the playback", why: err.message }));
-const session = { fresh: true, missed: 0, frozen: false, started: null, pending: [] };
+const session = { fresh: true, missed: 0, frozen: false, started: null, pending: [], patience: 700 }; // patience: ms for which records wait until their causes are known
 
 function receiveLines(lines) {
   const now = clock.now();
@@ -57,7 +55,7 @@ function receiveLines(lines) {
   }
   if (!session.frozen) list(history);
   if (records.length + history.length > 0) diagram.update();
-  if (records.length > 0) session.pending.push({ records, until: performance.now() + patience });
+  if (records.length > 0) session.pending.push({ records, until: performance.now() + session.patience });
   playPending();
 }
 
