@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
 // protobufMagic is the prefix of values that Kubernetes has encoded as protobuf.
 var protobufMagic = []byte("k8s\x00")
+
+// cborMagic is the tag of self-described CBOR (RFC 8949).
+var cborMagic = []byte{0xd9, 0xd9, 0xf7}
 
 // ObjectUID returns the UID of the object in a value as the API server stores it, empty if
 // it has none. It returns false if the value cannot be read, for example because it is
@@ -23,6 +27,13 @@ func ObjectUID(value []byte) (string, bool) {
 		}
 		return string(message), true
 	}
+	if IsCBOR(value) {
+		var object map[string]any // a struct must have all fields
+		err := cbor.Unmarshal(value, &object)
+		metadata, _ := object["metadata"].(map[string]any)
+		uid, _ := metadata["uid"].(string)
+		return uid, err == nil
+	}
 	var object struct {
 		Metadata struct {
 			UID string `json:"uid"`
@@ -33,6 +44,10 @@ func ObjectUID(value []byte) (string, bool) {
 	}
 	return object.Metadata.UID, true
 }
+
+// IsCBOR reports whether Kubernetes has encoded a value as CBOR: custom resources, with the
+// feature gate CBORServingAndStorage.
+func IsCBOR(value []byte) bool { return bytes.HasPrefix(value, cborMagic) }
 
 // protobufField returns the bytes of a field of a message, nil if it is not set. It
 // returns false if the message is damaged.
