@@ -201,7 +201,7 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 }
 
 // waitForInformers waits until the informers of this process have seen what was
-// written. It returns true if CustomResourceDefinitions were created, deleted or
+// written, and admission policies are in force. It returns true if CustomResourceDefinitions were created, deleted or
 // replaced.
 func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.State, written etcd.WriteResult) (crdsReplaced bool) {
 	ctx, cancel := s.limit(ctx)
@@ -231,5 +231,6 @@ func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.St
 		})
 	}
 	waits.Wait()
+	s.waitForAdmissionPolicies(ctx, written)
 	return crdsReplaced
 }

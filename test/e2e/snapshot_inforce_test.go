@@ -4,7 +4,11 @@ import (
 	"context"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
@@ -62,5 +66,30 @@ func TestSnapshotSchemaIsInForce(t *testing.T) {
 	}
 	if written := updateObject(t, widgets, "w", resize(5)); colour(written) != "red" {
 		t.Errorf("the widget is %q after the next write, want red", colour(written))
+	}
+}
+
+// After a restore, the admission policies of the snapshot are in force, and no others.
+func TestSnapshotPoliciesAreInForce(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	without := saveSnapshot(t)
+	enforcePolicy(t, ns, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
+			{RuleWithOperations: ruleFor(admissionregistrationv1.Create, "", "v1", "configmaps")},
+		}},
+		Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no ConfigMaps"}},
+	})
+	create := dryRunCreate(controlPlane.client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}})
+	await(t, "policy", func(ctx context.Context) (error, error) { return create(ctx), nil }, apierrors.IsInvalid)
+	with := saveSnapshot(t)
+	for range 2 {
+		restoreSnapshot(t, without)
+		if err := create(t.Context()); err != nil {
+			t.Errorf("restored without the policy: %v", err)
+		}
+		restoreSnapshot(t, with)
+		if err := create(t.Context()); !apierrors.IsInvalid(err) {
+			t.Errorf("restored with the policy: %v", err)
+		}
 	}
 }
