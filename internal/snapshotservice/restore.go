@@ -130,7 +130,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err := target.beginPending(bounded, store, before.Revision, file); err != nil {
 		return done, changed, fmt.Errorf("nothing was restored: %w", err)
 	}
-	want = withBuiltInAPIs(before, want)
+	want = s.withoutUnservedAPIs(bounded, before, withBuiltInAPIs(before, want))
 	replaced = true
 	written, changed, err := s.replaceState(ctx, before, want, began)
 	switch {
