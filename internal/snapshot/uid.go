@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
-	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 )
 
 // protobufMagic is the prefix of values that Kubernetes has encoded as protobuf.
@@ -13,6 +13,18 @@ var protobufMagic = []byte("k8s\x00")
 
 // cborMagic is the tag of self-described CBOR (RFC 8949).
 var cborMagic = []byte{0xd9, 0xd9, 0xf7}
+
+// kubernetesCBOR decodes what Kubernetes encodes: its strings are byte strings.
+var kubernetesCBOR = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		ByteStringToString:  cbor.ByteStringToStringAllowed,
+		FieldNameByteString: cbor.FieldNameByteStringAllowed,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return mode
+}()
 
 // ObjectUID returns the UID of the object in a value as the API server stores it, empty if
 // it has none. It returns false if the value cannot be read, for example because it is
@@ -27,19 +39,16 @@ func ObjectUID(value []byte) (string, bool) {
 		}
 		return string(message), true
 	}
-	if IsCBOR(value) {
-		var object map[string]any // a struct must have all fields
-		err := cbor.Unmarshal(value, &object)
-		metadata, _ := object["metadata"].(map[string]any)
-		uid, _ := metadata["uid"].(string)
-		return uid, err == nil
-	}
 	var object struct {
 		Metadata struct {
 			UID string `json:"uid"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(value, &object); err != nil {
+	unmarshal := json.Unmarshal
+	if IsCBOR(value) {
+		unmarshal = kubernetesCBOR.Unmarshal
+	}
+	if err := unmarshal(value, &object); err != nil {
 		return "", false
 	}
 	return object.Metadata.UID, true
