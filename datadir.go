@@ -70,19 +70,37 @@ func (p *controlPlane) closeDataDir() (err error) {
 // dataDirInterval is how often to look whether the data folder is still there.
 const dataDirInterval = 2 * time.Second
 
+// touchInterval is how often the files of an ephemeral folder are touched: those that clean the
+// folder for temporary files wait for three days and more.
+const touchInterval = 24 * time.Hour
+
 // watchDataDir warns when the data folder was removed. The control plane goes on: the
-// files that etcd has opened work until it closes them.
+// files that etcd has opened work until it closes them. It also keeps others from cleaning up
+// an ephemeral one.
 func (p *controlPlane) watchDataDir() {
 	tick := time.NewTicker(dataDirInterval)
 	defer tick.Stop()
+	touched := time.Now()
 	for !p.dir.IsRemoved() {
 		select {
 		case <-p.closing:
 			return
 		case <-tick.C:
 		}
+		if p.dir.Ephemeral() && hasPassed(touchInterval, touched, time.Now()) {
+			touched = time.Now()
+			if err := p.dir.Touch(); err != nil {
+				p.log.Warn("data folder", "err", err)
+			}
+		}
 	}
 	p.warnWhileRunning(fmt.Sprintf("data folder %s was removed while it is in use: this control plane goes on, but other commands do not find it, and its data is lost when it ends", p.dir.Path()))
+}
+
+// hasPassed reports whether an interval has passed by the clock, which goes on while the machine
+// sleeps.
+func hasPassed(interval time.Duration, since, now time.Time) bool {
+	return now.Round(0).Sub(since.Round(0)) >= interval
 }
 
 func (p *controlPlane) dataDirPath() string {

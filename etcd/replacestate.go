@@ -72,14 +72,15 @@ func (s *Server) ReplaceState(ctx context.Context, prefix string, want snapshot.
 // ReplaceState does. If another client has written one of these keys since, it fails with
 // ErrConcurrentWrite: what others write is not overwritten. After an error, some of it may have
 // been written.
-func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error {
-	done := newWriteResult()
-	return s.withStateWriter(ctx, prefix, want, &done, func(w *stateWriter) error {
+func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) (done WriteResult, err error) {
+	done = newWriteResult()
+	err = s.withStateWriter(ctx, prefix, want, &done, func(w *stateWriter) error {
 		if _, err := w.writeDifferences(now); err != nil {
 			return fmt.Errorf("etcd: replace state: %w", err)
 		}
 		return nil
 	})
+	return done, err
 }
 
 func (s *Server) withStateWriter(ctx context.Context, prefix string, want snapshot.State, done *WriteResult, write func(*stateWriter) error) error {

@@ -256,11 +256,12 @@ func TestWriteDifferencesKeepsConcurrentWrites(t *testing.T) {
 		putKey(t, c, prefix+"/pods/ns/p", `{"v":0}`)
 		now, want := readStateAt(t, s, 0), snapshot.State{Entries: []snapshot.Entry{{Key: "/pods/ns/q", Value: []byte(`{"v":2}`)}}}
 		putKey(t, c, prefix+"/pods/ns/new", `{"v":1}`)
-		must(t, s.WriteDifferences(testContext(t), prefix, now, want))
+		_, err := s.WriteDifferences(testContext(t), prefix, now, want)
+		must(t, err)
 		now = readStateAt(t, s, 0)
 		putKey(t, c, prefix+"/pods/ns/q", `{"v":1}`)
 		want.Entries[0].Value = []byte(`{"v":3}`)
-		if err := s.WriteDifferences(testContext(t), prefix, now, want); !errors.Is(err, ErrConcurrentWrite) {
+		if _, err := s.WriteDifferences(testContext(t), prefix, now, want); !errors.Is(err, ErrConcurrentWrite) {
 			t.Errorf("got %v, want %v", err, ErrConcurrentWrite)
 		}
 		if v, _ := getKey(t, c, prefix+"/pods/ns/q"); v != `{"v":1}` {

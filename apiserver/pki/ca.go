@@ -42,6 +42,8 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 	}
 	ca := &authority{name: name, cert: cert, key: key}
 	template := &x509.Certificate{
+		NotBefore:             d.now.Add(-Backdate),
+		NotAfter:              d.now.Add(CAValidity),
 		Subject:               pkix.Name{CommonName: commonName},
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		BasicConstraintsValid: true,
@@ -51,14 +53,15 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 		if err := d.checkCA(ca); err != nil {
 			return nil, err
 		}
-		// A CA certificate that another CA has signed cannot be renewed here.
-		if cert.NotAfter.Sub(d.now) >= RenewBefore || cert.CheckSignatureFrom(cert) != nil {
+		if cert.NotAfter.Sub(d.now) >= RenewBefore && !d.now.Before(cert.NotBefore) || !ca.isSelfSigned() {
 			return ca, nil
 		}
 		// The subject and the key stay, so that what the CA has signed stays valid.
 		template.RawSubject, template.SubjectKeyId = cert.RawSubject, cert.SubjectKeyId
+		if cert.NotAfter.After(template.NotAfter) { // one of the clocks was wrong: perhaps that of now
+			template.NotAfter = cert.NotAfter
+		}
 	}
-	template.NotBefore, template.NotAfter = d.now.Add(-Backdate), d.now.Add(CAValidity)
 	if ca.cert, err = d.issueCert(name+".crt", template, &authority{cert: template, key: key}, key.Public()); err != nil {
 		return nil, err
 	}
@@ -74,11 +77,15 @@ func (d *directory) checkCA(ca *authority) error {
 		return fmt.Errorf("%s is not a CA certificate: %s", file, d.repairAdvice(ca.name))
 	case d.now.After(ca.cert.NotAfter):
 		return fmt.Errorf("%s expired at %s, and clients trust no other CA: remove the folder %s to create all certificates and keys again, or choose another --name", file, formatTime(ca.cert.NotAfter), d.path)
-	case d.now.Before(ca.cert.NotBefore):
+	case d.now.Before(ca.cert.NotBefore) && !ca.isSelfSigned():
 		return fmt.Errorf("%s is not valid before %s, but the clock shows %s: set the clock", file, formatTime(ca.cert.NotBefore), formatTime(d.now))
 	}
 	return nil
 }
+
+// isSelfSigned reports whether the CA can renew its certificate: one that another CA has signed
+// cannot be renewed here.
+func (ca *authority) isSelfSigned() bool { return ca.cert.CheckSignatureFrom(ca.cert) == nil }
 
 // issueCert signs a certificate and writes it to a file.
 func (d *directory) issueCert(name string, template *x509.Certificate, ca *authority, public crypto.PublicKey) (*x509.Certificate, error) {

@@ -96,6 +96,30 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 	}
 }
 
+// A first start may have had a clock that was ahead, or a later one a clock that is behind: the
+// files can be used with both clocks.
+func TestRenewsWhatIsNotValidYet(t *testing.T) {
+	cfg, _ := newPKI(t)
+	before, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
+	for _, now := range []time.Time{startTime().Add(-50 * 365 * 24 * time.Hour), startTime()} {
+		cfg.Now = fixedClock(now)
+		b := mustEnsure(t, cfg)
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(b.CAPEM)
+		if _, err := readCertFile(t, cfg, "admin").Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+			t.Errorf("at %v: %v", now, err)
+		}
+	}
+	want := leafCertFiles()
+	want["ca.crt"], want["front-proxy-ca.crt"] = true, true
+	if diff := cmp.Diff(want, changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	if renewed := readCertFile(t, cfg, "ca"); !renewed.NotAfter.Equal(ca.NotAfter) {
+		t.Errorf("the CA is valid until %v, want %v", renewed.NotAfter, ca.NotAfter)
+	}
+}
+
 func TestRecreatesMissingFiles(t *testing.T) {
 	tests := map[string]struct {
 		lost []string

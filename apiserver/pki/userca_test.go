@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"strings"
 	"testing"
 	"time"
 )
@@ -74,5 +75,34 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 				t.Errorf("a leaf is valid until %v, its CA until %v", admin.NotAfter, ca.NotAfter)
 			}
 		})
+	}
+}
+
+// The certificate of a CA that another one has signed cannot be renewed when the clock is behind it.
+func TestRefusesIntermediateOfTheFuture(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rootKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "ours"}, NotBefore: startTime().Add(time.Hour), NotAfter: startTime().Add(CAValidity),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, &x509.Certificate{Subject: pkix.Name{CommonName: "root"}}, key.Public(), rootKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs1 := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	cfg := Config{Dir: t.TempDir(), Now: fixedClock(startTime())}
+	writeTestFile(t, cfg, "ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	writeTestFile(t, cfg, "ca.key", pkcs1)
+	writeTestFile(t, cfg, "sa.key", pkcs1)
+	_, err = Ensure(cfg)
+	if want := "ca.crt is not valid before 2026-03-01T13:00:00Z, but the clock shows 2026-03-01T12:00:00Z: set the clock"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 )
@@ -96,6 +97,23 @@ func (d *Dir) unlockOrRemove() error {
 		return explainError(d.path, "unlock it", err)
 	}
 	return nil
+}
+
+// Touch sets the times of all that is in the folder to now. Programs that clean the folder for
+// temporary files remove what was not used for days.
+func (d *Dir) Touch() error {
+	var errs []error
+	now := time.Now()
+	_ = filepath.WalkDir(d.path, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type()&fs.ModeSymlink == 0 {
+			err = os.Chtimes(path, now, now)
+		}
+		if !errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+			errs = append(errs, err)
+		}
+		return nil
+	})
+	return errors.Join(errs...)
 }
 
 // IsRemoved reports whether the folder was removed after it was opened. Another process

@@ -4,11 +4,27 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // protobufMagic is the prefix of values that Kubernetes has encoded as protobuf.
 var protobufMagic = []byte("k8s\x00")
+
+// cborMagic is the tag of self-described CBOR (RFC 8949).
+var cborMagic = []byte{0xd9, 0xd9, 0xf7}
+
+// kubernetesCBOR decodes what Kubernetes encodes: its strings are byte strings.
+var kubernetesCBOR = func() cbor.DecMode {
+	mode, err := cbor.DecOptions{
+		ByteStringToString:  cbor.ByteStringToStringAllowed,
+		FieldNameByteString: cbor.FieldNameByteStringAllowed,
+	}.DecMode()
+	if err != nil {
+		panic(err)
+	}
+	return mode
+}()
 
 // ObjectUID returns the UID of the object in a value as the API server stores it, empty if
 // it has none. It returns false if the value cannot be read, for example because it is
@@ -28,11 +44,19 @@ func ObjectUID(value []byte) (string, bool) {
 			UID string `json:"uid"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(value, &object); err != nil {
+	unmarshal := json.Unmarshal
+	if IsCBOR(value) {
+		unmarshal = kubernetesCBOR.Unmarshal
+	}
+	if err := unmarshal(value, &object); err != nil {
 		return "", false
 	}
 	return object.Metadata.UID, true
 }
+
+// IsCBOR reports whether Kubernetes has encoded a value as CBOR: custom resources, with the
+// feature gate CBORServingAndStorage.
+func IsCBOR(value []byte) bool { return bytes.HasPrefix(value, cborMagic) }
 
 // protobufField returns the bytes of a field of a message, nil if it is not set. It
 // returns false if the message is damaged.

@@ -2,10 +2,15 @@ package snapshotservice
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
@@ -46,6 +51,31 @@ func withBuiltInAPIs(before, want snapshot.State) snapshot.State {
 	slices.SortFunc(entries, func(a, b snapshot.Entry) int { return cmp.Compare(a.Key, b.Key) })
 	want.Entries = entries
 	return want
+}
+
+// withoutUnservedAPIs returns want without the APIServices of groups that this process does not
+// serve. A snapshot of another release may have some; the API server creates those of its own
+// groups.
+func (s *Service) withoutUnservedAPIs(ctx context.Context, before, want snapshot.State) snapshot.State {
+	want.Entries = slices.DeleteFunc(slices.Clone(want.Entries), func(e snapshot.Entry) bool {
+		return storekeys.ResourcePrefix(e.Key) == storekeys.APIServices && entryOf(before, e.Key) == nil &&
+			isAutoManagedOnStart(e.Value) && !s.serves(ctx, storekeys.Parse(e.Key).Name())
+	})
+	return want
+}
+
+// serves reports whether the API server has the group and version of an APIService, if only since
+// its start: a user may have deleted the APIService.
+func (s *Service) serves(ctx context.Context, apiService string) bool {
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	version, group, _ := strings.Cut(apiService, ".")
+	client, err := discovery.NewDiscoveryClientForConfig(s.cfg.Client)
+	if err != nil {
+		return true
+	}
+	_, err = client.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
+	return !apierrors.IsNotFound(err)
 }
 
 // isAutoManagedOnStart returns false for a value that is encrypted, too.

@@ -3,11 +3,15 @@ package snapshotservice
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
@@ -98,6 +102,41 @@ func TestRestoreKeepsBuiltInAPIServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{builtIn, configMapA}, store.keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+// A snapshot of a newer release has APIServices of groups that this one does not serve. Those
+// that a user has deleted since the start are restored.
+func TestRestoreLeavesOutUnservedAPIServices(t *testing.T) {
+	const (
+		unserved = "/apiregistration.k8s.io/apiservices/v1.newer.k8s.io"
+		served   = "/apiregistration.k8s.io/apiservices/v1.batch"
+		ofUser   = "/apiregistration.k8s.io/apiservices/v1.user.example.com"
+	)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if req.URL.Path != "/apis/batch/v1" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"batch/v1"}`)
+	}))
+	defer server.Close()
+	store, saved := newFakeStore(), stateOf(unserved, served, ofUser)
+	for i, e := range saved.Entries {
+		if e.Key != ofUser {
+			saved.Entries[i].Value = []byte(`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":"onstart"}}}`)
+		}
+	}
+	store.write(saved)
+	cfg := (&parts{}).config(newTarget(t), store)
+	cfg.Client = &rest.Config{Host: server.URL}
+	s, file := newEmptiedService(t, cfg, store)
+	if _, err := s.Restore(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{served, ofUser}, store.keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 }

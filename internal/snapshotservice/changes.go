@@ -49,9 +49,14 @@ func valueOf(s snapshot.State, key string) []byte {
 
 // entryOf returns the entry at a key; nil if there is none.
 func entryOf(s snapshot.State, key string) *snapshot.Entry {
-	i, ok := slices.BinarySearchFunc(s.Entries, key, func(e snapshot.Entry, key string) int { return strings.Compare(e.Key, key) })
+	i, ok := findEntry(s.Entries, key)
 	if !ok {
 		return nil
 	}
 	return &s.Entries[i]
+}
+
+// findEntry returns the index of a key in sorted entries, or where it would be.
+func findEntry(entries []snapshot.Entry, key string) (int, bool) {
+	return slices.BinarySearchFunc(entries, key, func(e snapshot.Entry, key string) int { return strings.Compare(e.Key, key) })
 }

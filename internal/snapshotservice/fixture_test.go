@@ -168,15 +168,14 @@ func (s *fakeStore) ReadState(ctx context.Context, prefix string, revision int64
 }
 
 // WriteDifferences fails if anything was written since now.
-func (s *fakeStore) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error {
+func (s *fakeStore) WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) (etcd.WriteResult, error) {
 	if s.beforeRest != nil {
 		s.beforeRest()
 	}
 	if revision, err := s.Revision(ctx); err != nil || revision != now.Revision {
-		return errors.Join(err, etcd.ErrConcurrentWrite)
+		return etcd.WriteResult{}, errors.Join(err, etcd.ErrConcurrentWrite)
 	}
-	_, err := s.ReplaceState(ctx, prefix, want)
-	return err
+	return s.ReplaceState(ctx, prefix, want)
 }
 
 func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.State) (done etcd.WriteResult, err error) {

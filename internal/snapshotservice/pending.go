@@ -114,7 +114,7 @@ func (t Target) writeRest(ctx context.Context, store Store, began pendingHeader,
 		if reason, err := t.findOtherChange(ctx, store, began, want); err != nil || reason != "" {
 			return reason, err
 		}
-		if err := store.WriteDifferences(ctx, t.Prefix, now, want); !errors.Is(err, etcd.ErrConcurrentWrite) {
+		if _, err := store.WriteDifferences(ctx, t.Prefix, now, want); !errors.Is(err, etcd.ErrConcurrentWrite) {
 			return "", err
 		}
 	}

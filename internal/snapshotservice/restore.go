@@ -130,22 +130,9 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	if err := target.beginPending(bounded, store, before.Revision, file); err != nil {
 		return done, changed, fmt.Errorf("nothing was restored: %w", err)
 	}
-	want = withBuiltInAPIs(before, want)
+	want = s.withoutUnservedAPIs(bounded, before, withBuiltInAPIs(before, want))
 	replaced = true
-	written, err := store.ReplaceState(bounded, target.Prefix, want)
-	s.cfg.Changed(changes(before, want, written, began))
-	if err == nil {
-		changed.replacesCRDs = s.waitForInformers(ctx, before, want, written)
-		bounded, cancel = s.limit(ctx)
-		defer cancel()
-		// Requests that were canceled after they had been sent may have written since.
-		var late etcd.WriteResult
-		if late, err = store.ReplaceState(bounded, target.Prefix, want); err == nil && late.Total() > 0 {
-			s.cfg.Changed(changes(before, want, late, began))
-			s.waitForInformers(ctx, want, want, late)
-		}
-		done.Revision = late.Revision
-	}
+	written, changed, err := s.replaceState(ctx, before, want, began)
 	switch {
 	case err != nil && s.restores.Err() != nil:
 		cut = true // a write now would keep the next start from restoring the rest
@@ -153,12 +140,45 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	case err != nil:
 		return done, changedKinds{replacesCRDs: true}, s.rollBack(before, want, err)
 	}
-	changed.policy = changesPolicy(written)
+	bounded, cancel = s.limit(ctx)
+	defer cancel()
 	if err := target.removePending(bounded, store); err != nil {
 		return done, changed, fmt.Errorf("it was restored, but the next start would restore it again: %w: remove that file", err)
 	}
-	done.ObjectCounts = control.ObjectCounts(written.Counts)
+	done.Revision, done.ObjectCounts = written.Revision, control.ObjectCounts(written.Counts)
 	return done, changed, nil
+}
+
+// replaceState writes what differs between before and want, and returns when the informers
+// have seen it. After an error, some of it may have been written.
+func (s *Service) replaceState(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, changed changedKinds, err error) {
+	first, crdsReplaced, err := s.writeSchemas(ctx, before, want, began)
+	if err != nil {
+		return written, changed, err
+	}
+	bounded, cancel := s.limit(ctx)
+	defer cancel()
+	written, err = s.cfg.Store.ReplaceState(bounded, s.cfg.Target.Prefix, want)
+	s.cfg.Changed(changes(before, want, written, began))
+	if err != nil {
+		return written, changed, err
+	}
+	changed.replacesCRDs = s.waitForInformers(ctx, before, want, written) || crdsReplaced
+	changed.policy = changesPolicy(written)
+	bounded, cancel = s.limit(ctx)
+	defer cancel()
+	// Requests that were canceled after they had been sent may have written since.
+	late, err := s.cfg.Store.ReplaceState(bounded, s.cfg.Target.Prefix, want)
+	if err == nil && late.Total() > 0 {
+		s.cfg.Changed(changes(before, want, late, began))
+		s.waitForInformers(ctx, want, want, late)
+	}
+	written.Revision = late.Revision
+	written.Created += first.Created
+	written.Updated += first.Updated
+	written.Deleted += first.Deleted
+	written.Replaced += first.Replaced
+	return written, changed, err
 }
 
 // rollBack undoes what a failed restore has written.
@@ -181,7 +201,7 @@ func (s *Service) rollBack(before, want snapshot.State, cause error) error {
 }
 
 // waitForInformers waits until the informers of this process have seen what was
-// written. It returns true if CustomResourceDefinitions were created, deleted or
+// written, and admission policies are in force. It returns true if CustomResourceDefinitions were created, deleted or
 // replaced.
 func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.State, written etcd.WriteResult) (crdsReplaced bool) {
 	ctx, cancel := s.limit(ctx)
@@ -211,5 +231,6 @@ func (s *Service) waitForInformers(ctx context.Context, before, want snapshot.St
 		})
 	}
 	waits.Wait()
+	s.waitForAdmissionPolicies(ctx, written)
 	return crdsReplaced
 }

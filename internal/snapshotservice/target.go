@@ -23,7 +23,7 @@ type Store interface {
 	ReadState(ctx context.Context, prefix string, revision int64) (snapshot.State, error)
 	ReplaceState(ctx context.Context, prefix string, want snapshot.State) (etcd.WriteResult, error)
 	// WriteDifferences fails with etcd.ErrConcurrentWrite if a key was written since now.
-	WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) error
+	WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) (etcd.WriteResult, error)
 	// ClusterID identifies an etcd cluster; empty = the embedded etcd of the data folder.
 	ClusterID(ctx context.Context) (string, error)
 	// PutRecord, Record and DeleteRecord access a key that is not part of the state. The

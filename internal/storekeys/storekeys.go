@@ -19,17 +19,21 @@ const DefaultPrefix = "/registry"
 
 // Resource prefixes that need special treatment somewhere.
 const (
-	APIServices               = "apiregistration.k8s.io/apiservices"
-	ClusterRoleBindings       = "clusterrolebindings"
-	ClusterRoles              = "clusterroles"
-	CustomResourceDefinitions = "apiextensions.k8s.io/customresourcedefinitions"
-	Events                    = "events"
-	Leases                    = "leases"
-	Namespaces                = "namespaces"
-	PriorityClasses           = "priorityclasses"
-	RoleBindings              = "rolebindings"
-	Roles                     = "roles"
-	Secrets                   = "secrets"
+	APIServices                       = "apiregistration.k8s.io/apiservices"
+	ClusterRoleBindings               = "clusterrolebindings"
+	ClusterRoles                      = "clusterroles"
+	CustomResourceDefinitions         = "apiextensions.k8s.io/customresourcedefinitions"
+	Events                            = "events"
+	Leases                            = "leases"
+	MutatingAdmissionPolicies         = "mutatingadmissionpolicies"
+	MutatingAdmissionPolicyBindings   = "mutatingadmissionpolicybindings"
+	Namespaces                        = "namespaces"
+	PriorityClasses                   = "priorityclasses"
+	RoleBindings                      = "rolebindings"
+	Roles                             = "roles"
+	Secrets                           = "secrets"
+	ValidatingAdmissionPolicies       = "validatingadmissionpolicies"
+	ValidatingAdmissionPolicyBindings = "validatingadmissionpolicybindings"
 )
 
 // Key is a key without the prefix of the API server, split into the prefix of a

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -20,7 +21,7 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 	}
 	dir := shell.NewDir(0)
 	dir.FillOnUse(func() error {
-		files, err := podconfig.VolumeFiles(s.ctx, of, v, s)
+		files, renewAt, err := s.volumeFiles(s.ctx, of, v)
 		if err != nil {
 			return err
 		}
@@ -29,7 +30,7 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 		if err := all.take(files); err != nil {
 			return err
 		}
-		s.renewTokens(p, v)
+		s.renewTokens(p, renewAt)
 		return writeFiles(dir, files, fsGroup(of))
 	})
 	return dir, nil
@@ -90,23 +91,53 @@ func (o *objects) hasRootCA(namespace string) bool {
 	return n != nil && n.rootCA
 }
 
+// renewalCheckInterval is how often a renewal compares the time with the clock: timers stand still
+// while the machine sleeps, and tokens expire by the clock.
+const renewalCheckInterval = time.Minute
+
 // renewal is the timer for the tokens of a Pod.
 type renewal struct {
+	now func() time.Time // nil = time.Now
+
 	mu    sync.Mutex
 	timer *time.Timer // nil if none is due
 	at    time.Time
 }
 
-// schedule makes renew run after a time, unless it does so earlier.
-func (r *renewal) schedule(after time.Duration, renew func()) {
+// schedule makes renew run at a time, unless it does so earlier.
+func (r *renewal) schedule(at time.Time, renew func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.timer != nil && time.Until(r.at) <= after {
+	if r.timer != nil && !at.Before(r.at) {
 		return
 	}
 	r.stopLocked()
-	r.at = time.Now().Add(after)
-	r.timer = time.AfterFunc(after, renew)
+	r.at = at
+	r.startTimerLocked(renew)
+}
+
+func (r *renewal) startTimerLocked(renew func()) {
+	var timer *time.Timer
+	timer = time.AfterFunc(min(r.at.Sub(r.clock()), renewalCheckInterval), func() {
+		r.mu.Lock()
+		isCurrent, isDue := r.timer == timer, !r.clock().Before(r.at)
+		if isCurrent && !isDue {
+			r.startTimerLocked(renew)
+		}
+		r.mu.Unlock()
+		if isCurrent && isDue {
+			renew()
+		}
+	})
+	r.timer = timer
+}
+
+// clock returns the time without the reading of the monotonic clock, which may stand still.
+func (r *renewal) clock() time.Time {
+	if r.now != nil {
+		return r.now().Round(0)
+	}
+	return time.Now().Round(0)
 }
 
 // stop forgets the timer.
@@ -123,23 +154,45 @@ func (r *renewal) stopLocked() {
 	}
 }
 
-// renewTokens makes the tokens of a volume be replaced before they expire: as with a
-// kubelet, after 80 % of their time, and at least once a day.
-func (s *session) renewTokens(p *pod, v *corev1.Volume) {
-	if !podconfig.HasToken(v) {
-		return
-	}
-	after := 24 * time.Hour
-	for _, source := range v.Projected.Sources {
-		if t := source.ServiceAccountToken; t != nil {
-			after = min(after, tokenLifetime(t)*8/10)
-		}
-	}
-	p.renewal.schedule(after, func() { s.renew(p) })
+// volumeFiles returns the files of a volume, and when its tokens have to be replaced; zero =
+// it has none.
+func (s *session) volumeFiles(ctx context.Context, of *corev1.Pod, v *corev1.Volume) (podconfig.Files, time.Time, error) {
+	from := &tokenSource{objects: &s.objects}
+	files, err := podconfig.VolumeFiles(ctx, of, v, from)
+	return files, from.renewAt, err
 }
 
-func tokenLifetime(t *corev1.ServiceAccountTokenProjection) time.Duration {
-	return time.Duration(ptr.Deref(t.ExpirationSeconds, 3600)) * time.Second
+// tokenSource is a source that records when the first of its tokens has to be replaced.
+type tokenSource struct {
+	*objects
+	renewAt time.Time
+}
+
+// Token implements podconfig.Source.
+func (t *tokenSource) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error) {
+	made, err := t.createToken(ctx, namespace, serviceAccount, request)
+	if err != nil {
+		return "", err
+	}
+	if at := renewalTime(made); t.renewAt.IsZero() || at.Before(t.renewAt) {
+		t.renewAt = at
+	}
+	return made.Status.Token, nil
+}
+
+// renewalTime returns when a token has to be replaced: as with a kubelet, after 80 % of its time,
+// and at least once a day. That time may be shorter than the Pod has requested.
+func renewalTime(made *authenticationv1.TokenRequest) time.Time {
+	lifetime := time.Duration(ptr.Deref(made.Spec.ExpirationSeconds, 3600)) * time.Second
+	issued := made.Status.ExpirationTimestamp.Add(-lifetime)
+	return issued.Add(min(lifetime*8/10, 24*time.Hour))
+}
+
+// renewTokens makes the tokens of a volume be replaced at a time; zero = it has none.
+func (s *session) renewTokens(p *pod, at time.Time) {
+	if !at.IsZero() {
+		p.renewal.schedule(at, func() { s.renew(p) })
+	}
 }
 
 // renew replaces the tokens of the volumes of a Pod.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -30,14 +31,22 @@ func serviceAccountPod(expires int64, command ...string) *corev1.Pod {
 }
 
 // countTokens answers requests for tokens with their number.
-func (f *fixture) countTokens() *atomic.Int64 {
+func (f *fixture) countTokens() *atomic.Int64 { return f.countTokensFor(time.Hour) }
+
+// countTokensFor is countTokens with tokens that are valid for a time, whatever is requested.
+func (f *fixture) countTokensFor(lifetime time.Duration) *atomic.Int64 {
 	made := &atomic.Int64{}
 	f.client.PrependReactor("create", "serviceaccounts", func(clienttesting.Action) (bool, runtime.Object, error) {
-		request := &authenticationv1.TokenRequest{}
-		request.Status.Token = fmt.Sprintf("token-%d", made.Add(1))
-		return true, request, nil
+		return true, newToken(fmt.Sprintf("token-%d", made.Add(1)), lifetime), nil
 	})
 	return made
+}
+
+func newToken(token string, lifetime time.Duration) *authenticationv1.TokenRequest {
+	return &authenticationv1.TokenRequest{
+		Spec:   authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(lifetime.Seconds()))},
+		Status: authenticationv1.TokenRequestStatus{Token: token, ExpirationTimestamp: metav1.NewTime(time.Now().Add(lifetime))},
+	}
 }
 
 // TestTokensAreMadeWhenUsed runs commands that read their token, and that do not.
@@ -176,13 +185,14 @@ type waitingAccounts struct {
 func (w waitingAccounts) CreateToken(context.Context, string, *authenticationv1.TokenRequest, metav1.CreateOptions) (*authenticationv1.TokenRequest, error) {
 	close(w.tokens.asked)
 	<-w.tokens.made
-	return &authenticationv1.TokenRequest{Status: authenticationv1.TokenRequestStatus{Token: "token"}}, nil
+	return newToken("token", time.Hour), nil
 }
 
+// The API server may make tokens for a shorter time than is requested.
 func TestTokensAreRenewed(t *testing.T) {
 	f := newFixture(t, rootCA)
-	f.countTokens()
-	pod := serviceAccountPod(1, "sh", "-c", "sleep 1000; true")
+	f.countTokensFor(time.Second)
+	pod := serviceAccountPod(3600, "sh", "-c", "sleep 1000; true")
 	f.start(pod)
 	f.await(pod, Running)
 	last := 0
@@ -196,4 +206,45 @@ func TestTokensAreRenewed(t *testing.T) {
 			return true
 		})
 	}
+}
+
+func TestRenewalTime(t *testing.T) {
+	for lifetime, want := range map[time.Duration]time.Duration{time.Hour: 48 * time.Minute, 100 * time.Hour: 24 * time.Hour} {
+		made := newToken("token", lifetime)
+		if got := lifetime - made.Status.ExpirationTimestamp.Sub(renewalTime(made)); got != want {
+			t.Errorf("%v: renewed after %v, want %v", lifetime, got, want)
+		}
+	}
+}
+
+// The clock goes on while the machine sleeps, timers do not.
+func TestRenewalFollowsTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asleep := time.Duration(0)
+		r := &renewal{now: func() time.Time { return time.Now().Add(asleep) }}
+		renewed := make(chan struct{}, 10)
+		renew := func() { renewed <- struct{}{}; r.stop() }
+		r.schedule(time.Now().Add(time.Hour), renew)
+		time.Sleep(10 * time.Minute)
+		asleep = 2 * time.Hour
+		began := time.Now()
+		<-renewed
+		if took := time.Since(began); took > renewalCheckInterval {
+			t.Errorf("renewed %v after the machine has slept, want at most %v", took, renewalCheckInterval)
+		}
+		r.schedule(r.now().Add(time.Hour), renew)
+		r.schedule(r.now().Add(time.Minute/2), renew)
+		r.schedule(r.now().Add(2*time.Hour), renew)
+		began = time.Now()
+		<-renewed
+		if took := time.Since(began); took != time.Minute/2 {
+			t.Errorf("renewed after %v, want the earliest", took)
+		}
+		r.schedule(r.now().Add(time.Minute), renew)
+		r.stop()
+		time.Sleep(3 * time.Hour)
+		if len(renewed) > 0 {
+			t.Error("renewed after it was stopped")
+		}
+	})
 }

@@ -97,14 +97,14 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 				return nil, err
 			}
 		}
-		files, err := podconfig.VolumeFiles(ctx, of, v, s)
+		files, renewAt, err := s.volumeFiles(ctx, of, v)
 		if err != nil {
 			return nil, err
 		}
 		if err := all.take(files); err != nil {
 			return nil, err
 		}
-		s.renewTokens(p, v)
+		s.renewTokens(p, renewAt)
 		dir := shell.NewDir(0)
 		return dir, writeFiles(dir, files, fsGroup(of))
 	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
@@ -170,9 +170,9 @@ func (s *session) refresh(p *pod) {
 		if dir == nil || !podconfig.HasFiles(source) || !dir.Filled() {
 			continue
 		}
-		files, err := podconfig.VolumeFiles(s.ctx, of, source, s)
+		files, renewAt, err := s.volumeFiles(s.ctx, of, source)
 		if err == nil {
-			s.renewTokens(p, source)
+			s.renewTokens(p, renewAt)
 			err = writeFiles(dir, files, fsGroup(of))
 		}
 		if err != nil && s.ctx.Err() == nil { // it keeps its content, as on a real node

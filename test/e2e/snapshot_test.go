@@ -19,7 +19,7 @@ const snapshotEnv = "CTRLPLANE_E2E_SNAPSHOT"
 
 // TestSnapshots runs the tests below in a child process, one after the other.
 func TestSnapshots(t *testing.T) {
-	t.Logf("%s", runInChild(t, "TestSnapshot", 11, snapshotEnv, workloadsEnv))
+	t.Logf("%s", runInChild(t, "TestSnapshot", 13, snapshotEnv, workloadsEnv))
 }
 
 // A restore is exact although it stops busy controllers and clients keep writing: the

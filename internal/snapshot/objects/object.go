@@ -1,5 +1,5 @@
 // Package objects decodes the values of a snapshot: built-in objects with client-go's
-// scheme, and custom resources as JSON.
+// scheme, and custom resources as JSON or CBOR.
 package objects
 
 import (
@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/json" // keeps integers, which float64 rounds above 2^53
 	"k8s.io/client-go/kubernetes/scheme"
@@ -23,6 +24,13 @@ func decodeObject(value []byte) *unstructured.Unstructured {
 	if len(value) > 0 && value[0] == '{' {
 		u := &unstructured.Unstructured{}
 		if json.Unmarshal(value, &u.Object) != nil {
+			return nil
+		}
+		return u
+	}
+	if snapshot.IsCBOR(value) {
+		u := &unstructured.Unstructured{}
+		if cbor.Unmarshal(value, &u.Object) != nil {
 			return nil
 		}
 		return u

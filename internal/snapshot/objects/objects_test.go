@@ -1,13 +1,17 @@
 package objects
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
@@ -157,5 +161,30 @@ func TestWithoutServiceAccountTokens(t *testing.T) {
 		if string(got.Entries[i].Value) != string(want) {
 			t.Errorf("entry %d: %q, want %q", i, got.Entries[i].Value, want)
 		}
+	}
+}
+
+// With the feature gate CBORServingAndStorage custom resources are stored as CBOR.
+func TestDecodeCBOR(t *testing.T) {
+	widget := map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w", "uid": "uid"},
+		"spec": map[string]any{"size": int64(1) << 60, "share": 0.5, "on": true, "list": []any{"a"}},
+	}
+	var value bytes.Buffer
+	if err := cbor.NewSerializer(unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper()).Encode(&unstructured.Unstructured{Object: widget}, &value); err != nil {
+		t.Fatal(err)
+	}
+	if uid, ok := snapshot.ObjectUID(value.Bytes()); uid != "uid" || !ok {
+		t.Errorf("UID %q, %v", uid, ok)
+	}
+	got := decodeObject(value.Bytes())
+	if got == nil {
+		t.Fatal("not decoded")
+	}
+	if diff := cmp.Diff(widget, got.Object); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if damaged := value.Bytes()[:value.Len()-3]; decodeObject(damaged) != nil {
+		t.Error("a damaged value was decoded")
 	}
 }

@@ -1,0 +1,43 @@
+package snapshotservice
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+)
+
+// policyRefreshTime is how long after its informers have seen a change the API server uses the
+// policies of before: it looks once a second whether there is one, and compiles them then.
+const policyRefreshTime = 1250 * time.Millisecond
+
+// admissionPolicies are the resource prefixes of what the API server compiles.
+var admissionPolicies = []string{
+	storekeys.MutatingAdmissionPolicies, storekeys.MutatingAdmissionPolicyBindings,
+	storekeys.ValidatingAdmissionPolicies, storekeys.ValidatingAdmissionPolicyBindings,
+}
+
+// waitForAdmissionPolicies returns when the API server admits requests by the policies that were
+// written.
+func (s *Service) waitForAdmissionPolicies(ctx context.Context, written etcd.WriteResult) {
+	if !changesAdmissionPolicies(written) {
+		return
+	}
+	refreshed := time.NewTimer(policyRefreshTime)
+	defer refreshed.Stop()
+	select {
+	case <-refreshed.C:
+	case <-ctx.Done():
+	}
+}
+
+func changesAdmissionPolicies(written etcd.WriteResult) bool {
+	for key := range written.Revisions {
+		if slices.Contains(admissionPolicies, storekeys.ResourcePrefix(key)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package snapshotservice
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+)
+
+const widgetKey = "/example.com/widgets/default/w"
+
+// widgetWithSchema is a definition whose schema has a field, as it is stored, and an object of it.
+func widgetWithSchema(uid, field string) snapshot.State {
+	return snapshot.State{Entries: []snapshot.Entry{
+		{Key: widgetsKey, Value: fmt.Appendf(nil, `{
+			"metadata": {"uid": %q},
+			"spec": {"group": "example.com", "names": {"plural": "widgets"}, "versions": [{"name": "v1", "served": true}], "validation": {
+				"openAPIV3Schema": {"properties": {%q: {"type": "string"}}}
+			}},
+			"status": {"conditions": [{"type": "Established", "status": "True"}]}
+		}`, uid, field)},
+		{Key: widgetKey, Value: fmt.Appendf(nil, `{"metadata":{"uid":"w"},%q:"x"}`, field)},
+	}}
+}
+
+// serveWidgets is an API server that ends the watches of widgets when their definition was written.
+func serveWidgets(t *testing.T, p *parts, written <-chan struct{}) *rest.Config {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if req.URL.Path == "/apis/example.com/v1" {
+			fmt.Fprint(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"example.com/v1","resources":[{"name":"widgets"}]}`)
+			return
+		}
+		p.call("watch " + strings.TrimPrefix(req.URL.Path, "/apis/") + " from " + req.URL.Query().Get("resourceVersion"))
+		w.(http.Flusher).Flush()
+		select {
+		case <-written:
+			p.call("end the watch")
+		case <-req.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
+}
+
+// Open watches decode events with the schema of before until the API server ends them.
+func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
+	for _, uid := range []string{"same", "other"} {
+		t.Run(uid, func(t *testing.T) {
+			want, now := widgetWithSchema("same", "old"), widgetWithSchema(uid, "new")
+			p, store, written := &parts{}, newFakeStore(), make(chan struct{})
+			store.write(want)
+			cfg := p.config(newTarget(t), store)
+			cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+			s := newStartedService(t, cfg)
+			file, err := s.Save(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			store.write(now)
+			writes := 0
+			store.onReplace = func() {
+				p.call("write")
+				if writes++; writes == 1 {
+					close(written)
+				}
+			}
+			done, err := s.Restore(t.Context(), file)
+			if err != nil || done.Total() != 2 {
+				t.Errorf("got %+v, %v; want 2 changes", done, err)
+			}
+			calls := []string{
+				"suspend nodes", "suspend controllers", "block writes", "watch example.com/v1/widgets from 3",
+				"write", "end the watch", "write", "write", "release writes", "resume controllers", "resume nodes", "report",
+			}
+			if diff := cmp.Diff(calls, p.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			states := []snapshot.State{{Entries: []snapshot.Entry{want.Entries[0], now.Entries[1]}}, want}
+			for i, got := range store.states[3:] {
+				if diff := cmp.Diff(states[i].Entries, got.Entries); diff != "" {
+					t.Errorf("state %d (-want +got):\n%s", i, diff)
+				}
+			}
+			if len(p.changed) < 2 || p.changed[len(p.changed)-1].Key.Name() != "w" {
+				t.Errorf("changed: %v", p.changed)
+			}
+		})
+	}
+}
+
+// Restores that change no schema have nothing to wait for.
+func TestCRDsWithOtherSchema(t *testing.T) {
+	labelled := widgetWithSchema("a", "old")
+	labelled.Entries[0].Value = []byte(strings.Replace(string(labelled.Entries[0].Value), `"uid"`, `"labels": {"a": "b"}, "uid"`, 1))
+	old := widgetWithSchema("a", "old")
+	for name, tt := range map[string]struct {
+		before, want snapshot.State
+		changed      int
+	}{
+		"same":                      {old, old, 0},
+		"other metadata":            {old, labelled, 0},
+		"other object, same schema": {old, widgetWithSchema("b", "old"), 0},
+		"created":                   {snapshot.State{}, old, 0},
+		"deleted":                   {old, snapshot.State{}, 0},
+		"other schema":              {old, widgetWithSchema("a", "new"), 1},
+	} {
+		if got := len(crdsWithOtherSchema(tt.before, tt.want)); got != tt.changed {
+			t.Errorf("%s: %d, want %d", name, got, tt.changed)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package e2e_test
+
+import (
+	"context"
+	"testing"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+// After a restore, clients that watch custom resources have what was restored, and writes keep
+// it, although the schema of before removes a field of it.
+func TestSnapshotSchemaIsInForce(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	crd := widgetCRD(uniqueName("schema"))
+	gvr := createCRD(t, crd)
+	widgets := customClient{controlPlane.dynamic.Resource(gvr).Namespace(ns)}
+	colour := func(u *unstructured.Unstructured) string {
+		s, _, err := unstructured.NestedString(u.Object, "spec", "colour")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	resize := func(size int64) func(*unstructured.Unstructured) {
+		return func(u *unstructured.Unstructured) {
+			if err := unstructured.SetNestedField(u.Object, size, "spec", "size"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	red := newWidget(gvr, "w", 3)
+	if err := unstructured.SetNestedField(red.Object, "red", "spec", "colour"); err != nil {
+		t.Fatal(err)
+	}
+	createObject(t, widgets, red)
+	saved := saveSnapshot(t)
+	updateObject(t, controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions(), crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
+		delete(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "colour")
+	})
+	await(t, "schema without colours", getByName(widgets, "w"), func(u *unstructured.Unstructured) bool { return colour(u) == "" })
+	updateObject(t, widgets, "w", resize(4))
+
+	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(controlPlane.dynamic, 0, ns, nil)
+	informer := factory.ForResource(gvr).Informer()
+	factory.Start(t.Context().Done())
+	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
+		t.Fatal("the informer has not synced")
+	}
+	restoreSnapshot(t, saved)
+	restored := getObject(t, widgets, "w")
+	seen := await(t, "restored widget", func(context.Context) (*unstructured.Unstructured, error) {
+		obj, _, err := informer.GetStore().GetByKey(ns + "/w")
+		return obj.(*unstructured.Unstructured), err
+	}, func(u *unstructured.Unstructured) bool {
+		return u.GetResourceVersion() == restored.GetResourceVersion()
+	})
+	if colour(restored) != "red" || colour(seen) != "red" {
+		t.Errorf("the widget is %q, and %q for a client that watches it; want red", colour(restored), colour(seen))
+	}
+	if written := updateObject(t, widgets, "w", resize(5)); colour(written) != "red" {
+		t.Errorf("the widget is %q after the next write, want red", colour(written))
+	}
+}
+
+// After a restore, the admission policies of the snapshot are in force, and no others.
+func TestSnapshotPoliciesAreInForce(t *testing.T) {
+	ns := createSnapshotNamespace(t)
+	without := saveSnapshot(t)
+	enforcePolicy(t, ns, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
+			{RuleWithOperations: ruleFor(admissionregistrationv1.Create, "", "v1", "configmaps")},
+		}},
+		Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no ConfigMaps"}},
+	})
+	create := dryRunCreate(controlPlane.client.CoreV1().ConfigMaps(ns), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m"}})
+	await(t, "policy", func(ctx context.Context) (error, error) { return create(ctx), nil }, apierrors.IsInvalid)
+	with := saveSnapshot(t)
+	for range 2 {
+		restoreSnapshot(t, without)
+		if err := create(t.Context()); err != nil {
+			t.Errorf("restored without the policy: %v", err)
+		}
+		restoreSnapshot(t, with)
+		if err := create(t.Context()); !apierrors.IsInvalid(err) {
+			t.Errorf("restored with the policy: %v", err)
+		}
+	}
+}
