@@ -398,11 +398,7 @@ func TestDevRejects(t *testing.T) {
 		code int
 		text string
 	}{
-		{"no command", nil, 2, "missing command"},
 		{"unknown command", []string{"--", "no-such-command"}, 127, "PATH"},
-		{"missing folder", []string{"--watch", "missing", "--", "true"}, 2, "--watch: cannot watch missing: no such file"},
-		{"bad pattern", []string{"--match", "[", "--", "true"}, 2, "--match"},
-		{"JSON", []string{"--ui", "json", "--", "true"}, 2, "use auto, plain or none"},
 		{"no definition", []string{"--crds", empty, "--", "true"}, 125, "no CustomResourceDefinition in"},
 		{"missing manifest", []string{"-f", "missing.yaml", "--", "true"}, 125, "missing.yaml: no such file"},
 	} {

@@ -299,6 +299,4 @@ func TestRunReportErrors(t *testing.T) {
 	}
 	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "use another folder")
 	program.RequireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
-	program.RequireFailure(t, newRunCommand(t, "--report", "out", "--observe-records=-1", "--", "true"), 2, "--observe-records")
-	program.RequireFailure(t, newRunCommand(t, "--report=", "--", "true"), 2, "--report")
 }

@@ -79,26 +79,6 @@ func TestRunVersionsAnnotateTheJob(t *testing.T) {
 	requireNothingLeft(t, cmd)
 }
 
-func TestRunKubernetesVersionErrors(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"--kubernetes=1.33":                                    `"1.33": Kubernetes 1.37.1 can emulate 1.34, 1.35, 1.36, 1.37`,
-		"--kubernetes=1.34,1.38":                               `"1.38"`,
-		"--kubernetes=1.34,v1.34":                              "1.34 is named twice",
-		"--kubernetes=":                                        "empty value",
-		"--kubernetes=1.34,1.35 --name=x":                      "--name",
-		"--kubernetes=1.34,1.35 --port=7777":                   "--port",
-		"--kubernetes=1.34,1.35 --jobs=-1":                     "--jobs",
-		"--kube-apiserver-arg=emulated-version=1.35":           "use --kubernetes",
-		"--kubernetes=1.34,1.35 --settle --observe-records=-1": "--settle needs observation",
-	} {
-		cmd := newRunCommand(t, append(strings.Fields(args), "--", "true")...)
-		program.RequireFailure(t, cmd, 2, want)
-		requireNothingLeft(t, cmd)
-	}
-	program.RequireFailure(t, program.Command(t, "up", "--kubernetes=1.20"), 2, `"1.20"`)
-}
-
 // TestRunVersionsWithLeftovers checks that a process that the command leaves behind, with
 // the output of the run, does not keep the runs from ending.
 func TestRunVersionsWithLeftovers(t *testing.T) {
