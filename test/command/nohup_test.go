@@ -42,7 +42,7 @@ func TestNohupUp(t *testing.T) {
 // TestNohupRun checks that the command of a run ignores SIGHUP as ctrlplane itself does.
 func TestNohupRun(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", "kill -HUP $PPID $$; echo survived")
+	cmd := newRunCommand(t, minimal("--", "sh", "-c", "kill -HUP $PPID $$; echo survived")...)
 	ignoreHangup(t, cmd)
 	stdout, stderr, code := program.Run(t, cmd)
 	if stdout != "survived\n" || stderr != "" || code != 0 {

@@ -256,7 +256,7 @@ func TestSignalsWhileTheReportIsWritten(t *testing.T) {
 			if err := syscall.Mkfifo(summary, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=" + summary}, "--report", "out", "--", "true")
+			r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=" + summary}, minimal("--report", "out", "--", "true")...)
 			out := filepath.Join(r.cmd.Dir, "out")
 			awaitTrue(t, "all files", func() bool {
 				entries, err := os.ReadDir(out)

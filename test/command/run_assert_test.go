@@ -89,8 +89,8 @@ func TestRunHealthyTooEarly(t *testing.T) {
 func TestRunAssertions(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{0, 7} {
-		r := startRun(t, "--no-hot-loop", "--max-conflicts", "nosuch=3", "--controllers=namespace", "--nodes=0", "--no-scheduler", "--", "sh", "-c",
-			strings.Replace(reportScript, "exec cat", fmt.Sprintf("cat; exit %d", code), 1))
+		r := startRun(t, minimal("--no-hot-loop", "--max-conflicts", "nosuch=3", "--", "sh", "-c",
+			strings.Replace(reportScript, "exec cat", fmt.Sprintf("cat; exit %d", code), 1))...)
 		client, _ := r.readClient(t)
 		ctx, cancel := context.WithTimeout(t.Context(), program.Timeout)
 		defer cancel()

@@ -11,7 +11,7 @@ import (
 // TestSecondSignalKillsTheCommand sends two signals that the command ignores.
 func TestSecondSignalKillsTheCommand(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--report=out", "--nodes=0", "--", "sh", "-c", "trap '' INT TERM; echo $$; while :; do sleep 0.1; done")
+	r := startRun(t, minimal("--report=out", "--", "sh", "-c", "trap '' INT TERM; echo $$; while :; do sleep 0.1; done")...)
 	pid := r.readLine(t)
 	r.sendSignal(t, syscall.SIGINT)
 	r.sendSignal(t, syscall.SIGTERM)

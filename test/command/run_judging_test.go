@@ -22,7 +22,7 @@ func TestRunInterruptedWhileJudging(t *testing.T) {
 			fmt.Sprintf("url: %q, caBundle: %s", *webhook.URL, base64.StdEncoding.EncodeToString(webhook.CABundle)), 1)
 		file := filepath.Join(t.TempDir(), "gadget.yaml")
 		writeFile(t, file, crd+"---\n{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a}}\n")
-		r := startRun(t, append(flags, "-f", file, "--controllers=namespace", "--nodes=0", "--no-scheduler", "--", "true")...)
+		r := startRun(t, minimal(append(flags, "-f", file, "--", "true")...)...)
 		select {
 		case <-webhook.arrived:
 		case <-r.ended:
