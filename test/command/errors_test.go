@@ -115,19 +115,6 @@ func uiNoneFlag(args string) []string {
 	return nil
 }
 
-func TestInvalidManifestStopsStart(t *testing.T) {
-	t.Parallel()
-	manifest := filepath.Join(t.TempDir(), "m.yaml")
-	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "data")
-	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir, "-f", manifest), 1, manifest, "Bad_Name")
-	if _, err := os.Stat(dir); !os.IsNotExist(err) {
-		t.Errorf("the data folder: got %v, want not found", err)
-	}
-}
-
 // TestDamagedDataFolder starts on data folders that have one damage each. Lost data is not
 // replaced by an empty store.
 func TestDamagedDataFolder(t *testing.T) {

@@ -119,13 +119,14 @@ func queuesOf(status string) string {
 }
 
 // TestRecordingOfFailedStart repeats a command with --record: a start that failed early does not keep
-// the name, and the recording of one that failed later is kept.
+// the name, and the recording of one that failed later is kept, but not its data folder.
 func TestRecordingOfFailedStart(t *testing.T) {
 	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes", "0")
 	port := p.Client(t).RESTClient().Get().URL().Port()
 	manifest := filepath.Join(t.TempDir(), "bad.yaml")
 	writeFile(t, manifest, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, extra: 1}")
+	dir := filepath.Join(t.TempDir(), "new")
 	for name, tc := range map[string]struct {
 		args  []string
 		says  string
@@ -133,7 +134,7 @@ func TestRecordingOfFailedStart(t *testing.T) {
 	}{
 		"locked":   {[]string{"--data-dir", p.Dir}, "is already running", false},
 		"port":     {[]string{"--ephemeral", "--port", port}, "port " + port + " is in use", false},
-		"manifest": {[]string{"--ephemeral", "-f", manifest, "--nodes", "0"}, "field not declared in schema", true},
+		"manifest": {[]string{"--data-dir", dir, "-f", manifest, "--nodes", "0"}, manifest, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "a.jsonl")
@@ -141,6 +142,9 @@ func TestRecordingOfFailedStart(t *testing.T) {
 			text, err := os.ReadFile(file)
 			if has := strings.Contains(string(text), `"kind":"called"`); has != tc.calls || err == nil != tc.calls {
 				t.Errorf("has calls: %v, %v", has, err)
+			}
+			if _, err := os.Stat(dir); !os.IsNotExist(err) {
+				t.Errorf("the data folder: got %v, want not found", err)
 			}
 		})
 	}

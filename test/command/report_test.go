@@ -202,8 +202,12 @@ func TestRunReportOfEveryOutcome(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			cmd := newRunCommand(t, append([]string{"--report", "out"}, tc.args...)...)
 			cmd.Env = withoutCIEnv(cmd.Env)
-			if _, stderr, code := program.Run(t, cmd); code != tc.code {
+			_, stderr, code := program.Run(t, cmd)
+			if code != tc.code {
 				t.Errorf("exit code %d, want %d: %s", code, tc.code, stderr)
+			}
+			if tc.code == 124 {
+				requireLastLine(t, stderr, "terminated after 300ms")
 			}
 			requireNothingLeft(t, cmd)
 			if page := readReport(t, filepath.Join(cmd.Dir, "out"))["report.html"]; !strings.Contains(page, tc.says) {

@@ -163,7 +163,6 @@ func TestRunExitCodes(t *testing.T) {
 		{"no such file", []string{"--", "/no/such/file"}, 127, "/no/such/file"},
 		{"not executable", []string{"--", plain}, 126, "permission denied"},
 		{"a folder", []string{"--", "/"}, 126, "directory"},
-		{"timeout", minimal("--timeout=200ms", "--", "sleep", "60"), 124, "terminated after 200ms"},
 		{"no control plane", []string{"--bind-address=192.0.2.1", "--", "true"}, 125, "192.0.2.1"},
 		{"a slow start", []string{"--etcd-endpoints=http://127.0.0.1:1", "--", "true"}, 125, "http://127.0.0.1:1"},
 		{"bad flag", []string{"--pod-cidr=zz", "--", "true"}, 2, "zz"},
