@@ -34,7 +34,7 @@ func TestOperators(t *testing.T) {
 // syncs are shown like those of the built-in controllers, with certain causes.
 func testManager(t *testing.T, p *program.ControlPlane) {
 	manager := filepath.Join(t.TempDir(), "manager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", manager, "./cmd")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", manager, "./cmd")
 	build.Dir = project
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
