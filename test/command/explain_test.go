@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,11 +40,9 @@ func TestExplainColours(t *testing.T) {
 	}
 }
 
-// TestExplainOfRunningControlPlane checks the facts that are read from the control plane.
-func TestExplainOfRunningControlPlane(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "plane")
-	p := program.Up(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
+// testExplain checks the facts that are read from the control plane.
+func testExplain(t *testing.T, p *program.ControlPlane) {
+	dir := p.Dir
 	var list explainList
 	p.Await(t, "running", func() bool {
 		list = explainList{}

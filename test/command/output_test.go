@@ -49,9 +49,7 @@ func awaitSettledAfterWork(t *testing.T, p *program.ControlPlane) statusOutput {
 	return s
 }
 
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob")
+func testStatus(t *testing.T, p *program.ControlPlane) {
 	program.CreateWeb(t, p.Dir, 3)
 	asJSON := awaitSettledAfterWork(t, p)
 	if len(asJSON.Controllers) < 30 {
