@@ -106,6 +106,14 @@ func (r *runProcess) sendSignal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
+// trySignal sends a signal to a run that may just have ended.
+func (r *runProcess) trySignal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+}
+
 // requireExit waits for the end of the run, and checks that its exit code is one of those
 // given and that it leaves nothing behind.
 func (r *runProcess) requireExit(t *testing.T, codes ...int) {
@@ -283,11 +291,7 @@ func TestRunForwardsSignals(t *testing.T) {
 	}
 	t.Run("SIGTERM while starting", func(t *testing.T) {
 		t.Parallel()
-		r := startRun(t, "--", "echo", "started")
-		awaitTrue(t, "a temporary folder", func() bool {
-			found, err := filepath.Glob(filepath.Join(r.cmd.Dir, "ctrlplane-*"))
-			return len(found) > 0 || err != nil
-		})
+		r := startHangingRun(t, "--", "echo", "started")
 		r.sendSignal(t, syscall.SIGTERM)
 		r.requireExit(t, 143)
 		r.requireNoMoreOutput(t)
@@ -320,9 +324,7 @@ func TestRunForwardsSignals(t *testing.T) {
 		pid := r.readLine(t)
 		r.stdin.Close()
 		awaitTrue(t, "the end of the command", func() bool { return !processAlive(t, pid) })
-		if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) { // it may just have ended
-			t.Fatal(err)
-		}
+		r.trySignal(t, syscall.SIGINT)
 		r.requireExit(t, 7)
 	})
 }
@@ -363,7 +365,7 @@ func awaitTrue(t *testing.T, what string, done func() bool) {
 // TestRunReportsLeftoverProcesses kills the command but not its child process.
 func TestRunReportsLeftoverProcesses(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, minimal("sh", "-c", "sleep 61 </dev/null >/dev/null 2>&1 & echo $!; kill -KILL $$")...)
+	r := startRun(t, minimal("sh", "-c", "sleep 61 </dev/null >/dev/null 2>&1 & until ps -o comm= -p $! | grep -q sleep; do :; done; echo $!; kill -KILL $$")...)
 	pid := r.readLine(t)
 	r.requireExit(t, 137)
 	requireLastLine(t, r.stderr.String(), pid+" (sleep)")
@@ -435,7 +437,7 @@ func TestSignalsForTheCommandWhileSettling(t *testing.T) {
 // control plane that ends because it loses its leader election lease.
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
-	stubborn := startRun(t, minimal("--timeout=200ms", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.5; done")...)
+	stubborn := startRun(t, minimal("--timeout=200ms", "--", "sh", "-c", "trap 'echo ignored' TERM; while :; do sleep 0.5; done")...)
 	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
@@ -460,6 +462,9 @@ func TestRunGracePeriods(t *testing.T) {
 	}
 	r.requireExit(t, 125)
 	requireLastLine(t, r.stderr.String(), "the control plane has exited")
+	if got := stubborn.readLine(t); got != "ignored" {
+		t.Errorf("the command printed %q", got)
+	}
 	stubborn.requireExit(t, 124)
 	requireLastLine(t, stubborn.stderr.String(), "terminated after 200ms")
 }
