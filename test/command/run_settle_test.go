@@ -81,8 +81,8 @@ func TestRunSaysWhatFailsThoughSettled(t *testing.T) {
 	r.stdin.Close()
 	r.requireExit(t, 0)
 
-	const fails = `settled, but operator/configmap is failing: configmap: default/kube-root-ca\.crt, \d+ times in a row, next attempt in .+: exit code 1`
-	const ended = `settled, but operator/secret does not run: its process does not report any more, (9\.9|1\d\.\d) s ago`
+	const fails = `settled, but operator/configmap is failing: configmap: default/kube-root-ca\.crt, \d+ times in a row(, next attempt in .+)?: exit code 1`
+	const ended = `settled, but operator/secret does not run: its process does not report any more, .+ ago`
 	files := readReport(t, filepath.Join(r.cmd.Dir, "out"))
 	for name, text := range map[string]string{
 		"stderr": r.stderr.String(), "report.html": files["report.html"],
