@@ -65,10 +65,14 @@ func (d *devProcess) writeFile(t *testing.T, name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	unfinished := filepath.Join(t.TempDir(), "unfinished") // it may read the file at any time
-	if err := os.WriteFile(unfinished, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	replaceFile(t, path, text)
+}
+
+// replaceFile writes a file that another process may read at any time.
+func replaceFile(t *testing.T, path, text string) {
+	t.Helper()
+	unfinished := filepath.Join(t.TempDir(), "unfinished")
+	writeFile(t, unfinished, text)
 	if err := os.Rename(unfinished, path); err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +240,7 @@ func TestDevRestartsTheOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.requireLine(t, "stopping")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) { // it may have waited long enough
 		t.Fatal(err)
 	}
 	d.requireEnd(t, 143, child)
@@ -252,7 +256,7 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, path, text)
+		replaceFile(t, path, text)
 	}
 	write("base/kustomization.yaml", "resources: [widget.yaml]\nconfigMapGenerator: [{name: note, files: [note.txt]}]\n")
 	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: before}}")

@@ -154,7 +154,6 @@ func (t *clientsTest) testPagePause() {
 func (t *clientsTest) testPageConflict() {
 	t.Helper()
 	t.run("kubectl", "patch", "configmap", "front", "--type=merge", "-p", `{"data":{"text":"Vandalism"}}`)
-	t.awaitStory("why configmap/front", "manager/page")
 	t.plane.Await(t.T, "undone", func() bool {
 		front, err := t.plane.Client(t.T).CoreV1().ConfigMaps("default").Get(t.Context(), "front", metav1.GetOptions{})
 		if err != nil {

@@ -27,6 +27,7 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	web := program.CreateWeb(t, k.dir, 2)
 	k.createConfigMap("extra")
 	k.mustRun("wait", "-n", "default", "deployment/"+web)
+	k.mustRun("wait", "settled") // or a controller may create what "later" does not have
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "name"), "ConfigMap default/extra added\n", "Deployment.apps default/"+web+" added\n")
 	requireContains(t, k.mustRun("snapshot", "diff", "base"), "--- /dev/null\n+++ ConfigMap default/extra (now)\n@@", "+kind: ConfigMap\n")
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "json"), `"change": "added"`, `"kind": "ConfigMap"`)
