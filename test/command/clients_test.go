@@ -201,15 +201,19 @@ func TestClients(t *testing.T) {
 
 	c.createSite("shop")
 	c.awaitConfigMap("shop")
-	c.says(c.run("trace", "site/shop"), "kubectl (kubernetes-admin) created Site shop", shopOperator+" saw it added, created ConfigMap shop", "likely, not certain")
-	c.says(c.run("why", "configmap/shop"), shopOperator+" created ConfigMap shop", shopOperator+" saw Site shop added", "kubectl (kubernetes-admin) created Site shop")
+	c.awaitStory("trace site/shop", "kubectl (kubernetes-admin) created Site shop", shopOperator+" saw it added, created ConfigMap shop", "likely, not certain")
+	c.awaitStory("why configmap/shop", shopOperator+" created ConfigMap shop", shopOperator+" saw Site shop added", "kubectl (kubernetes-admin) created Site shop")
 	if text := c.run("why", "configmap/shop"); strings.Contains(text, "not in the records") {
 		t.Errorf("the chain is not complete:\n%s", text)
 	}
 	c.says(c.run("status"), "CLIENT", shopOperator, "create configmaps default/shop 201", "kubectl (kubernetes-admin)", "create sites.example.com default/shop 201")
-	operator := c.client(shopOperator)
+	var operator observe.Client
+	p.Await(t, "telling what caused the write of the operator", func() bool {
+		operator = c.client(shopOperator)
+		return operator.Last.Cause > 0
+	})
 	if len(operator.Watches) != 1 || operator.Watches[0].Resource != "sites.example.com" || operator.Watches[0].Delivered != 1 ||
-		operator.Last.FieldManager != "shop" || operator.Last.Cause == 0 || operator.User != "system:serviceaccount:default:operator" || len(operator.Groups) == 0 {
+		operator.Last.FieldManager != "shop" || operator.User != "system:serviceaccount:default:operator" || len(operator.Groups) == 0 {
 		t.Errorf("%+v, last %+v", operator, operator.Last)
 	}
 
@@ -222,17 +226,17 @@ func TestClients(t *testing.T) {
 // testMetrics looks for the queues of the operator, which serves some metrics. Their
 // keys do not keep the control plane from being settled.
 func (t *clientsTest) testMetrics() {
-	var s observe.Snapshot
-	t.plane.Await(t.T, "settled", func() bool { s = t.snapshot(); return s.Process.Settled })
-	var found []string
-	for _, q := range s.Queues {
-		if q.Outside {
-			found = append(found, fmt.Sprintf("%s %s %d %d %d %d", q.Controller, q.Name, q.Depth, q.Adds, q.Retries, q.InFlight))
+	want := []string{shopOperator + " gadget 0 7 -1 -1", shopOperator + " widget 3 12 -1 -1"}
+	t.plane.Await(t.T, fmt.Sprintf("settled with the queues %q", want), func() bool {
+		s := t.snapshot()
+		var found []string
+		for _, q := range s.Queues {
+			if q.Outside {
+				found = append(found, fmt.Sprintf("%s %s %d %d %d %d", q.Controller, q.Name, q.Depth, q.Adds, q.Retries, q.InFlight))
+			}
 		}
-	}
-	if want := []string{shopOperator + " gadget 0 7 -1 -1", shopOperator + " widget 3 12 -1 -1"}; !slices.Equal(found, want) {
-		t.Errorf("queues of another process: %q", found)
-	}
+		return s.Process.Settled && slices.Equal(found, want)
+	})
 	t.says(t.run("status"), "shop-operator widget 3 ?")
 }
 

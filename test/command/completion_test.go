@@ -36,19 +36,14 @@ func (u user) testCompletion(t *testing.T, p *program.ControlPlane) {
 		args string // "_" is an empty one
 		want string // all suggestions; with "…", some of them
 	}{
-		{"sna", "snapshot"},
-		{"status _", ""},
 		{"down _", "demo"},
 		{"down demo _", ""},
 		{"delete d", "demo"},
 		{"--name _", "demo"},
 		{"up --from _", "base"},
-		{"up --ui p", "plain"},
 		{"snapshot restore _", "base"},
 		{"snapshot diff b", "base"},
 		{"nodes fail _", "node-1"},
-		{"nodes -o _", "wide json yaml name"},
-		{"trace x/y -o m", "mermaid"},
 		{"controllers pause replicas", "replicaset-controller"},
 		{"controllers resume _", "job-controller"},
 		{"controllers resume job-controller _", ""},
@@ -56,9 +51,7 @@ func (u user) testCompletion(t *testing.T, p *program.ControlPlane) {
 		{"clients pause ku", "kubectl"},
 		{"clients resume _", ""},
 		{"clients delay kubectl _", filepath.Base(os.Args[0])}, // the client of this test
-		{"controllers speed 1/", "1/2 1/5 1/10"},
 		{"explain replicas", "replicaset"},
-		{"learn 1", "1 10…"},
 		{"trace configm", "configmaps"},
 		{"trace -n kube-system configmap fi", "first"},
 		{"trace -n kube-system cm/fi", "cm/first"},
@@ -69,8 +62,6 @@ func (u user) testCompletion(t *testing.T, p *program.ControlPlane) {
 		{"wait serv", "services serviceaccounts…"},
 		{"kubectl get configm", "configmaps"},
 		{"kubectl -n kube-system get configmaps fi", "first"},
-		{"--name nope trace _", ""},
-		{"--name nope nodes fail _", ""},
 	} {
 		args := strings.Fields(tc.args)
 		if last := len(args) - 1; args[last] == "_" {
@@ -89,17 +80,10 @@ func (u user) testCompletion(t *testing.T, p *program.ControlPlane) {
 	}
 }
 
-// TestCompletionScripts checks the line that the help gives for each shell, as far as the
-// shell is there, and that there is a script for all.
-func TestCompletionScripts(t *testing.T) {
+// TestCompletionInBash checks the line that the help gives for bash.
+func TestCompletionInBash(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	help, _ := u.mustRun(t, "completion", "--help")
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		requireText(t, help, "ctrlplane completion "+shell)
-		script, _ := u.mustRun(t, "completion", shell)
-		requireText(t, script, "__complete", "ctrlplane")
-	}
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash")

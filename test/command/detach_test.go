@@ -241,36 +241,61 @@ func TestDetachedStartFails(t *testing.T) {
 	}
 }
 
+// suspendedStart begins a start that cannot succeed, and suspends the process that is to serve: it fails by
+// itself after 5 s, which a busy machine may need to list it once, or to find it.
+func (u user) suspendedStart(t *testing.T) (start *program.ControlPlane, pid int) {
+	t.Helper()
+	starting := func() bool {
+		dir := filepath.Join(u.home, "state", "ctrlplane", "default")
+		state, running, err := datadir.Peek(dir)
+		_, unmarked := os.Stat(filepath.Join(dir, "ctrlplane.json")) // a folder without it is not listed
+		pid = state.PID
+		return err == nil && running && pid != 0 && unmarked == nil
+	}
+	for range 20 {
+		start = program.Start(t, u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1"), "")
+		awaitTrue(t, "process", func() bool { return starting() || isClosed(start.Done) })
+		if !starting() || syscall.Kill(pid, syscall.SIGSTOP) != nil {
+			<-start.Done
+			continue
+		}
+		stopped := pid
+		if starting() {
+			return start, pid
+		}
+		_ = syscall.Kill(stopped, syscall.SIGCONT) // it was about to end
+		<-start.Done
+	}
+	t.Fatalf("all starts have ended before they were seen: %s", start.Stderr)
+	return nil, 0
+}
+
+func isClosed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
 // TestDetachedStartIsInterrupted presses Ctrl-C during a start that cannot succeed.
 func TestDetachedStartIsInterrupted(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
-	out := &lineBuffer{}
-	cmd := u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1")
-	cmd.Stdout = out
-	start := &outputFollower{program.Start(t, cmd, ""), out}
-	var pid int
-	start.Await(t, "starting", func() bool {
-		state, running, err := datadir.Peek(filepath.Join(u.home, "state", "ctrlplane", "default"))
-		pid = state.PID
-		return err == nil && running && pid != 0
-	})
-	// It fails by itself after 5 s, which a busy machine may need to list it once.
+	start, pid := u.suspendedStart(t)
 	resume := func() { _ = syscall.Kill(pid, syscall.SIGCONT) } // fails if it has ended
 	defer resume()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
 	list := u.list(t)
 	if len(list) != 1 || list[0].State != "starting" || list[0].Name != "default" || list[0].PID != pid {
 		t.Errorf("process %d is listed as %+v", pid, list)
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := start.Cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	resume()
 	<-start.Done
-	if code := cmd.ProcessState.ExitCode(); code != 1 || strings.Count(start.Stderr.String(), "\n") != 1 {
+	if code := start.Cmd.ProcessState.ExitCode(); code != 1 || strings.Count(start.Stderr.String(), "\n") != 1 {
 		t.Errorf("exit code %d: %s", code, start.Stderr)
 	}
 	if list = u.list(t); len(list) > 0 || syscall.Kill(pid, 0) == nil {

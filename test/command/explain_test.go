@@ -2,12 +2,9 @@ package command_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
@@ -27,38 +24,6 @@ type explainList struct {
 	Items []explain.Entry `json:"items"`
 }
 
-// TestExplainOffline runs explain without a control plane.
-func TestExplainOffline(t *testing.T) {
-	t.Parallel()
-	out := explainOutput(t, "explain")
-	for _, want := range []string{"\nPods and nodes\n", "\n  replicaset  ", "\n  kube-scheduler  "} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the list does not contain %q:\n%s", want, out)
-		}
-	}
-	out = explainOutput(t, "explain", "nodelifecycle")
-	for _, want := range []string{"node-lifecycle-controller  also nodelifecycle\n", "No control plane is running", "--node-monitor-grace-period=50s\n", "pkg/controller/nodelifecycle/"} {
-		if !strings.Contains(out, want) {
-			t.Errorf("the page does not contain %q:\n%s", want, out)
-		}
-	}
-	if strings.Contains(out, "\x1b") || strings.Contains(out, "Writes so far") {
-		t.Errorf("colours in a pipe, or something observed:\n%s", out)
-	}
-
-	var list explainList
-	if err := json.Unmarshal([]byte(explainOutput(t, "explain", "garbagecollector", "job", "garbage-collector", "-o", "json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	if len(list.Items) != 2 || list.Items[0].Name != "garbage-collector-controller" || list.Items[0].Observed || list.Items[1].Name != "job-controller" {
-		t.Errorf("%+v", list)
-	}
-	var items struct{ Items []explain.ListItem }
-	if err := yaml.UnmarshalStrict([]byte(explainOutput(t, "explain", "-o", "yaml")), &items); err != nil || len(items.Items) != len(explain.Pages()) {
-		t.Errorf("%d items, %v", len(items.Items), err)
-	}
-}
-
 func TestExplainColours(t *testing.T) {
 	t.Parallel()
 	for env, colour := range map[string]bool{"CLICOLOR_FORCE=1": true, "NO_COLOR=1": false} {
@@ -75,31 +40,9 @@ func TestExplainColours(t *testing.T) {
 	}
 }
 
-func TestExplainErrors(t *testing.T) {
-	t.Parallel()
-	program.RequireFailure(t, program.Command(t, "explain", "replicast"), 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
-	program.RequireFailure(t, program.Command(t, "explain", "job", "qqqqqq"), 2, `unknown controller "qqqqqq"`, "lists them")
-	program.RequireFailure(t, program.Command(t, "--name", "other", "explain", "job"), 1, `control plane "other" is not running`)
-}
-
-// TestExplainSettingsAreFlags checks that "up" has the flags that pages name.
-func TestExplainSettingsAreFlags(t *testing.T) {
-	t.Parallel()
-	help := explainOutput(t, "up", "--help")
-	for _, p := range explain.Pages() {
-		for _, name := range p.Settings {
-			if !strings.Contains(help, " --"+name+" ") {
-				t.Errorf("%s: up has no flag --%s", p.Name, name)
-			}
-		}
-	}
-}
-
-// TestExplainOfRunningControlPlane checks the facts that are read from the control plane.
-func TestExplainOfRunningControlPlane(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "plane")
-	p := program.Up(t, dir, "--kube-controller-manager-arg", "concurrent-job-syncs=7", "--controllers", "*,-ttl")
+// testExplain checks the facts that are read from the control plane.
+func testExplain(t *testing.T, p *program.ControlPlane) {
+	dir := p.Dir
 	var list explainList
 	p.Await(t, "running", func() bool {
 		list = explainList{}

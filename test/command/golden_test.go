@@ -131,9 +131,6 @@ metadata: {name: from-stdin}' | "$0" wait -q -f - && cat &&
 	}{
 		{[]string{"-f", "https://example.com/x.yaml", "--", "true"}, 125, "URLs are not fetched"},
 		{[]string{"-k", "missing", "--", "true"}, 125, "has no kustomization.yaml"},
-		{[]string{"-R", "--", "true"}, 2, "-R needs -f"},
-		{[]string{"-f", "-", "-f", "-", "--", "true"}, 2, "only once"},
-		{[]string{"-f", "-", "--kubernetes", "1.36,1.37", "--", "true"}, 2, "cannot share stdin"},
 	} {
 		program.RequireFailure(t, newRunCommand(t, tc.args...), tc.code, tc.says)
 	}

@@ -95,6 +95,13 @@ func TestInterventionVerbs(t *testing.T) {
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
+	p.Await(t, "holding the next write", func() bool {
+		held, err := p.Control(t).Interventions().HeldWrites(t.Context(), "replicaset-controller", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return held.Total > 0
+	})
 	says(do("status"), "changed manually: replicaset-controller (paused)", " held")
 
 	var asJSON, asYAML controllerList

@@ -3,29 +3,29 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestRestartKeepsKubernetesVersion checks that a later start of the same cluster emulates
-// the version of the last one, until another is named.
+// the version of the last one, until another is named, and that --no-metrics is for one start.
 func TestRestartKeepsKubernetesVersion(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	for _, step := range []struct{ flag, want string }{
 		{"--kubernetes=1.35", "Kubernetes 1.35 (emulated by 1.37.1)"},
-		{"", "Kubernetes 1.35 (emulated by 1.37.1)"},
+		{"--no-metrics", "Kubernetes 1.35 (emulated by 1.37.1)"},
 		{"--kubernetes=1.37", "Kubernetes v1.37.1"},
-		{"", "Kubernetes v1.37.1"},
+		{"--nodes=0", "Kubernetes v1.37.1"},
 	} {
-		args := []string{"--nodes", "0"}
-		if step.flag != "" {
-			args = append(args, step.flag)
-		}
-		p := program.Up(t, dir, args...)
+		p := program.Up(t, dir, "--nodes=0", step.flag)
+		p.Await(t, "serving metrics, or not", func() bool { return servesMetrics(t, p) == (step.flag != "--no-metrics") })
 		if status := program.MustRun(t, dir, "status"); !strings.Contains(status, step.want) {
 			t.Errorf("after %q: status %q, want %q", step.flag, status, step.want)
 		}
@@ -46,4 +46,14 @@ func TestRestartKeepsKubernetesVersion(t *testing.T) {
 	}
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1,
 		"last started with Kubernetes 1.20, which this version of ctrlplane cannot emulate: choose 1.34, 1.35, 1.36 or 1.37 with --kubernetes")
+}
+
+// servesMetrics reports whether metrics.k8s.io is among the API groups.
+func servesMetrics(t *testing.T, p *program.ControlPlane) bool {
+	t.Helper()
+	groups, err := p.Client(t).Discovery().ServerGroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "metrics.k8s.io" })
 }

@@ -11,45 +11,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-func TestLearnUsageErrors(t *testing.T) {
-	t.Parallel()
-	for args, tc := range map[string]struct {
-		code int
-		says string
-	}{
-		"learn quueue":             {2, `did you mean "queue"?`},
-		"learn nowhere.md":         {2, "nowhere.md"},
-		"learn 1 2":                {2, "one lesson"},
-		"learn --resume":           {1, "nothing to resume"},
-		"learn --dir x":            {2, "--dir needs a lesson"},
-		"--name demo learn 1":      {1, "--name demo up"},
-		"learn --check":            {2, "name a file"},
-		"learn x.md --check":       {2, "x.md"},
-		"learn x.md --check --yes": {2, "--check runs nothing"},
-		"learn 1 --check --auto":   {2, "--check runs nothing"},
-		"learn 1 --boil":           {2, "unknown flag"},
-		"--name Demo learn --auto": {2, "--name"},
-	} {
-		t.Run(args, func(t *testing.T) {
-			program.RequireFailure(t, program.Command(t, strings.Fields(args)...), tc.code, tc.says)
-		})
-	}
-	t.Run("mistake", func(t *testing.T) {
-		file := program.WriteLesson(t, "## One\n\n```do\nsay: x\nrun: y\nuntill: []\n```\n")
-		program.RequireFailure(t, program.Command(t, "learn", file), 2, file+`:11: unknown field "untill": did you mean "until"?`)
-	})
-}
-
-func TestLearnList(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"learn"}, {"learn", "--list"}} {
-		stdout, stderr, code := program.Run(t, program.Command(t, args...))
-		if code != 0 || stderr != "" || !strings.Contains(stdout, "3 queue") || !strings.Contains(stdout, "what refuses a request") {
-			t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)
-		}
-	}
-}
-
 // TestLearnAutoMatchesGoldenTraces runs all lessons with --auto on one control plane
 // and compares their traces with earlier runs.
 func TestLearnAutoMatchesGoldenTraces(t *testing.T) {

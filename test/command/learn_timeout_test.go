@@ -22,7 +22,7 @@ func testLearnUnderTimeout(t *testing.T, p *program.ControlPlane) {
 	if err != nil {
 		t.Skip(err)
 	}
-	lesson := program.WriteLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 60\n```\n")
+	lesson := program.WriteLesson(t, "## One\n```run\nrun: kubectl create configmap note && sleep 1000\n```\n")
 	class := newClassFile(t)
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson, "--join", class, "--as", "Ann")
 	cmd.Args = append([]string{timeout, "600", program.Path()}, cmd.Args[1:]...)
@@ -53,7 +53,7 @@ func testLearnTerminatedTwice(t *testing.T, p *program.ControlPlane) {
 run: sh -c 'trap "" TERM; echo $$ > `+filepath.Join(dir, "pid")+`; while sleep 0.1; do :; done' &
 `+"```"+`
 `+"```run"+`
-run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+filepath.Join(dir, "begun")+` && sleep 60
+run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+filepath.Join(dir, "begun")+` && sleep 1000
 `+"```"+`
 `)
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", "--auto", lesson)

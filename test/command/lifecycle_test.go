@@ -18,31 +18,28 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-func TestStopsOnSignals(t *testing.T) {
+func TestStopsOnInterrupt(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		t.Run(sig.String(), func(t *testing.T) {
-			p := program.Up(t, filepath.Join(t.TempDir(), "data"))
-			// An open watch must not delay the end.
-			client, err := program.NewClient(p.Dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w, err := client.CoreV1().Namespaces().Watch(t.Context(), metav1.ListOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer w.Stop()
-			p.Stop(t, sig)
-			for line := range strings.Lines(program.MustRun(t, p.Dir, "logs")) {
-				if strings.Contains(line, "request canceled because") && strings.Contains(line, "command.test/") {
-					t.Errorf("the end has waited for the watch: %s", line)
-				}
-			}
-			if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
-				t.Errorf("exit code %d, %s", code, p.Stderr)
-			}
-		})
+	requireCleanStop(t, program.Up(t, filepath.Join(t.TempDir(), "data")), syscall.SIGINT)
+}
+
+// requireCleanStop checks that a signal ends a control plane with exit code 0 and nothing on stderr,
+// and that an open watch does not delay the end.
+func requireCleanStop(t *testing.T, p *program.ControlPlane, sig syscall.Signal) {
+	t.Helper()
+	w, err := p.Client(t).CoreV1().Namespaces().Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	p.Stop(t, sig)
+	for line := range strings.Lines(program.MustRun(t, p.Dir, "logs")) {
+		if strings.Contains(line, "request canceled because") && strings.Contains(line, "command.test/") {
+			t.Errorf("the end has waited for the watch: %s", line)
+		}
+	}
+	if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
+		t.Errorf("exit code %d, %s", code, p.Stderr)
 	}
 }
 
@@ -154,10 +151,8 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestReadOnlyVerbs runs the other verbs on a control plane without one of its controllers.
-func TestReadOnlyVerbs(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob", "--log-format=json")
+// testReadOnlyVerbs runs the other verbs on a control plane without one of its controllers.
+func testReadOnlyVerbs(t *testing.T, p *program.ControlPlane) {
 	ask := func(args ...string) string {
 		t.Helper()
 		stdout, stderr, code := program.Run(t, program.Command(t, append([]string{"--data-dir", p.Dir}, args...)...))
@@ -191,9 +186,9 @@ func TestReadOnlyVerbs(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, states[name], want)
 		}
 	}
-	ask("kubectl", "create", "deployment", "web", "--image=registry.invalid/web", "--replicas=3")
+	ask("kubectl", "create", "deployment", "shop", "--image=registry.invalid/web", "--replicas=3")
 	p.Await(t, "three Pods", func() bool {
-		return strings.Count(ask("kubectl", "get", "pods", "-o", "name"), "pod/web-") == 3
+		return strings.Count(ask("kubectl", "get", "pods", "-o", "name"), "pod/shop-") == 3
 	})
 	if _, _, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "kubectl", "get", "pod", "missing")); code != 1 {
 		t.Errorf("kubectl get of a missing object: exit code %d, want 1", code)

@@ -120,12 +120,13 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	}
 }
 
-// TestLoadBalancerRangeExhausted checks that a Service without an address says why,
+// loadBalancerAddress is the only one that the control plane of testLoadBalancerRangeExhausted has.
+const loadBalancerAddress = "198.51.100.9"
+
+// testLoadBalancerRangeExhausted checks that a Service without an address says why,
 // and gets the first address that is released.
-func TestLoadBalancerRangeExhausted(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	p := program.Up(t, dir, "--load-balancer-range", "198.51.100.9/32")
+func testLoadBalancerRangeExhausted(t *testing.T, p *program.ControlPlane) {
+	dir := p.Dir
 	expose := func(name string) {
 		t.Helper()
 		program.MustRun(t, dir, "kubectl", "create", "service", "loadbalancer", name, "--tcp=80")
@@ -135,14 +136,14 @@ func TestLoadBalancerRangeExhausted(t *testing.T) {
 		return program.MustRun(t, dir, "kubectl", "get", "service", name, "-o", "jsonpath={.status.loadBalancer.ingress[*].ip}")
 	}
 	expose("first")
-	p.Await(t, "an address", func() bool { return address("first") == "198.51.100.9" })
+	p.Await(t, "an address", func() bool { return address("first") == loadBalancerAddress })
 	expose("second")
 	p.Await(t, "the reason", func() bool {
-		return strings.Contains(program.MustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of 198.51.100.9/32 are in use")
+		return strings.Contains(program.MustRun(t, dir, "kubectl", "describe", "service", "second"), "all addresses of "+loadBalancerAddress+"/32 are in use")
 	})
 	if got := address("second"); got != "" {
 		t.Errorf("the second Service has an address that is in use: %q", got)
 	}
 	program.MustRun(t, dir, "kubectl", "delete", "service", "first")
-	p.Await(t, "the address that came free", func() bool { return address("second") == "198.51.100.9" })
+	p.Await(t, "the address that came free", func() bool { return address("second") == loadBalancerAddress })
 }

@@ -22,10 +22,11 @@ func ignoreHangup(t *testing.T, cmd *exec.Cmd) {
 	cmd.Path = sh
 }
 
+// TestNohupUp has a control plane that SIGHUP does not stop, but SIGTERM does.
 func TestNohupUp(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	cmd := program.Command(t, "up", "--ui", "none", "--nodes", "0", "--data-dir", dir)
+	cmd := program.Command(t, "up", "--ui", "none", "--data-dir", dir)
 	ignoreHangup(t, cmd)
 	p := program.Start(t, cmd, dir)
 	p.AwaitReady(t)
@@ -33,16 +34,14 @@ func TestNohupUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	program.MustRun(t, dir, "status")
-	p.Stop(t, syscall.SIGTERM)
-	if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
-		t.Errorf("exit code %d, %s", code, p.Stderr)
-	}
+	t.Run("errors of the server are logged", func(t *testing.T) { testServerErrorsAreLogged(t, p) })
+	requireCleanStop(t, p, syscall.SIGTERM)
 }
 
 // TestNohupRun checks that the command of a run ignores SIGHUP as ctrlplane itself does.
 func TestNohupRun(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", "kill -HUP $PPID $$; echo survived")
+	cmd := newRunCommand(t, minimal("--", "sh", "-c", "kill -HUP $PPID $$; echo survived")...)
 	ignoreHangup(t, cmd)
 	stdout, stderr, code := program.Run(t, cmd)
 	if stdout != "survived\n" || stderr != "" || code != 0 {

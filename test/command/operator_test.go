@@ -34,7 +34,7 @@ func TestOperators(t *testing.T) {
 // syncs are shown like those of the built-in controllers, with certain causes.
 func testManager(t *testing.T, p *program.ControlPlane) {
 	manager := filepath.Join(t.TempDir(), "manager")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", manager, "./cmd")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-s -w", "-o", manager, "./cmd")
 	build.Dir = project
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -154,7 +154,6 @@ func (t *clientsTest) testPagePause() {
 func (t *clientsTest) testPageConflict() {
 	t.Helper()
 	t.run("kubectl", "patch", "configmap", "front", "--type=merge", "-p", `{"data":{"text":"Vandalism"}}`)
-	t.awaitStory("why configmap/front", "manager/page")
 	t.plane.Await(t.T, "undone", func() bool {
 		front, err := t.plane.Client(t.T).CoreV1().ConfigMaps("default").Get(t.Context(), "front", metav1.GetOptions{})
 		if err != nil {

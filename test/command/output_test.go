@@ -11,37 +11,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-func TestViewUsageErrors(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		args string
-		code int
-		says string
-	}{
-		{"up --ui boiled", 2, `unknown mode "boiled": use auto, plain, json or none`},
-		{"top --ui boiled", 2, `unknown mode "boiled": use auto, plain, json or none`},
-		{"top", 1, `is not running: start it with "`},
-		{"status", 1, `is not running: start it with "`},
-		{"--name demo top", 1, "--name demo up"},
-		{"--data-dir nowhere status", 1, "--data-dir nowhere up"},
-		{"status extra", 2, "takes no arguments"},
-		{"top --token-file x", 2, "need --metrics"},
-		{"top --insecure-skip-tls-verify", 2, "need --metrics"},
-		{"--name demo top --metrics http://127.0.0.1:1", 2, "use one of them"},
-		{"top --metrics localhost:8080", 2, `--metrics: address "localhost:8080" has no scheme: begin it with http://`},
-		{"top --metrics ftp://localhost", 2, "use http:// or https://"},
-		{"top --metrics http://127.0.0.1:1 --token-file nowhere", 2, "nowhere"},
-		{"top --metrics http://127.0.0.1:1 --cert-file x", 2, "--key-file"},
-		{"up --with shop=127.0.0.1:8080", 2, `--with: address "127.0.0.1:8080" has no scheme: begin it with http://`},
-		{"up --with http://127.0.0.1:1 --with shop=http://[::1", 2, `--with: address "http://[::1" is not a valid URL`},
-		{"up --observe-records=many", 2, "--observe-records"},
-	} {
-		t.Run(tc.args, func(t *testing.T) {
-			program.RequireFailure(t, program.Command(t, strings.Fields(tc.args)...), tc.code, tc.says)
-		})
-	}
-}
-
 // statusOutput is the part of "status -o json" that the tests check.
 type statusOutput struct {
 	Process struct {
@@ -80,9 +49,7 @@ func awaitSettledAfterWork(t *testing.T, p *program.ControlPlane) statusOutput {
 	return s
 }
 
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--controllers=*,-cronjob")
+func testStatus(t *testing.T, p *program.ControlPlane) {
 	program.CreateWeb(t, p.Dir, 3)
 	asJSON := awaitSettledAfterWork(t, p)
 	if len(asJSON.Controllers) < 30 {

@@ -57,8 +57,8 @@ func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T
 	writeFile(t, file, answersManifest)
 	program.MustRun(t, dir, "kubectl", "apply", "-f", file)
 	const body = "hello from a table\n"
-	expect(t, "condition met", "wait pod/answers --for=condition=Ready --timeout=60s")
-	expect(t, "condition met", "wait pod/asks --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+	awaitPod(t, p, "answers", "ready", isReady)
+	awaitPod(t, p, "asks", "done", inPhase(corev1.PodSucceeded))
 	expect(t, body, "logs asks -c main")
 	expect(t, body, "get --raw /api/v1/namespaces/default/pods/answers:8080/proxy/")
 	expect(t, body, "get --raw /api/v1/namespaces/default/services/answers/proxy/")
@@ -71,7 +71,7 @@ func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T
 	}
 
 	program.MustRun(t, dir, "kubectl", "annotate", "pod", "answers", "--overwrite", "ctrlplane.local/http=/live 200\n/ready 503 busy")
-	expect(t, "condition met", "wait pod/answers --for=condition=Ready=false --timeout=60s")
+	awaitPod(t, p, "answers", "not ready", func(pod *corev1.Pod) bool { return hasCondition(pod, corev1.PodReady, corev1.ConditionFalse) })
 	p.Await(t, "telling which probe failed", func() bool {
 		events, err := p.Client(t).CoreV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=answers,reason=Unhealthy"})
 		if err != nil {

@@ -3,10 +3,12 @@ package command_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
@@ -106,6 +108,38 @@ const readerOverrides = `{"spec": {
 		"command": ["sh", "-c", "until grep -q slow /v/mode; do sleep 0.1; done; cat /v/mode; echo"]}],
 	"volumes": [{"name": "v", "configMap": {"name": "settings"}}]}}`
 
+// awaitPod waits until a Pod in the namespace default is as it has to be, and returns it.
+func awaitPod(t *testing.T, p *program.ControlPlane, name, what string, done func(*corev1.Pod) bool) (pod *corev1.Pod) {
+	t.Helper()
+	pods := p.Client(t).CoreV1().Pods("default")
+	p.Await(t, "with Pod "+name+" "+what, func() bool {
+		var err error
+		if pod, err = pods.Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return done(pod)
+	})
+	return pod
+}
+
+func inPhase(phase corev1.PodPhase) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool { return pod.Status.Phase == phase }
+}
+
+// waitingFor returns whether the first container of a Pod waits for a reason.
+func waitingFor(reason string) func(*corev1.Pod) bool {
+	return func(pod *corev1.Pod) bool {
+		all := pod.Status.ContainerStatuses
+		return len(all) > 0 && all[0].State.Waiting != nil && all[0].State.Waiting.Reason == reason
+	}
+}
+
+func isReady(pod *corev1.Pod) bool { return hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) }
+
+func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
+}
+
 // TestKubectlPods looks into Pods with kubectl: their commands run, and fail, as in
 // containers.
 func TestKubectlPods(t *testing.T) {
@@ -132,43 +166,56 @@ func TestKubectlPods(t *testing.T) {
 		})
 	}
 	t.Run("Pods are watched once", func(t *testing.T) { testPodsAreWatchedOnce(t, p) })
-	kubectl(t, "wait", "--for=create", "serviceaccount/default", "--timeout=60s")
+	await := func(t *testing.T, name, what string, done func(*corev1.Pod) bool) *corev1.Pod {
+		t.Helper()
+		return awaitPod(t, p, name, what, done)
+	}
+	p.Await(t, "able to create Pods", func() bool {
+		_, err := p.Client(t).CoreV1().ServiceAccounts("default").Get(t.Context(), "default", metav1.GetOptions{})
+		return err == nil
+	})
 	kubectl(t, "apply", "-f", file)
 
 	t.Run("environment, volumes and exit code", func(t *testing.T) {
-		expect(t, "condition met", "wait pod/shown --for=jsonpath={.status.phase}=Failed --timeout=60s")
+		shown := await(t, "shown", "failed", inPhase(corev1.PodFailed))
 		const want = "mode=fast expanded=fast/shown password=s3cret limit=64\nfrom init\nfastca.crt\nnamespace\ntoken\n"
 		got := kubectl(t, "logs", "shown")
 		if !strings.HasPrefix(got, want) || !strings.Contains(got, "\tshown\n") || !strings.HasSuffix(got, "to stderr\n") {
 			t.Errorf("log: %q, want it to begin with %q", got, want)
 		}
-		expect(t, "3 Error done", "get pod shown -o jsonpath={.status.containerStatuses[0].state.terminated['exitCode','reason','message']}")
+		if end := shown.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 3 || end.Reason != "Error" || end.Message != "done\n" {
+			t.Errorf("terminated: %+v", end)
+		}
 		expect(t, "to stderr", "logs shown --tail=1")
 		expect(t, "simulated shell", "describe pod shown")
 	})
 	t.Run("a ConfigMap that appears late", func(t *testing.T) {
-		expect(t, "condition met", "wait pod/waits --for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CreateContainerConfigError --timeout=60s")
-		expect(t, `configmap "late" not found`, "get pod waits -o jsonpath={.status.containerStatuses[0].state.waiting.message}")
+		waits := await(t, "waits", "waiting for a ConfigMap", waitingFor("CreateContainerConfigError"))
+		requireText(t, waits.Status.ContainerStatuses[0].State.Waiting.Message, `configmap "late" not found`)
 		kubectl(t, "create", "configmap", "late", "--from-literal=value=here")
-		expect(t, "condition met", "wait pod/waits --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+		await(t, "waits", "done", inPhase(corev1.PodSucceeded))
 		expect(t, "late=here\n", "logs waits")
 	})
 	t.Run("a crash", func(t *testing.T) {
-		expect(t, "condition met", "wait pod/crashes --for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff --timeout=60s")
-		expect(t, "7", "get pod crashes -o jsonpath={.status.containerStatuses[0].lastState.terminated.exitCode}")
+		crashes := await(t, "crashes", "in a crash loop", waitingFor("CrashLoopBackOff"))
+		if end := crashes.Status.ContainerStatuses[0].LastTerminationState.Terminated; end == nil || end.ExitCode != 7 {
+			t.Errorf("terminated: %+v", end)
+		}
 		expect(t, "run\n", "logs crashes --previous")
 	})
 	t.Run("a probe, a hook and a trap", func(t *testing.T) {
-		expect(t, "condition met", "wait pod/probed --for=jsonpath={.status.phase}=Running --timeout=60s")
+		await(t, "probed", "running", inPhase(corev1.PodRunning))
 		awaitOutput(t, "started\n", "exec probed -- cat /tmp/hook")
-		expect(t, "false", "get pod probed -o jsonpath={.status.containerStatuses[0].ready}")
-		expect(t, "", "exec probed -- touch /tmp/ready")
-		expect(t, "condition met", "wait pod/probed --for=condition=Ready --timeout=60s")
+		if probed := await(t, "probed", "running", inPhase(corev1.PodRunning)); probed.Status.ContainerStatuses[0].Ready {
+			t.Error("ready although its probe fails")
+		}
+		kubectl(t, "exec", "probed", "--", "touch", "/tmp/ready")
+		await(t, "probed", "ready", isReady)
 		expect(t, "deleted", "delete pod probed --timeout=60s")
 	})
 	t.Run("exec and cp", func(t *testing.T) {
-		expect(t, "condition met", "wait pod/scripted pod/server --for=condition=Ready --timeout=60s")
-		awaitOutput(t, "scripted\n", "logs scripted") // what it prints is not why it is ready
+		expect(t, "condition met", "wait pod/scripted pod/server --for=condition=Ready --timeout=60s") // as users do
+		awaitOutput(t, "scripted\n", "logs scripted")                                                  // what it prints is not why it is ready
 		if _, stderr, code := program.Run(t, program.Command(t, "--data-dir", dir, "kubectl", "exec", "server", "--", "sh", "-c", "exit 4")); code != 4 {
 			t.Errorf("exit code %d: %s", code, stderr)
 		}
@@ -190,7 +237,7 @@ func TestKubectlPods(t *testing.T) {
 	t.Run("programs that are not known", func(t *testing.T) {
 		expect(t, "nothing runs in it: the program of its image nginx is not simulated. To run a shell script instead, set the annotation ctrlplane.local/run of its Pod", "logs server")
 		kubectl(t, "run", "app", "--image=python", "--command", "--", "python3", "app.py")
-		expect(t, "condition met", "wait pod/app --for=condition=Ready --timeout=60s")
+		await(t, "app", "ready", isReady)
 		expect(t, "nothing runs in it: its command needs python3, which is not simulated.", "logs app")
 		expect(t, "container app needs python3, which is not simulated", "describe pod app")
 	})
@@ -204,14 +251,17 @@ func TestKubectlPods(t *testing.T) {
 	})
 	t.Run("debug", func(t *testing.T) {
 		kubectl(t, "debug", "server", "--image=busybox", "--container=debugger", "--", "sh", "-c", "echo debugging $(hostname); exit 2")
-		expect(t, "condition met", "wait pod/server --for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=2 --timeout=60s")
+		await(t, "server", "debugged", func(pod *corev1.Pod) bool {
+			debuggers := pod.Status.EphemeralContainerStatuses
+			return len(debuggers) == 1 && debuggers[0].State.Terminated != nil && debuggers[0].State.Terminated.ExitCode == 2
+		})
 		expect(t, "debugging server\n", "logs server -c debugger")
 	})
 	t.Run("an updated ConfigMap", func(t *testing.T) {
 		kubectl(t, "run", "reader", "--image=busybox", "--restart=Never", "--overrides", readerOverrides)
-		expect(t, "condition met", "wait pod/reader --for=condition=Ready --timeout=60s")
+		await(t, "reader", "ready", isReady)
 		kubectl(t, "patch", "configmap", "settings", "-p", `{"data":{"mode":"slow"}}`)
-		expect(t, "condition met", "wait pod/reader --for=jsonpath={.status.phase}=Succeeded --timeout=60s")
+		await(t, "reader", "done", inPhase(corev1.PodSucceeded))
 		expect(t, "slow\n", "logs reader")
 	})
 	t.Run("a second restart, after a delay", func(t *testing.T) { awaitRestarts(t, p, "crashes", 2) })

@@ -35,7 +35,7 @@ func TestRunWithClosedOutput(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := startRun(t, append(tt.flags, "--nodes=0", "--", "sh", "-c", tt.script)...)
+			r := startRun(t, minimal(append(tt.flags, "--", "sh", "-c", tt.script)...)...)
 			r.readLine(t)
 			r.out.Close()
 			r.stdin.Close()
@@ -116,7 +116,7 @@ func TestUpWithClosedOutput(t *testing.T) {
 // TestReportRemovesUnfinished has what a killed run leaves.
 func TestReportRemovesUnfinished(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--report=out", "--nodes=0", "--", "sh", "-c", "echo $$; read end")
+	r := startRun(t, minimal("--report=out", "--", "sh", "-c", "echo $$; read end")...)
 	r.readLine(t)
 	r.sendSignal(t, syscall.SIGKILL)
 	<-r.ended
@@ -124,7 +124,7 @@ func TestReportRemovesUnfinished(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(out, ".unfinished-*")); len(left) != 1 || err != nil {
 		t.Fatalf("left: %v, %v", left, err)
 	}
-	again := newRunCommand(t, "--report", out, "--nodes=0", "--", "true")
+	again := newRunCommand(t, minimal("--report", out, "--", "true")...)
 	again.Env = withoutCIEnv(again.Env)
 	if _, stderr, code := program.Run(t, again); code != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)

@@ -17,14 +17,10 @@ import (
 func TestRunInterruptedWhileJudging(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"--healthy"}, {"--healthy", "--report=out"}} {
-		webhook := startHangingWebhook(t)
-		crd := strings.Replace(crdWithDeadConversion, `url: "https://127.0.0.1:1/convert"`,
-			fmt.Sprintf("url: %q, caBundle: %s", *webhook.URL, base64.StdEncoding.EncodeToString(webhook.CABundle)), 1)
-		file := filepath.Join(t.TempDir(), "gadget.yaml")
-		writeFile(t, file, crd+"---\n{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a}}\n")
-		r := startRun(t, append(flags, "-f", file, "--controllers=namespace", "--nodes=0", "--no-scheduler", "--", "true")...)
+		file, hangs := hangingGadget(t, "v1")
+		r := startRun(t, minimal(append(flags, "-f", file, "--", "true")...)...)
 		select {
-		case <-webhook.arrived:
+		case <-hangs:
 		case <-r.ended:
 			t.Fatalf("ended: %s", &r.stderr)
 		}
@@ -39,4 +35,29 @@ func TestRunInterruptedWhileJudging(t *testing.T) {
 			}
 		}
 	}
+}
+
+// hangingGadget returns a manifest with a custom resource in one of its versions, whose conversion
+// does not end: hangs receives a value when it has begun. It is stored in v1.
+func hangingGadget(t *testing.T, version string) (file string, hangs <-chan struct{}) {
+	t.Helper()
+	webhook := startHangingWebhook(t)
+	crd := strings.Replace(crdWithDeadConversion, `url: "https://127.0.0.1:1/convert"`,
+		fmt.Sprintf("url: %q, caBundle: %s", *webhook.URL, base64.StdEncoding.EncodeToString(webhook.CABundle)), 1)
+	file = filepath.Join(t.TempDir(), "gadget.yaml")
+	writeFile(t, file, crd+"---\n{apiVersion: example.com/"+version+", kind: Gadget, metadata: {name: a}}\n")
+	return file, webhook.arrived
+}
+
+// startHangingRun starts a run, and returns when its control plane starts and cannot go on.
+func startHangingRun(t *testing.T, args ...string) *runProcess {
+	t.Helper()
+	file, hangs := hangingGadget(t, "v2")
+	r := startRun(t, minimal(append([]string{"-f", file}, args...)...)...)
+	select {
+	case <-hangs:
+	case <-r.ended:
+		t.Fatalf("ended: %s", &r.stderr)
+	}
+	return r
 }

@@ -12,7 +12,7 @@ import (
 // TestRunKilled kills ctrlplane while its command runs.
 func TestRunKilled(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, "--nodes=0", "--", "sh", "-c", "echo $$; exec sleep 600")
+	r := startRun(t, minimal("--", "sh", "-c", "echo $$; exec sleep 600")...)
 	pid := strings.TrimSpace(r.readLine(t))
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 // the API server, in its controllers and in what it says of itself, that failures are
 // told apart, and that nothing is left.
 func TestRunWithEachKubernetesVersion(t *testing.T) {
+	t.Parallel()
 	reports := t.TempDir()
 	ctrlplane := program.Path()
 	script := fmt.Sprintf(`set -e
@@ -64,7 +65,7 @@ echo "1.$version scheduling=$podgroups $(%[1]s status | tr "\n" " ")"
 // TestRunVersionsAnnotateTheJob checks that annotations begin a line, and say the version.
 func TestRunVersionsAnnotateTheJob(t *testing.T) {
 	t.Parallel()
-	cmd := newRunCommand(t, "--kubernetes", "1.36,1.37", "--report", "out", "--nodes=0", "--controllers=namespace", "--no-scheduler", "--", "sh", "-c", "exit 3")
+	cmd := newRunCommand(t, minimal("--kubernetes", "1.36,1.37", "--report", "out", "--", "sh", "-c", "exit 3")...)
 	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITLAB_CI=true")
 	_, stderr, code := program.Run(t, cmd)
 	if code != 3 {
@@ -79,30 +80,11 @@ func TestRunVersionsAnnotateTheJob(t *testing.T) {
 	requireNothingLeft(t, cmd)
 }
 
-func TestRunKubernetesVersionErrors(t *testing.T) {
-	t.Parallel()
-	for args, want := range map[string]string{
-		"--kubernetes=1.33":                                    `"1.33": Kubernetes 1.37.1 can emulate 1.34, 1.35, 1.36, 1.37`,
-		"--kubernetes=1.34,1.38":                               `"1.38"`,
-		"--kubernetes=1.34,v1.34":                              "1.34 is named twice",
-		"--kubernetes=":                                        "empty value",
-		"--kubernetes=1.34,1.35 --name=x":                      "--name",
-		"--kubernetes=1.34,1.35 --port=7777":                   "--port",
-		"--kubernetes=1.34,1.35 --jobs=-1":                     "--jobs",
-		"--kube-apiserver-arg=emulated-version=1.35":           "use --kubernetes",
-		"--kubernetes=1.34,1.35 --settle --observe-records=-1": "--settle needs observation",
-	} {
-		cmd := newRunCommand(t, append(strings.Fields(args), "--", "true")...)
-		program.RequireFailure(t, cmd, 2, want)
-		requireNothingLeft(t, cmd)
-	}
-	program.RequireFailure(t, program.Command(t, "up", "--kubernetes=1.20"), 2, `"1.20"`)
-}
-
 // TestRunVersionsWithLeftovers checks that a process that the command leaves behind, with
 // the output of the run, does not keep the runs from ending.
 func TestRunVersionsWithLeftovers(t *testing.T) {
-	cmd := newRunCommand(t, "--kubernetes", "1.36,1.37", "--", "sh", "-c", "sleep 300 & echo $!")
+	t.Parallel()
+	cmd := newRunCommand(t, minimal("--kubernetes", "1.36,1.37", "--", "sh", "-c", "sleep 300 & echo $!")...)
 	stdout, stderr, code := program.Run(t, cmd)
 	if code != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
@@ -127,7 +109,8 @@ func TestRunVersionsWithLeftovers(t *testing.T) {
 // TestRunVersionsInterrupted checks that a signal ends all runs, and that those that
 // wait do not start.
 func TestRunVersionsInterrupted(t *testing.T) {
-	r := startRun(t, "--kubernetes", "1.34,1.35,1.36", "--jobs", "2", "--", "sh", "-c", "echo begun; exec sleep 60")
+	t.Parallel()
+	r := startRun(t, minimal("--kubernetes", "1.34,1.35,1.36", "--jobs", "2", "--", "sh", "-c", "echo begun; exec sleep 1000")...)
 	for range 2 {
 		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
 			t.Fatalf("got %q", line)
@@ -141,7 +124,8 @@ func TestRunVersionsInterrupted(t *testing.T) {
 }
 
 func TestRunVersionsForwardSignalsForTheCommand(t *testing.T) {
-	r := startRun(t, "--kubernetes", "1.34,1.35", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")
+	t.Parallel()
+	r := startRun(t, minimal("--kubernetes", "1.34,1.35", "--jobs", "2", "--", "sh", "-c", "trap 'exit 7' USR1; "+idleScript+"echo begun; wait")...)
 	for range 2 {
 		if line := r.readLine(t); !strings.HasSuffix(line, "] begun") {
 			t.Fatalf("got %q", line)

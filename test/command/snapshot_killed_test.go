@@ -19,6 +19,7 @@ import (
 // TestRestoreSurvivesKill kills a control plane during a restore: after the next
 // start it has the state before or after the restore, never a mixture.
 func TestRestoreSurvivesKill(t *testing.T) {
+	t.Parallel()
 	const objects = 300
 	k := newSnapshotFixture(t)
 	p := k.startUp("--nodes", "0")

@@ -16,7 +16,7 @@ import (
 func TestSpeed(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	program.Up(t, dir, "--nodes", "1")
+	p := program.Up(t, dir, "--nodes", "1")
 	for args, says := range map[string]string{
 		"speed 2":    `speed "2": choose one of 1, 1/2, 1/5, 1/10, step`,
 		"speed 1 2":  "controllers speed takes one speed",
@@ -31,15 +31,24 @@ func TestSpeed(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	name := program.CreateWeb(t, dir, 2)
-	released := map[string]bool{}
+	first, found := strings.CutPrefix(do("next"), "released: ")
+	controller, _, _ := strings.Cut(first, " ")
+	if !found {
+		t.Errorf("got %q", first)
+	}
+	released := map[string]bool{controller: true}
 	// Every controller of the story works on a key that a step has released. The limit is
 	// far above the number of steps that it takes.
+	speed := p.Control(t).SpeedControl()
 	for range 200 {
 		if released["deployment-controller"] && released["replicaset-controller"] && released["kube-scheduler"] && released["simulated-kubelet"] {
 			break
 		}
-		controller, _, _ := strings.Cut(strings.TrimPrefix(do("next"), "released: "), " ")
-		released[controller] = true
+		key, err := speed.StepKey(t.Context())
+		if err != nil || key == nil {
+			t.Fatalf("released %v, %v", key, err)
+		}
+		released[key.Controller] = true
 	}
 	if !released["simulated-kubelet"] {
 		t.Fatalf("steps have released keys of %v only", released)

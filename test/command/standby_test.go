@@ -30,6 +30,7 @@ func TestStandby(t *testing.T) {
 	first := newSnapshotFixture(t)
 	up := []string{"--nodes", "1", "--etcd-endpoints", startEtcd(t), "--leader-elect"}
 	p := first.startUp(up...)
+	p.Await(t, "leading", func() bool { return process(t, p).Leader == observe.LeaderOwn })
 	second := first.besides()
 	q := second.startUp(up...)
 	q.Await(t, "the leader", func() bool { return process(t, q).LeaseHolder != "" })

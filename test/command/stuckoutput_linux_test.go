@@ -86,7 +86,7 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script := fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytesForPipes(t, tt.pipes))
-			r := startRun(t, append(tt.flags, "--", "sh", "-c", script)...)
+			r := startRun(t, minimal(append(tt.flags, "--", "sh", "-c", script)...)...)
 			awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
 			if tt.pipes < 2 {
 				r.awaitCommandEnd(t)
@@ -105,7 +105,7 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 func TestRunPassesOnAllToASlowReader(t *testing.T) {
 	t.Parallel()
 	bytes := bytesForPipes(t, 1.5) // they fit into those before and after ctrlplane
-	r := startRun(t, "--report", "out", "--", "sh", "-c", fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytes))
+	r := startRun(t, minimal("--report", "out", "--", "sh", "-c", fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytes))...)
 	awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
 	r.awaitCommandEnd(t)
 	timer := time.NewTimer(2500 * time.Millisecond)

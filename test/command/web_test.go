@@ -18,21 +18,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
-// TestWebFlags has flags of the page that do not fit together.
-func TestWebFlags(t *testing.T) {
-	t.Parallel()
-	for args, says := range map[string]string{
-		"top --read-only":                         "need --web",
-		"top --web-public":                        "need --web",
-		"top --web --ui json":                     "--web excludes --ui",
-		"top --web --metrics http://localhost:1/": "--web excludes",
-		"top --web --web-address 0.0.0.0:0":       "add --web-public",
-		"up --web --detach":                       `"ctrlplane top --web" once it runs`,
-	} {
-		program.RequireFailure(t, program.Command(t, strings.Fields(args)...), 2, says)
-	}
-}
-
 // page is a page that a command serves.
 type page struct {
 	t      *testing.T

@@ -1,3 +1,5 @@
+//go:build unix
+
 package command_test
 
 import (
@@ -19,6 +21,7 @@ import (
 func TestStopWhileWebhookHangs(t *testing.T) {
 	t.Parallel()
 	p := program.Up(t, t.TempDir(), "--nodes", "0")
+	t.Run("suspended before", func(t *testing.T) { testWaitForSuspended(t, p) })
 	client := p.Client(t)
 	hook := startHangingWebhook(t)
 	createWebhook(t, client, "hang", hook.WebhookClientConfig, 30, "", "limitranges") // which no controller writes
@@ -26,7 +29,7 @@ func TestStopWhileWebhookHangs(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for ctx.Err() == nil && len(hook.arrived) == 0 { // until the webhook is in force
+		for ctx.Err() == nil { // once the webhook is in force, a request waits for it
 			_, _ = client.CoreV1().LimitRanges("default").Create(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{GenerateName: "m-"}}, metav1.CreateOptions{})
 		}
 	}()

@@ -60,15 +60,15 @@ func snippetKey(page string, b snippets.Block) string {
 	return page + ": " + first
 }
 
-// TestGoSnippetsCompile compiles the snippets in Go as packages of their module, which the
-// compiler finds through an overlay.
+// TestGoSnippetsCompile compiles the snippets in Go as packages of their module.
 func TestGoSnippetsCompile(t *testing.T) {
 	t.Parallel()
+	texts := map[string][]string{} // by module
 	compiled := 0
 	for page, blocks := range pages(t) {
 		for _, b := range blocks {
 			if s, ok := goSnippets[snippetKey(page, b)]; ok {
-				s.compile(t, b)
+				texts[s.module] = append(texts[s.module], s.source(b))
 				compiled++
 			}
 		}
@@ -76,29 +76,46 @@ func TestGoSnippetsCompile(t *testing.T) {
 	if compiled != len(goSnippets) {
 		t.Errorf("%d snippets were compiled, goSnippets has %d", compiled, len(goSnippets))
 	}
+	for module, sources := range texts {
+		compileSnippets(t, module, sources)
+	}
 }
 
-func (s goSnippet) compile(t *testing.T, b snippets.Block) {
+// source returns the file around a snippet, whose first line has its place in the page.
+func (s goSnippet) source(b snippets.Block) string {
+	return fmt.Sprintf("package snippet // %s\n\nimport (\n%s\n)\n\n%s\n%s\n%s\n", b, strings.Join(s.imports, "\n"), s.before, strings.ReplaceAll(b.Text, "…", s.elision), s.after)
+}
+
+// compileSnippets compiles files as packages of a module, each in a folder of its own, which the
+// compiler finds through an overlay.
+func compileSnippets(t *testing.T, module string, sources []string) {
 	t.Helper()
-	module, err := filepath.Abs(filepath.Join(root, s.module))
+	dir, err := filepath.Abs(filepath.Join(root, module))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("package snippet\n\nimport (\n%s\n)\n\n%s\n%s\n%s\n", strings.Join(s.imports, "\n"), s.before, strings.ReplaceAll(b.Text, "…", s.elision), s.after)
-	file, overlayFile := filepath.Join(t.TempDir(), "snippet.go"), filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	files := map[string]string{}
+	var folders []string
+	for i, source := range sources {
+		folder := fmt.Sprintf("snippet%d", i)
+		file := filepath.Join(t.TempDir(), "snippet.go")
+		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Join(dir, folder, "snippet.go")] = file
+		folders = append(folders, "./"+folder)
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(module, "snippet", "snippet.go"): file}})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": files})
 	if err != nil {
 		t.Fatal(err)
 	}
+	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
 	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlayFile, "./snippet")
-	cmd.Dir = module
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", overlayFile}, folders...)...)
+	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%s: %v: %s", b, err, out)
+		t.Errorf("%v: %s\n%s", err, out, strings.Join(sources, "\n"))
 	}
 }

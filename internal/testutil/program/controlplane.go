@@ -56,8 +56,11 @@ func Up(t *testing.T, dir string, args ...string) *ControlPlane {
 func (p *ControlPlane) AwaitReady(t *testing.T) {
 	t.Helper()
 	p.Await(t, "ready", func() bool {
+		if !HasStarted(p.Dir) {
+			return false
+		}
 		client, err := NewClient(p.Dir)
-		return err == nil && HasStarted(p.Dir) && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
+		return err == nil && client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
 	})
 }
 
