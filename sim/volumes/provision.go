@@ -70,7 +70,7 @@ func unsupportedReason(c *corev1.PersistentVolumeClaim) string {
 		kind = s.Kind
 	}
 	if kind != "" && kind != "PersistentVolumeClaim" {
-		return fmt.Sprintf("simulated volumes hold no data and cannot be filled from a %s: remove spec.dataSource and spec.dataSourceRef", kind)
+		return fmt.Sprintf("simulated volumes cannot be filled from a %s: remove spec.dataSource and spec.dataSourceRef", kind)
 	}
 	return ""
 }

@@ -13,7 +13,7 @@ func TestControllerNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"03-queue": "deployment", "05-owners": "garbagecollector", "06-finalizers": "namespace",
+		"03-queue": "deployment", "05-owners": "garbagecollector", "06-finalizers": "namespace-controller",
 		"07-node": "taint-eviction-controller", "08-expectations": "replicaset",
 	} {
 		lesson, err := Find(all, name)
