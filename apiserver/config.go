@@ -192,13 +192,8 @@ var ownedFlags = upstreamflags.Owned{
 }
 
 func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSets) error {
-	for name, value := range map[string]string{
-		"runtime-config": c.RuntimeConfig, "feature-gates": c.FeatureGates, "emulated-version": c.EmulatedVersion,
-	} {
-		if value == "" {
-			continue
-		}
-		if err := upstreamflags.Set("--"+name, flags, upstreamflags.Owned{}, []string{name + "=" + value}); err != nil {
+	for name, value := range map[string]string{"runtime-config": c.RuntimeConfig, "emulated-version": c.EmulatedVersion} {
+		if err := setOwnFlag(flags, name, value); err != nil {
 			return err
 		}
 	}
@@ -208,10 +203,18 @@ func (c Config) setFlags(o *options.ServerRunOptions, flags cliflag.NamedFlagSet
 	if c.Etcd.Connect != nil && len(o.Etcd.EtcdServersOverrides) > 0 {
 		return usage.Errorf("--kube-apiserver-arg etcd-servers-overrides: the embedded etcd stores all kinds: use it with --etcd-endpoints")
 	}
-	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
+	registry := o.GenericServerRunOptions.ComponentGlobalsRegistry
+	if err := setFeatureGates(registry, flags, c.FeatureGates); err != nil {
 		return usage.Errorf("--feature-gates: %w", err)
 	}
-	return decodeWatchesSerially(o.GenericServerRunOptions.ComponentGlobalsRegistry, o.Etcd.EnableWatchCache)
+	return decodeWatchesSerially(registry, o.Etcd.EnableWatchCache)
+}
+
+func setOwnFlag(flags cliflag.NamedFlagSets, name, value string) error {
+	if value == "" {
+		return nil
+	}
+	return upstreamflags.Set("--"+name, flags, upstreamflags.Owned{}, []string{name + "=" + value})
 }
 
 // CheckFlags validates FeatureGates, RuntimeConfig and Args without the rest of the
