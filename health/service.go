@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/kubectl/pkg/util/podutils"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -51,11 +50,14 @@ func (s *reasonSearch) isBackend(u *unstructured.Unstructured, svc *corev1.Servi
 }
 
 // isEndpoint reports whether a Pod is a ready endpoint of a Service, as upstream's endpointslice
-// controller decides: its package would bring informers into every test that uses this one.
+// controller decides: its package would bring informers into every test that uses this one, and
+// that of kubectl a module that every user of ctrlplanetest would have to require.
 func isEndpoint(pod *corev1.Pod, publishNotReady bool) bool {
 	ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 	if ended || pod.Status.PodIP == "" && len(pod.Status.PodIPs) == 0 {
 		return false
 	}
-	return publishNotReady || pod.DeletionTimestamp == nil && podutils.IsPodReady(pod)
+	return publishNotReady || pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,9 @@ type devPlane struct {
 // the others.
 func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
-		if objs, err = manifests.Load(ctx, p.crds); err != nil {
+		if objs, err = manifests.Load(ctx, p.crds); errors.Is(err, manifests.ErrNoFile) {
+			return nil, fmt.Errorf("--crds: %v: name the folder that has them", err) // ends the match: -R does not apply
+		} else if err != nil {
 			return nil, fmt.Errorf("--crds: %w", err)
 		}
 		objs = slices.DeleteFunc(objs, func(o manifests.Object) bool { return o.GetKind() != "CustomResourceDefinition" })

@@ -1,15 +1,22 @@
 // Package oneline writes errors on one line: those of upstream may have several.
 package oneline
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
-// Error returns an error whose text is that of err with single spaces between its words, and
-// without line breaks. It wraps err, which is not nil.
+// breaks are line breaks with the indentation of the next line. Other spaces may be in a name
+// that a message quotes.
+var breaks = regexp.MustCompile(`\s*\n\s*`)
+
+// Error returns an error whose text is that of err with a space for each line break. It wraps
+// err, which is not nil.
 func Error(err error) error { return &line{err} }
 
 type line struct{ err error }
 
-func (l *line) Error() string { return strings.Join(strings.Fields(l.err.Error()), " ") }
+func (l *line) Error() string { return breaks.ReplaceAllString(strings.TrimSpace(l.err.Error()), " ") }
 func (l *line) Unwrap() error { return l.err }
 
 // Join is errors.Join with a text on one line, with semicolons between the errors.

@@ -21,8 +21,8 @@ func TestJoin(t *testing.T) {
 	if err := Join(nil, nil); err != nil {
 		t.Errorf("got %v", err)
 	}
-	err := Join(nil, errors.New("two\n\tlines"), Join(io.EOF, fs.ErrExist))
-	if got := err.Error(); got != "two lines; EOF; file already exists" {
+	err := Join(nil, errors.New("two\n\tlines of \"a  b\"\n"), Join(io.EOF, fs.ErrExist))
+	if got := err.Error(); got != `two lines of "a  b"; EOF; file already exists` {
 		t.Errorf("got %q", got)
 	}
 	if !errors.Is(err, io.EOF) {

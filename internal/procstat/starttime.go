@@ -1,5 +1,5 @@
 // Package procstat measures this process: when the system created it, and the CPU
-// time and memory that it uses. Of others it tells whether they exist.
+// time and memory that it uses. It also reports whether another process exists.
 package procstat
 
 import (
