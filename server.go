@@ -111,8 +111,8 @@ type Stage struct {
 // exist, or are refused by a webhook: then OnWarning says so. If the start fails, it
 // returns the reason and leaves nothing behind. ctx bounds the start only.
 //
-// A Server can be started once: after Close, and after a start that has failed while it ran, Start returns
-// ErrStarted. After an error in the fields and after ErrRunning it can be called again.
+// A Server can be started once: every further Start returns ErrStarted, after Close and after a
+// start that failed, too. Only after ErrRunning can it be called again.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

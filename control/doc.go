@@ -5,5 +5,5 @@
 //
 // What is called a usage error here, a name or number that is not valid, is recognized by
 // errors.As with a ctrlplane.UsageError in the process of the control plane, and by
-// apierrors.IsBadRequest in the errors of package control/rest.
+// apierrors.IsBadRequest in what the server answers to a client of package control/rest.
 package control

@@ -24,8 +24,9 @@ type Object interface {
 }
 
 // Apply applies manifest files and folders with server-side apply and returns their
-// objects as the server has stored them. Subfolders are not read. Namespaced objects without
-// a namespace go into the namespace that Namespace created for this test, else into "default".
+// objects as the server has stored them: read one again before you update it, controllers may
+// have changed it. Subfolders are not read. Namespaced objects without a namespace go into the
+// namespace that Namespace created for this test, else into "default".
 func (p *ControlPlane) Apply(t testing.TB, paths ...string) []Object {
 	t.Helper()
 	ctx, stop := p.testContext(t)

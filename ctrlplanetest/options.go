@@ -62,7 +62,7 @@ type Backend interface {
 
 // ErrBusy is in the error of a start while the process of the tests has another control plane, with a
 // backend that can run one at a time.
-var ErrBusy = errors.New("in a package, use Shared or Start, not both")
+var ErrBusy = errors.New("a process has one control plane at a time: use Shared, or Start in tests that are not parallel")
 
 // Instance is a running control plane.
 type Instance interface {

@@ -47,8 +47,9 @@ const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 
 // Isolate reverts, when the test ends, every change of objects from now on, in all
 // namespaces and outside of them, except for Leases. It also ends all interventions, whenever they
-// began, and sets the speed to observe.SpeedFull; another number of workers stays. The test cannot
-// be parallel: if it is already, Isolate panics, as T.Setenv does.
+// began, and sets the speed to observe.SpeedFull; another number of workers stays. Call it after
+// Namespace: cleanups run in reverse order, and controllers that are paused delete no namespace.
+// The test cannot be parallel: if it is already, Isolate panics, as T.Setenv does.
 func (p *ControlPlane) Isolate(t testing.TB) {
 	t.Helper()
 	t.Setenv(isolatedEnv, t.Name())

@@ -2,7 +2,6 @@ package ctrlplanetest_test
 
 import (
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -13,7 +12,7 @@ import (
 // TestPausedClientIsNotTheHelper pauses the client that all clients of the test binary are by default,
 // as an operator in it is, and uses the methods of the package.
 func TestPausedClientIsNotTheHelper(t *testing.T) {
-	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Timeout: 20 * time.Second})
+	cp := ctrlplanetest.Start(t)
 	operator, err := kubernetes.NewForConfig(cp.RESTConfig())
 	if err != nil {
 		t.Fatal(err)

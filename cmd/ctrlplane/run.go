@@ -115,6 +115,7 @@ and its report is in a folder of that name below --report. At the end a table on
 stderr says how each run ended; the exit code is that of the first version that
 failed.`,
 		Example: `  ctrlplane run -- go test ./...
+  go test -exec 'ctrlplane run --' ./...    # a control plane for each package
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle --healthy -- kubectl apply -f manifests/
   ctrlplane run --max-conflicts my-operator=0 --no-hot-loop -- go test ./...

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/ctrlplane/ctrlplane/control"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -27,9 +26,6 @@ func (c *Client) SpeedControl() control.SpeedControl { return speedClient{c} }
 type speedClient struct{ client *Client }
 
 func (s speedClient) SetSpeed(ctx context.Context, speed observe.Speed) error {
-	if speed == "" {
-		return usage.Errorf("no speed is given")
-	}
 	return s.client.do(ctx, http.MethodPut, SpeedPath, nil, speedBody{speed}, &speedBody{})
 }
 

@@ -18,7 +18,7 @@ import (
 type fakeSpeed struct{ speed observe.Speed }
 
 func (f *fakeSpeed) SetSpeed(_ context.Context, s observe.Speed) error {
-	if s == "2" {
+	if s == "2" || s == "" {
 		return usage.Errorf("speed %q: choose another", string(s))
 	}
 	f.speed = s
@@ -46,7 +46,7 @@ func TestSpeed(t *testing.T) {
 	if key, err := speed.StepKey(t.Context()); err != nil || key != nil {
 		t.Errorf("no key waits: %+v, %v", key, err)
 	}
-	for s, says := range map[observe.Speed]string{"2": `speed "2": choose another`, "": "no speed is given"} {
+	for s, says := range map[observe.Speed]string{"2": `speed "2": choose another`, "": `speed "": choose another`} {
 		if err := speed.SetSpeed(t.Context(), s); !errors.As(err, new(usage.Error)) || !strings.HasSuffix(err.Error(), says) {
 			t.Errorf("%q: %v", s, err)
 		}

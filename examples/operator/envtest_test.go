@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// TestWithEnvtest is a typical test with envtest. With "ctrlplane run -- go test ./..."
+// TestWithEnvtest is a typical test with envtest. With "go test -exec 'ctrlplane run --' ./..."
 // it uses a control plane with controllers, so that the namespace can be deleted.
 func TestWithEnvtest(t *testing.T) {
 	if os.Getenv("USE_EXISTING_CLUSTER") != "true" {
-		t.Skip(`run by "ctrlplane run -- go test ./..."`)
+		t.Skip(`run by "go test -exec 'ctrlplane run --' ./..."`)
 	}
 	env := &envtest.Environment{CRDDirectoryPaths: []string{"config"}, ErrorIfCRDPathMissing: true}
 	cfg, err := env.Start()
