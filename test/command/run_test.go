@@ -437,7 +437,7 @@ func TestSignalsForTheCommandWhileSettling(t *testing.T) {
 // control plane that ends because it loses its leader election lease.
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
-	stubborn := startRun(t, minimal("--timeout=200ms", "--", "sh", "-c", "trap 'echo ignored' TERM; while :; do sleep 0.5; done")...)
+	stubborn, timeout := startRunBeyondTimeout(t, "trap 'echo ignored' TERM; echo 1; while :; do sleep 0.5; done")
 	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
@@ -466,5 +466,5 @@ func TestRunGracePeriods(t *testing.T) {
 		t.Errorf("the command printed %q", got)
 	}
 	stubborn.requireExit(t, 124)
-	requireLastLine(t, stubborn.stderr.String(), "terminated after 200ms")
+	requireLastLine(t, stubborn.stderr.String(), "terminated after "+timeout.String())
 }
