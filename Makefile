@@ -57,7 +57,7 @@ e2e-library:
 	$(E2E_TEST) -timeout 30m ./test/e2e
 
 e2e-others:
-	$(E2E_TEST) -p 1 -timeout 30m ./ctrlplanetest $$(go list ./test/... | grep -vE '/test/(command|e2e)$$')
+	list=$$(go list ./test/...) && $(E2E_TEST) -p 1 -timeout 30m ./ctrlplanetest $$(echo "$$list" | grep -vE '/test/(command|e2e)$$')
 
 e2e-tools:
 	cd tools && $(E2E_TEST) -p 1 -timeout 10m ./terminal ./torture/...

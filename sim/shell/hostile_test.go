@@ -194,7 +194,7 @@ func TestHostileScripts(t *testing.T) {
 				Limits: Limits{CPUShare: 1},
 			}
 			if i%2 == 1 {
-				c.Args, c.Stdin = []string{"sh", "-s"}, strings.NewReader(src+"\n")
+				c.Args, c.Stdin = []string{"sh", "-s"}, io.MultiReader(strings.NewReader(src+"\nexit\n"), in)
 			}
 			checkEnds(t, c)
 			in.Close()
@@ -220,6 +220,20 @@ func TestHostileScripts(t *testing.T) {
 	}
 	if n := held.Load(); n != 0 {
 		t.Errorf("%d bytes are still accounted", n)
+	}
+}
+
+// TestKilledWhileReading kills scripts that wait for input that does not come.
+func TestKilledWhileReading(t *testing.T) {
+	for _, src := range []string{`read x`, `cat`, `sh`, `x=$(cat)`, `sh | cat`, `bash -c 'read -t 1000 x'`} {
+		in, w := io.Pipe()
+		ctx, cancel := context.WithTimeout(t.Context(), longest)
+		got, err := Run(ctx, Config{Args: []string{"sh", "-c", src + "; exit 3"}, Stdin: in})
+		if want := (Result{137, Error}); err != nil || got != want || ctx.Err() == nil {
+			t.Errorf("%q: got %+v, %v, want %+v after %v", src, got, err, want, longest)
+		}
+		cancel()
+		w.Close()
 	}
 }
 

@@ -30,21 +30,26 @@ func TestSecondSignalKillsTheCommand(t *testing.T) {
 // too: the exit code is that of the time.
 func TestSecondSignalAfterTheTimeout(t *testing.T) {
 	t.Parallel()
-	const script = "trap 'echo 2' TERM; trap '' INT HUP; echo 1; while :; do sleep 0.1; done"
-	timeout := 2 * time.Second
-	r := startRun(t, minimal("--timeout="+timeout.String(), "--", "sh", "-c", script)...)
-	for timeout < program.Timeout {
-		if _, err := r.stdout.ReadString('\n'); err == nil {
-			break
-		}
-		timeout *= 2 // it has ended before it had a trap
-		r = startRun(t, minimal("--timeout="+timeout.String(), "--", "sh", "-c", script)...)
-	}
+	r, timeout := startRunBeyondTimeout(t, "trap 'echo 2' TERM; trap '' INT HUP; echo 1; while :; do sleep 0.1; done")
 	r.readLine(t)                  // upon SIGTERM
 	r.trySignal(t, syscall.SIGINT) // it may have ended after 10 s
 	r.trySignal(t, syscall.SIGHUP)
 	r.requireExit(t, 124)
 	requireLastLine(t, r.stderr.String(), "the command was terminated after "+timeout.String())
+}
+
+// startRunBeyondTimeout starts a run with a timeout of a script that prints 1 once it handles SIGTERM, and
+// returns when that was read. The time of the script counts from its start: it doubles until it is long enough.
+func startRunBeyondTimeout(t *testing.T, script string) (r *runProcess, timeout time.Duration) {
+	t.Helper()
+	for timeout = time.Second; timeout < program.Timeout; timeout *= 2 {
+		r = startRun(t, minimal("--timeout="+timeout.String(), "--", "sh", "-c", script)...)
+		if line, err := r.stdout.ReadString('\n'); err == nil && line == "1\n" {
+			return r, timeout
+		}
+	}
+	t.Fatalf("the script did not print 1 within %v", timeout)
+	return nil, 0
 }
 
 // When a terminal is closed, its shell sends SIGHUP as well as the kernel: the second one does not kill a

@@ -43,7 +43,7 @@ func TestRunAsExec(t *testing.T) {
 		writeFile(t, filepath.Join(dir, name, "a_test.go"), controlPlaneTest)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", "-exec", "'"+program.Path()+"' run --", "./...")
-	cmd.Dir, cmd.Env = dir, run.Env
+	cmd.Dir, cmd.Env = dir, append(run.Env, goCacheEnv(t)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

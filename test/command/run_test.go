@@ -289,6 +289,12 @@ func TestRunForwardsSignals(t *testing.T) {
 			}
 		})
 	}
+	t.Run("SIGTERM before the API server serves", func(t *testing.T) {
+		t.Parallel()
+		r := terminateRunWithoutStorage(t, "--", "echo", "started")
+		r.requireExit(t, 143)
+		r.requireNoMoreOutput(t)
+	})
 	t.Run("SIGTERM while starting", func(t *testing.T) {
 		t.Parallel()
 		r := startHangingRun(t, "--", "echo", "started")
@@ -327,6 +333,25 @@ func TestRunForwardsSignals(t *testing.T) {
 		r.trySignal(t, syscall.SIGINT)
 		r.requireExit(t, 7)
 	})
+}
+
+// terminateRunWithoutStorage starts a run whose API server waits for its storage, and sends SIGTERM. The run fails
+// by itself after 5 s, in which a busy machine may not find it starting.
+func terminateRunWithoutStorage(t *testing.T, args ...string) (r *runProcess) {
+	t.Helper()
+	for range 5 {
+		r = startRun(t, append([]string{"--etcd-endpoints=http://127.0.0.1:1"}, args...)...)
+		awaitTrue(t, "temporary folder", func() bool {
+			found, err := filepath.Glob(filepath.Join(r.cmd.Dir, "ctrlplane-*"))
+			return len(found) > 0 || err != nil || isClosed(r.ended)
+		})
+		r.trySignal(t, syscall.SIGTERM)
+		<-r.ended
+		if !strings.Contains(r.stderr.String(), "http://127.0.0.1:1") {
+			break
+		}
+	}
+	return r
 }
 
 func processAlive(t *testing.T, pid string) bool {
@@ -437,7 +462,7 @@ func TestSignalsForTheCommandWhileSettling(t *testing.T) {
 // control plane that ends because it loses its leader election lease.
 func TestRunGracePeriods(t *testing.T) {
 	t.Parallel()
-	stubborn := startRun(t, minimal("--timeout=200ms", "--", "sh", "-c", "trap 'echo ignored' TERM; while :; do sleep 0.5; done")...)
+	stubborn, timeout := startRunBeyondTimeout(t, "trap 'echo ignored' TERM; echo 1; while :; do sleep 0.5; done")
 	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
@@ -466,5 +491,5 @@ func TestRunGracePeriods(t *testing.T) {
 		t.Errorf("the command printed %q", got)
 	}
 	stubborn.requireExit(t, 124)
-	requireLastLine(t, stubborn.stderr.String(), "terminated after 200ms")
+	requireLastLine(t, stubborn.stderr.String(), "terminated after "+timeout.String())
 }

@@ -14,11 +14,13 @@ func testWaitForSuspended(t *testing.T, p *program.ControlPlane) {
 	if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		if err := p.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Error(err)
+		}
+	}()
 	for _, what := range []string{"settled", "pod/x"} {
 		program.RequireFailure(t, program.Command(t, "--data-dir", p.Dir, "wait", what, "--timeout", "1s"), 1,
 			"no answer from the API server: timed out after 1s: the control plane is suspended or overloaded: see ")
-	}
-	if err := p.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -21,7 +21,9 @@ import (
 func TestStopWhileWebhookHangs(t *testing.T) {
 	t.Parallel()
 	p := program.Up(t, t.TempDir(), "--nodes", "0")
-	t.Run("suspended before", func(t *testing.T) { testWaitForSuspended(t, p) })
+	if !t.Run("suspended before", func(t *testing.T) { testWaitForSuspended(t, p) }) {
+		t.FailNow()
+	}
 	client := p.Client(t)
 	hook := startHangingWebhook(t)
 	createWebhook(t, client, "hang", hook.WebhookClientConfig, 30, "", "limitranges") // which no controller writes

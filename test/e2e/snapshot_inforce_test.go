@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -57,7 +58,11 @@ func TestSnapshotSchemaIsInForce(t *testing.T) {
 	restored := getObject(t, widgets, "w")
 	seen := await(t, "restored widget", func(context.Context) (*unstructured.Unstructured, error) {
 		obj, _, err := informer.GetStore().GetByKey(ns + "/w")
-		return obj.(*unstructured.Unstructured), err
+		u, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			return nil, errors.Join(err, errors.New("the informer has no such widget"))
+		}
+		return u, err
 	}, func(u *unstructured.Unstructured) bool {
 		return u.GetResourceVersion() == restored.GetResourceVersion()
 	})
