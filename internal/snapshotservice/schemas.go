@@ -35,6 +35,9 @@ func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State,
 	if len(changed) == 0 {
 		return written, false, nil
 	}
+	if err := s.cfg.Store.CheckSpace(before, want); err != nil { // for the rest, too: a part alone could not be undone then
+		return written, false, err
+	}
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
 	watches, err := s.watchCustomResources(ctx, changed, before.Revision)

@@ -1,10 +1,12 @@
 package snapshotservice
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,6 +95,28 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 				t.Errorf("changed: %v", p.changed)
 			}
 		})
+	}
+}
+
+// A restore is refused before its first part if there is no space for the last.
+func TestRestoreWithOtherSchemaNeedsSpaceForAll(t *testing.T) {
+	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
+	want.Entries[1].Value = fmt.Appendf(nil, `{"metadata":{"uid":"w"},"old":%q}`, strings.Repeat("x", 1000))
+	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
+	store.write(want)
+	cfg := p.config(newTarget(t), store)
+	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(now)
+	store.room, store.onReplace = 1000, sync.OnceFunc(func() { close(written) })
+	before := len(store.states)
+	_, err = s.Restore(t.Context(), file)
+	if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "nothing was restored") || len(store.states) != before {
+		t.Errorf("got %v, and %d states were written; want that nothing was", err, len(store.states)-before)
 	}
 }
 
