@@ -30,13 +30,13 @@ const storageTimeout = 5 * time.Second
 // them changes. For a second after that, an open watch decodes events with the schema of before,
 // which removes fields that it does not know; then the watch ends, and the client continues
 // without reading the objects again. So this returns when these watches have ended.
-func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, crdsReplaced bool, err error) {
+func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, err error) {
 	changed := crdsWithOtherSchema(before, want)
 	if len(changed) == 0 {
-		return written, false, nil
+		return written, nil
 	}
 	if err := s.cfg.Store.CheckSpace(before, want); err != nil { // for the rest, too: a part alone could not be undone then
-		return written, false, err
+		return written, err
 	}
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
@@ -52,13 +52,13 @@ func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State,
 	case errors.Is(err, etcd.ErrConcurrentWrite): // of a request that was canceled
 		s.cfg.Logger.Warn("restore", "err", err)
 	case err != nil:
-		return written, false, err
+		return written, err
 	}
-	crdsReplaced = s.waitForInformers(ctx, before, first, written)
+	s.waitForInformers(ctx, before, first, written)
 	if err := awaitEnd(ctx, watches); err != nil {
 		s.cfg.Logger.Warn("restore", "err", err)
 	}
-	return written, crdsReplaced, nil
+	return written, nil
 }
 
 // crdsWithOtherSchema returns the definitions of before that want has with another

@@ -1,6 +1,7 @@
 package snapshotservice
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
@@ -60,7 +62,14 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 			p, store, written := &parts{}, newFakeStore(), make(chan struct{})
 			store.write(want)
 			cfg := p.config(newTarget(t), store)
-			cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+			cfg.Client = serveWidgets(t, p, written)
+			awaited := int64(0)
+			cfg.WaitInformers = []func(context.Context, informersync.Revisions) error{
+				func(_ context.Context, written informersync.Revisions) error {
+					awaited = max(awaited, written["example.com/widgets"])
+					return nil
+				},
+			}
 			s := newStartedService(t, cfg)
 			file, err := s.Save(t.Context())
 			if err != nil {
@@ -90,6 +99,9 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 				if diff := cmp.Diff(states[i].Entries, got.Entries); diff != "" {
 					t.Errorf("state %d (-want +got):\n%s", i, diff)
 				}
+			}
+			if replaced := uid == "other"; (awaited == 0) != replaced {
+				t.Errorf("informers were awaited to see the widgets at %d; those of a definition that was replaced have lost their watch", awaited)
 			}
 			if len(p.changed) < 2 || p.changed[len(p.changed)-1].Key.Name() != "w" {
 				t.Errorf("changed: %v", p.changed)
