@@ -72,6 +72,20 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// Objects that clients see with another schema get a new revision, but only one.
+func TestPlanPutsAgain(t *testing.T) {
+	entry := func(key string, revision int64) Entry {
+		return Entry{Key: key, Value: objectValue(key, "x"), Revision: revision}
+	}
+	now := stateOf(entry("/example.com/widgets/a/old", 5), entry("/example.com/widgets/a/new", 6), entry("/pods/a/p", 5))
+	want := now
+	want.PutAgain = map[string]int64{"example.com/widgets": 5}
+	wanted := Plan{Puts: []KeyChange{{Key: "/example.com/widgets/a/old", Value: objectValue("/example.com/widgets/a/old", "x"), ExpectedRevision: 5}}}
+	if diff := cmp.Diff(wanted, NewPlan(now, want)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestPlanRandom carries out plans between random states.
 func TestPlanRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -152,7 +152,9 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 // replaceState writes what differs between before and want, and returns when the informers
 // have seen it. After an error, some of it may have been written.
 func (s *Service) replaceState(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, changed changedKinds, err error) {
-	first, err := s.writeSchemas(ctx, before, want, began)
+	changedSchemas := crdsWithOtherSchema(before, want)
+	want.PutAgain = objectsOf(changedSchemas, before.Revision) // clients that have read them have them with the schema of before
+	first, err := s.writeSchemas(ctx, changedSchemas, before, want, began)
 	if err != nil {
 		return written, changed, err
 	}

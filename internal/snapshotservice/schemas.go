@@ -26,12 +26,11 @@ import (
 // CustomResourceDefinitions, which takes it a second and as long as the requests that use them.
 const storageTimeout = 5 * time.Second
 
-// writeSchemas writes the CustomResourceDefinitions before all else if the schema of one of
+// writeSchemas writes the CustomResourceDefinitions before all else if the schema of some of
 // them changes. For a second after that, an open watch decodes events with the schema of before,
 // which removes fields that it does not know; then the watch ends, and the client continues
 // without reading the objects again. So this returns when these watches have ended.
-func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, err error) {
-	changed := crdsWithOtherSchema(before, want)
+func (s *Service) writeSchemas(ctx context.Context, changed []*apiextensionsv1.CustomResourceDefinition, before, want snapshot.State, began time.Time) (written etcd.WriteResult, err error) {
 	if len(changed) == 0 {
 		return written, nil
 	}
@@ -73,6 +72,15 @@ func crdsWithOtherSchema(before, want snapshot.State) (list []*apiextensionsv1.C
 		}
 	}
 	return list
+}
+
+// objectsOf returns the objects of definitions, up to a revision, as snapshot.State.PutAgain.
+func objectsOf(crds []*apiextensionsv1.CustomResourceDefinition, revision int64) map[string]int64 {
+	prefixes := map[string]int64{}
+	for _, crd := range crds {
+		prefixes[storekeys.PrefixOf(crd.Spec.Group, crd.Spec.Names.Plural)] = revision
+	}
+	return prefixes
 }
 
 // sameSpec compares what is stored of two definitions: that has the version v1beta1, whose schema

@@ -110,6 +110,31 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 	}
 }
 
+// Clients that have read an object with another schema receive it again, although it is stored as it
+// was.
+func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
+	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
+	now.Entries[1] = want.Entries[1]
+	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
+	store.write(want)
+	cfg := p.config(newTarget(t), store)
+	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(now)
+	store.onReplace = sync.OnceFunc(func() { close(written) })
+	done, err := s.Restore(t.Context(), file)
+	if err != nil || done.Total() != 1 {
+		t.Errorf("got %+v, %v; want that the definition has changed", done, err)
+	}
+	if len(p.changed) != 2 || p.changed[1].Key.Name() != "w" {
+		t.Errorf("written: %v, want the definition and its object", p.changed)
+	}
+}
+
 // A restore is refused before its first part if there is no space for the last.
 func TestRestoreWithOtherSchemaNeedsSpaceForAll(t *testing.T) {
 	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")

@@ -15,7 +15,7 @@ import (
 )
 
 // After a restore, clients that watch custom resources have what was restored, and writes keep
-// it, although the schema of before removes a field of it.
+// it, although the schema of before removes a field of it, and some of it is stored as it was.
 func TestSnapshotSchemaIsInForce(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	crd := widgetCRD(uniqueName("schema"))
@@ -35,17 +35,19 @@ func TestSnapshotSchemaIsInForce(t *testing.T) {
 			}
 		}
 	}
-	red := newWidget(gvr, "w", 3)
-	if err := unstructured.SetNestedField(red.Object, "red", "spec", "colour"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"changed", "same"} {
+		red := newWidget(gvr, name, 3)
+		if err := unstructured.SetNestedField(red.Object, "red", "spec", "colour"); err != nil {
+			t.Fatal(err)
+		}
+		createObject(t, widgets, red)
 	}
-	createObject(t, widgets, red)
 	saved := saveSnapshot(t)
 	updateObject(t, controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions(), crd.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
 		delete(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "colour")
 	})
-	await(t, "schema without colours", getByName(widgets, "w"), func(u *unstructured.Unstructured) bool { return colour(u) == "" })
-	updateObject(t, widgets, "w", resize(4))
+	await(t, "schema without colours", getByName(widgets, "same"), func(u *unstructured.Unstructured) bool { return colour(u) == "" })
+	updateObject(t, widgets, "changed", resize(4))
 
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(controlPlane.dynamic, 0, ns, nil)
 	informer := factory.ForResource(gvr).Informer()
@@ -54,18 +56,20 @@ func TestSnapshotSchemaIsInForce(t *testing.T) {
 		t.Fatal("the informer has not synced")
 	}
 	restoreSnapshot(t, saved)
-	restored := getObject(t, widgets, "w")
-	seen := await(t, "restored widget", func(context.Context) (*unstructured.Unstructured, error) {
-		obj, _, err := informer.GetStore().GetByKey(ns + "/w")
-		return obj.(*unstructured.Unstructured), err
-	}, func(u *unstructured.Unstructured) bool {
-		return u.GetResourceVersion() == restored.GetResourceVersion()
-	})
-	if colour(restored) != "red" || colour(seen) != "red" {
-		t.Errorf("the widget is %q, and %q for a client that watches it; want red", colour(restored), colour(seen))
-	}
-	if written := updateObject(t, widgets, "w", resize(5)); colour(written) != "red" {
-		t.Errorf("the widget is %q after the next write, want red", colour(written))
+	for _, name := range []string{"changed", "same"} {
+		restored := getObject(t, widgets, name)
+		seen := await(t, "restored widget", func(context.Context) (*unstructured.Unstructured, error) {
+			obj, _, err := informer.GetStore().GetByKey(ns + "/" + name)
+			return obj.(*unstructured.Unstructured), err
+		}, func(u *unstructured.Unstructured) bool {
+			return u.GetResourceVersion() == restored.GetResourceVersion()
+		})
+		if colour(restored) != "red" || colour(seen) != "red" {
+			t.Errorf("%s: the widget is %q, and %q for a client that watches it; want red", name, colour(restored), colour(seen))
+		}
+		if written := updateObject(t, widgets, name, resize(5)); colour(written) != "red" {
+			t.Errorf("%s: the widget is %q after the next write, want red", name, colour(written))
+		}
 	}
 }
 
