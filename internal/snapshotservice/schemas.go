@@ -61,13 +61,13 @@ func (s *Service) writeSchemas(ctx context.Context, changed []*apiextensionsv1.C
 }
 
 // crdsWithOtherSchema returns the definitions of before that want has with another
-// specification: the API server gives each of those a new storage.
+// specification, and that are served: the API server gives each of those a new storage.
 func crdsWithOtherSchema(before, want snapshot.State) (list []*apiextensionsv1.CustomResourceDefinition) {
 	for _, e := range want.Entries {
 		if storekeys.ResourcePrefix(e.Key) != storekeys.CustomResourceDefinitions || bytes.Equal(e.Value, valueOf(before, e.Key)) {
 			continue
 		}
-		if was := decodeCRD(before, e.Key); was != nil && !sameSpec(valueOf(before, e.Key), e.Value) {
+		if was := decodeCRD(before, e.Key); was != nil && isEstablished(was) && !sameSpec(valueOf(before, e.Key), e.Value) {
 			list = append(list, was)
 		}
 	}

@@ -161,7 +161,8 @@ func TestRestoreWithOtherSchemaNeedsSpaceForAll(t *testing.T) {
 func TestCRDsWithOtherSchema(t *testing.T) {
 	labelled := widgetWithSchema("a", "old")
 	labelled.Entries[0].Value = []byte(strings.Replace(string(labelled.Entries[0].Value), `"uid"`, `"labels": {"a": "b"}, "uid"`, 1))
-	old := widgetWithSchema("a", "old")
+	old, notServed := widgetWithSchema("a", "old"), widgetWithSchema("a", "old")
+	notServed.Entries[0].Value = []byte(strings.Replace(string(old.Entries[0].Value), `"True"`, `"False"`, 1))
 	for name, tt := range map[string]struct {
 		before, want snapshot.State
 		changed      int
@@ -172,6 +173,7 @@ func TestCRDsWithOtherSchema(t *testing.T) {
 		"created":                   {snapshot.State{}, old, 0},
 		"deleted":                   {old, snapshot.State{}, 0},
 		"other schema":              {old, widgetWithSchema("a", "new"), 1},
+		"not served before":         {notServed, widgetWithSchema("a", "new"), 0},
 	} {
 		if got := len(crdsWithOtherSchema(tt.before, tt.want)); got != tt.changed {
 			t.Errorf("%s: %d, want %d", name, got, tt.changed)
