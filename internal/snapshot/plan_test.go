@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -155,6 +156,21 @@ func TestObjectUID(t *testing.T) {
 		if uid, ok := ObjectUID(v); uid != "" || ok {
 			t.Errorf("%s: %q, %v", name, uid, ok)
 		}
+	}
+}
+
+// The API server stores what is nested more deeply than the CBOR library decodes by default.
+func TestObjectUIDOfDeepCBOR(t *testing.T) {
+	var deep any = "x"
+	for range 1000 {
+		deep = []any{deep}
+	}
+	value, err := cbor.Marshal(map[string]any{"metadata": map[string]any{"uid": "u"}, "spec": deep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid, ok := ObjectUID(slices.Concat(cborMagic, value)); uid != "u" || !ok {
+		t.Errorf("got %q, %v", uid, ok)
 	}
 }
 
