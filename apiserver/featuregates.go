@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"strings"
 
 	cliflag "k8s.io/component-base/cli/flag"
@@ -38,7 +39,7 @@ func tryFeatureGates(registry compatibility.ComponentGlobalsRegistry, value stri
 		}
 		known, ok := registry.FeatureGateFor(component).(featuregate.MutableVersionedFeatureGate)
 		if !ok {
-			continue // unknown component: the registry says so
+			return fmt.Errorf("unknown component %q", component)
 		}
 		if err := known.DeepCopy().Set(strings.Join(gates, ",")); err != nil {
 			return err

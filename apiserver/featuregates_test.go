@@ -18,5 +18,8 @@ func TestRefusedFeatureGatesAreForgotten(t *testing.T) {
 		if err := gates.DeepCopy().Set("AllBeta=true"); err != nil {
 			t.Errorf("after %s: %v", refused, err)
 		}
+		if err := (Config{}).CheckFlags(); err != nil {
+			t.Errorf("after %s: %v", refused, err)
+		}
 	}
 }
