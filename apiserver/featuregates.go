@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	cliflag "k8s.io/component-base/cli/flag"
@@ -32,13 +34,16 @@ func tryFeatureGates(registry compatibility.ComponentGlobalsRegistry, value stri
 	if err := cliflag.NewColonSeparatedMultimapStringStringAllowDefaultEmptyKey(&byComponent).Set(value); err != nil {
 		return err
 	}
+	if len(byComponent[""]) > 0 && len(byComponent[compatibility.DefaultKubeComponent]) > 0 {
+		return errors.New("write the prefix kube: before all gates, or before none")
+	}
 	for component, gates := range byComponent {
 		if component == "" {
 			component = compatibility.DefaultKubeComponent
 		}
 		known, ok := registry.FeatureGateFor(component).(featuregate.MutableVersionedFeatureGate)
 		if !ok {
-			continue // unknown component: the registry says so
+			return fmt.Errorf("unknown component %q", component)
 		}
 		if err := known.DeepCopy().Set(strings.Join(gates, ",")); err != nil {
 			return err

@@ -83,6 +83,20 @@ func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want 
 	return done, err
 }
 
+// CheckSpace fails if there is no space for what ReplaceState would write of want: for a state
+// that is written in parts.
+func (s *Server) CheckSpace(now, want snapshot.State) error {
+	if s.member == nil {
+		return nil
+	}
+	end, err := s.member.guard.admit(update, writtenBytes(snapshot.NewPlan(now, want)))
+	if err != nil {
+		return fmt.Errorf("etcd: replace state: %w", err)
+	}
+	end()
+	return nil
+}
+
 func (s *Server) withStateWriter(ctx context.Context, prefix string, want snapshot.State, done *WriteResult, write func(*stateWriter) error) error {
 	return s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		w := newStateWriter(ctx, c, prefix, want, done)

@@ -95,6 +95,25 @@ func TestWritesAreRefusedWhileTheDiskIsNearlyFull(t *testing.T) {
 	}
 }
 
+// What is written in parts is checked as a whole, and keeps no space.
+func TestCheckSpace(t *testing.T) {
+	s := startServer(t, Config{
+		Dir: t.TempDir(), NoSync: true, RefusedWrite: refusedForTest,
+		freeBytes: func() (uint64, bool) { return enoughDiskBytes, true },
+	})
+	stateOfBytes := func(bytes int) snapshot.State {
+		return snapshot.State{Entries: []snapshot.Entry{{Key: "/a", Value: make([]byte, bytes)}}}
+	}
+	for range 3 {
+		if err := s.CheckSpace(snapshot.State{}, stateOfBytes(segmentBytes/spaceFactor-100)); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.CheckSpace(snapshot.State{}, stateOfBytes(segmentBytes)); !errors.Is(err, errRefused) {
+		t.Errorf("got %v, want that it is refused", err)
+	}
+}
+
 // steppedWatch is the watch of the space of a server whose steps only the test takes.
 type steppedWatch struct {
 	*spaceWatch

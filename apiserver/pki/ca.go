@@ -58,7 +58,7 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 		}
 		// The subject and the key stay, so that what the CA has signed stays valid.
 		template.RawSubject, template.SubjectKeyId = cert.RawSubject, cert.SubjectKeyId
-		if cert.NotAfter.After(template.NotAfter) { // one of the clocks was wrong: perhaps that of now
+		if cert.NotAfter.After(template.NotAfter) { // one of the clocks was wrong: perhaps that of now, which may be set soon
 			template.NotAfter = cert.NotAfter
 		}
 	}

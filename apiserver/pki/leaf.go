@@ -56,10 +56,14 @@ func (d *directory) ensureLeaf(l leafSpec, ca *authority) error {
 			return nil
 		}
 	}
+	notAfter := d.now.Add(LeafValidity)
+	if cert != nil && cert.NotAfter.After(notAfter) { // see ensureCA
+		notAfter = cert.NotAfter
+	}
 	_, err = d.issueCert(l.name+".crt", &x509.Certificate{
 		Subject:               l.subject,
 		NotBefore:             d.now.Add(-Backdate),
-		NotAfter:              earlierTime(d.now.Add(LeafValidity), ca.cert.NotAfter),
+		NotAfter:              earlierTime(notAfter, ca.cert.NotAfter),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{l.usage},
 		BasicConstraintsValid: true,

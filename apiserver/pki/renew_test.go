@@ -54,7 +54,7 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 			if diff := cmp.Diff(leafCertFiles(), changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
-			if cert := readCertFile(t, cfg, "admin"); !cert.NotAfter.Equal(now.Add(LeafValidity)) || now.Before(cert.NotBefore) {
+			if cert := readCertFile(t, cfg, "admin"); !cert.NotAfter.Equal(startTime().Add(max(test.issued, test.now)+LeafValidity)) || now.Before(cert.NotBefore) {
 				t.Errorf("valid from %v to %v", cert.NotBefore, cert.NotAfter)
 			}
 		})
@@ -96,18 +96,23 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 	}
 }
 
-// A first start may have had a clock that was ahead, or a later one a clock that is behind: the
-// files can be used with both clocks.
+// A first start may have had a clock that was ahead, or a later one a clock that is behind, and is
+// set while the control plane runs: the files can be used with both clocks.
 func TestRenewsWhatIsNotValidYet(t *testing.T) {
 	cfg, _ := newPKI(t)
+	cfg.Now = fixedClock(startTime().Add(LeafValidity)) // other leaves than those of the first start
+	mustEnsure(t, cfg)
+	right := startTime().Add(LeafValidity + 24*time.Hour)
 	before, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
-	for _, now := range []time.Time{startTime().Add(-50 * 365 * 24 * time.Hour), startTime()} {
+	for _, now := range []time.Time{startTime().Add(-50 * 365 * 24 * time.Hour), right} {
 		cfg.Now = fixedClock(now)
 		b := mustEnsure(t, cfg)
 		roots := x509.NewCertPool()
 		roots.AppendCertsFromPEM(b.CAPEM)
-		if _, err := readCertFile(t, cfg, "admin").Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
-			t.Errorf("at %v: %v", now, err)
+		for _, clock := range []time.Time{now, right} {
+			if _, err := readCertFile(t, cfg, "admin").Verify(x509.VerifyOptions{Roots: roots, CurrentTime: clock, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+				t.Errorf("started at %v, at %v: %v", now, clock, err)
+			}
 		}
 	}
 	want := leafCertFiles()

@@ -63,7 +63,10 @@ func NewPlan(now, want State) Plan {
 		case !ok:
 			p.Created++
 		case bytes.Equal(was.Value, e.Value):
-			continue
+			if !want.putsAgain(was) {
+				continue
+			}
+			put.ExpectedRevision = was.Revision // nothing of it changes, so it is not counted
 		case sameObject(was.Value, e.Value):
 			put.ExpectedRevision = was.Revision
 			p.Updated++
@@ -77,6 +80,11 @@ func NewPlan(now, want State) Plan {
 	slices.SortStableFunc(p.Deletes, func(a, b KeyChange) int { return cmp.Compare(a.Rank(), b.Rank()) })
 	slices.SortStableFunc(p.Puts, func(a, b KeyChange) int { return cmp.Compare(b.Rank(), a.Rank()) })
 	return p
+}
+
+func (s State) putsAgain(now Entry) bool {
+	upTo, ok := s.PutAgain[storekeys.ResourcePrefix(now.Key)]
+	return ok && now.Revision <= upTo
 }
 
 // Wants reports whether a change may be part of a plan for this state: of a key from one

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,6 +69,20 @@ func TestPlan(t *testing.T) {
 		Counts: Counts{Created: 2, Updated: 1, Deleted: 3, Replaced: 2},
 	}
 	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Objects that clients see with another schema get a new revision, but only one.
+func TestPlanPutsAgain(t *testing.T) {
+	entry := func(key string, revision int64) Entry {
+		return Entry{Key: key, Value: objectValue(key, "x"), Revision: revision}
+	}
+	now := stateOf(entry("/example.com/widgets/a/old", 5), entry("/example.com/widgets/a/new", 6), entry("/pods/a/p", 5))
+	want := now
+	want.PutAgain = map[string]int64{"example.com/widgets": 5}
+	wanted := Plan{Puts: []KeyChange{{Key: "/example.com/widgets/a/old", Value: objectValue("/example.com/widgets/a/old", "x"), ExpectedRevision: 5}}}
+	if diff := cmp.Diff(wanted, NewPlan(now, want)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -141,6 +156,21 @@ func TestObjectUID(t *testing.T) {
 		if uid, ok := ObjectUID(v); uid != "" || ok {
 			t.Errorf("%s: %q, %v", name, uid, ok)
 		}
+	}
+}
+
+// The API server stores what is nested more deeply than the CBOR library decodes by default.
+func TestObjectUIDOfDeepCBOR(t *testing.T) {
+	var deep any = "x"
+	for range 1000 {
+		deep = []any{deep}
+	}
+	value, err := cbor.Marshal(map[string]any{"metadata": map[string]any{"uid": "u"}, "spec": deep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid, ok := ObjectUID(slices.Concat(cborMagic, value)); uid != "u" || !ok {
+		t.Errorf("got %q, %v", uid, ok)
 	}
 }
 

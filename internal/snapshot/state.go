@@ -16,6 +16,9 @@ type State struct {
 	Entries []Entry
 	// TTLs are the remaining lifetimes of entries.
 	TTLs []time.Duration
+	// PutAgain has resource prefixes whose entries a plan puts even if they are equal, unless they
+	// were written after the given revision.
+	PutAgain map[string]int64
 }
 
 // Entry is a key and its value.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 
 	"github.com/fxamacker/cbor/v2"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -14,11 +15,15 @@ var protobufMagic = []byte("k8s\x00")
 // cborMagic is the tag of self-described CBOR (RFC 8949).
 var cborMagic = []byte{0xd9, 0xd9, 0xf7}
 
-// kubernetesCBOR decodes what Kubernetes encodes: its strings are byte strings.
+// kubernetesCBOR decodes what Kubernetes encodes: its strings are byte strings, and its limits are
+// those of k8s.io/apimachinery.
 var kubernetesCBOR = func() cbor.DecMode {
 	mode, err := cbor.DecOptions{
 		ByteStringToString:  cbor.ByteStringToStringAllowed,
 		FieldNameByteString: cbor.FieldNameByteStringAllowed,
+		MaxNestedLevels:     10000,
+		MaxArrayElements:    math.MaxInt32,
+		MaxMapPairs:         1 << 21,
 	}.DecMode()
 	if err != nil {
 		panic(err)

@@ -10,8 +10,9 @@ import (
 )
 
 // policyRefreshTime is how long after its informers have seen a change the API server uses the
-// policies of before: it looks once a second whether there is one, and compiles them then.
-const policyRefreshTime = 1250 * time.Millisecond
+// policies of before: it looks whether there is one a second after it has compiled the last, and
+// compiles them then. That takes it long on a busy machine.
+const policyRefreshTime = 2 * time.Second
 
 // admissionPolicies are the resource prefixes of what the API server compiles.
 var admissionPolicies = []string{

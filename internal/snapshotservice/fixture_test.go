@@ -36,6 +36,29 @@ type fakeStore struct {
 	recordError error // of reading a record
 	keepRecords bool  // DeleteRecord fails
 	compacted   int64 // changes up to this revision are not known
+	room        int   // bytes that may be written at once; 0 = any
+	full        bool  // more was to be written: all writes are refused
+}
+
+var errFull = errors.New("the disk is full")
+
+// admit needs the lock.
+func (s *fakeStore) admit(plan snapshot.Plan) error {
+	bytes := 0
+	for _, put := range plan.Puts {
+		bytes += len(put.Value)
+	}
+	s.full = s.full || s.room > 0 && bytes > s.room
+	if s.full && len(plan.Deletes)+len(plan.Puts) > 0 {
+		return errFull
+	}
+	return nil
+}
+
+func (s *fakeStore) CheckSpace(now, want snapshot.State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.admit(snapshot.NewPlan(now, want))
 }
 
 func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
@@ -195,6 +218,9 @@ func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.St
 		return done, err
 	}
 	plan := snapshot.NewPlan(s.states[len(s.states)-1], want)
+	if err := s.admit(plan); err != nil {
+		return done, err
+	}
 	done.Counts, done.Revisions, done.Deletions = plan.Counts, map[string]int64{}, map[string]int64{}
 	if plan.Total() > 0 {
 		s.set(want)

@@ -152,7 +152,9 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 // replaceState writes what differs between before and want, and returns when the informers
 // have seen it. After an error, some of it may have been written.
 func (s *Service) replaceState(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, changed changedKinds, err error) {
-	first, crdsReplaced, err := s.writeSchemas(ctx, before, want, began)
+	changedSchemas := crdsWithOtherSchema(before, want)
+	want.PutAgain = objectsOf(changedSchemas, before.Revision) // clients that have read them have them with the schema of before
+	first, err := s.writeSchemas(ctx, changedSchemas, before, want, began)
 	if err != nil {
 		return written, changed, err
 	}
@@ -163,7 +165,8 @@ func (s *Service) replaceState(ctx context.Context, before, want snapshot.State,
 	if err != nil {
 		return written, changed, err
 	}
-	changed.replacesCRDs = s.waitForInformers(ctx, before, want, written) || crdsReplaced
+	addRevisions(written, first) // the definitions say which informers have lost their watch
+	changed.replacesCRDs = s.waitForInformers(ctx, before, want, written)
 	changed.policy = changesPolicy(written)
 	bounded, cancel = s.limit(ctx)
 	defer cancel()
@@ -179,6 +182,13 @@ func (s *Service) replaceState(ctx context.Context, before, want snapshot.State,
 	written.Deleted += first.Deleted
 	written.Replaced += first.Replaced
 	return written, changed, err
+}
+
+// addRevisions adds the keys that were written before.
+func addRevisions(written, first etcd.WriteResult) {
+	for key, revision := range first.Revisions {
+		written.Revisions[key] = max(written.Revisions[key], revision)
+	}
 }
 
 // rollBack undoes what a failed restore has written.

@@ -26,14 +26,16 @@ import (
 // CustomResourceDefinitions, which takes it a second and as long as the requests that use them.
 const storageTimeout = 5 * time.Second
 
-// writeSchemas writes the CustomResourceDefinitions before all else if the schema of one of
+// writeSchemas writes the CustomResourceDefinitions before all else if the schema of some of
 // them changes. For a second after that, an open watch decodes events with the schema of before,
 // which removes fields that it does not know; then the watch ends, and the client continues
 // without reading the objects again. So this returns when these watches have ended.
-func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, crdsReplaced bool, err error) {
-	changed := crdsWithOtherSchema(before, want)
+func (s *Service) writeSchemas(ctx context.Context, changed []*apiextensionsv1.CustomResourceDefinition, before, want snapshot.State, began time.Time) (written etcd.WriteResult, err error) {
 	if len(changed) == 0 {
-		return written, false, nil
+		return written, nil
+	}
+	if err := s.cfg.Store.CheckSpace(before, want); err != nil { // for the rest, too: a part alone could not be undone then
+		return written, err
 	}
 	ctx, cancel := s.limit(ctx)
 	defer cancel()
@@ -49,27 +51,36 @@ func (s *Service) writeSchemas(ctx context.Context, before, want snapshot.State,
 	case errors.Is(err, etcd.ErrConcurrentWrite): // of a request that was canceled
 		s.cfg.Logger.Warn("restore", "err", err)
 	case err != nil:
-		return written, false, err
+		return written, err
 	}
-	crdsReplaced = s.waitForInformers(ctx, before, first, written)
+	s.waitForInformers(ctx, before, first, written)
 	if err := awaitEnd(ctx, watches); err != nil {
 		s.cfg.Logger.Warn("restore", "err", err)
 	}
-	return written, crdsReplaced, nil
+	return written, nil
 }
 
 // crdsWithOtherSchema returns the definitions of before that want has with another
-// specification: the API server gives each of those a new storage.
+// specification, and that are served: the API server gives each of those a new storage.
 func crdsWithOtherSchema(before, want snapshot.State) (list []*apiextensionsv1.CustomResourceDefinition) {
 	for _, e := range want.Entries {
 		if storekeys.ResourcePrefix(e.Key) != storekeys.CustomResourceDefinitions || bytes.Equal(e.Value, valueOf(before, e.Key)) {
 			continue
 		}
-		if was := decodeCRD(before, e.Key); was != nil && !sameSpec(valueOf(before, e.Key), e.Value) {
+		if was := decodeCRD(before, e.Key); was != nil && isEstablished(was) && !sameSpec(valueOf(before, e.Key), e.Value) {
 			list = append(list, was)
 		}
 	}
 	return list
+}
+
+// objectsOf returns the objects of definitions, up to a revision, as snapshot.State.PutAgain.
+func objectsOf(crds []*apiextensionsv1.CustomResourceDefinition, revision int64) map[string]int64 {
+	prefixes := map[string]int64{}
+	for _, crd := range crds {
+		prefixes[storekeys.PrefixOf(crd.Spec.Group, crd.Spec.Names.Plural)] = revision
+	}
+	return prefixes
 }
 
 // sameSpec compares what is stored of two definitions: that has the version v1beta1, whose schema

@@ -1,15 +1,19 @@
 package snapshotservice
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
@@ -58,7 +62,14 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 			p, store, written := &parts{}, newFakeStore(), make(chan struct{})
 			store.write(want)
 			cfg := p.config(newTarget(t), store)
-			cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+			cfg.Client = serveWidgets(t, p, written)
+			awaited := int64(0)
+			cfg.WaitInformers = []func(context.Context, informersync.Revisions) error{
+				func(_ context.Context, written informersync.Revisions) error {
+					awaited = max(awaited, written["example.com/widgets"])
+					return nil
+				},
+			}
 			s := newStartedService(t, cfg)
 			file, err := s.Save(t.Context())
 			if err != nil {
@@ -89,6 +100,9 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 					t.Errorf("state %d (-want +got):\n%s", i, diff)
 				}
 			}
+			if replaced := uid == "other"; (awaited == 0) != replaced {
+				t.Errorf("informers were awaited to see the widgets at %d; those of a definition that was replaced have lost their watch", awaited)
+			}
 			if len(p.changed) < 2 || p.changed[len(p.changed)-1].Key.Name() != "w" {
 				t.Errorf("changed: %v", p.changed)
 			}
@@ -96,11 +110,59 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 	}
 }
 
+// Clients that have read an object with another schema receive it again, although it is stored as it
+// was.
+func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
+	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
+	now.Entries[1] = want.Entries[1]
+	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
+	store.write(want)
+	cfg := p.config(newTarget(t), store)
+	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(now)
+	store.onReplace = sync.OnceFunc(func() { close(written) })
+	done, err := s.Restore(t.Context(), file)
+	if err != nil || done.Total() != 1 {
+		t.Errorf("got %+v, %v; want that the definition has changed", done, err)
+	}
+	if len(p.changed) != 2 || p.changed[1].Key.Name() != "w" {
+		t.Errorf("written: %v, want the definition and its object", p.changed)
+	}
+}
+
+// A restore is refused before its first part if there is no space for the last.
+func TestRestoreWithOtherSchemaNeedsSpaceForAll(t *testing.T) {
+	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
+	want.Entries[1].Value = fmt.Appendf(nil, `{"metadata":{"uid":"w"},"old":%q}`, strings.Repeat("x", 1000))
+	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
+	store.write(want)
+	cfg := p.config(newTarget(t), store)
+	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(now)
+	store.room, store.onReplace = 1000, sync.OnceFunc(func() { close(written) })
+	before := len(store.states)
+	_, err = s.Restore(t.Context(), file)
+	if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "nothing was restored") || len(store.states) != before {
+		t.Errorf("got %v, and %d states were written; want that nothing was", err, len(store.states)-before)
+	}
+}
+
 // Restores that change no schema have nothing to wait for.
 func TestCRDsWithOtherSchema(t *testing.T) {
 	labelled := widgetWithSchema("a", "old")
 	labelled.Entries[0].Value = []byte(strings.Replace(string(labelled.Entries[0].Value), `"uid"`, `"labels": {"a": "b"}, "uid"`, 1))
-	old := widgetWithSchema("a", "old")
+	old, notServed := widgetWithSchema("a", "old"), widgetWithSchema("a", "old")
+	notServed.Entries[0].Value = []byte(strings.Replace(string(old.Entries[0].Value), `"True"`, `"False"`, 1))
 	for name, tt := range map[string]struct {
 		before, want snapshot.State
 		changed      int
@@ -111,6 +173,7 @@ func TestCRDsWithOtherSchema(t *testing.T) {
 		"created":                   {snapshot.State{}, old, 0},
 		"deleted":                   {old, snapshot.State{}, 0},
 		"other schema":              {old, widgetWithSchema("a", "new"), 1},
+		"not served before":         {notServed, widgetWithSchema("a", "new"), 0},
 	} {
 		if got := len(crdsWithOtherSchema(tt.before, tt.want)); got != tt.changed {
 			t.Errorf("%s: %d, want %d", name, got, tt.changed)

@@ -24,6 +24,8 @@ type Store interface {
 	ReplaceState(ctx context.Context, prefix string, want snapshot.State) (etcd.WriteResult, error)
 	// WriteDifferences fails with etcd.ErrConcurrentWrite if a key was written since now.
 	WriteDifferences(ctx context.Context, prefix string, now, want snapshot.State) (etcd.WriteResult, error)
+	// CheckSpace fails if etcd has no space for what differs between two states.
+	CheckSpace(now, want snapshot.State) error
 	// ClusterID identifies an etcd cluster; empty = the embedded etcd of the data folder.
 	ClusterID(ctx context.Context) (string, error)
 	// PutRecord, Record and DeleteRecord access a key that is not part of the state. The

@@ -220,13 +220,13 @@ func TestRenewalTime(t *testing.T) {
 // The clock goes on while the machine sleeps, timers do not.
 func TestRenewalFollowsTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asleep := time.Duration(0)
-		r := &renewal{now: func() time.Time { return time.Now().Add(asleep) }}
+		var asleep atomic.Int64
+		r := &renewal{now: func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }}
 		renewed := make(chan struct{}, 10)
-		renew := func() { renewed <- struct{}{}; r.stop() }
+		renew := func() { r.stop(); renewed <- struct{}{} }
 		r.schedule(time.Now().Add(time.Hour), renew)
 		time.Sleep(10 * time.Minute)
-		asleep = 2 * time.Hour
+		asleep.Store(int64(2 * time.Hour))
 		began := time.Now()
 		<-renewed
 		if took := time.Since(began); took > renewalCheckInterval {

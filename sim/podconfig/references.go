@@ -103,8 +103,3 @@ func IsServiceAccount(v *corev1.Volume) bool {
 func HasTrustBundle(v *corev1.Volume) bool {
 	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ClusterTrustBundle != nil })
 }
-
-// HasToken reports whether a volume holds a token of a service account.
-func HasToken(v *corev1.Volume) bool {
-	return v.Projected != nil && slices.ContainsFunc(v.Projected.Sources, func(s corev1.VolumeProjection) bool { return s.ServiceAccountToken != nil })
-}
