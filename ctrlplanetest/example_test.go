@@ -98,7 +98,7 @@ func ExampleControlPlane_Control() {
 	}
 	cp.Apply(t, "testdata/web.yaml")
 	stepped, err := interventions.Step(t.Context(), "deployment") // releases the first write of the paused controller
-	if err != nil || stepped == nil { // nil = no write was held for 20 s
+	if err != nil || stepped == nil {                             // nil = no write was held for 20 s
 		t.Fatal("no write:", err)
 	}
 	fmt.Println(stepped.Verb, stepped.Object.Kind)

@@ -57,6 +57,33 @@ func (p *ControlPlane) explainFailure(t testing.TB, namespace string, after uint
 	if err != nil {
 		t.Logf("ctrlplanetest: cannot check all objects %s: %v", where, err)
 	}
+	p.explainInterventions(ctx, t)
+}
+
+// explainInterventions logs which controllers and clients do not do what they do otherwise.
+func (p *ControlPlane) explainInterventions(ctx context.Context, t testing.TB) {
+	now, err := p.control.Snapshot(ctx)
+	if err != nil {
+		t.Logf("ctrlplanetest: cannot read which interventions are in effect: %v", preferCause(ctx, err))
+		return
+	}
+	var lines []string
+	add := func(name, state, reason string, held int) {
+		lines = append(lines, fmt.Sprintf("\n    %s is %s: %s; held writes: %d", name, state, reason, held))
+	}
+	for _, c := range now.Controllers {
+		if c.HasIntervention() {
+			add(c.Name, c.State, c.Reason, c.Held)
+		}
+	}
+	for _, c := range now.Clients {
+		if c.HasIntervention() {
+			add(c.Name, c.State, c.Reason, c.Held)
+		}
+	}
+	if len(lines) > 0 {
+		t.Logf("ctrlplanetest: interventions in effect, which may be why:%s", strings.Join(lines, ""))
+	}
 }
 
 // activityLine is one action of a controller, and how often it was repeated.

@@ -85,7 +85,7 @@ func (p *ControlPlane) hasController(ctx context.Context, matches func(control.C
 func (p *ControlPlane) endNamespace(t testing.TB, namespace string) {
 	p.setNamespace(t, "")
 	failed := t.Failed()
-	if failed {
+	if failed && !p.wasExplained(t) {
 		p.explainFailure(t, namespace, 0)
 	}
 	ctx, stop := p.testContext(t)

@@ -84,6 +84,7 @@ func (r *recorder) missingTexts(t *testing.T, texts ...string) (missing string) 
 
 func (r *recorder) Name() string                 { return r.name }
 func (r *recorder) Helper()                      {}
+func (r *recorder) Setenv(string, string)        {}
 func (r *recorder) Context() context.Context     { return r.ctx }
 func (r *recorder) Cleanup(f func())             { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Failed() bool                 { r.mu.Lock(); defer r.mu.Unlock(); return r.failed }

@@ -49,10 +49,10 @@ const isolatedEnv = "CTRLPLANETEST_ISOLATED"
 // namespaces and outside of them, except for Leases. It also ends all interventions, whenever they
 // began, and sets the speed to observe.SpeedFull; another number of workers stays. Call it after
 // Namespace: cleanups run in reverse order, and controllers that are paused delete no namespace.
-// The test cannot be parallel: if it is already, Isolate panics, as T.Setenv does.
+// The test cannot be parallel: if it is already, it fails.
 func (p *ControlPlane) Isolate(t testing.TB) {
 	t.Helper()
-	t.Setenv(isolatedEnv, t.Name())
+	forbidParallel(t)
 	ctx, stop := p.testContext(t)
 	defer stop()
 	page, err := p.control.Records(ctx, observe.Query{Limit: 1})
@@ -71,6 +71,21 @@ func (p *ControlPlane) Isolate(t testing.TB) {
 			t.Errorf("ctrlplanetest: clear the interventions of %s: %v", t.Name(), err)
 		}
 	})
+}
+
+func forbidParallel(t testing.TB) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		switch reason := recover().(type) {
+		case nil:
+		case string: // of Setenv, which has no other way to refuse
+			t.Fatalf("ctrlplanetest: Isolate: the test or the one around it is parallel: changes of other tests would be reverted, too")
+		default:
+			panic(reason)
+		}
+	}()
+	t.Setenv(isolatedEnv, t.Name())
 }
 
 // clearInterventions ends all interventions in controllers and clients, but not another number of workers.

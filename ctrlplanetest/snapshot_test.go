@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -120,5 +121,42 @@ func TestIsolateClearsInterventions(t *testing.T) {
 	cleared, err := clients.Clear(t.Context(), []string{"ctrlplanetest"})
 	if err != nil || len(cleared) > 0 {
 		t.Errorf("the faults of %q were left, %v", cleared, err)
+	}
+}
+
+// TestFailureNamesInterventions runs tests that fail because of a pause of theirs, in a
+// namespace of their own.
+func TestFailureNamesInterventions(t *testing.T) {
+	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Timeout: 3 * time.Second})
+	r := newRecorder(t.Name())
+	r.runTest(func(tb testing.TB) {
+		cp.Namespace(tb)
+		cp.Isolate(tb)
+		if _, err := cp.Control().Interventions().Pause(tb.Context(), []string{"deployment"}); err != nil {
+			tb.Fatal(err)
+		}
+		cp.WaitHealthy(tb, cp.Apply(tb, "testdata/web.yaml")...)
+	})
+	if missing := r.missingTexts(t, "interventions in effect", "deployment-controller is paused: its writes are held"); missing != "" {
+		t.Error(missing)
+	}
+	if n := strings.Count(r.logged(), "what controllers did"); n != 1 {
+		t.Errorf("the failure is explained %d times:\n%s", n, r.logged())
+	}
+}
+
+// parallelTest refuses the environment as package testing does.
+type parallelTest struct{ testing.TB }
+
+func (parallelTest) Setenv(string, string) {
+	panic("testing: test using t.Setenv can not use t.Parallel")
+}
+
+func TestIsolateRefusesParallelTests(t *testing.T) {
+	cp := ctrlplanetest.Shared(t)
+	r := newRecorder(t.Name())
+	r.runTest(func(tb testing.TB) { cp.Isolate(parallelTest{tb}) })
+	if missing := r.missingTexts(t, "Isolate: the test or the one around it is parallel"); missing != "" {
+		t.Error(missing)
 	}
 }

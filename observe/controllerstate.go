@@ -13,6 +13,14 @@ const (
 	StateUnknown  = "unknown"
 )
 
+// HasIntervention reports whether a person or a test has changed what the controller does.
+func (c *Controller) HasIntervention() bool {
+	return c.State == StatePaused || c.State == StateRunning && c.Reason != "" || c.State == StateOff && c.Reason == ReasonStopped
+}
+
+// HasIntervention reports whether a person or a test has changed what the client may do.
+func (c *Client) HasIntervention() bool { return c.State == StatePaused || c.Reason != "" }
+
 // ControllerStates returns all states of a controller.
 func ControllerStates() []string {
 	return []string{StateRunning, StatePaused, StateOff, StateBuilding, StateStopping, StateFailed, StateUnknown}

@@ -74,14 +74,15 @@ func Interventions(s observe.Snapshot) []Intervention {
 	var found []Intervention
 	for _, c := range s.Controllers {
 		switch {
-		case c.State == "paused", c.State == "running" && c.Reason != "":
+		case !c.HasIntervention():
+		case c.State != observe.StateOff:
 			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held})
-		case c.State == "off" && c.Reason == observe.ReasonStopped && s.Process.State != observe.Stopping: // all are, then
+		case s.Process.State != observe.Stopping: // all are, then
 			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: "stopped"})
 		}
 	}
 	for _, c := range s.Clients {
-		if c.State == "paused" || c.Reason != "" {
+		if c.HasIntervention() {
 			found = append(found, Intervention{Controller: words.OneLine(c.Name), State: c.State, Reason: words.OneLine(c.Reason), Held: c.Held, OfClient: true})
 		}
 	}
