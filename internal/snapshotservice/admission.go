@@ -9,9 +9,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// policyRefreshTime is how long after its informers have seen a change the API server uses the
-// policies of before: it looks whether there is one a second after it has compiled the last, and
-// compiles them then. That takes it long on a busy machine.
+// policyRefreshTime is how long after its informers have seen a change the API server may use the
+// previous policies: it looks for changes a second after it has compiled the last ones, and
+// compiles then, which takes a while on a busy machine.
 const policyRefreshTime = 2 * time.Second
 
 // admissionPolicies are the resource prefixes of what the API server compiles.

@@ -153,7 +153,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 // have seen it. After an error, some of it may have been written.
 func (s *Service) replaceState(ctx context.Context, before, want snapshot.State, began time.Time) (written etcd.WriteResult, changed changedKinds, err error) {
 	changedSchemas := crdsWithOtherSchema(before, want)
-	want.PutAgain = objectsOf(changedSchemas, before.Revision) // clients that have read them have them with the schema of before
+	want.PutAgain = objectsOf(changedSchemas, before.Revision) // clients that have read them did so with the previous schema
 	first, err := s.writeSchemas(ctx, changedSchemas, before, want, began)
 	if err != nil {
 		return written, changed, err

@@ -27,7 +27,7 @@ import (
 const storageTimeout = 5 * time.Second
 
 // writeSchemas writes the CustomResourceDefinitions before all else if the schema of some of
-// them changes. For a second after that, an open watch decodes events with the schema of before,
+// them changes. For a second after that, an open watch decodes events with the previous schema,
 // which removes fields that it does not know; then the watch ends, and the client continues
 // without reading the objects again. So this returns when these watches have ended.
 func (s *Service) writeSchemas(ctx context.Context, changed []*apiextensionsv1.CustomResourceDefinition, before, want snapshot.State, began time.Time) (written etcd.WriteResult, err error) {
@@ -148,7 +148,7 @@ func awaitEnd(ctx context.Context, watches []watch.Interface) error {
 			select {
 			case _, open = <-w.ResultChan():
 			case <-ctx.Done():
-				return fmt.Errorf("watches with the schema of before have not ended: %w", context.Cause(ctx))
+				return fmt.Errorf("watches with the previous schema have not ended: %w", context.Cause(ctx))
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func serveWidgets(t *testing.T, p *parts, written <-chan struct{}) *rest.Config 
 	return &rest.Config{Host: server.URL}
 }
 
-// Open watches decode events with the schema of before until the API server ends them.
+// Open watches decode events with the previous schema until the API server ends them.
 func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 	for _, uid := range []string{"same", "other"} {
 		t.Run(uid, func(t *testing.T) {

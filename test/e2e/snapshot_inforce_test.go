@@ -16,7 +16,7 @@ import (
 )
 
 // After a restore, clients that watch custom resources have what was restored, and writes keep
-// it, although the schema of before removes a field of it, and some of it is stored as it was.
+// it, although the previous schema removes a field of it, and some of it is stored as it was.
 func TestSnapshotSchemaIsInForce(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	crd := widgetCRD(uniqueName("schema"))
