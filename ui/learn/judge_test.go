@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -124,5 +125,34 @@ func TestRecordsMatch(t *testing.T) {
 	ten := &observe.Called{Object: observe.Object{Resource: "pods", Namespace: "lesson-10"}}
 	if ours.inLesson(ten) {
 		t.Error("an object in lesson-10 counts as in lesson-1")
+	}
+}
+
+// A question for a controller takes its name as it is spoken.
+func TestNamesOfControllersAreAnswers(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, l := range all {
+		for _, s := range l.Steps {
+			for _, p := range s.Parts {
+				a, ok := p.(*Ask)
+				if !ok || !strings.HasSuffix(a.Answer, "-controller") {
+					continue
+				}
+				checked++
+				short := strings.TrimSuffix(a.Answer, "-controller")
+				for _, answer := range []string{short, "the " + short, short + " controller", "the " + strings.ReplaceAll(a.Answer, "-", " ")} {
+					if !a.judgeAnswer(answer, 0).right {
+						t.Errorf("%s, line %d: %q is refused", l.Name, a.Line, answer)
+					}
+				}
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("only %d questions", checked)
 	}
 }
