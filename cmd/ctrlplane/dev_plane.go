@@ -37,7 +37,7 @@ type devPlane struct {
 func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
 		if objs, err = manifests.Load(ctx, p.crds); errors.Is(err, manifests.ErrNoFile) {
-			return nil, fmt.Errorf("--crds: %v: name the folder that has them", err) // ends the match: -R does not apply
+			return nil, fmt.Errorf("--crds: %s: name the folder that has them", err.Error()) // ends the match: -R does not apply
 		} else if err != nil {
 			return nil, fmt.Errorf("--crds: %w", err)
 		}

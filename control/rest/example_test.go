@@ -12,7 +12,7 @@ import (
 )
 
 // Hold the writes of a controller of a running control plane, and release one.
-func ExampleNewClient() {
+func ExampleNewClient() { //nolint:testableexamples // its output needs a control plane
 	ctx := context.Background()
 	cfg, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG")) // as "ctrlplane run" sets it
 	if err != nil {

@@ -15,7 +15,7 @@ func TestWithoutPath(t *testing.T) {
 		{io.EOF, io.EOF},
 		{nil, nil},
 	} {
-		if got := WithoutPath(c.err); got != c.want {
+		if got := WithoutPath(c.err); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v: got %v", c.err, got)
 		}
 	}
