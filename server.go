@@ -18,9 +18,9 @@ import (
 )
 
 var (
-	// ErrRunning is why a second Server does not start while another one runs.
+	// ErrRunning is returned by Start while another Server runs in the process.
 	ErrRunning = errors.New("another control plane is running in this process: close it first (Kubernetes has process-wide state)")
-	// ErrStarted is why a Server does not start again.
+	// ErrStarted is returned by Start of a Server that was started before.
 	ErrStarted = errors.New("ctrlplane: a Server can be started once: use a new one")
 )
 

@@ -35,7 +35,7 @@ func tryFeatureGates(registry compatibility.ComponentGlobalsRegistry, value stri
 		return err
 	}
 	if len(byComponent[""]) > 0 && len(byComponent[compatibility.DefaultKubeComponent]) > 0 {
-		return errors.New("write the prefix kube: before all gates, or before none")
+		return errors.New(`the prefix "kube:" is on some gates only: write it before all gates, or before none`)
 	}
 	for component, gates := range byComponent {
 		if component == "" {

@@ -3,7 +3,7 @@
 // its controllers. It has types and interfaces only; package control/rest
 // serves them over HTTP and has the client.
 //
-// What is called a usage error here, a name or number that is not valid, is recognized by
-// errors.As with a ctrlplane.UsageError in the process of the control plane, and by
-// apierrors.IsBadRequest in what the server answers to a client of package control/rest.
+// A usage error reports a name or number that is not valid. In the process of the control
+// plane, recognize it with errors.As and a ctrlplane.UsageError; in a client of package
+// control/rest, with apierrors.IsBadRequest.
 package control

@@ -60,7 +60,7 @@ func (p *ControlPlane) explainFailure(t testing.TB, namespace string, after uint
 	p.explainInterventions(ctx, t)
 }
 
-// explainInterventions logs which controllers and clients do not do what they do otherwise.
+// explainInterventions logs which controllers and clients are paused, stopped or otherwise changed.
 func (p *ControlPlane) explainInterventions(ctx context.Context, t testing.TB) {
 	now, err := p.control.Snapshot(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func forbidParallel(t testing.TB) {
 		switch reason := recover().(type) {
 		case nil:
 		case string: // of Setenv, which has no other way to refuse
-			t.Fatalf("ctrlplanetest: Isolate: the test or the one around it is parallel: changes of other tests would be reverted, too")
+			t.Fatalf("ctrlplanetest: Isolate: the test or the one around it is parallel, so changes of other tests would be reverted, too: remove t.Parallel")
 		default:
 			panic(reason)
 		}

@@ -83,7 +83,7 @@ func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want 
 	return done, err
 }
 
-// CheckSpace fails if there is no space for what ReplaceState would write of want: for a state
+// CheckSpace fails if the space does not suffice for what ReplaceState would write of want: for a state
 // that is written in parts.
 func (s *Server) CheckSpace(now, want snapshot.State) error {
 	if s.member == nil {

@@ -11,16 +11,18 @@ import (
 	"time"
 )
 
-// A user may provide a CA with an RSA key and another name.
-func TestKeepsUserProvidedCA(t *testing.T) {
+func newRSAKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rootKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return key
+}
+
+// A user may provide a CA with an RSA key and another name.
+func TestKeepsUserProvidedCA(t *testing.T) {
+	key, rootKey := newRSAKey(t), newRSAKey(t)
 	root := &x509.Certificate{Subject: pkix.Name{CommonName: "root"}}
 	self := &x509.Certificate{Subject: pkix.Name{CommonName: "ours", Organization: []string{"us"}}}
 	tests := map[string]struct {
@@ -80,14 +82,7 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 
 // The certificate of a CA that another one has signed cannot be renewed when the clock is behind it.
 func TestRefusesIntermediateOfTheFuture(t *testing.T) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rootKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, rootKey := newRSAKey(t), newRSAKey(t)
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "ours"}, NotBefore: startTime().Add(time.Hour), NotAfter: startTime().Add(CAValidity),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,

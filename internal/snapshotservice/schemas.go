@@ -104,11 +104,11 @@ func withCRDsOf(before, want snapshot.State) snapshot.State {
 		if storekeys.ResourcePrefix(e.Key) != storekeys.CustomResourceDefinitions {
 			continue
 		}
-		i, ok := findEntry(entries, e.Key)
-		if !ok {
+		if i, ok := findEntry(entries, e.Key); ok {
+			entries[i] = e
+		} else {
 			entries = slices.Insert(entries, i, e)
 		}
-		entries[i] = e
 	}
 	before.Entries = entries
 	return before

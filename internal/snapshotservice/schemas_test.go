@@ -135,7 +135,7 @@ func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
 	}
 }
 
-// A restore is refused before its first part if there is no space for the last.
+// A restore is refused before its first part if the space does not suffice for the last.
 func TestRestoreWithOtherSchemaNeedsSpaceForAll(t *testing.T) {
 	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
 	want.Entries[1].Value = fmt.Appendf(nil, `{"metadata":{"uid":"w"},"old":%q}`, strings.Repeat("x", 1000))

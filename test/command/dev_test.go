@@ -296,7 +296,7 @@ sleep 1000 &
 wait
 `
 
-// TestDevDeletesKeptLeases runs dev twice. What the first operator has left is no hindrance to the
+// TestDevDeletesKeptLeases runs dev twice. What the first operator has left does not hinder the
 // second one: one Lease has expired, and the other one, which it takes over, is gone at its next run.
 func TestDevDeletesKeptLeases(t *testing.T) {
 	t.Parallel()
