@@ -145,10 +145,7 @@ func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err erro
 	if err := w.commitChanges(plan.Puts); err != nil {
 		return false, err
 	}
-	w.done.Created += plan.Created
-	w.done.Updated += plan.Updated
-	w.done.Deleted += plan.Deleted
-	w.done.Replaced += plan.Replaced
+	w.done.Counts.Add(plan.Counts)
 	return false, nil
 }
 

@@ -39,6 +39,14 @@ type Counts struct {
 // Total returns how many objects the plan changes.
 func (c Counts) Total() int { return c.Created + c.Updated + c.Deleted + c.Replaced }
 
+// Add adds the counts of another plan.
+func (c *Counts) Add(o Counts) {
+	c.Created += o.Created
+	c.Updated += o.Updated
+	c.Deleted += o.Deleted
+	c.Replaced += o.Replaced
+}
+
 // NewPlan returns the changes that make now equal to want. It does not change transient
 // keys, but deletes them with their namespace.
 func NewPlan(now, want State) Plan {

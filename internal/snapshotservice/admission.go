@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
@@ -26,12 +27,7 @@ func (s *Service) waitForAdmissionPolicies(ctx context.Context, written etcd.Wri
 	if !changesAdmissionPolicies(written) {
 		return
 	}
-	refreshed := time.NewTimer(policyRefreshTime)
-	defer refreshed.Stop()
-	select {
-	case <-refreshed.C:
-	case <-ctx.Done():
-	}
+	sleep.For(ctx, policyRefreshTime)
 }
 
 func changesAdmissionPolicies(written etcd.WriteResult) bool {

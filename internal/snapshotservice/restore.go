@@ -19,7 +19,7 @@ const (
 	// informers have seen it, the wait for these, and the resumption of nodes.
 	restoreTimeout = time.Minute
 	// discoveryTimeout bounds the wait for the API server to serve what restored
-	// CustomResourceDefinitions define.
+	// CustomResourceDefinitions define, and to say whether it serves a group.
 	discoveryTimeout = 2 * time.Second
 )
 
@@ -177,10 +177,7 @@ func (s *Service) replaceState(ctx context.Context, before, want snapshot.State,
 		s.waitForInformers(ctx, want, want, late)
 	}
 	written.Revision = late.Revision
-	written.Created += first.Created
-	written.Updated += first.Updated
-	written.Deleted += first.Deleted
-	written.Replaced += first.Replaced
+	written.Counts.Add(first.Counts)
 	return written, changed, err
 }
 
