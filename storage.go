@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 	if err := target.CheckPending(ctx, store); err != nil {
 		return false, err
 	}
-	if err := p.recordEtcdPrefix(); err != nil {
+	if err := p.recordEtcd(); err != nil {
 		return false, err
 	}
 	if err := p.finishRestore(ctx, target, store); err != nil {
@@ -57,14 +58,24 @@ func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice
 	return err
 }
 
-// recordEtcdPrefix records where the API server keeps its keys, before there are any,
-// for OfflineDataDir.
-func (p *controlPlane) recordEtcdPrefix() error {
-	state, err := p.dir.State()
-	if err != nil || !p.usesEmbeddedEtcd() || cmp.Or(state.EtcdPrefix, storekeys.DefaultPrefix) == p.etcdPrefix() {
+// recordEtcd records which etcd this control plane uses and, of an embedded one, where the API
+// server keeps its keys, before there are any: for OfflineDataDir and the next start.
+func (p *controlPlane) recordEtcd() error {
+	last, err := p.dir.State()
+	if err != nil {
 		return err
 	}
-	state.EtcdPrefix = p.etcdPrefix()
+	state := last
+	state.EtcdCluster = !p.usesEmbeddedEtcd()
+	if p.usesEmbeddedEtcd() && cmp.Or(last.EtcdPrefix, storekeys.DefaultPrefix) != p.etcdPrefix() {
+		state.EtcdPrefix = p.etcdPrefix()
+	}
+	if last.EtcdCluster && !state.EtcdCluster {
+		p.warn(fmt.Sprintf("the last start in data folder %s used an etcd cluster, this one uses the embedded etcd, which may lack what was written since: to use the cluster, start with --etcd-endpoints", p.dir.Path()))
+	}
+	if state == last {
+		return nil
+	}
 	return p.dir.SaveState(state)
 }
 

@@ -32,6 +32,9 @@ type State struct {
 	EtcdPrefix string `json:"etcdPrefix,omitempty"`
 	// EmbeddedEtcd says that the folder holds the data of an embedded etcd.
 	EmbeddedEtcd bool `json:"embeddedEtcd,omitempty"`
+	// EtcdCluster says that the last start used an etcd cluster: what an embedded etcd in the
+	// folder holds may be older.
+	EtcdCluster bool `json:"etcdCluster,omitempty"`
 	// LogFile is the path of the log, if it is not in the folder.
 	LogFile string `json:"logFile,omitempty"`
 	// StartedAt is when the last start began.
