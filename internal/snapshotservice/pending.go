@@ -142,9 +142,12 @@ func (t Target) FindOther(ctx context.Context, store Store) (warning string, err
 // Replace restores a state while nothing else uses the store: it writes the pending
 // file, the state, and removes the file.
 func (t Target) Replace(ctx context.Context, store Store, file []byte, want snapshot.State) (etcd.WriteResult, error) {
-	revision, err := store.Revision(ctx)
+	now, err := store.ReadState(ctx, t.Prefix, 0)
 	if err == nil {
-		err = t.beginPending(ctx, store, revision, file)
+		err = t.checkNested(now)
+	}
+	if err == nil {
+		err = t.beginPending(ctx, store, now.Revision, file)
 	}
 	if err != nil {
 		return etcd.WriteResult{}, fmt.Errorf("nothing was restored: %w", err)

@@ -124,6 +124,9 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	}()
 	target, store := s.cfg.Target, s.cfg.Store
 	before, err := store.ReadState(bounded, target.Prefix, 0)
+	if err == nil {
+		err = target.checkNested(before)
+	}
 	if err != nil {
 		return done, changed, err
 	}

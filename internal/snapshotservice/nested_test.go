@@ -1,0 +1,63 @@
+package snapshotservice
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Control planes with prefixes below each other share keys: a restore of the outer one must not delete
+// those of the inner one.
+func TestRestoreKeepsANestedControlPlane(t *testing.T) {
+	target := newTarget(t)
+	file, err := target.Save(t.Context(), newFakeStore(configMapA), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for prefix, keys := range map[string][]string{
+		"/team-b":     {"/team-b/namespaces/kube-system"},
+		"/teams/b":    {"/teams/b/namespaces/kube-system"},
+		"/b.teams":    {"/b.teams/namespaces/kube-system"},
+		"/b.teams/of": {"/b.teams/of/namespaces/kube-system"},
+	} {
+		store := newFakeStore(append(keys, configMapB, namespaceOfAll)...)
+		before := store.keys()
+		service := newStartedService(t, new(parts).config(target, store))
+		want, err := target.Decode(file)
+		_, running := service.Restore(t.Context(), file)
+		_, stopped := target.Replace(t.Context(), store, file, want)
+		for _, err := range []error{err, running, stopped} {
+			if err != nil && !strings.Contains(err.Error(), "another control plane has its own below /registry"+prefix+":") {
+				t.Error(err)
+			}
+		}
+		if running == nil || stopped == nil || target.HasPending() {
+			t.Errorf("restored: running %v, stopped %v; pending %v", running, stopped, target.HasPending())
+		}
+		if diff := cmp.Diff(before, store.keys()); diff != "" {
+			t.Errorf("keys (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// Objects may be called so, too.
+func TestRestoreOfNamesLikeThoseOfANestedControlPlane(t *testing.T) {
+	target := newTarget(t)
+	store := newFakeStore(namespaceOfAll,
+		"/configmaps/namespaces/kube-system", "/services/specs/namespaces/kube-system",
+		"/example.com/namespaces/kube-system", "/apiextensions.k8s.io/customresourcedefinitions/namespaces.example.com",
+		"/example.com/widgets/namespaces/kube-system", "/apiextensions.k8s.io/customresourcedefinitions/widgets.example.com",
+	)
+	file, err := target.Save(t.Context(), newFakeStore(configMapA), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := target.Decode(file)
+	_, replaceErr := target.Replace(t.Context(), store, file, want)
+	if err := errors.Join(err, replaceErr); err != nil || !slices.Equal(store.keys(), []string{configMapA}) {
+		t.Errorf("%v, keys %q", err, store.keys())
+	}
+}
