@@ -55,7 +55,8 @@ func (t *target) snapshotService() (control.Snapshots, error) {
 	if err == nil {
 		return client.Snapshots(), nil
 	}
-	if !errors.As(err, new(notRunningError)) && !errors.As(err, new(otherRunningError)) {
+	others := errors.As(err, new(otherRunningError))
+	if !others && !errors.As(err, new(notRunningError)) {
 		return nil, err
 	}
 	path, pathErr := t.dataDirPath()
@@ -64,6 +65,9 @@ func (t *target) snapshotService() (control.Snapshots, error) {
 	}
 	if _, statErr := os.Stat(filepath.Join(path, "etcd")); statErr != nil {
 		return nil, err // the data folder has no state
+	}
+	if others { // "snapshot save" takes the running one
+		return nil, fmt.Errorf("%w, and to change the stopped one use --name %s", err, t.name)
 	}
 	return ctrlplane.OfflineDataDir{Dir: path, Name: t.name}, nil
 }

@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,6 +47,15 @@ func TestVerbsWithoutAName(t *testing.T) {
 		"kubectl delete --raw /api/v1/namespaces/default/configmaps/c --dry-run=server",
 	} {
 		program.RequireFailure(t, u.command(t, strings.Fields(args)...), 1, `control plane "default" is not running: to change another one use --name ephemeral`)
+	}
+	// "snapshot save" took the one that runs: a restore does not take the stopped one in its place.
+	stopped := filepath.Join(u.home, "state", "ctrlplane", "default")
+	if err := os.MkdirAll(filepath.Join(stopped, "etcd", "member"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program.RequireFailure(t, u.command(t, "snapshot", "restore", "base"), 1, "to change another one use --name ephemeral, and to change the stopped one use --name default")
+	if err := os.RemoveAll(stopped); err != nil {
+		t.Fatal(err)
 	}
 	if _, stderr = u.mustRun(t, "--name", "ephemeral", "reset"); stderr != "" {
 		t.Errorf("named: stderr %q", stderr)
