@@ -79,7 +79,11 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
-	p.kubelets, err = kubelet.New(kubelet.Config{CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, ExplainLog: nodes.ExplainLog, Logger: p.log.With("component", kubeletName)})
+	p.kubelets, err = kubelet.New(kubelet.Config{
+		CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, ExplainLog: nodes.ExplainLog,
+		Standby: p.leadership.checkLeader, // not of p, which must not live on with the kubelets
+		Logger:  p.log.With("component", kubeletName),
+	})
 	if err != nil {
 		return err
 	}

@@ -95,8 +95,12 @@ func (l *leadership) note(holder string) {
 	l.holder = holder
 }
 
-// leader returns which process holds the lease, and its identity.
+// leader returns which process holds the lease, and its identity; empty for nil, without leader
+// election.
 func (l *leadership) leader() (leader observe.Leader, holder string) {
+	if l == nil {
+		return "", ""
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

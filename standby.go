@@ -11,23 +11,22 @@ import (
 
 // leader returns which process runs the controllers, and its identity; empty without leader
 // election.
-func (p *controlPlane) leader() (leader observe.Leader, holder string) {
-	if p.leadership == nil {
-		return "", ""
-	}
-	return p.leadership.leader()
-}
+func (p *controlPlane) leader() (leader observe.Leader, holder string) { return p.leadership.leader() }
 
 // standbyReason says why the controllers do not run in this process; empty if they do.
-func (p *controlPlane) standbyReason() string {
-	leader, holder := p.leader()
-	return observe.Process{Leader: leader, LeaseHolder: holder}.StandbyReason()
-}
+func (p *controlPlane) standbyReason() string { return p.leadership.standbyReason() }
 
 // checkLeader fails in a process that is on standby, where changes of controllers and
 // simulated nodes would have no effect.
-func (p *controlPlane) checkLeader() error {
-	if reason := p.standbyReason(); reason != "" {
+func (p *controlPlane) checkLeader() error { return p.leadership.checkLeader() }
+
+func (l *leadership) standbyReason() string {
+	leader, holder := l.leader()
+	return observe.Process{Leader: leader, LeaseHolder: holder}.StandbyReason()
+}
+
+func (l *leadership) checkLeader() error {
+	if reason := l.standbyReason(); reason != "" {
 		return errors.New("this control plane is " + reason + ": use that of the leader")
 	}
 	return nil

@@ -18,6 +18,7 @@ type kubeletAPI struct {
 	client     kubernetes.Interface
 	commands   *container.Runtime
 	explainLog func(pod *corev1.Pod, container string, run int32) string
+	standby    func() error
 }
 
 func (a *kubeletAPI) routes() http.Handler {
@@ -51,6 +52,15 @@ type statusError struct {
 }
 
 func (r statusError) Error() string { return r.message }
+
+// checkStandby fails if the containers run in another process: what this one knows of them would be a
+// false answer.
+func (a *kubeletAPI) checkStandby() error {
+	if err := a.standby(); err != nil {
+		return statusError{http.StatusServiceUnavailable, err.Error()}
+	}
+	return nil
+}
 
 // abortedError is why a response ends before it is complete.
 type abortedError struct{ error }

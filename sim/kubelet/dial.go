@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,9 +48,32 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 }
 
 // PodDialer returns a function that connects to the addresses of Pods: to the HTTP tables
-// of simulated Pods in the process, else with network.
+// of simulated Pods in the process, else with network. If these run in another process, it refuses the
+// ranges of simulated nodes: the network does not lead there.
 func (s *Server) PodDialer(network utilnet.DialFunc) utilnet.DialFunc {
-	return s.commands.HTTP.Dialer(network)
+	dial := s.commands.HTTP.Dialer(network)
+	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
+		if err := s.standby(); err != nil && s.isInSimulatedRange(addr) {
+			return nil, err
+		}
+		return dial(ctx, proto, addr)
+	}
+}
+
+// isInSimulatedRange reports whether an address is in the Pod range of a simulated node.
+func (s *Server) isInSimulatedRange(hostport string) bool {
+	addr, err := netip.ParseAddrPort(hostport)
+	nodes := s.nodeLister.Load()
+	if err != nil || nodes == nil {
+		return false
+	}
+	list, err := (*nodes).List(labels.Everything())
+	return err == nil && slices.ContainsFunc(list, func(node *corev1.Node) bool {
+		return annotations.IsSimulated(node) && slices.ContainsFunc(node.Spec.PodCIDRs, func(cidr string) bool {
+			network, err := netip.ParsePrefix(cidr)
+			return err == nil && network.Contains(addr.Addr())
+		})
+	})
 }
 
 // simulatedNodesAt returns the names of the live simulated nodes with an address. It

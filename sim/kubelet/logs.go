@@ -38,6 +38,10 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	_, _, annotated := annotations.Lookup(pod.Annotations, annotations.Log)
+	if err := a.standby(); err != nil && !annotated {
+		return err // not 503 as elsewhere, in place of which the API server has a text of its own
+	}
 	format := newLogFormat(options, time.Now())
 	write := func(lines []logLine) error {
 		if _, err := w.Write(format.encodeLines(lines)); err != nil {
@@ -50,7 +54,6 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _, annotated := annotations.Lookup(pod.Annotations, annotations.Log)
 	if log := a.commands.Log(pod.UID, name, run.number()); log != nil && !annotated {
 		return copyLog(r.Context(), log, format, write)
 	}

@@ -18,6 +18,9 @@ func (a *kubeletAPI) servePortForward(w http.ResponseWriter, r *http.Request) er
 	if err != nil {
 		return err
 	}
+	if err := a.checkStandby(); err != nil {
+		return err
+	}
 	if !a.commands.HTTP.Has(pod.UID) {
 		return statusError{http.StatusNotImplemented, fmt.Sprintf("pod %s is simulated and listens on no port: give it an annotation %s", pod.Name, annotations.HTTP)}
 	}

@@ -30,6 +30,9 @@ type Config struct {
 	Commands *container.Runtime
 	// ExplainLog says in one line why a run of a container has no output; nil says only that.
 	ExplainLog func(pod *corev1.Pod, container string, run int32) string
+	// Standby returns why the simulated nodes, and with them the containers, run in another process;
+	// nil while they run in this one. A nil func stands for one that always returns nil.
+	Standby func() error
 	// Logger receives the errors of connections; nil discards them.
 	Logger *slog.Logger
 }
@@ -40,6 +43,7 @@ type Server struct {
 	tls      *tls.Config
 	commands *container.Runtime
 	explain  func(pod *corev1.Pod, container string, run int32) string
+	standby  func() error
 	log      *slog.Logger
 	listener *pipeListener
 	// nodeLister is the one that Dialer was given, until Close. client-go's
@@ -71,12 +75,17 @@ func New(cfg Config) (*Server, error) {
 	if explain == nil {
 		explain = func(*corev1.Pod, string, int32) string { return "The container is simulated: it has no output." }
 	}
+	standby := cfg.Standby
+	if standby == nil {
+		standby = func() error { return nil }
+	}
 	return &Server{
 		// A pipe has no buffer. A session ticket, which the server sends
 		// unprompted, would deadlock with the client that writes its request.
 		tls:       &tls.Config{MinVersion: tls.VersionTLS13, SessionTicketsDisabled: true, GetCertificate: issuer.issueCertificate},
 		commands:  commands,
 		explain:   explain,
+		standby:   standby,
 		log:       log,
 		listener:  newPipeListener(),
 		serveDone: make(chan struct{}),
@@ -88,7 +97,7 @@ func (s *Server) Start(client kubernetes.Interface) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.server = &http.Server{
-		Handler:  s.connections.trackHijacked((&kubeletAPI{client: client, commands: s.commands, explainLog: s.explain}).routes()),
+		Handler:  s.connections.trackHijacked((&kubeletAPI{client: client, commands: s.commands, explainLog: s.explain, standby: s.standby}).routes()),
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return contextWithConn(ctx, c.(*tls.Conn))

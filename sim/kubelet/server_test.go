@@ -81,11 +81,18 @@ func TestExplainLogIsOptional(t *testing.T) {
 
 func newServer(t *testing.T) (*Server, *pki.Bundle) {
 	t.Helper()
+	return newServerOf(t, Config{ExplainLog: explainLog})
+}
+
+// newServerOf returns a server with certificates.
+func newServerOf(t *testing.T, cfg Config) (*Server, *pki.Bundle) {
+	t.Helper()
 	certs, err := pki.Ensure(pki.Config{Dir: filepath.Join(t.TempDir(), "pki"), NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Config{CACert: certs.CACert, CAKey: certs.CAKey, ExplainLog: explainLog})
+	cfg.CACert, cfg.CAKey = certs.CACert, certs.CAKey
+	s, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +108,12 @@ func newServer(t *testing.T) (*Server, *pki.Bundle) {
 func startKubelets(t *testing.T, objects ...runtime.Object) (*fake.Clientset, *http.Client) {
 	t.Helper()
 	s, certs := newServer(t)
+	return startServer(t, s, certs, objects...)
+}
+
+// startServer starts the kubelets of two nodes, and returns a client that verifies them.
+func startServer(t *testing.T, s *Server, certs *pki.Bundle, objects ...runtime.Object) (*fake.Clientset, *http.Client) {
+	t.Helper()
 	nodes := []*corev1.Node{markSimulated(newNode("node-1", "172.16.0.1", "node-1")), markSimulated(newNode("node-2", "172.16.0.2"))}
 	client := fake.NewClientset(append(objects, nodes[0], nodes[1])...)
 	s.Start(client)

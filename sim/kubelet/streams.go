@@ -43,6 +43,9 @@ func (a *kubeletAPI) runningTarget(r *http.Request) (*target, error) {
 	if status.State.Running == nil {
 		return nil, statusError{http.StatusNotFound, fmt.Sprintf("container %q in pod %q is not running", name, pod.Name)}
 	}
+	if err := a.checkStandby(); err != nil {
+		return nil, err
+	}
 	return &target{a, pod, name, status.RestartCount}, nil
 }
 

@@ -59,6 +59,17 @@ func TestStandby(t *testing.T) {
 		t.Errorf("controllers:\n%s", log)
 	}
 	requireContains(t, first.mustRun("nodes"), "node-1")
+	first.mustRun("kubectl", "run", "p", "-n", "default", "--image=busybox", "--command", "--", "sh", "-c", "echo from the leader; sleep 1d")
+	p.Await(t, "the log", func() bool {
+		log, _ := first.command("kubectl", "logs", "-n", "default", "p").Output()
+		return strings.Contains(string(log), "from the leader")
+	})
+	for _, args := range []string{"logs -n default p", "exec -n default p -- true", "port-forward -n default p :80", "get --raw /api/v1/namespaces/default/pods/p/proxy/"} {
+		_, stderr, code := program.Run(t, second.command(append([]string{"kubectl"}, strings.Fields(args)...)...))
+		if requireContains(t, stderr, "this control plane is on standby", "use that of the leader"); code != 1 {
+			t.Errorf("%s: exit code %d", args, code)
+		}
+	}
 	first.mustRun("snapshot", "save", "base")
 	program.RequireFailure(t, first.command("snapshot", "restore", "base"), 2, "with --leader-elect other processes act on the same state")
 
