@@ -14,7 +14,7 @@ func TestEachChange(t *testing.T) {
 	forEachStore(t, func(t *testing.T, s *Server, c *clientv3.Client) {
 		const marker = prefix + ".marker"
 		putKey(t, c, prefix+"/a", "1")
-		since, err := s.Revision(testContext(t))
+		since, err := s.Revision(testContext(t), prefix)
 		must(t, err)
 		read := func(limit int) (got []string, err error) {
 			err = s.EachChange(testContext(t), prefix, marker, since, func(c Change) bool {
@@ -48,7 +48,7 @@ func TestEachChange(t *testing.T) {
 		if value, err := s.Record(testContext(t), marker); err != nil || value != "" {
 			t.Errorf("the marker was left behind: %q, %v", value, err)
 		}
-		now, err := s.Revision(testContext(t))
+		now, err := s.Revision(testContext(t), prefix)
 		must(t, err)
 		if err := s.EachChange(testContext(t), prefix, marker, now+100, func(Change) bool { return true }); !errors.Is(err, ErrOlder) {
 			t.Errorf("after a revision that does not exist yet: got %v, want %v", err, ErrOlder)

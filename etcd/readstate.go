@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 // pageSize is the number of keys per read.
 const pageSize = 1000
 
-// Revision returns the revision of the last write.
-func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
+// Revision returns the revision of the last write, to a user who may read what is below prefix.
+func (s *Server) Revision(ctx context.Context, prefix string) (revision int64, err error) {
 	if s.member != nil {
 		size, err := abandonable(s.lifetime, s.member.storeSize)
 		return size.revision, err
 	}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
+		r, err := c.Get(ctx, healthKey(prefix), clientv3.WithCountOnly())
 		if err != nil {
 			return fmt.Errorf("etcd: revision: %w", err)
 		}
@@ -31,14 +32,14 @@ func (s *Server) Revision(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
-// ClusterID identifies a cluster. It is empty for an embedded member: all of those have
+// ClusterID identifies a cluster, to a user who may read what is below prefix. It is empty for an embedded member: all of those have
 // the same, and are known by their folder.
-func (s *Server) ClusterID(ctx context.Context) (id string, err error) {
+func (s *Server) ClusterID(ctx context.Context, prefix string) (id string, err error) {
 	if s.member != nil {
 		return "", nil
 	}
 	err = s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		r, err := c.Get(ctx, "health", clientv3.WithCountOnly())
+		r, err := c.Get(ctx, healthKey(prefix), clientv3.WithCountOnly())
 		if err != nil {
 			return fmt.Errorf("etcd: cluster ID: %w", err)
 		}
@@ -47,6 +48,9 @@ func (s *Server) ClusterID(ctx context.Context) (id string, err error) {
 	})
 	return id, err
 }
+
+// healthKey is the key that the API server reads to know whether etcd is healthy. It need not exist.
+func healthKey(prefix string) string { return path.Join(prefix, "health") }
 
 // ReadState returns the entries below prefix at a revision; 0 = the latest. Older
 // revisions can be read for some minutes, until they are compacted.

@@ -51,7 +51,7 @@ func TestReadState(t *testing.T) {
 		}
 		putKey(t, c, prefix+"-other", "x")
 		putKey(t, c, "compact_rev_key", "x")
-		at, err := s.Revision(testContext(t))
+		at, err := s.Revision(testContext(t), prefix)
 		must(t, err)
 		putKey(t, c, prefix+"/k/00000", "new")
 		putKey(t, c, prefix+"/z", "new")
@@ -144,7 +144,7 @@ func TestReplaceStateWritesOneObjectPerRevision(t *testing.T) {
 		want.Entries = append(want.Entries, snapshot.Entry{Key: fmt.Sprintf("/configmaps/ns/%03d", i), Value: []byte(`{"metadata":{"uid":"a"}}`)})
 	}
 	want.Entries = append(want.Entries, snapshot.Entry{Key: "/namespaces/ns", Value: []byte(`{"metadata":{"uid":"b"}}`)})
-	before, err := s.Revision(testContext(t))
+	before, err := s.Revision(testContext(t), prefix)
 	must(t, err)
 	done, err := s.ReplaceState(testContext(t), prefix, want)
 	must(t, err)

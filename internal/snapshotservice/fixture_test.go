@@ -61,7 +61,7 @@ func (s *fakeStore) CheckSpace(now, want snapshot.State) error {
 	return s.admit(snapshot.NewPlan(now, want))
 }
 
-func (s *fakeStore) ClusterID(context.Context) (string, error) { return s.cluster, nil }
+func (s *fakeStore) ClusterID(context.Context, string) (string, error) { return s.cluster, nil }
 
 func (s *fakeStore) PutRecord(_ context.Context, key, value string) error {
 	s.mu.Lock()
@@ -159,7 +159,7 @@ func (s *fakeStore) keys() (keys []string) {
 	return keys
 }
 
-func (s *fakeStore) Revision(ctx context.Context) (int64, error) {
+func (s *fakeStore) Revision(ctx context.Context, _ string) (int64, error) {
 	if s.gone {
 		<-ctx.Done()
 		return 0, ctx.Err()
@@ -195,7 +195,7 @@ func (s *fakeStore) WriteDifferences(ctx context.Context, prefix string, now, wa
 	if s.beforeRest != nil {
 		s.beforeRest()
 	}
-	if revision, err := s.Revision(ctx); err != nil || revision != now.Revision {
+	if revision, err := s.Revision(ctx, prefix); err != nil || revision != now.Revision {
 		return etcd.WriteResult{}, errors.Join(err, etcd.ErrConcurrentWrite)
 	}
 	return s.ReplaceState(ctx, prefix, want)

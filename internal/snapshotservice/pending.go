@@ -208,7 +208,7 @@ func (t Target) pendingError(err error) error {
 // identify returns the store, and the restore that is recorded there.
 func (t Target) identify(ctx context.Context, store Store) (id pendingStore, err error) {
 	id.Prefix = t.Prefix
-	if id.Cluster, err = store.ClusterID(ctx); err == nil && id.Cluster != "" {
+	if id.Cluster, err = store.ClusterID(ctx, t.Prefix); err == nil && id.Cluster != "" {
 		id.Token, err = store.Record(ctx, t.recordKey())
 	}
 	return id, err
@@ -224,7 +224,7 @@ func (t Target) recordKey() string { return t.Prefix + ".ctrlplane-restore" }
 // that order: the record alone has no effect.
 func (t Target) beginPending(ctx context.Context, store Store, revision int64, file []byte) (err error) {
 	into := pendingHeader{pendingStore: pendingStore{Prefix: t.Prefix}, Revision: revision}
-	if into.Cluster, err = store.ClusterID(ctx); err != nil {
+	if into.Cluster, err = store.ClusterID(ctx, t.Prefix); err != nil {
 		return err
 	}
 	if into.Cluster != "" {

@@ -127,7 +127,7 @@ func (s *Service) Started(ctx context.Context) error {
 
 // noteStartRevision makes the current revision the one that Reset restores.
 func (s *Service) noteStartRevision(ctx context.Context) error {
-	revision, err := s.cfg.Store.Revision(ctx)
+	revision, err := s.cfg.Store.Revision(ctx, s.cfg.Target.Prefix)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 
 // Store is what this package needs of an etcd.Server.
 type Store interface {
-	Revision(ctx context.Context) (int64, error)
+	Revision(ctx context.Context, prefix string) (int64, error)
 	ReadState(ctx context.Context, prefix string, revision int64) (snapshot.State, error)
 	ReplaceState(ctx context.Context, prefix string, want snapshot.State) (etcd.WriteResult, error)
 	// WriteDifferences fails with etcd.ErrConcurrentWrite if a key was written since now.
@@ -27,7 +27,7 @@ type Store interface {
 	// CheckSpace fails if etcd has no space for what differs between two states.
 	CheckSpace(now, want snapshot.State) error
 	// ClusterID identifies an etcd cluster; empty = the embedded etcd of the data folder.
-	ClusterID(ctx context.Context) (string, error)
+	ClusterID(ctx context.Context, prefix string) (string, error)
 	// PutRecord, Record and DeleteRecord access a key that is not part of the state. The
 	// value of a missing one is empty. Another value than the given one is not deleted.
 	PutRecord(ctx context.Context, key, value string) error
