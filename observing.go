@@ -62,6 +62,7 @@ func (p *controlPlane) startObserver() {
 			}
 			return p.processStatus(began, meter)
 		},
+		VersionsUnknown: !p.usesEmbeddedEtcd(), // see observeWrites
 	})
 	p.onClose(p.observer.Close)
 }

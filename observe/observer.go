@@ -41,6 +41,9 @@ type Options struct {
 	// Process describes the process. It is called once a second and for each
 	// snapshot; the observer fills in the rates and Settled. May be nil.
 	Process func() Process
+	// VersionsUnknown says that NoteVersion is not called: then nothing tells that informers have not
+	// received a write yet, and the control plane has to be quiet for longer to be settled.
+	VersionsUnknown bool
 }
 
 // Observer records what happens in one control plane. New starts it and Close
@@ -296,7 +299,10 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
-	return since > int64(busyQuietTime) || since > int64(quietTime) && processIdle() && o.lastActivity.Load() == latest
+	if options := o.options.Load(); since > int64(busyQuietTime) || options != nil && options.VersionsUnknown {
+		return since > int64(busyQuietTime)
+	}
+	return since > int64(quietTime) && processIdle() && o.lastActivity.Load() == latest
 }
 
 // moreQueues returns the queues that are not client-go work queues.

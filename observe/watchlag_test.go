@@ -140,6 +140,20 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 	})
 }
 
+// With an etcd cluster nothing tells which writes informers lack: an idle process may wait for one.
+func TestSettledWithUnknownVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newTestObserver(t, Options{Process: func() Process { return Process{State: Ready} }, VersionsUnknown: true})
+		o.Recorder("c").Call(&Called{Verb: "create", Object: Object{Resource: "pods"}}, func() {})
+		for _, want := range []bool{false, true} {
+			time.Sleep(busyQuietTime/2 + 1)
+			if s, err := o.Snapshot(t.Context()); err != nil || s.Process.Settled != want {
+				t.Errorf("settled %v, want %v; %v", s.Process.Settled, want, err)
+			}
+		}
+	})
+}
+
 // While a snapshot is restored no controller runs, so that none has work.
 func TestSettledWaitsForARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
