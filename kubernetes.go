@@ -52,8 +52,37 @@ func (p *controlPlane) describeKubernetes() string {
 	return state.DescribeKubernetes()
 }
 
+// checkRelease fails if a newer minor release of Kubernetes has used a data folder: this one may not
+// read what that has stored.
+func checkRelease(dir string, last datadir.State) error {
+	theirs, err := version.ParseGeneric(last.KubernetesVersion)
+	if err != nil { // not recorded
+		return nil
+	}
+	own := version.MustParse(KubernetesVersion)
+	if !version.MajorMinor(own.Major(), own.Minor()).LessThan(version.MajorMinor(theirs.Major(), theirs.Minor())) {
+		return nil
+	}
+	return fmt.Errorf("data folder %s was last used by a ctrlplane with Kubernetes %s, this one has %s and may not read what that has stored: upgrade ctrlplane, or choose another --name or --data-dir",
+		dir, last.KubernetesVersion, KubernetesVersion)
+}
+
+// warnOfOldRelease warns if the state was stored by a release that is more than one minor version older
+// than the one that is started.
+func (p *controlPlane) warnOfOldRelease(last datadir.State, minor string) {
+	theirs, err := version.ParseGeneric(last.KubernetesVersion)
+	if err != nil || !theirs.AddMinor(1).LessThan(version.MustParseGeneric(minor)) {
+		return
+	}
+	p.warn(fmt.Sprintf("data folder %s was last used with Kubernetes %s, and Kubernetes is upgraded by one minor version at a time: what later versions do not read may be lost: start it with the versions in between first (--kubernetes, or older releases of ctrlplane)",
+		p.dir.Path(), last.KubernetesVersion))
+}
+
 // chooseKubernetes decides on the version: the configured one, or that of the last start.
 func (p *controlPlane) chooseKubernetes(last datadir.State) error {
+	if err := checkRelease(p.dir.Path(), last); err != nil {
+		return err
+	}
 	minor := minorVersion(p.config.Kubernetes)
 	if p.config.Kubernetes == "" && last.EmulatedVersion != "" {
 		minor = last.EmulatedVersion
@@ -62,6 +91,7 @@ func (p *controlPlane) chooseKubernetes(last datadir.State) error {
 		return fmt.Errorf("data folder %s was last started with Kubernetes %s, which this version of ctrlplane cannot emulate: choose %s with --kubernetes",
 			p.dir.Path(), minor, words.Or(versions))
 	}
+	p.warnOfOldRelease(last, minor)
 	p.kubernetes.Store(&minor)
 	return nil
 }

@@ -85,6 +85,9 @@ func (d OfflineDataDir) withStore(ctx context.Context, do func(snapshotservice.T
 	if err != nil {
 		return err
 	}
+	if err := checkRelease(d.Dir, state); err != nil {
+		return err
+	}
 	if state.EtcdCluster { // the embedded etcd is of an earlier start
 		return fmt.Errorf("data folder %s does not hold the state of its control plane: it uses an etcd cluster and must be running", d.Dir)
 	}
