@@ -185,6 +185,7 @@ func (p *controlPlane) start(ctx context.Context) error {
 	p.ready.Store(true)
 	p.watchComponents()
 	p.watcher.Go(p.watchDataDir)
+	p.watcher.Go(p.watchCertificates)
 	return nil
 }
 

@@ -53,14 +53,13 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 		if err := d.checkCA(ca); err != nil {
 			return nil, err
 		}
-		if cert.NotAfter.Sub(d.now) >= RenewBefore && !d.now.Before(cert.NotBefore) || !ca.isSelfSigned() {
+		if cert.NotAfter.Sub(d.now) >= RenewCABefore && !d.now.Before(cert.NotBefore) || !ca.isSelfSigned() {
 			return ca, nil
 		}
 		// The subject and the key stay, so that what the CA has signed stays valid.
 		template.RawSubject, template.SubjectKeyId = cert.RawSubject, cert.SubjectKeyId
-		if cert.NotAfter.After(template.NotAfter) { // one of the clocks was wrong: perhaps that of now, which may be set soon
-			template.NotAfter = cert.NotAfter
-		}
+		// If the clock of one of the starts was wrong, it is perhaps that of now, which may be set soon.
+		template.NotBefore, template.NotAfter = earlierTime(template.NotBefore, cert.NotBefore), laterTime(template.NotAfter, cert.NotAfter)
 	}
 	if ca.cert, err = d.issueCert(name+".crt", template, &authority{cert: template, key: key}, key.Public()); err != nil {
 		return nil, err

@@ -52,18 +52,19 @@ func (d *directory) ensureLeaf(l leafSpec, ca *authority) error {
 		if !ca.hasSigned(cert) {
 			return fmt.Errorf("%s is not signed by %s.crt: %s", d.filePath(l.name+".crt"), ca.name, d.repairAdvice(l.name))
 		}
-		if l.matches(cert) && !d.now.Before(cert.NotBefore) && cert.NotAfter.Sub(d.now) >= RenewBefore {
-			return nil
-		}
 	}
-	notAfter := d.now.Add(LeafValidity)
-	if cert != nil && cert.NotAfter.After(notAfter) { // see ensureCA
-		notAfter = cert.NotAfter
+	notBefore, notAfter := d.now.Add(-Backdate), d.now.Add(LeafValidity)
+	if cert != nil { // see ensureCA
+		notBefore, notAfter = earlierTime(notBefore, cert.NotBefore), laterTime(notAfter, cert.NotAfter)
+	}
+	notAfter = earlierTime(notAfter, ca.cert.NotAfter)
+	if cert != nil && l.matches(cert) && !d.now.Before(cert.NotBefore) && (cert.NotAfter.Sub(d.now) >= RenewLeafBefore || !notAfter.After(cert.NotAfter)) {
+		return nil
 	}
 	_, err = d.issueCert(l.name+".crt", &x509.Certificate{
 		Subject:               l.subject,
-		NotBefore:             d.now.Add(-Backdate),
-		NotAfter:              earlierTime(notAfter, ca.cert.NotAfter),
+		NotBefore:             notBefore,
+		NotAfter:              notAfter,
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{l.usage},
 		BasicConstraintsValid: true,
@@ -102,6 +103,13 @@ func (l leafSpec) matches(cert *x509.Certificate) bool {
 	return cert.Subject.CommonName == l.subject.CommonName &&
 		slices.Equal(cert.Subject.Organization, l.subject.Organization) &&
 		slices.Contains(cert.ExtKeyUsage, l.usage)
+}
+
+func laterTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func earlierTime(a, b time.Time) time.Time {

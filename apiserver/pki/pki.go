@@ -21,10 +21,12 @@ const (
 	CAValidity = 10 * 365 * 24 * time.Hour
 	// LeafValidity is how long any other certificate is valid, as kubeadm's.
 	LeafValidity = 365 * 24 * time.Hour
-	// RenewBefore is how long before its expiry a certificate is renewed. It is
-	// renewed at a start only, so a control plane has to be restarted at least once
-	// in this time.
-	RenewBefore = 30 * 24 * time.Hour
+	// RenewCABefore is how long before its expiry a certificate authority is renewed. Certificates
+	// are renewed at a start only, so a control plane has to be restarted at least once in this time.
+	RenewCABefore = 30 * 24 * time.Hour
+	// RenewLeafBefore is the same for any other certificate: a control plane may run for as long
+	// without a restart, whenever its last start was.
+	RenewLeafBefore = LeafValidity / 2
 	// Backdate is how far the clocks of clients may be behind.
 	Backdate = 5 * time.Minute
 )
@@ -44,7 +46,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Bundle holds what the parts of a control plane need. All but the last three fields
+// Bundle holds what the parts of a control plane need. All but the last four fields
 // are file paths.
 type Bundle struct {
 	// The cluster's CA signs server certificates, client certificates and CSRs.
@@ -61,6 +63,8 @@ type Bundle struct {
 	CAPEM []byte
 	// The administrator is the user kubernetes-admin in the group system:masters.
 	AdminCertPEM, AdminKeyPEM []byte
+	// Expires is when the first of the certificates expires.
+	Expires time.Time
 }
 
 // Ensure creates missing files, renews certificates that expire soon or lack a name,
@@ -154,6 +158,15 @@ func (d *directory) loadBundle() (*Bundle, error) {
 			return nil, err
 		}
 		*content = data
+	}
+	for _, name := range []string{"ca", "front-proxy-ca", "apiserver", "apiserver-kubelet-client", "admin", "front-proxy-client"} {
+		cert, err := d.readCert(name)
+		if err != nil {
+			return nil, err
+		}
+		if b.Expires.IsZero() || cert.NotAfter.Before(b.Expires) {
+			b.Expires = cert.NotAfter
+		}
 	}
 	return b, nil
 }

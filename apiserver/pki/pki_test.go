@@ -140,7 +140,7 @@ func TestEnsureCreatesAllFiles(t *testing.T) {
 func TestEnsureKeepsValidFiles(t *testing.T) {
 	cfg, _ := newPKI(t)
 	before := readFiles(t, cfg.Dir)
-	for name, after := range map[string]time.Duration{"at once": 0, "until a month before the end": LeafValidity - RenewBefore, "with a clock a little behind": -Backdate} {
+	for name, after := range map[string]time.Duration{"at once": 0, "until half a year before the end": LeafValidity - RenewLeafBefore, "with a clock a little behind": -Backdate} {
 		cfg.Now = fixedClock(startTime().Add(after))
 		mustEnsure(t, cfg)
 		if diff := changedFiles(before, readFiles(t, cfg.Dir)); len(diff) > 0 {

@@ -2,9 +2,11 @@ package pki
 
 import (
 	"crypto/x509"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,13 +40,14 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 	tests := map[string]struct {
 		issued, now time.Duration // after start, when the CAs were made
 	}{
-		"a month before the end": {0, LeafValidity - RenewBefore + time.Second},
-		"expired":                {0, LeafValidity + 24*time.Hour},
-		"the clock was set back": {LeafValidity, LeafValidity - 24*time.Hour},
+		"half a year before the end": {0, LeafValidity - RenewLeafBefore + time.Second},
+		"expired":                    {0, LeafValidity + 24*time.Hour},
+		"the clock was set back":     {LeafValidity, LeafValidity - 24*time.Hour},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			cfg, _ := newPKI(t)
+			removeFiles(t, cfg, slices.Collect(maps.Keys(leafCertFiles()))...)
 			cfg.Now = fixedClock(startTime().Add(test.issued))
 			mustEnsure(t, cfg)
 			before := readFiles(t, cfg.Dir)
@@ -65,7 +68,7 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 func TestRenewedCAKeepsTrust(t *testing.T) {
 	cfg, _ := newPKI(t)
 	end := startTime().Add(CAValidity)
-	cfg.Now = fixedClock(end.Add(-RenewBefore - 10*24*time.Hour))
+	cfg.Now = fixedClock(end.Add(-RenewCABefore - 10*24*time.Hour))
 	mustEnsure(t, cfg)
 	oldCA, oldAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
 	if !oldAdmin.NotAfter.Equal(end) {
@@ -73,7 +76,7 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 	}
 
 	before := readFiles(t, cfg.Dir)
-	now := end.Add(-RenewBefore + time.Second)
+	now := end.Add(-RenewCABefore + time.Second)
 	cfg.Now = fixedClock(now)
 	b := mustEnsure(t, cfg)
 	want := leafCertFiles()
@@ -122,6 +125,43 @@ func TestRenewsWhatIsNotValidYet(t *testing.T) {
 	}
 	if renewed := readCertFile(t, cfg, "ca"); !renewed.NotAfter.Equal(ca.NotAfter) {
 		t.Errorf("the CA is valid until %v, want %v", renewed.NotAfter, ca.NotAfter)
+	}
+}
+
+// A start may have a clock that is ahead, and that is set while the control plane runs.
+func TestRenewedByAClockThatIsAhead(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{
+		"leaves":          LeafValidity - RenewLeafBefore + time.Hour,
+		"expired leaves":  2 * LeafValidity,
+		"authorities too": CAValidity - RenewCABefore + time.Hour,
+	} {
+		cfg, _ := newPKI(t)
+		old := readCertFile(t, cfg, "admin")
+		cfg.Now = fixedClock(startTime().Add(ahead))
+		b := mustEnsure(t, cfg)
+		admin, roots := readCertFile(t, cfg, "admin"), x509.NewCertPool()
+		roots.AppendCertsFromPEM(b.CAPEM)
+		if !admin.NotAfter.After(old.NotAfter) {
+			t.Errorf("%s: not renewed, valid until %v", name, admin.NotAfter)
+		}
+		for _, clock := range []time.Time{startTime(), startTime().Add(ahead)} {
+			if _, err := admin.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: clock, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
+				t.Errorf("%s, at %v: %v", name, clock, err)
+			}
+		}
+	}
+}
+
+// The first certificate that expires is the one that counts.
+func TestExpires(t *testing.T) {
+	cfg, b := newPKI(t)
+	if want := startTime().Add(LeafValidity); !b.Expires.Equal(want) {
+		t.Errorf("got %v, want %v", b.Expires, want)
+	}
+	cfg.Now = fixedClock(startTime().Add(time.Hour))
+	removeFiles(t, cfg, "admin.crt", "admin.key")
+	if b := mustEnsure(t, cfg); !b.Expires.Equal(startTime().Add(LeafValidity)) {
+		t.Errorf("got %v, want that of the others", b.Expires)
 	}
 }
 

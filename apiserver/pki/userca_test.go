@@ -32,9 +32,9 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 		renewed   bool
 	}{
 		"root":                       {self, key, CAValidity, false},
-		"root that expires soon":     {self, key, RenewBefore / 2, true},
+		"root that expires soon":     {self, key, RenewCABefore / 2, true},
 		"intermediate":               {root, rootKey, CAValidity, false},
-		"intermediate, expires soon": {root, rootKey, RenewBefore / 2, false},
+		"intermediate, expires soon": {root, rootKey, RenewCABefore / 2, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
