@@ -131,9 +131,6 @@ func (i Initial) read() ([]byte, error) {
 // ReadInitial reads the snapshot with which a new control plane starts, or says why it
 // cannot.
 func (t Target) ReadInitial(from Initial) (file []byte, err error) {
-	if _, err := os.Stat(t.memberPath()); err == nil {
-		return nil, usage.Errorf("data folder %s holds a control plane already, so it cannot start from a snapshot: choose another --name, or start it and use \"snapshot restore\"", t.Dir.Path())
-	}
 	if file, err = from.read(); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
@@ -144,6 +141,9 @@ func (t Target) ReadInitial(from Initial) (file []byte, err error) {
 // PlaceInitial makes a snapshot the initial state of the embedded etcd:
 // FinishPending writes it, also at a later start if this one is killed.
 func (t Target) PlaceInitial(from Initial) error {
+	if _, err := os.Stat(t.memberPath()); err == nil {
+		return usage.Errorf("data folder %s holds a control plane already, so it cannot start from a snapshot: choose another --name, or start it and use \"snapshot restore\"", t.Dir.Path())
+	}
 	file, err := t.ReadInitial(from)
 	if err != nil {
 		return err

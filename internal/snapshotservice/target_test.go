@@ -47,6 +47,9 @@ func TestInitialSnapshotOfACluster(t *testing.T) {
 	path, target := writeSnapshot(t), newTarget(t)
 	used, empty := newFakeStore(configMapB), newFakeStore()
 	used.cluster, empty.cluster = "1", "2"
+	if err := os.MkdirAll(target.Dir.Join("etcd", "member"), 0o700); err != nil { // of earlier starts without a cluster
+		t.Fatal(err)
+	}
 	if err := target.RestoreInitial(t.Context(), used, Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "the etcd cluster holds a control plane already") {
 		t.Errorf("cluster with objects: got %v", err)
 	}
