@@ -76,6 +76,15 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	}
 	cfg := p.apiServerConfig()
 	cfg.Outside, cfg.IsLongRunning = p.handleOutside, isRestore
+	if cfg.Listener, err = p.openListener(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			cfg.Listener.Close()
+		}
+	}()
+	close(p.listening)
 	if cfg.Etcd, err = p.apiServerEtcd(ctx); err != nil {
 		return err
 	}
@@ -88,14 +97,10 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 		return err
 	}
 	cfg.DialKubelet, cfg.DialPod = p.kubelets.Dialer, p.kubelets.PodDialer
-	if cfg.Listener, err = p.openListener(ctx); err != nil {
-		return err
-	}
 	recorder := p.recorderFor(apiServerName)
 	recorder.SkipIdleSyncs()
 	recorder.Do(func() { p.api, err = apiserver.Start(ctx, cfg) })
 	if err != nil {
-		cfg.Listener.Close()
 		return err
 	}
 	p.url = "https://" + localAddress(cfg.Listener.Addr())

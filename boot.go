@@ -61,7 +61,9 @@ type controlPlane struct {
 	dir        *datadir.Dir
 	holdsData  bool          // dir has held an embedded etcd's data
 	placed     bool          // this start has placed its snapshot in dir
+	written    bool          // this start has written its snapshot into an etcd cluster
 	logFile    *logfile.File // nil without a log
+	listening  chan struct{} // closed when the port for clients is open
 	etcd       *etcdStarter
 	certs      *pki.Bundle
 	supervisor *controllers.Supervisor
@@ -95,6 +97,7 @@ func newControlPlane(config *Server) *controlPlane {
 		done:         make(chan struct{}),
 		apiHandler:   loopback.NewDeferredHandler(),
 		informerLoan: apiserver.NewInformerLoan(),
+		listening:    make(chan struct{}),
 		etcd:         newEtcdStarter(),
 		pace:         intervene.NewPace(),
 	}

@@ -51,7 +51,8 @@ func (p *controlPlane) initialSnapshot() snapshotservice.Initial {
 }
 
 // closeDataDir removes what a failed start has created, but not a restore that it has
-// begun in an etcd cluster: only the folder can finish that.
+// begun in an etcd cluster, which only the folder can finish, and not the keys of a state that it has
+// written there.
 func (p *controlPlane) closeDataDir() (err error) {
 	switch {
 	case p.dir == nil:
@@ -60,6 +61,9 @@ func (p *controlPlane) closeDataDir() (err error) {
 		return p.dir.Close()
 	case !p.usesEmbeddedEtcd() && !p.dir.Ephemeral() && p.snapshotTarget().HasPending():
 		p.warn(fmt.Sprintf("data folder %s is kept, because the state in etcd is half restored: start again without --from to finish that", p.dir.Path()))
+		return p.dir.Close()
+	case p.written: // with the keys of the folder
+		p.warn("the etcd cluster holds the state of the snapshot now: start again without --from")
 		return p.dir.Close()
 	case p.placed: // or the next start would begin with that snapshot without being told to
 		err = p.snapshotTarget().WithdrawInitial()

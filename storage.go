@@ -19,6 +19,9 @@ import (
 // initializeStore writes the initial content of the store, a snapshot or the seed,
 // before anything reads from it.
 func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) (fresh bool, err error) {
+	if err := p.waitChecked(ctx); err != nil {
+		return false, err
+	}
 	target := p.snapshotTarget()
 	if err := target.CheckPending(ctx, store); err != nil {
 		return false, err
@@ -30,7 +33,9 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 		return false, err
 	}
 	if from := p.initialSnapshot(); !from.IsNone() && !p.usesEmbeddedEtcd() {
-		return false, target.RestoreInitial(ctx, store, from)
+		err := target.RestoreInitial(ctx, store, from)
+		p.written = err == nil
+		return false, err
 	}
 	if !store.IsEmpty() {
 		return false, nil
@@ -39,6 +44,20 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 		err = p.writeSeed(ctx, store)
 	}
 	return true, err
+}
+
+// waitChecked returns, with an etcd cluster, when all has been checked that the user may have got wrong: the
+// start that is repeated then finds the cluster and the folder as they were.
+func (p *controlPlane) waitChecked(ctx context.Context) error {
+	if p.usesEmbeddedEtcd() {
+		return nil
+	}
+	select {
+	case <-p.listening: // the last that is checked
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // finishRestore finishes a restore that was interrupted, or warns that one is not finished.

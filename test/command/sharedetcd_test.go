@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,4 +93,43 @@ func (k snapshotFixture) finishRestore(p *program.ControlPlane) {
 	p.Kill()
 	<-p.Done
 	requireContains(k.t, p.Stderr.String(), "an interrupted restore is not finished")
+}
+
+// A control plane moves into an etcd cluster with a snapshot. Starts that fail before that can be repeated,
+// later ones say how to go on. What its folder holds of the embedded etcd is not taken for its state.
+func TestMoveIntoACluster(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	p := k.startUp("--nodes", "0")
+	k.createConfigMap("before")
+	k.mustRun("snapshot", "save", "base")
+	p.Stop(t, syscall.SIGTERM)
+
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	refused := filepath.Join(t.TempDir(), "refused.yaml")
+	writeFile(t, refused, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name, namespace: default}\n")
+	cluster := []string{"up", "--ui", "none", "--nodes", "0", "--etcd-endpoints", startEtcd(t)}
+	program.RequireFailure(t, k.command(append(cluster, "--from", "base", "--port", port)...), 1, "port "+port+" is in use")
+	program.RequireFailure(t, k.command(append(cluster, "--from", "base", "--kube-scheduler-arg", "none=1")...), 2, "none")
+	k.mustRun("snapshot", "diff", "base") // the folder's own state
+	_, stderr, _ := program.Run(t, k.command(append(cluster, "--from", "base", "-f", refused)...))
+	requireContains(t, stderr, "Bad_Name", "the etcd cluster holds the state of the snapshot now: start again without --from")
+	p = k.startUp(cluster[3:]...)
+	if _, err := k.newClient().CoreV1().ConfigMaps("default").Get(t.Context(), "before", metav1.GetOptions{}); err != nil {
+		t.Errorf("in the cluster: %v", err)
+	}
+	p.Stop(t, syscall.SIGTERM)
+
+	for _, args := range [][]string{{"snapshot", "save", "later"}, {"snapshot", "diff", "base"}, {"snapshot", "restore", "base"}} {
+		program.RequireFailure(t, k.command(args...), 1, "it uses an etcd cluster and must be running")
+	}
+	p = k.startUp("--nodes", "0")
+	p.Stop(t, syscall.SIGTERM)
+	requireContains(t, p.Stderr.String(), "used an etcd cluster, this one uses the embedded etcd")
+	k.mustRun("snapshot", "diff", "base")
 }
