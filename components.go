@@ -42,6 +42,9 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 	if p.etcdPrefix() == "/" {
 		return usage.Errorf("--kube-apiserver-arg etcd-prefix=/: snapshots and restores need a prefix with a name, such as /registry")
 	}
+	if err := p.checkSnapshots(); err != nil && !p.initialSnapshot().IsNone() {
+		return err
+	}
 	if p.scraped, err = newScrapedProcesses(p.config.Observe.With); err != nil {
 		return err
 	}

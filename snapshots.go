@@ -27,6 +27,7 @@ func (p *controlPlane) newSnapshotService() *snapshotservice.Service {
 		Target:             p.snapshotTarget(),
 		Store:              p.etcd.server,
 		SharedStore:        p.config.Controllers.LeaderElect,
+		Refused:            p.checkSnapshots(),
 		SuspendNodes:       p.nodes.suspend,
 		SuspendControllers: p.supervisor.Suspend,
 		BlockWrites:        p.blockWrites,

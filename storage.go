@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // initializeStore writes the initial content of the store, a snapshot or the seed,
@@ -131,6 +132,28 @@ func (p *controlPlane) etcdPrefix() string {
 		}
 	}
 	return path.Join("/", prefix)
+}
+
+// checkSnapshots fails if the API server keeps kinds in etcd servers of their own: snapshots would lack them.
+// Without Events, which expire, a state is complete enough.
+func (p *controlPlane) checkSnapshots() error {
+	var elsewhere []string
+	for _, arg := range p.config.APIServer.Args {
+		overrides, ok := strings.CutPrefix(strings.TrimLeft(arg, "-"), "etcd-servers-overrides=")
+		if !ok {
+			continue
+		}
+		for override := range strings.SplitSeq(overrides, ",") {
+			kind, _, _ := strings.Cut(override, "#")
+			if group, resource, ok := strings.Cut(kind, "/"); ok && resource != "events" {
+				elsewhere = append(elsewhere, strings.TrimSuffix(resource+"."+group, "."))
+			}
+		}
+	}
+	if elsewhere == nil {
+		return nil
+	}
+	return usage.Errorf("snapshots would lack what --kube-apiserver-arg etcd-servers-overrides keeps elsewhere (%s): leave these kinds out there, or do without snapshots, reset and --from", strings.Join(elsewhere, ", "))
 }
 
 func (p *controlPlane) snapshotTarget() snapshotservice.Target {

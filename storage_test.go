@@ -56,3 +56,18 @@ func TestFolderKnowsThatAClusterWasUsed(t *testing.T) {
 		}
 	}
 }
+
+// Snapshots contain what is in the one etcd. Events may be missing.
+func TestSnapshotsWithSeveralEtcds(t *testing.T) {
+	for arg, want := range map[string]string{
+		"etcd-prefix=/registry/a#b":                                                      "",
+		"etcd-servers-overrides=/events#http://127.0.0.1:1":                              "",
+		"etcd-servers-overrides=/events#http://127.0.0.1:1,apps/deployments#http://h:1":  "(deployments.apps)",
+		"--etcd-servers-overrides=/secrets#http://h:1;http://i:1,/configmaps#http://h:1": "(secrets, configmaps)",
+	} {
+		p := newControlPlane(&Server{APIServer: APIServerConfig{Args: []string{"profiling=false", arg}}})
+		if err := p.checkSnapshots(); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", arg, err, want)
+		}
+	}
+}

@@ -45,6 +45,8 @@ type Config struct {
 	// SharedStore says that other processes act on the same state, which no restore
 	// in this one could stop.
 	SharedStore bool
+	// Refused is why the state can neither be saved nor restored; nil = it can.
+	Refused error
 
 	// SuspendNodes and SuspendControllers stop what acts in this process. resume
 	// starts it again until ctx ends, and then only releases it, so that it can be closed;
@@ -236,9 +238,17 @@ func (s *Service) checkStarted() error {
 	return nil
 }
 
+// checkCall fails if a state cannot be saved or restored, or not yet.
+func (s *Service) checkCall() error {
+	if s.cfg.Refused != nil {
+		return s.cfg.Refused
+	}
+	return s.checkStarted()
+}
+
 // Save implements control.Snapshots.
 func (s *Service) Save(ctx context.Context) ([]byte, error) {
-	if err := s.checkStarted(); err != nil {
+	if err := s.checkCall(); err != nil {
 		return nil, err
 	}
 	state, err := s.readWholeState(ctx)
@@ -263,7 +273,7 @@ func (s *Service) readWholeState(ctx context.Context) (snapshot.State, error) {
 
 // Restore implements control.Snapshots.
 func (s *Service) Restore(ctx context.Context, file []byte) (control.RestoreResult, error) {
-	if err := s.checkStarted(); err != nil {
+	if err := s.checkCall(); err != nil {
 		return control.RestoreResult{}, err
 	}
 	want, err := s.cfg.Target.Decode(file)
@@ -291,7 +301,7 @@ func (s *Service) IsRestoring() bool { return len(s.turn) > 0 }
 
 // Reset implements control.Snapshots.
 func (s *Service) Reset(ctx context.Context) (control.RestoreResult, error) {
-	if err := s.checkStarted(); err != nil {
+	if err := s.checkCall(); err != nil {
 		return control.RestoreResult{}, err
 	}
 	select {

@@ -213,6 +213,16 @@ func TestRestoreRefusals(t *testing.T) {
 	if _, err := newStartedService(t, cfg).Restore(t.Context(), file); err == nil || !strings.Contains(err.Error(), "--leader-elect") {
 		t.Errorf("shared store: got %v", err)
 	}
+	cfg.Refused = errors.New("incomplete")
+	refused := newStartedService(t, cfg)
+	_, saveErr := refused.Save(t.Context())
+	_, restoreErr := refused.Restore(t.Context(), file)
+	_, resetErr := refused.Reset(t.Context())
+	for _, err := range []error{saveErr, restoreErr, resetErr} {
+		if !errors.Is(err, cfg.Refused) {
+			t.Errorf("got %v, want %v", err, cfg.Refused)
+		}
+	}
 	if len(p.calls) > 0 {
 		t.Errorf("calls %q, want none", p.calls)
 	}
