@@ -137,7 +137,7 @@ func (p *controlPlane) startSteps() []startStep {
 		// As early as possible, because the API server waits for it: it takes about as
 		// long as the steps up to there. It writes what is in the store from the
 		// beginning, so nothing else may read from the store before it has ended.
-		{stage: "etcd", run: p.startEtcd, close: p.closeEtcd, background: true},
+		{stage: "etcd", run: p.startEtcd, close: p.closeEtcd, background: true, waitsFor: p.describeCluster()},
 		// The options name the certificates' files.
 		{stage: "certificates", run: p.ensureCertificates},
 		// All that the user may have got wrong, before anything is served.

@@ -94,6 +94,21 @@ func TestSlowStepIsReported(t *testing.T) {
 	})
 }
 
+// A cluster that has answered once may not answer again.
+func TestSlowClusterIsReported(t *testing.T) {
+	for _, endpoints := range [][]string{nil, {"http://a:1", "http://b:1"}} {
+		steps := newControlPlane(&Server{Etcd: EtcdConfig{Endpoints: endpoints}}).startSteps()
+		step := steps[slices.IndexFunc(steps, func(s startStep) bool { return s.stage == "etcd" })]
+		switch {
+		case endpoints == nil && step.waitsFor == nil:
+		case endpoints == nil || step.waitsFor == nil:
+			t.Errorf("endpoints %q: warns %v", endpoints, step.waitsFor != nil)
+		case !strings.Contains(step.waitsFor(t.Context()), "the etcd cluster http://a:1, http://b:1"):
+			t.Errorf("got %q", step.waitsFor(t.Context()))
+		}
+	}
+}
+
 func TestFirstFailureEndsTheStart(t *testing.T) {
 	failure := errors.New("no")
 	failing := func(context.Context) error { return failure }

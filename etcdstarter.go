@@ -2,7 +2,9 @@ package ctrlplane
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,6 +80,16 @@ func newRefusedWriteError(reason string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: "InsufficientStorage", Message: reason,
 	}}
+}
+
+// describeCluster says what the start waits for if an etcd cluster does not answer; nil without a cluster.
+func (p *controlPlane) describeCluster() func(context.Context) string {
+	if p.usesEmbeddedEtcd() {
+		return nil
+	}
+	return func(context.Context) string {
+		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", strings.Join(p.config.Etcd.Endpoints, ", "))
+	}
 }
 
 func (p *controlPlane) closeEtcd() error {
