@@ -95,10 +95,7 @@ func (p *controlPlane) newClients() (*clients.Clients, error) {
 		return nil, err
 	}
 	cfg := clients.Config{OwnPath: controlrest.Path, ReportsPath: controlrest.ReportsPath, Objects: objects}
-	cfg.Revision = func() int64 {
-		revision, _ := p.etcd.server.Size()
-		return revision
-	}
+	cfg.Revision = p.storeRevision
 	cfg.IsAggregated = func(path string) bool { return p.ready.Load() && p.api.IsAggregated(path) }
 	cfg.CheckResource = func(resource string) error {
 		if !p.ready.Load() {
@@ -110,6 +107,24 @@ func (p *controlPlane) newClients() (*clients.Clients, error) {
 		cfg.Observer = p.observer
 	}
 	return clients.New(cfg), nil
+}
+
+// storeRevisionTimeout bounds the read of the last version in an etcd cluster, for which a watch waits.
+const storeRevisionTimeout = time.Second
+
+// storeRevision returns the last version in the storage; 0 = it is not known.
+func (p *controlPlane) storeRevision() int64 {
+	if p.usesEmbeddedEtcd() {
+		revision, _ := p.etcd.server.Size()
+		return revision
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeRevisionTimeout)
+	defer cancel()
+	revision, err := p.etcd.server.Revision(ctx, p.etcdPrefix())
+	if err != nil {
+		p.log.Debug("observe", "err", err)
+	}
+	return revision
 }
 
 // reportedQueues returns the queues of controllers that clients report.
