@@ -50,9 +50,12 @@ type request struct {
 func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {
 	r := &request{observer: o, client: cl, req: req, gate: cl.gate, call: recording.DescribeRequest(req)}
 	c := r.call
-	// The request need not be authenticated, and its path may be long.
+	// The request need not be authenticated, and its path may be long and have any characters.
 	for _, text := range []*string{&c.Object.Group, &c.Object.Resource, &c.Object.Namespace, &c.Object.Name, &c.Subresource} {
-		*text = cutText(*text, maxName)
+		*text = printable(*text, maxName)
+	}
+	if version := printable(c.Version, maxName); version != c.Version { // usually all records share it
+		c.Version = version
 	}
 	c.Began, c.Controller = time.Now(), cl.name
 	c.Client = caller
