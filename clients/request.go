@@ -45,6 +45,7 @@ type request struct {
 	body        *bytes.Buffer // the beginning of the response to a write, or of an error
 	recorded    atomic.Bool
 	served      *observe.ServedCall // nil if it cannot write
+	limit       *rateLimit          // of its record; nil if it is authenticated
 }
 
 func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {
@@ -278,7 +279,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
 	switch {
-	case !r.isWorthRecording():
+	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:
 		r.sync.controller.queue.Recorder().RecordReportedCall(c, at)
 	default:
