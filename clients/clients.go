@@ -66,6 +66,7 @@ type Clients struct {
 	controllers map[string]*reportedController // by name
 
 	sessions, permissions atomic.Int64 // of all clients
+	unauthenticated       rateLimit    // of the records of requests without authentication
 }
 
 // New returns an empty set.
@@ -102,6 +103,9 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		return
 	}
 	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
+	if isUnauthenticated(caller.User) {
+		r.limit = &c.unauthenticated
+	}
 	c.completeRequest(r)
 	defer r.finish()
 	if r.lasts || !r.call.IsWrite() {

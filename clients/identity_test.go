@@ -3,6 +3,8 @@ package clients
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -66,9 +68,14 @@ func TestCallersOfOtherClients(t *testing.T) {
 	}
 }
 
-// Requests without authentication, whose user agents cost nothing, evict no client.
+// Requests without authentication, which cost nothing, evict no client, and no records of others.
 func TestUnauthenticatedClientsAreOne(t *testing.T) {
+	synctest.Test(t, testUnauthenticatedClientsAreOne)
+}
+
+func testUnauthenticatedClientsAreOne(t *testing.T) {
 	f := newFixture(t)
+	defer f.observer.Close()
 	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})
 	for i := range 2 * maxClients {
 		f.send(call{"GET", "/api", fmt.Sprintf("x%d/1", i), []user.Info{nil, &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}}[i%2], nil, 401, ""})
@@ -80,9 +87,14 @@ func TestUnauthenticatedClientsAreOne(t *testing.T) {
 	if n := len(f.clients.byID); n != 1 {
 		t.Errorf("%d identities are kept", n)
 	}
+	time.Sleep(time.Second)
+	f.send(call{"POST", sites, "last/1", &user.DefaultInfo{Name: user.Anonymous}, nil, 401, ""})
 	calls, _ := f.records()
-	last := calls[len(calls)-1]
-	if last.Client.UserAgent != "x511/1" || last.Client.User != user.Anonymous {
-		t.Errorf("%+v", last.Client)
+	var got []string
+	for _, c := range calls {
+		got = append(got, c.Client.UserAgent+" "+c.Client.User)
+	}
+	if diff := cmp.Diff([]string{kubectlAgent + " admin", "x0/1 ", "last/1 " + user.Anonymous}, got); diff != "" {
+		t.Errorf("records: -want +got:\n%s", diff)
 	}
 }

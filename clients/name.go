@@ -14,11 +14,13 @@ const maxText = 256
 
 // clientName returns PROGRAM (USER), or what all without authentication are called.
 func clientName(id identity) string {
-	if id.user == "" || id.user == user.Anonymous {
+	if isUnauthenticated(id.user) {
 		return unauthenticatedClients
 	}
 	return programName(id.userAgent) + " (" + cleanText(id.user) + ")"
 }
+
+func isUnauthenticated(name string) bool { return name == "" || name == user.Anonymous }
 
 // programName returns the program of a user agent such as "kubectl/v1.37.1 (linux/amd64)
 // kubernetes/8e2d1c5". Debuggers add a number to the name of a program, which changes with

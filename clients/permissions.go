@@ -35,9 +35,10 @@ func (p *permissions) forget() {
 }
 
 // note counts a call that was answered. Requests for other paths than those of resources are
-// left out, and so are those as another user, whose permissions count for them.
+// left out, and so are those as another user, whose permissions count for them, and those for
+// what cannot exist: a role with a "*" of a path would allow everything.
 func (p *permissions) note(c *observe.Called) {
-	if c.Status == 0 || strings.HasPrefix(c.Object.Resource, "/") || c.Client != nil && c.Client.Impersonates != "" {
+	if c.Status == 0 || strings.HasPrefix(c.Object.Resource, "/") || c.Client != nil && c.Client.Impersonates != "" || !hasNames(c) {
 		return
 	}
 	needs := control.Permission{Verb: c.Verb, Group: c.Object.Group, Resource: c.Object.Resource, Namespace: c.Object.Namespace}
@@ -51,6 +52,24 @@ func (p *permissions) note(c *observe.Called) {
 		needs.Verb = "create" // the API server asks for it, too
 		p.count(needs, c.Status)
 	}
+}
+
+// hasNames reports whether what a role would have of a call are names.
+func hasNames(c *observe.Called) bool {
+	if c.Verb == "" || c.Object.Resource == "" {
+		return false
+	}
+	for _, name := range []string{c.Verb, c.Object.Group, c.Object.Resource, c.Subresource, c.Object.Namespace} {
+		if strings.ContainsFunc(name, isNotOfNames) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNotOfNames(r rune) bool {
+	isLetter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	return !isLetter && (r < '0' || r > '9') && r != '-' && r != '.' && r != '_'
 }
 
 func (p *permissions) count(needs control.Permission, status int) {

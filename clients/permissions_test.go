@@ -42,6 +42,32 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// A client can ask for any path, and would write a role with it that allows everything.
+func TestPermissionsHaveNames(t *testing.T) {
+	p := permissions{all: new(atomic.Int64)}
+	for _, change := range []func(*observe.Called){
+		func(c *observe.Called) { c.Verb = "" }, // of an unknown method
+		func(c *observe.Called) { c.Verb = "*" },
+		func(c *observe.Called) { c.Object.Group = "*" },
+		func(c *observe.Called) { c.Object.Resource = "*" },
+		func(c *observe.Called) { c.Object.Resource = "pods/*" },
+		func(c *observe.Called) { c.Subresource = "*" },
+		func(c *observe.Called) { c.Object.Namespace = "a\x1b[2J" },
+	} {
+		c := newCall("get", "pods", "", http.StatusForbidden)
+		change(c)
+		p.note(c)
+	}
+	if len(p.uses) > 0 || p.leftOut > 0 {
+		t.Errorf("%+v", p.uses)
+	}
+	c := newCall("get", "virtualmachines.v1", "guestOS_info", http.StatusOK)
+	c.Object.Group = "kubevirt-2.io"
+	if p.note(c); len(p.uses) != 1 {
+		t.Error("names of an aggregated API are left out")
+	}
+}
+
 func TestPermissionsAreBounded(t *testing.T) {
 	p := permissions{all: new(atomic.Int64)}
 	for i := range maxPermissions + 3 {

@@ -13,9 +13,9 @@ func (r *request) completeRefusedObject(injected bool) {
 	if o.Name == "" {
 		r.readUnreadBody(injected)
 		sent := r.sentObject()
-		o.Name, o.Kind = sent.Metadata.Name, cmp.Or(o.Kind, cutText(sent.Kind, maxName))
+		o.Name, o.Kind = sent.Metadata.Name, cmp.Or(o.Kind, printable(sent.Kind, maxName))
 	}
-	o.Name = cutText(o.Name, maxName)
+	o.Name = printable(o.Name, maxName)
 }
 
 // maxBodyDelay is how long the answer to a refused request may wait for the rest of the request.

@@ -80,6 +80,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// The path of a request may have any characters, and so may the object that it sends.
+func TestRefusedNamesArePrintable(t *testing.T) {
+	f := newFixture(t)
+	const evil, status = "a%1b%5b2J%c2%9bb%e2%80%aec", `"message":"no"`
+	f.refuse(refused{"GET", "/apis/" + evil + "/" + evil + "/namespaces/" + evil + "/" + evil + "/" + evil + "/" + evil, "", 404, status})
+	f.refuse(refused{"POST", sites, `{"kind":"Site\u001b","metadata":{"name":"web\u009b\u202e"}}`, 403, status})
+	f.refuse(refused{"POST", "/" + evil, "", 403, status})
+	calls, _ := f.records()
+	var got []string
+	for _, c := range calls {
+		got = append(got, strings.Join([]string{c.Object.Group, c.Version, c.Object.Namespace, c.Object.Resource, c.Object.Kind, c.Object.Name, c.Subresource}, " "))
+	}
+	const clean = "a[2Jbc"
+	want := []string{strings.Join([]string{clean, clean, clean, clean, "", clean, clean}, " "), "example.com v1 ns sites Site web ", "   /" + clean + "   "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // What a server still reads after it has answered is not kept.
 func TestBodyIsReadAfterTheAnswer(t *testing.T) {
 	f := newFixture(t)

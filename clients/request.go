@@ -45,14 +45,18 @@ type request struct {
 	body        *bytes.Buffer // the beginning of the response to a write, or of an error
 	recorded    atomic.Bool
 	served      *observe.ServedCall // nil if it cannot write
+	limit       *rateLimit          // of its record; nil if it is authenticated
 }
 
 func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, caller *observe.Caller) *request {
 	r := &request{observer: o, client: cl, req: req, gate: cl.gate, call: recording.DescribeRequest(req)}
 	c := r.call
-	// The request need not be authenticated, and its path may be long.
+	// The request need not be authenticated, and its path may be long and have any characters.
 	for _, text := range []*string{&c.Object.Group, &c.Object.Resource, &c.Object.Namespace, &c.Object.Name, &c.Subresource} {
-		*text = cutText(*text, maxName)
+		*text = printable(*text, maxName)
+	}
+	if version := printable(c.Version, maxName); version != c.Version { // usually all records share it
+		c.Version = version
 	}
 	c.Began, c.Controller = time.Now(), cl.name
 	c.Client = caller
@@ -275,7 +279,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
 	switch {
-	case !r.isWorthRecording():
+	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:
 		r.sync.controller.queue.Recorder().RecordReportedCall(c, at)
 	default:

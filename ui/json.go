@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
@@ -56,7 +57,7 @@ func (j *jsonWriter) writeLine(v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.w.Write(append(data, '\n'))
+	_, err = j.w.Write(append(words.EscapeJSON(data), '\n'))
 	return err
 }
 

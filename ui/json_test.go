@@ -106,6 +106,22 @@ func TestJSONMatchesDocumentation(t *testing.T) {
 	}
 }
 
+// The lines may be written to a terminal, and have names that clients have chosen.
+func TestJSONHasNoControlCharacters(t *testing.T) {
+	var b bytes.Buffer
+	const name = "a\x1b\u009b31m\u202eb"
+	if err := (&jsonWriter{w: &b}).writeRecord(observe.Record{Event: &observe.Called{Object: observe.Object{Name: name}}}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(b.String(), "\x1b\u009b\u202e") {
+		t.Errorf("%q", b.String())
+	}
+	var got struct{ Object observe.Object }
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Object.Name != name {
+		t.Errorf("%q, %v", got.Object.Name, err)
+	}
+}
+
 func TestSnapshotLineKeepsSnapshotUnchanged(t *testing.T) {
 	s := busySnapshot()
 	newSnapshotLine(s)

@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -100,6 +101,6 @@ func releaseKey(ctx context.Context, out io.Writer, speed control.SpeedControl) 
 	if name == "" {
 		name = "a key that is not known"
 	}
-	_, err = fmt.Fprintf(out, "released: %s (queue %s) works on %s\n", key.Controller, key.Queue, name)
+	_, err = fmt.Fprintln(out, words.OneLine(fmt.Sprintf("released: %s (queue %s) works on %s", key.Controller, key.Queue, name)))
 	return err
 }

@@ -170,7 +170,11 @@ func (s *stepCommand) stepOrWait(ctx context.Context, interventions control.Inte
 func (s *stepCommand) printStep(out io.Writer, mode ui.Mode, done *control.SteppedWrite) error {
 	switch s.output.format {
 	case outputJSON:
-		return json.NewEncoder(out).Encode(done)
+		text, err := json.Marshal(done)
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", words.EscapeJSON(text))
+		}
+		return err
 	case outputYAML:
 		if _, err := io.WriteString(out, "---\n"); err != nil {
 			return err

@@ -79,9 +79,11 @@ func writeList[T any](o *outputFlag, out io.Writer, list any, items []T, name fu
 func (o *outputFlag) writeObject(out io.Writer, v any) (done bool, err error) {
 	switch o.format {
 	case outputJSON:
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return true, enc.Encode(v)
+		text, err := json.MarshalIndent(v, "", "  ")
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", words.EscapeJSON(text))
+		}
+		return true, err
 	case outputYAML:
 		text, err := yamltext.Marshal(v)
 		if err == nil {

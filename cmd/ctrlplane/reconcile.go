@@ -126,11 +126,12 @@ func (r *reconcileCommand) resolveKind(ctx context.Context, mapper kinds.Mapper,
 
 // sync runs the command for a key.
 func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, header string) error {
+	name := words.OneLine(key.String())
 	c, err := newCommandProcess(append(r.command[:len(r.command):len(r.command)], key.Name, key.Namespace))
 	if err != nil {
-		return r.notStarted(key, err)
+		return r.notStarted(name, err)
 	}
-	out := &keyWriter{out: r.out, key: key.String()}
+	out := &keyWriter{out: r.out, key: name}
 	c.ownGroup = true
 	c.cmd.Stdin = nil
 	c.passOn(out, out)
@@ -140,7 +141,7 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 		c.cmd.Env = append(c.cmd.Env, "KUBECONFIG="+own) // it may name a namespace
 	}
 	if err := c.startProcess(); err != nil {
-		return r.notStarted(key, err)
+		return r.notStarted(name, err)
 	}
 	select {
 	case <-c.exited:
@@ -153,14 +154,14 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 		return err
 	}
 	if ctx.Err() == nil {
-		fmt.Fprintf(r.out, "%s: failed with exit code %d, will retry\n", key, code)
+		fmt.Fprintf(r.out, "%s: failed with exit code %d, will retry\n", name, code)
 	}
 	return errors.New(strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", code, out.last), ": "))
 }
 
 // notStarted says that the command cannot be started, for example because it has changed.
-func (r *reconcileCommand) notStarted(key cache.ObjectName, err error) error {
-	fmt.Fprintf(r.out, "%s: %v, will retry\n", key, err)
+func (r *reconcileCommand) notStarted(key string, err error) error {
+	fmt.Fprintf(r.out, "%s: %s, will retry\n", key, words.OneLine(err.Error()))
 	return err
 }
 

@@ -105,7 +105,7 @@ func TestRejectsTooLargeAnswer(t *testing.T) {
 			t.Error("the request does not accept gzip")
 		}
 		w.Header().Set("Content-Encoding", "gzip")
-		for range 65 {
+		for range maxBody>>20 + 1 {
 			if _, err := w.Write(member.Bytes()); err != nil {
 				return // the reader has reached its limit
 			}
@@ -114,7 +114,7 @@ func TestRejectsTooLargeAnswer(t *testing.T) {
 	defer server.Close()
 	s, _ := newTestSource(t, Options{URL: server.URL, Timeout: time.Minute})
 	_, err := s.Snapshot(t.Context())
-	checkError(t, err, "larger than 64 MiB", "address")
+	checkError(t, err, "larger than 8 MiB", "address")
 }
 
 func TestTimeout(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxBody = 64 << 20 // uncompressed
+	maxBody = 8 << 20 // uncompressed
 
 	// The delimited protobuf form is cheaper for both sides.
 	accept = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited," +

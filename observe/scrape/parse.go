@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -28,6 +28,9 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 		return nil, fmt.Errorf("the answer is empty: %s", advice)
 	case kind == expfmt.ProtoType:
 		families, err := parseDelimited(body)
+		if errors.Is(err, errTooManyParts) {
+			return nil, err
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the metrics cannot be parsed: %s: %s", words.OneLine(err.Error()), advice)
 		}
@@ -36,6 +39,9 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 		return nil, fmt.Errorf("the answer is an HTML page%s, not metrics: %s", quoteStart(text), advice)
 	case kind == "application/json" || text[0] == '{' || text[0] == '[':
 		return nil, fmt.Errorf("the answer is JSON%s, not metrics: %s", quoteStart(text), advice)
+	}
+	if countTextParts(text) > maxParts {
+		return nil, errTooManyParts
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(body))
@@ -50,22 +56,23 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 }
 
 // parseDelimited parses the protobuf format. Unlike expfmt's decoder, it rejects
-// lengths greater than that of a whole body.
-func parseDelimited(body []byte) ([]*dto.MetricFamily, error) {
-	var (
-		families []*dto.MetricFamily
-		reader   = bytes.NewReader(body)
-		options  = protodelim.UnmarshalOptions{MaxSize: maxBody}
-	)
-	for {
-		f := new(dto.MetricFamily)
-		err := options.UnmarshalFrom(reader, f)
-		if errors.Is(err, io.EOF) {
-			return families, nil
+// lengths greater than that of the body, and messages of too many parts.
+func parseDelimited(body []byte) (families []*dto.MetricFamily, err error) {
+	parts := 0
+	for len(body) > 0 {
+		encoded, n := protowire.ConsumeBytes(body)
+		if n < 0 {
+			return nil, protowire.ParseError(n)
 		}
-		if err != nil {
+		f := new(dto.MetricFamily)
+		if parts += countMessages(encoded, f.ProtoReflect().Descriptor()); parts > maxParts {
+			return nil, errTooManyParts
+		}
+		if err := proto.Unmarshal(encoded, f); err != nil {
 			return nil, err
 		}
 		families = append(families, f)
+		body = body[n:]
 	}
+	return families, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -128,6 +129,10 @@ func (s *Source) scrape(ctx context.Context) (*scrape, error) {
 	result := readScrape(families)
 	if len(result.queues) == 0 {
 		return nil, s.errorf("the process exposes %d metric families but no work queues (workqueue_*): use the address of a controller manager; one that waits for leader election has none yet", len(families))
+	}
+	if result.keptSize() > maxKept {
+		return nil, s.errorf("the process exposes too much of %s and %s: use the address of a process with fewer, or with shorter names or fewer buckets",
+			words.Count(len(result.queues), "work queue"), words.Count(len(result.controllers), "controller"))
 	}
 	result.time = s.now()
 	return result, nil

@@ -41,4 +41,9 @@ func (p *addressPool) reserve(addr netip.Addr) {
 	}
 }
 
+// hasAllocated reports whether an address was allocated, whether or not it is still in use.
+func (p *addressPool) hasAllocated(addr netip.Addr) bool {
+	return p.prefix.Contains(addr) && p.last.Compare(addr) >= 0
+}
+
 func (p *addressPool) release(addr netip.Addr) { delete(p.used, addr) }

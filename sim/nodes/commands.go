@@ -31,6 +31,7 @@ func (s *simulation) startCommands() {
 		return
 	}
 	runtime.HTTP.SetSimulated(s.registry.isPodAddress)
+	runtime.HTTP.SetReserved(s.registry.isReserved)
 	runtime.Start(container.Config{
 		Client:      s.client,
 		Allocatable: s.registry.allocatable,

@@ -85,6 +85,11 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 		e.addr = own[0]
 		r.nodeIPPool.reserve(e.addr)
 	}
+	if annotations.IsSimulated(node) {
+		for _, prefix := range podRanges(node) {
+			r.podIPPool(prefix) // Pods that have finished have addresses of it
+		}
+	}
 	if !e.live {
 		return was, false, dueStage{}
 	}

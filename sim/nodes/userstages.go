@@ -27,8 +27,8 @@ func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
 	meta.Annotations = set
 }
 
-// templateFunctions returns replacements for kwok's functions that allocate addresses,
-// which the templates of stages call.
+// templateFunctions returns replacements for functions that kwok gives to the templates of
+// stages: those that allocate addresses, and limitedFunctions.
 func (r *podRegistry) templateFunctions() gotpl.FuncMap {
 	first := func(list []string) string {
 		if len(list) == 0 {
@@ -38,7 +38,7 @@ func (r *podRegistry) templateFunctions() gotpl.FuncMap {
 	}
 	hosts := func(node string) []string { return addressStrings(r.nodeIPs(node)) }
 	pods := func(_ string, _ bool, uid, _, _ string) []string { return addressStrings(r.podIPs(types.UID(uid))) }
-	return gotpl.FuncMap{
+	functions := gotpl.FuncMap{
 		"NodeIPsWith": hosts,
 		"NodeIPWith":  func(node string) string { return first(hosts(node)) },
 		"PodIPsWith":  pods,
@@ -46,6 +46,8 @@ func (r *podRegistry) templateFunctions() gotpl.FuncMap {
 			return first(pods(node, host, uid, name, namespace))
 		},
 	}
+	maps.Copy(functions, limitedFunctions())
+	return functions
 }
 
 func addressStrings(addrs []netip.Addr) []string {

@@ -27,6 +27,7 @@ type Directory struct {
 	mu          sync.RWMutex
 	byUID       map[types.UID]*Pod
 	isSimulated func(netip.Addr) bool
+	isReserved  func(netip.Addr) bool
 	conns       map[net.Conn]bool // open, the server's ends
 	wg          sync.WaitGroup
 }
@@ -92,6 +93,22 @@ func (d *Directory) SetSimulated(isSimulated func(netip.Addr) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.isSimulated = isSimulated
+}
+
+// SetReserved sets what tells the addresses that only simulated Pods can have, though none
+// may have them now; nil means that none exists.
+func (d *Directory) SetReserved(isReserved func(netip.Addr) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.isReserved = isReserved
+}
+
+// mayBeOutside reports whether an address can be that of something that is not simulated.
+func (d *Directory) mayBeOutside(addr netip.Addr) bool {
+	d.mu.RLock()
+	is := d.isReserved
+	d.mu.RUnlock()
+	return is == nil || !is(addr)
 }
 
 // IsSimulated reports whether an address is that of a simulated Pod.

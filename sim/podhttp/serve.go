@@ -21,11 +21,11 @@ import (
 var ErrRefused = errors.New("connection refused: the pod is simulated and answers only what its annotation " + annotations.HTTP + " says")
 
 // Dialer returns a function that connects to the addresses of simulated Pods in the
-// process, and to all others with network.
+// process, and with network to those that cannot be theirs.
 func (d *Directory) Dialer(network utilnet.DialFunc) utilnet.DialFunc {
 	return func(ctx context.Context, proto, address string) (net.Conn, error) {
 		addr, port, err := splitAddress(address)
-		if err != nil || !d.IsSimulated(addr) {
+		if err != nil || !d.IsSimulated(addr) && d.mayBeOutside(addr) {
 			return network(ctx, proto, address)
 		}
 		p, ok := d.At(addr, port)
@@ -82,7 +82,7 @@ func (d *Directory) serve(conn net.Conn, uid types.UID, port int) {
 // Close ends all connections and forgets all Pods.
 func (d *Directory) Close() {
 	d.mu.Lock()
-	d.byUID, d.isSimulated = nil, nil
+	d.byUID, d.isSimulated, d.isReserved = nil, nil, nil
 	for conn := range d.conns {
 		conn.Close()
 	}

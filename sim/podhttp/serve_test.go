@@ -58,6 +58,19 @@ func TestDialer(t *testing.T) {
 	}
 }
 
+// An address that only simulated Pods can have is not looked for in the network.
+func TestDialerRefusesReservedAddresses(t *testing.T) {
+	d := newDirectory(t)
+	d.SetSimulated(func(netip.Addr) bool { return false })
+	d.SetReserved(netip.MustParsePrefix("10.1.0.0/24").Contains)
+	c := newClient(d)
+	for url, want := range map[string]error{"http://10.1.0.9/": ErrRefused, "http://10.2.0.1/": errNetwork} {
+		if _, _, err := get(t, c, url); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", url, err, want)
+		}
+	}
+}
+
 func TestDirectoryFollowsPods(t *testing.T) {
 	d := newDirectory(t)
 	c := newClient(d)

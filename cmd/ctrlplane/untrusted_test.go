@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
+)
+
+// evilText is a name that objects such as Roles can have.
+const evilText = "a\x1b[2J\u007f\u009b31m\u202eb\U000e0001"
+
+// speedOf is a SpeedControl that releases a key.
+type speedOf struct {
+	control.SpeedControl
+	key string
+}
+
+func (s speedOf) StepKey(context.Context) (*control.ReleasedKey, error) {
+	return &control.ReleasedKey{Controller: "op/" + s.key, RunningSync: observe.RunningSync{Queue: s.key, Key: s.key}}, nil
+}
+
+// TestOutputHasNoControlCharacters has names of objects that clients have chosen.
+func TestOutputHasNoControlCharacters(t *testing.T) {
+	var out bytes.Buffer
+	key := cache.ObjectName{Namespace: "n", Name: evilText}
+	r := reconcileCommand{out: &out, command: []string{"no-such-program-" + evilText}}
+	reconcile := func() error {
+		if err := r.sync(t.Context(), key, ""); err == nil {
+			return errors.New("a program that does not exist was started")
+		}
+		return nil
+	}
+	step := stepCommand{output: newObjectOutput()}
+	step.output.format = outputJSON
+	for name, write := range map[string]func() error{
+		"reconcile": reconcile,
+		"speed":     func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
+		"-o json": func() error {
+			_, err := step.output.writeObject(&out, map[string]string{evilText: evilText})
+			return err
+		},
+		"step -o json": func() error {
+			return step.printStep(&out, ui.Mode{}, &control.SteppedWrite{Error: evilText})
+		},
+	} {
+		out.Reset()
+		if err := write(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		text := out.String()
+		if !strings.HasSuffix(text, "\n") || slices.ContainsFunc([]string{"\x1b", "\u007f", "\u009b", "\u202e", "\U000e0001"}, func(c string) bool { return strings.Contains(text, c) }) {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package nodes
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+)
+
+// A Stage may be somebody else's: its templates do not read the environment of the machine, nor use its
+// network or all of its memory.
+func TestTemplatesOfStages(t *testing.T) {
+	t.Setenv("STAGE_SECRET", "hunter2")
+	renderer := gotpl.NewRenderer(newTestRegistry(t, testNode(nil)).templateFunctions())
+	for _, tt := range []struct{ template, want, wantError string }{
+		{`{{ env "STAGE_SECRET" }}`, "", "stages have no function env"},
+		{`{{ expandenv "$STAGE_SECRET" }}`, "", "stages have no function expandenv"},
+		{`{{ getHostByName "localhost" }}`, "", "stages have no function getHostByName"},
+		{`{{ repeat 3 "ab" }}`, "ababab", ""},
+		{`{{ repeat 1048577 "" }}`, "", "use at most 1048576"},
+		{`{{ repeat 524288 "a" | repeat 2 }}`, "", "use at most 1"},
+		{`a{{ indent 2 "b" }}{{ nindent 1 "c" }}`, "a  b\n c", ""},
+		{`{{ indent 99999999999 "b" }}`, "", "99999999999 is too many"},
+		{`{{ nindent 99999999999 "b" }}`, "", "99999999999 is too many"},
+		{`{{ until 3 }} {{ untilStep 4 0 -2 }} {{ seq 1 3 }}`, "[0 1 2] [4 2] 1 2 3", ""},
+		{`{{ until -99999999999 }}`, "", "-99999999999 is too many"},
+		{`{{ untilStep 0 99999999999 1 }}`, "", "99999999999 is too many"},
+		{`{{ seq 99999999999 }}`, "", "99999999999 is too many"},
+		{`{{ randAlpha 3 | len }} {{ randAlphaNum 3 | len }} {{ randAscii 3 | len }} {{ randNumeric 3 | len }} {{ randBytes 3 | len }}`, "3 3 3 3 4", ""},
+		{`{{ randAlpha 2097152 }}`, "", "2097152 is too many"},
+		{`{{ randBytes 2097152 }}`, "", "2097152 is too many"},
+	} {
+		got, err := renderer.ToText(tt.template, nil)
+		switch {
+		case tt.wantError != "" && (err == nil || !strings.Contains(err.Error(), tt.wantError) || strings.Contains(err.Error(), "hunter2")):
+			t.Errorf("%s: %v, want an error with %q", tt.template, err, tt.wantError)
+		case tt.wantError == "" && (err != nil || string(got) != tt.want):
+			t.Errorf("%s: %q, %v, want %q", tt.template, got, err, tt.want)
+		}
+	}
+}
