@@ -132,7 +132,7 @@ func listArchive(t *testing.T, path string) (names []string) {
 func requireContents(t *testing.T, archive string, names []string, program string) {
 	t.Helper()
 	for _, want := range []string{
-		program, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "docs/install.md", "examples/smoke/web.yaml", "examples/ci/github.yml",
+		program, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "CONTRIBUTING.md", "docs/install.md", "examples/smoke/web.yaml", "examples/ci/github.yml",
 		"man/ctrlplane.1", "man/ctrlplane-up.1", "completion/ctrlplane.bash", "completion/ctrlplane.ps1",
 	} {
 		if !slices.Contains(names, want) {
