@@ -21,13 +21,19 @@ func archiveFiles(t *testing.T) (files []string) {
 	}
 	var config struct {
 		Archives []struct {
-			Files []struct{ Src string }
+			Files []struct {
+				Src  string
+				Info struct{ MTime string }
+			}
 		}
 	}
 	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Archives) != 1 {
 		t.Fatalf("%d archives, %v", len(config.Archives), err)
 	}
 	for _, f := range config.Archives[0].Files {
+		if f.Info.MTime != "{{ .CommitDate }}" {
+			t.Errorf("%s has the time %q: a repeated release has other checksums", f.Src, f.Info.MTime)
+		}
 		paths, err := filepath.Glob(filepath.Join(root, f.Src))
 		if err != nil {
 			t.Fatal(err)
