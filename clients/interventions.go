@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -116,19 +116,16 @@ func (i interventions) apply(names []string, change func(*intervene.Gate) error)
 	if slices.Equal(names, []string{control.AllControllers}) {
 		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
 	}
-	errs, changed := make([]error, len(list)), make([]string, len(list))
-	var wg sync.WaitGroup
-	for n, cl := range list {
+	changed := make([]string, len(list))
+	return changed, parallel.For(len(list), func(n int) error {
+		cl := list[n]
 		changed[n] = cl.name
-		wg.Go(func() {
-			if err := change(cl.gate); err != nil {
-				errs[n] = fmt.Errorf("client %s: %w", cl.name, err)
-			}
-			i.publishState(cl)
-		})
-	}
-	wg.Wait()
-	return changed, errors.Join(errs...)
+		defer i.publishState(cl)
+		if err := change(cl.gate); err != nil {
+			return fmt.Errorf("client %s: %w", cl.name, err)
+		}
+		return nil
+	})
 }
 
 // clear removes an intervention from the gates of clients, and returns the names of the
