@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -13,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -200,7 +200,7 @@ func (i controllerInterventions) find(name string) (*reportedController, error) 
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, usage.Errorf("%q is the name of %d controllers: name one of %s", name, len(found), quoteNames(found))
+		return nil, usage.Errorf("%q is the name of %d controllers: name one of %s", name, len(found), words.Quote(namesOf(found)))
 	case observe.IsReported(name):
 		return nil, usage.Errorf("unknown controller %q: %s", name, suggest.Hint(name, known, `"ctrlplane controllers" lists them`))
 	}
@@ -228,10 +228,9 @@ func (c *Clients) controllerNamed(name string) *reportedController {
 	return named
 }
 
-func quoteNames(list []*reportedController) string {
-	var names []string
+func namesOf(list []*reportedController) (names []string) {
 	for _, rc := range list {
-		names = append(names, fmt.Sprintf("%q", rc.name))
+		names = append(names, rc.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }

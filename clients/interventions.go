@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -13,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -215,7 +215,7 @@ func findClient(known []*client, name string) (*client, error) {
 	}
 	var full []string
 	for _, cl := range found {
-		full = append(full, fmt.Sprintf("%q", cl.name))
+		full = append(full, cl.name)
 	}
-	return nil, usage.Errorf("%q is the program of %d clients: name one of %s", name, len(found), strings.Join(full, ", "))
+	return nil, usage.Errorf("%q is the program of %d clients: name one of %s", name, len(found), words.Quote(full))
 }

@@ -4,6 +4,7 @@ package words
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -40,6 +41,15 @@ func join(list []string, beforeLast string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:last], ", ") + beforeLast + list[last]
+}
+
+// Quote lists names in quotes: `"a", "b"`.
+func Quote(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks

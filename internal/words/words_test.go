@@ -22,6 +22,14 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+func TestQuote(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, `"a"`: {"a"}, `"a", "b\"c"`: {"a", `b"c`}} {
+		if got := Quote(list); got != want {
+			t.Errorf("%q: got %s, want %s", list, got, want)
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		" two\r\n\tlines ":       "two lines",

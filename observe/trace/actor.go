@@ -3,10 +3,10 @@ package trace
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -38,7 +38,7 @@ func FindActor(now observe.Snapshot, word string) (string, error) {
 	case 0:
 		return "", unknownActorError(word, known, clients)
 	}
-	return "", usage.Errorf("%q is the program of %d clients: name one of %s", word, len(of), quoteNames(of))
+	return "", usage.Errorf("%q is the program of %d clients: name one of %s", word, len(of), words.Quote(of))
 }
 
 // maxNamedClients is how many clients an error names.
@@ -47,15 +47,7 @@ const maxNamedClients = 5
 func unknownActorError(word string, known, clients []string) error {
 	hint := `"ctrlplane controllers" and "ctrlplane clients" list them`
 	if n := len(clients); n > 0 && n <= maxNamedClients {
-		hint = fmt.Sprintf(`"ctrlplane controllers" lists controllers, and the clients are %s`, quoteNames(clients))
+		hint = fmt.Sprintf(`"ctrlplane controllers" lists controllers, and the clients are %s`, words.Quote(clients))
 	}
 	return usage.Errorf("unknown controller or client %q: %s", word, suggest.Hint(word, known, hint))
-}
-
-func quoteNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", name)
-	}
-	return strings.Join(quoted, ", ")
 }
