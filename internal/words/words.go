@@ -52,6 +52,14 @@ func Quote(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
+// First lists the first names, and counts those beyond most: "a, b and 3 more".
+func First(names []string, most int) string {
+	if over := len(names) - most; over > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)
+	}
+	return strings.Join(names, ", ")
+}
+
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks
 // and repeated spaces with single spaces, removes control and formatting characters,
 // such as those that change the text direction, and replaces invalid UTF-8 with "?". CI

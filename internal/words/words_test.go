@@ -30,6 +30,14 @@ func TestQuote(t *testing.T) {
 	}
 }
 
+func TestFirst(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a, b": {"a", "b"}, "a, b and 2 more": {"a", "b", "c", "d"}} {
+		if got := First(list, 2); got != want {
+			t.Errorf("%q: got %q, want %q", list, got, want)
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		" two\r\n\tlines ":       "two lines",
