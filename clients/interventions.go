@@ -190,27 +190,16 @@ func (i interventions) resolve(names []string) (list []*client, err error) {
 }
 
 func findClient(known []*client, name string) (*client, error) {
-	var found, live []*client
-	var names []string
-	for _, cl := range known {
-		program := cl.program()
-		if cl.name == name {
-			return cl, nil
-		}
-		if program == name {
-			if found = append(found, cl); cl.isConnected() {
-				live = append(live, cl)
-			}
-		}
-		names = append(names, cl.name, program)
-	}
-	if len(live) == 1 {
-		found = live
-	}
+	nameOf := func(cl *client) string { return cl.name }
+	found := observe.ClientsNamed(known, name, nameOf, (*client).isConnected)
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
+		var names []string
+		for _, cl := range known {
+			names = append(names, cl.name, cl.program())
+		}
 		return nil, usage.Errorf("unknown client %q: %s", name, suggest.Hint(name, names, `"ctrlplane clients" lists those that have sent a request`))
 	}
 	var full []string
