@@ -42,7 +42,7 @@ type Client struct {
 	LastTime time.Time `json:"lastTime,omitzero"`
 }
 
-// IsConnected reports whether the client waits for something: its program runs.
+// IsConnected reports whether the client has an open watch or request: its program runs.
 func (c Client) IsConnected() bool { return len(c.Watches) > 0 || c.InFlight > 0 }
 
 // ClientWatch is an open watch of a client.
