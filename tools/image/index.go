@@ -107,17 +107,17 @@ func newConfig(layers *v1.ConfigFile, platform v1.Platform, version string) *v1.
 // newFiles returns the layer: the program, the files of licences, and a folder that the user
 // may write to. Its times are those of the beginning of 1970, so that equal programs give equal
 // images.
-func newFiles(program string, licences []string) ([]byte, error) {
+func newFiles(path string, licences []string) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	if err := addFile(w, "ctrlplane", 0o755, program); err != nil {
+	if err := addFile(w, "ctrlplane", 0o755, path); err != nil {
 		return nil, err
 	}
 	if err := addHeader(w, tar.Header{Name: "licenses/", Typeflag: tar.TypeDir, Mode: 0o755}); err != nil {
 		return nil, err
 	}
-	for _, path := range licences {
-		if err := addFile(w, "licenses/"+filepath.Base(path), 0o644, path); err != nil {
+	for _, licence := range licences {
+		if err := addFile(w, "licenses/"+filepath.Base(licence), 0o644, licence); err != nil {
 			return nil, err
 		}
 	}
