@@ -12,28 +12,59 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// archiveFiles expands the patterns of goreleaser.yaml, without what is built for a release.
-func archiveFiles(t *testing.T) (files []string) {
+type fileInfo struct{ MTime string }
+
+// releaseConfig is what the tests read of goreleaser.yaml.
+type releaseConfig struct {
+	Archives []struct {
+		Files []struct {
+			Src  string
+			Info fileInfo
+		}
+	}
+	Nfpms []struct {
+		MTime    string
+		Contents []struct {
+			Src  string
+			Info fileInfo `json:"file_info"`
+		}
+	}
+}
+
+func readConfig(t *testing.T) (config releaseConfig) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "goreleaser.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var config struct {
-		Archives []struct {
-			Files []struct {
-				Src  string
-				Info struct{ MTime string }
-			}
-		}
+	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Archives) != 1 || len(config.Nfpms) != 1 {
+		t.Fatalf("%+v, %v", config, err)
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Archives) != 1 {
-		t.Fatalf("%d archives, %v", len(config.Archives), err)
-	}
+	return config
+}
+
+// TestReleaseTimes checks that a repeated release has the same checksums: its files have the
+// time of the commit.
+func TestReleaseTimes(t *testing.T) {
+	config := readConfig(t)
+	times := map[string]string{"packages": config.Nfpms[0].MTime}
 	for _, f := range config.Archives[0].Files {
-		if f.Info.MTime != "{{ .CommitDate }}" {
-			t.Errorf("%s has the time %q: a repeated release has other checksums", f.Src, f.Info.MTime)
+		times[f.Src+" of archives"] = f.Info.MTime
+	}
+	for _, f := range config.Nfpms[0].Contents {
+		times[f.Src+" of packages"] = f.Info.MTime
+	}
+	for of, got := range times {
+		if got != "{{ .CommitDate }}" {
+			t.Errorf("%s: the time is %q", of, got)
 		}
+	}
+}
+
+// archiveFiles expands the patterns of goreleaser.yaml, without what is built for a release.
+func archiveFiles(t *testing.T) (files []string) {
+	t.Helper()
+	for _, f := range readConfig(t).Archives[0].Files {
 		paths, err := filepath.Glob(filepath.Join(root, f.Src))
 		if err != nil {
 			t.Fatal(err)
