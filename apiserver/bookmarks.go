@@ -22,10 +22,7 @@ type bookmarksKey struct{}
 
 // installBookmarkMarks marks the requests that allow bookmarks.
 func installBookmarkMarks(config *server.RecommendedConfig) {
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		return build(withBookmarkMark(h), cfg)
-	}
+	wrapInside(config, withBookmarkMark)
 }
 
 func withBookmarkMark(h http.Handler) http.Handler {

@@ -59,17 +59,19 @@ func newLocalAPIRoute(config *server.RecommendedConfig, api LocalAPI) (*localAPI
 		return nil, err
 	}
 	config.AggregatedDiscoveryGroupManager = localDiscovery{config.AggregatedDiscoveryGroupManager, r}
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if r.isForeign(req.URL.Path) {
-				r.proxy.ServeHTTP(w, req)
-				return
-			}
-			h.ServeHTTP(w, req)
-		}), cfg)
-	}
+	wrapInside(config, r.wrap)
 	return r, nil
+}
+
+// wrap passes requests that a service answers to the proxy.
+func (r *localAPIRoute) wrap(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.isForeign(req.URL.Path) {
+			r.proxy.ServeHTTP(w, req)
+			return
+		}
+		h.ServeHTTP(w, req)
+	})
 }
 
 // isForeign reports whether a service answers requests for this path.

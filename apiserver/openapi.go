@@ -73,11 +73,7 @@ func deferOpenAPI(config *app.Config) *openAPIDocuments {
 		return defined
 	}
 	d.releaseDefinitions = func() { defined, generic.OpenAPIConfig.GetDefinitions = nil, define }
-	front := config.Aggregator.GenericConfig
-	chain := front.BuildHandlerChainFunc
-	front.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		return chain(d.withDocuments(h), cfg)
-	}
+	wrapInside(config.Aggregator.GenericConfig, d.withDocuments)
 	return d
 }
 

@@ -12,13 +12,11 @@ type requestCounter struct{ n atomic.Int64 }
 
 func installRequestCounter(config *server.RecommendedConfig) *requestCounter {
 	c := &requestCounter{}
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		chain := build(h, cfg)
+	wrapOutside(config, func(chain http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			c.n.Add(1)
 			chain.ServeHTTP(w, req)
 		})
-	}
+	})
 	return c
 }

@@ -41,8 +41,7 @@ func newRequestEnd() *requestEnd {
 
 func installRequestEnd(config *server.RecommendedConfig) *requestEnd {
 	e := newRequestEnd()
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler { return e.wrap(build(h, cfg)) }
+	wrapOutside(config, e.wrap)
 	return e
 }
 

@@ -34,10 +34,7 @@ func flowFrom(ctx context.Context) *watchFlow {
 
 // installWatchFlows gives each watch request a flow.
 func installWatchFlows(config *server.RecommendedConfig) {
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		return build(withWatchFlow(h), cfg)
-	}
+	wrapInside(config, withWatchFlow)
 }
 
 func withWatchFlow(h http.Handler) http.Handler {

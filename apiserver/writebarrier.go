@@ -46,9 +46,8 @@ var ErrRestored = errors.New(observe.RestoredMeanwhile + ": read the object agai
 // how unauthorized requests are answered.
 func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *namespaceWrites) {
 	b, writes := &writeBarrier{}, &namespaceWrites{}
-	build := config.BuildHandlerChainFunc
-	config.BuildHandlerChainFunc = func(h http.Handler, cfg *server.Config) http.Handler {
-		return build(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	wrapInside(config, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			info, ok := request.RequestInfoFrom(req.Context())
 			if ok && isObjectWrite(info) {
 				if err := b.admitWrite(req.Context()); err != nil {
@@ -61,8 +60,8 @@ func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *name
 				defer writes.endRequest(req.Context(), writes.begin(info.Namespace))
 			}
 			h.ServeHTTP(w, req)
-		}), cfg)
-	}
+		})
+	})
 	return b, writes
 }
 

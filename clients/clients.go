@@ -10,6 +10,7 @@ package clients
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -258,10 +259,5 @@ func (c *Clients) Snapshot() []observe.Client {
 func (c *Clients) sorted() []*client {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	list := make([]*client, 0, len(c.byName))
-	for _, cl := range c.byName {
-		list = append(list, cl)
-	}
-	slices.SortFunc(list, func(a, b *client) int { return cmp.Compare(a.name, b.name) })
-	return list
+	return slices.SortedFunc(maps.Values(c.byName), func(a, b *client) int { return cmp.Compare(a.name, b.name) })
 }

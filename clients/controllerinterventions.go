@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -137,24 +137,21 @@ func (i controllerInterventions) apply(names []string, own func([]string) ([]str
 			return changed, err
 		}
 	}
-	errs, done := make([]error, len(reported)), make([]bool, len(reported))
-	var wg sync.WaitGroup
-	for n, rc := range reported {
-		wg.Go(func() {
-			var err error
-			if done[n], err = change(rc.gate); err != nil {
-				errs[n] = fmt.Errorf("controller %s: %w", rc.name, err)
-			}
-			rc.changed()
-		})
-	}
-	wg.Wait()
+	done := make([]bool, len(reported))
+	err = parallel.For(len(reported), func(n int) (err error) {
+		rc := reported[n]
+		defer rc.changed()
+		if done[n], err = change(rc.gate); err != nil {
+			return fmt.Errorf("controller %s: %w", rc.name, err)
+		}
+		return nil
+	})
 	for n, rc := range reported {
 		if done[n] {
 			changed = append(changed, rc.name)
 		}
 	}
-	return changed, errors.Join(errs...)
+	return changed, err
 }
 
 // split returns the reported controllers among names, each once, and the other names.
@@ -203,7 +200,7 @@ func (i controllerInterventions) find(name string) (*reportedController, error) 
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, usage.Errorf("%q is the name of %d controllers: name one of %s", name, len(found), quoteNames(found))
+		return nil, usage.Errorf("%q is the name of %d controllers: name one of %s", name, len(found), words.Quote(namesOf(found)))
 	case observe.IsReported(name):
 		return nil, usage.Errorf("unknown controller %q: %s", name, suggest.Hint(name, known, `"ctrlplane controllers" lists them`))
 	}
@@ -231,10 +228,9 @@ func (c *Clients) controllerNamed(name string) *reportedController {
 	return named
 }
 
-func quoteNames(list []*reportedController) string {
-	var names []string
+func namesOf(list []*reportedController) (names []string) {
 	for _, rc := range list {
-		names = append(names, fmt.Sprintf("%q", rc.name))
+		names = append(names, rc.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -116,19 +116,16 @@ func (i interventions) apply(names []string, change func(*intervene.Gate) error)
 	if slices.Equal(names, []string{control.AllControllers}) {
 		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
 	}
-	errs, changed := make([]error, len(list)), make([]string, len(list))
-	var wg sync.WaitGroup
-	for n, cl := range list {
+	changed := make([]string, len(list))
+	return changed, parallel.For(len(list), func(n int) error {
+		cl := list[n]
 		changed[n] = cl.name
-		wg.Go(func() {
-			if err := change(cl.gate); err != nil {
-				errs[n] = fmt.Errorf("client %s: %w", cl.name, err)
-			}
-			i.publishState(cl)
-		})
-	}
-	wg.Wait()
-	return changed, errors.Join(errs...)
+		defer i.publishState(cl)
+		if err := change(cl.gate); err != nil {
+			return fmt.Errorf("client %s: %w", cl.name, err)
+		}
+		return nil
+	})
 }
 
 // clear removes an intervention from the gates of clients, and returns the names of the
@@ -193,32 +190,21 @@ func (i interventions) resolve(names []string) (list []*client, err error) {
 }
 
 func findClient(known []*client, name string) (*client, error) {
-	var found, live []*client
-	var names []string
-	for _, cl := range known {
-		program := cl.program()
-		if cl.name == name {
-			return cl, nil
-		}
-		if program == name {
-			if found = append(found, cl); cl.isConnected() {
-				live = append(live, cl)
-			}
-		}
-		names = append(names, cl.name, program)
-	}
-	if len(live) == 1 {
-		found = live
-	}
+	nameOf := func(cl *client) string { return cl.name }
+	found := observe.ClientsNamed(known, name, nameOf, (*client).isConnected)
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
+		var names []string
+		for _, cl := range known {
+			names = append(names, cl.name, cl.program())
+		}
 		return nil, usage.Errorf("unknown client %q: %s", name, suggest.Hint(name, names, `"ctrlplane clients" lists those that have sent a request`))
 	}
 	var full []string
 	for _, cl := range found {
-		full = append(full, fmt.Sprintf("%q", cl.name))
+		full = append(full, cl.name)
 	}
-	return nil, usage.Errorf("%q is the program of %d clients: name one of %s", name, len(found), strings.Join(full, ", "))
+	return nil, usage.Errorf("%q is the program of %d clients: name one of %s", name, len(found), words.Quote(full))
 }

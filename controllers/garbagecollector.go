@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/controller-manager/controller"
 	"k8s.io/kubernetes/cmd/kube-controller-manager/app"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -98,10 +100,8 @@ func (gc *crdAwareGC) watchCRDs(ctx context.Context, changed <-chan struct{}) {
 		case <-changed:
 		}
 		for again := true; again; {
-			select {
-			case <-ctx.Done():
+			if !sleep.For(ctx, crdSyncDelay) {
 				return
-			case <-time.After(crdSyncDelay):
 			}
 			again = gc.resyncKinds(ctx, changed)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -145,17 +145,12 @@ func (i interventions) applyOnce(names []string, apply func(*intervene.Gate) err
 	if err != nil {
 		return nil, err
 	}
-	errs := make([]error, len(list))
-	var wg sync.WaitGroup
-	for n, name := range list {
-		wg.Go(func() {
-			if err := i.units[name].applyIntervention(apply); err != nil {
-				errs[n] = fmt.Errorf("controller %s: %w", name, err)
-			}
-		})
-	}
-	wg.Wait()
-	return list, errors.Join(errs...)
+	return list, parallel.For(len(list), func(n int) error {
+		if err := i.units[list[n]].applyIntervention(apply); err != nil {
+			return fmt.Errorf("controller %s: %w", list[n], err)
+		}
+		return nil
+	})
 }
 
 // clearFromGates removes an intervention from the gates of controllers, and returns the

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -25,13 +25,7 @@ func (s *Supervisor) stopUnits(list []string) (stopped []string, err error) {
 			stopped = append(stopped, name)
 		}
 	}
-	errs := make([]error, len(list))
-	var wg sync.WaitGroup
-	for i, name := range list {
-		wg.Go(func() { errs[i] = s.units[name].turnOff() })
-	}
-	wg.Wait()
-	return stopped, errors.Join(errs...)
+	return stopped, parallel.For(len(list), func(i int) error { return s.units[list[i]].turnOff() })
 }
 
 // startUnits builds and starts controllers, and returns those that were not running.

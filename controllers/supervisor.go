@@ -30,6 +30,7 @@ import (
 	configv1alpha1conversion "k8s.io/kubernetes/pkg/controller/apis/config/v1alpha1"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
@@ -335,14 +336,9 @@ func (s *Supervisor) Close() error {
 		return nil
 	}
 	configz.Delete(app.ConfigzName)
-	errs := make([]error, len(s.units)+1)
-	var wg sync.WaitGroup
-	for i, u := range slices.Collect(maps.Values(s.units)) {
-		wg.Go(func() { errs[i] = u.stop() })
-	}
-	wg.Wait()
-	errs[len(s.units)] = s.informers.close()
-	return errors.Join(errs...)
+	units := slices.Collect(maps.Values(s.units))
+	err := parallel.For(len(units), func(i int) error { return units[i].stop() })
+	return errors.Join(err, s.informers.close())
 }
 
 // publishConfig serves the configuration at /configz, as upstream does.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -87,13 +88,8 @@ func (s *Supervisor) renewInformers() error {
 // restartSuspended requires the lock.
 func (s *Supervisor) restartSuspended(ctx context.Context, ran map[string]intervene.Intervention) error {
 	s.informers.mapper.Reset() // the restored state may have other kinds
-	var list []string
-	for name := range ran {
-		list = append(list, name)
-	}
-	slices.Sort(list)
 	var errs []error
-	for _, name := range tokenControllerFirst(list) {
+	for _, name := range tokenControllerFirst(slices.Sorted(maps.Keys(ran))) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
@@ -35,23 +35,11 @@ type Options struct {
 
 // New returns a waiter that uses cfg without its rate limit.
 func New(cfg *rest.Config) (*Waiter, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{}                        // they concern the author of the objects
-	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent()) // HTTPClientFor has no default
-	client, err := rest.HTTPClientFor(cfg)
+	clients, err := objectclients.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
-	if err != nil {
-		return nil, fmt.Errorf("health: %w", err)
-	}
-	objects, err := dynamic.NewForConfigAndClient(cfg, client)
-	if err != nil {
-		return nil, fmt.Errorf("health: %w", err)
-	}
-	return &Waiter{kinds, objects}, nil
+	return &Waiter{clients.Kinds, clients.Objects}, nil
 }
 
 // Wait returns as soon as all objects are healthy at the same time, or gone if o.Gone

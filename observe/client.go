@@ -42,6 +42,9 @@ type Client struct {
 	LastTime time.Time `json:"lastTime,omitzero"`
 }
 
+// IsConnected reports whether the client has an open watch or request: its program runs.
+func (c Client) IsConnected() bool { return len(c.Watches) > 0 || c.InFlight > 0 }
+
 // ClientWatch is an open watch of a client.
 type ClientWatch struct {
 	Resource      string    `json:"resource"` // RESOURCE or RESOURCE.GROUP

@@ -12,6 +12,27 @@ func ProgramOf(client string) string {
 	return program
 }
 
+// ClientsNamed returns the client of a list with a name, or else those whose program has it: only
+// the connected one if there is one such. nameOf returns the name of a client.
+func ClientsNamed[C any](list []C, name string, nameOf func(C) string, isConnected func(C) bool) []C {
+	var found, connected []C
+	for _, c := range list {
+		full := nameOf(c)
+		if full == name {
+			return []C{c}
+		}
+		if ProgramOf(full) == name {
+			if found = append(found, c); isConnected(c) {
+				connected = append(connected, c)
+			}
+		}
+	}
+	if len(connected) == 1 {
+		return connected
+	}
+	return found
+}
+
 // IsReported reports whether a name is that of a controller that a client reports: one of
 // another process.
 func IsReported(controller string) bool {

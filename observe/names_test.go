@@ -1,6 +1,9 @@
 package observe
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestSplitReported(t *testing.T) {
 	for _, c := range []struct {
@@ -21,5 +24,23 @@ func TestSplitReported(t *testing.T) {
 	}
 	if got := ProgramOf("shop (https://id/#jane)"); got != "shop" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A program stands for its only client, or its only connected one.
+func TestClientsNamed(t *testing.T) {
+	list := []string{"kubectl (alice)", "kubectl (bob)", "shop (operator)", "agent (a)", "agent (b)", "agent (c)"}
+	name := func(c string) string { return c }
+	isConnected := func(c string) bool { return slices.Contains([]string{"kubectl (bob)", "agent (a)", "agent (b)"}, c) }
+	for word, want := range map[string][]string{
+		"kubectl (alice)": {"kubectl (alice)"},
+		"kubectl":         {"kubectl (bob)"},
+		"shop":            {"shop (operator)"},
+		"agent":           {"agent (a)", "agent (b)", "agent (c)"},
+		"none":            nil,
+	} {
+		if got := ClientsNamed(list, word, name, isConnected); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", word, got, want)
+		}
 	}
 }

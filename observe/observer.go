@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -327,12 +328,7 @@ func (o *Observer) readProcess() Process {
 func (o *Observer) sortedRecorders() []*Recorder {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var list []*Recorder
-	for _, r := range o.recorders {
-		list = append(list, r)
-	}
-	slices.SortFunc(list, func(a, b *Recorder) int { return cmp.Compare(a.name, b.name) })
-	return list
+	return slices.SortedFunc(maps.Values(o.recorders), func(a, b *Recorder) int { return cmp.Compare(a.name, b.name) })
 }
 
 // busyNames names the controllers that have keys to work on, syncs in flight, writes

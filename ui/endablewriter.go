@@ -10,11 +10,8 @@ import (
 // unreadTimeout is how long an output that accepts nothing may keep a program from ending.
 const unreadTimeout = 2 * time.Second
 
-// EndableWriter writes to an output that may accept nothing for ever, such as a pipe that is
-// not read. A write waits for the output until a context has ended, and at most 2 s from
-// then on. After that the output is lost: everything is dropped and no write fails, so that
-// the program ends as usual. It is safe for concurrent use.
-type EndableWriter struct {
+// endableWriter is what NewEndableWriter returns.
+type endableWriter struct {
 	ctx    context.Context
 	w      io.Writer
 	onLoss func()
@@ -23,15 +20,18 @@ type EndableWriter struct {
 	lost    bool          // for the one that writes
 }
 
-// NewEndableWriter returns an EndableWriter. onLoss, if it is not nil, is called once, when
-// the output is lost.
-func NewEndableWriter(ctx context.Context, w io.Writer, onLoss func()) *EndableWriter {
-	return &EndableWriter{ctx: ctx, w: w, onLoss: onLoss, writing: make(chan struct{}, 1)}
+// NewEndableWriter returns a writer to an output that may accept nothing for ever, such as a
+// pipe that is not read. A write waits for the output until ctx has ended, and at most 2 s from
+// then on. After that the output is lost: everything is dropped and no write fails, so that the
+// program ends as usual. onLoss, if it is not nil, is called once, when the output is lost. The
+// writer is safe for concurrent use.
+func NewEndableWriter(ctx context.Context, w io.Writer, onLoss func()) io.Writer {
+	return &endableWriter{ctx: ctx, w: w, onLoss: onLoss, writing: make(chan struct{}, 1)}
 }
 
 // Write implements io.Writer. A write to an output that is lost may still continue in the
 // background.
-func (e *EndableWriter) Write(p []byte) (int, error) {
+func (e *endableWriter) Write(p []byte) (int, error) {
 	e.writing <- struct{}{}
 	defer func() { <-e.writing }()
 	if e.lost {

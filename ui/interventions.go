@@ -134,5 +134,5 @@ func summarizeInterventions(s observe.Snapshot) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "changed manually: " + joinFirst(names)
+	return "changed manually: " + words.First(names, maxNamed)
 }

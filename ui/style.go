@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // The styles use the 16 colours of the terminal's palette: they fit its background
@@ -50,14 +51,7 @@ func (m Mode) spinnerFrame(turn int) string {
 
 // truncate cuts s to at most width columns (at least one) and marks the cut.
 func (m Mode) truncate(s string, width int) string {
-	if lipgloss.Width(s) <= width {
-		return s
-	}
-	tail := m.pickGlyph("…", "~")
-	if width <= 1 { // lipgloss treats width 0 as unlimited
-		return tail
-	}
-	return lipgloss.NewStyle().Inline(true).MaxWidth(width-1).Render(s) + tail
+	return ansi.Truncate(s, max(width, 1), m.pickGlyph("…", "~"))
 }
 
 // formatDuration formats d as "41 ms", "1.2 s" or "2 m 05 s".

@@ -43,7 +43,7 @@ func describeWork(s observe.Snapshot) string {
 	if len(names) == 0 {
 		return describeRecentWork(s)
 	}
-	return joinFirst(names)
+	return words.First(names, maxNamed)
 }
 
 // describeRecentWork says why a control plane without work is not settled yet: the last
@@ -62,7 +62,7 @@ func describeRecentWork(s observe.Snapshot) string {
 	if len(names) == 0 {
 		return recent
 	}
-	return recent + " (at work lately: " + joinFirst(names) + ")"
+	return recent + " (at work lately: " + words.First(names, maxNamed) + ")"
 }
 
 // busyQueues returns the queues with work, deepest first.
@@ -89,12 +89,4 @@ func describePending(q observe.Queue) string {
 		numbers = append(numbers, fmt.Sprintf("%d in flight", q.InFlight))
 	}
 	return queueLabel(q, true) + " (" + strings.Join(numbers, ", ") + ")"
-}
-
-// joinFirst lists the first names and counts the rest.
-func joinFirst(names []string) string {
-	if len(names) <= maxNamed {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
 }

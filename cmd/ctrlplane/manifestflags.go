@@ -73,7 +73,7 @@ func (m *manifestFlags) read(ctx context.Context) (paths []string, texts []manif
 		var text manifests.Text
 		switch {
 		case path == manifests.Stdin:
-			text, err = manifests.ReadText("standard input", os.Stdin)
+			text, err = manifests.ReadStdin(os.Stdin)
 		case limitread.IsStream(path):
 			text, err = manifests.ReadFile(ctx, path)
 		default:

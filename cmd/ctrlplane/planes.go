@@ -94,16 +94,8 @@ func allPlanes() ([]plane, error) {
 			list = append(list, p)
 		}
 	}
-	names, err := datadir.List()
-	if err != nil {
+	if err := eachNamed(add); err != nil {
 		return nil, err
-	}
-	for _, name := range names {
-		path, err := datadir.Path(name, "")
-		if err != nil {
-			return nil, err
-		}
-		add(name, path)
 	}
 	ephemeral, err := datadir.EphemeralDirs()
 	if err != nil {
@@ -114,6 +106,22 @@ func allPlanes() ([]plane, error) {
 		add("", path)
 	}
 	return list, nil
+}
+
+// eachNamed calls do for each control plane in the platform's state folder, by name.
+func eachNamed(do func(name, path string)) error {
+	names, err := datadir.List()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path, err := datadir.Path(name, "")
+		if err != nil {
+			return err
+		}
+		do(name, path)
+	}
+	return nil
 }
 
 // findPlane finds the control plane that is selected, running or not. An ephemeral one is

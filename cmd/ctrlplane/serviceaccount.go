@@ -21,6 +21,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -128,10 +129,8 @@ func (f *serviceAccountFlag) token(ctx context.Context, cfg *rest.Config) (strin
 		case f.account.Name != "default" || time.Now().After(deadline):
 			return "", fmt.Errorf("--service-account %s: that ServiceAccount does not exist: create it, or apply its manifest with -f", f.account)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, defaultAccountPoll) {
 			return "", context.Cause(ctx)
-		case <-time.After(defaultAccountPoll):
 		}
 	}
 }

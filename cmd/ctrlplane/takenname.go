@@ -27,7 +27,7 @@ func (u *upCommand) rejectTakenName() error {
 			return nil // several may run with the default name
 		}
 	}
-	others, err := peekEach(datadir.RunningEphemeralDirs, func(c candidate) bool { return c.state.Name == name })
+	others, err := peekEach(datadir.EphemeralDirs, func(c candidate) bool { return c.state.Name == name })
 	if err != nil || len(others) == 0 {
 		return err
 	}

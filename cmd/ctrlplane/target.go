@@ -160,9 +160,9 @@ func (c candidate) flag() string {
 // If no name is given, private ones do not count, unless KUBECONFIG is theirs.
 func (t *target) candidates() ([]candidate, error) {
 	if t.named() {
-		return peekEach(datadir.RunningEphemeralDirs, func(c candidate) bool { return c.state.Name == t.name })
+		return peekEach(datadir.EphemeralDirs, func(c candidate) bool { return c.state.Name == t.name })
 	}
-	others, err := peekEach(runningDataDirs, func(c candidate) bool { return !c.state.Private || inKubeconfig(c.path) })
+	others, err := peekEach(dataDirs, func(c candidate) bool { return !c.state.Private || inKubeconfig(c.path) })
 	if i := slices.IndexFunc(others, func(c candidate) bool { return inKubeconfig(c.path) }); i >= 0 {
 		others = others[i : i+1]
 	}
@@ -205,27 +205,15 @@ func inKubeconfig(dir string) bool {
 		(file == ctrlplane.KubeconfigFile || strings.HasPrefix(file, ctrlplane.KubeconfigFile+"."))
 }
 
-// runningDataDirs lists the data folders of all running control planes that are
-// ephemeral or in the default place.
-func runningDataDirs() ([]string, error) {
-	paths, err := datadir.RunningEphemeralDirs()
+// dataDirs lists the data folders of all control planes, running or not, that are ephemeral
+// or in the platform's state folder.
+func dataDirs() ([]string, error) {
+	paths, err := datadir.EphemeralDirs()
 	if err != nil {
 		return nil, err
 	}
-	names, err := datadir.List()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		path, err := datadir.Path(name, "")
-		if err != nil {
-			return nil, err
-		}
-		if _, running, err := datadir.Peek(path); err == nil && running {
-			paths = append(paths, path)
-		}
-	}
-	return paths, nil
+	err = eachNamed(func(_, path string) { paths = append(paths, path) })
+	return paths, err
 }
 
 // quoteWord quotes a word of a command that is suggested to the user.

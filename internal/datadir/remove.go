@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Remove removes a data folder with its content. If a process uses it, the error is a
@@ -59,11 +60,11 @@ func checkRemovable(path string) error {
 	var others []string
 	for _, e := range entries {
 		if !isOwnEntry(e.Name()) && !isLogFile(filepath.Join(path, e.Name()), state.LogFile) {
-			others = append(others, fmt.Sprintf("%q", e.Name()))
+			others = append(others, e.Name())
 		}
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("data folder %s contains %s, which ctrlplane has not created: nothing was deleted: move that elsewhere, or check --data-dir", path, strings.Join(others, ", "))
+		return fmt.Errorf("data folder %s contains %s, which ctrlplane has not created: nothing was deleted: move that elsewhere, or check --data-dir", path, words.Quote(others))
 	}
 	return nil
 }

@@ -162,15 +162,6 @@ func explainTempError(parent string, err error) error {
 	return fmt.Errorf("temporary folder in %s: %w: fix the cause, %s", parent, err, choose)
 }
 
-// RunningEphemeralDirs returns the ephemeral folders of this user that a process uses.
-func RunningEphemeralDirs() ([]string, error) {
-	paths, err := EphemeralDirs()
-	return slices.DeleteFunc(paths, func(path string) bool {
-		held, err := isHeld(path)
-		return err != nil || !held
-	}), err
-}
-
 // EphemeralDirs returns the ephemeral folders of this user, also those of killed processes.
 func EphemeralDirs() ([]string, error) {
 	parent, err := filepath.Abs(os.TempDir())

@@ -22,8 +22,9 @@ type Text struct {
 	Data []byte
 }
 
-// ReadText reads a text, up to the limit of a file.
-func ReadText(name string, r io.Reader) (Text, error) {
+// ReadStdin reads the standard input as a text, up to the limit of a file.
+func ReadStdin(r io.Reader) (Text, error) {
+	const name = "standard input"
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
 		err = fmt.Errorf("it is longer than %d MiB", maxFileBytes>>20)

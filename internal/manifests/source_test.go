@@ -63,10 +63,10 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestTexts(t *testing.T) {
-	if _, err := ReadText("standard input", endless{}); err == nil || !strings.Contains(err.Error(), "longer than 128 MiB") {
+	if _, err := ReadStdin(endless{}); err == nil || !strings.Contains(err.Error(), "longer than 128 MiB") {
 		t.Errorf("got %v", err)
 	}
-	text, err := ReadText("standard input", strings.NewReader("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n---\n{apiVersion: v1}"))
+	text, err := ReadStdin(strings.NewReader("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n---\n{apiVersion: v1}"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// FormatVersion is the version of the format that this program writes, and the highest
+// formatVersion is the version of the format that this program writes, and the highest
 // that it reads.
-const FormatVersion = 1
+const formatVersion = 1
 
 const fileMagic = "ctrlplane snapshot "
 
@@ -69,7 +69,7 @@ func Encode(h Header, s State) ([]byte, error) {
 		return nil, fmt.Errorf("snapshot: header: %w", err)
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "%s%d\n%s\n", fileMagic, FormatVersion, head)
+	fmt.Fprintf(&out, "%s%d\n%s\n", fileMagic, formatVersion, head)
 	zip, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
@@ -110,8 +110,8 @@ func checkFile(data []byte) (h Header, body []byte, err error) {
 	if _, err := fmt.Sscanf(text, "%d", &format); err != nil || fmt.Sprint(format) != text || format < 1 {
 		return h, nil, errDamaged
 	}
-	if format > FormatVersion {
-		return h, nil, fmt.Errorf("it has format %d, this program reads up to %d: use the version of ctrlplane that wrote it, or a newer one", format, FormatVersion)
+	if format > formatVersion {
+		return h, nil, fmt.Errorf("it has format %d, this program reads up to %d: use the version of ctrlplane that wrote it, or a newer one", format, formatVersion)
 	}
 	if len(rest) < sha256.Size {
 		return h, nil, errDamaged

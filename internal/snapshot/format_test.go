@@ -103,7 +103,7 @@ func TestDecodeRefusesMalformedFiles(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", FormatVersion+1)))
+	_, _, err := Decode([]byte(fmt.Sprintf("ctrlplane snapshot %d\nwhatever comes", formatVersion+1)))
 	if err == nil || !strings.Contains(err.Error(), "it has format 2, this program reads up to 1") {
 		t.Errorf("newer format: %v", err)
 	}
@@ -164,7 +164,7 @@ func TestDecodeBoundsExpansion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			file := fmt.Appendf(nil, "%s%d\n%s\n", fileMagic, FormatVersion, head)
+			file := fmt.Appendf(nil, "%s%d\n%s\n", fileMagic, formatVersion, head)
 			var body bytes.Buffer
 			zip := gzip.NewWriter(&body)
 			for i, n := range test.values {

@@ -15,9 +15,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
 
-// UnfinishedFile is, in the data folder, the snapshot of a restore that was interrupted and
+// unfinishedFile is, in the data folder, the snapshot of a restore that was interrupted and
 // is not finished, because the state has changed since. Further ones have a number.
-const UnfinishedFile = "unfinished.snapshot"
+const unfinishedFile = "unfinished.snapshot"
 
 // maxUnfinished is the number of the last one, which is replaced.
 const maxUnfinished = 100
@@ -69,12 +69,12 @@ func describeOtherChange(c etcd.Change) string {
 
 // unfinishedPath returns a path that is free: what was kept earlier may still be needed.
 func (t Target) unfinishedPath() string {
-	path := t.Dir.Join(UnfinishedFile)
+	path := t.Dir.Join(unfinishedFile)
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || n > maxUnfinished {
 			return path
 		}
-		name, extension, _ := strings.Cut(UnfinishedFile, ".")
+		name, extension, _ := strings.Cut(unfinishedFile, ".")
 		path = t.Dir.Join(fmt.Sprintf("%s-%d.%s", name, n, extension))
 	}
 }

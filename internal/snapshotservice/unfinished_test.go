@@ -96,7 +96,7 @@ func requireFinishedOrReported(t *testing.T, target Target, store *fakeStore, re
 		return
 	}
 	unfinished, ok := errors.AsType[*UnfinishedError](err)
-	if !ok || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "snapshot restore "+target.Dir.Join(UnfinishedFile)) {
+	if !ok || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "snapshot restore "+target.Dir.Join(unfinishedFile)) {
 		t.Fatalf("got %v, want that it is not finished %s", err, reason)
 	}
 	file, err := os.ReadFile(unfinished.Path)
@@ -149,7 +149,7 @@ func TestInterruptedRestoreIsNotFinishedAfterACompaction(t *testing.T) {
 func TestUnfinishedSnapshotReplacesNothing(t *testing.T) {
 	store := newFakeStore(configMapB)
 	target := interruptRestore(t, store, stateOf(configMapA, configMapB))
-	if err := os.Mkdir(target.Dir.Join(UnfinishedFile), 0o700); err != nil {
+	if err := os.Mkdir(target.Dir.Join(unfinishedFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(target.Dir.Join("unfinished-2.snapshot"), []byte("older"), 0o600); err != nil {

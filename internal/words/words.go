@@ -4,6 +4,7 @@ package words
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -40,6 +41,23 @@ func join(list []string, beforeLast string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:last], ", ") + beforeLast + list[last]
+}
+
+// Quote lists names in quotes: `"a", "b"`.
+func Quote(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// First lists the first names, and counts those beyond most: "a, b and 3 more".
+func First(names []string, most int) string {
+	if over := len(names) - most; over > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), over)
+	}
+	return strings.Join(names, ", ")
 }
 
 // OneLine makes untrusted text safe for a line on a terminal: it replaces line breaks

@@ -22,6 +22,22 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+func TestQuote(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, `"a"`: {"a"}, `"a", "b\"c"`: {"a", `b"c`}} {
+		if got := Quote(list); got != want {
+			t.Errorf("%q: got %s, want %s", list, got, want)
+		}
+	}
+}
+
+func TestFirst(t *testing.T) {
+	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a, b": {"a", "b"}, "a, b and 2 more": {"a", "b", "c", "d"}} {
+		if got := First(list, 2); got != want {
+			t.Errorf("%q: got %q, want %q", list, got, want)
+		}
+	}
+}
+
 func TestOneLine(t *testing.T) {
 	for in, want := range map[string]string{
 		" two\r\n\tlines ":       "two lines",

@@ -21,4 +21,8 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%q in %d columns: %q", c.text, c.width, got)
 		}
 	}
+	half := func(s string) int { return len(s) / 2 }
+	if got := WrapFunc("ab cd ef gh", 4, half); !slices.Equal(got, []string{"ab cd ef", "gh"}) {
+		t.Errorf("with a width of its own: %q", got)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -62,7 +62,8 @@ func (i *Inspector) dependents(ctx context.Context, r resource, u *unstructured.
 		return nil, err
 	}
 	if len(late) > 0 {
-		problems = append(problems, fmt.Errorf("list %s: %w", joinFirst(late), context.Cause(ctx)))
+		slices.Sort(late)
+		problems = append(problems, fmt.Errorf("list %s: %w", words.First(late, maxLateNamed), context.Cause(ctx)))
 	}
 	found = sortAndDeduplicate(found)
 	if over := len(found) - maxDependents; over > 0 {
@@ -106,13 +107,4 @@ func sortAndDeduplicate(objects []observe.Object) []observe.Object {
 			cmp.Compare(a.UID, b.UID), cmp.Compare(a.Group, b.Group))
 	})
 	return slices.CompactFunc(objects, func(a, b observe.Object) bool { return a.UID != "" && a.UID == b.UID })
-}
-
-// joinFirst joins the first few names.
-func joinFirst(names []string) string {
-	slices.Sort(names)
-	if over := len(names) - maxLateNamed; over > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxLateNamed], ", "), over)
-	}
-	return strings.Join(names, ", ")
 }

@@ -92,12 +92,3 @@ func TestSortAndDeduplicate(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-func TestJoinFirst(t *testing.T) {
-	if got := joinFirst([]string{"b", "a"}); got != "a, b" {
-		t.Error(got)
-	}
-	if got := joinFirst([]string{"g", "f", "e", "d", "c", "b", "a"}); got != "a, b, c, d, e and 2 more" {
-		t.Error(got)
-	}
-}

@@ -3,7 +3,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -37,27 +36,15 @@ var _ observe.Inspector = (*Inspector)(nil)
 
 // New returns an inspector that uses cfg without its rate limit. It does not connect.
 func New(cfg *rest.Config) (*Inspector, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{}                        // they would be written over the live view
-	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent()) // HTTPClientFor has no default
-	client, err := rest.HTTPClientFor(cfg)
+	clients, err := objectclients.New(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
+	partial, err := metadata.NewForConfigAndClient(clients.Config, clients.HTTP)
 	if err != nil {
 		return nil, fmt.Errorf("inspect: %w", err)
 	}
-	objects, err := dynamic.NewForConfigAndClient(cfg, client)
-	if err != nil {
-		return nil, fmt.Errorf("inspect: %w", err)
-	}
-	partial, err := metadata.NewForConfigAndClient(cfg, client)
-	if err != nil {
-		return nil, fmt.Errorf("inspect: %w", err)
-	}
-	return &Inspector{catalog: newCatalog(kinds), objects: objects, metadata: partial, timeout: inspectTimeout}, nil
+	return &Inspector{catalog: newCatalog(clients.Kinds), objects: clients.Objects, metadata: partial, timeout: inspectTimeout}, nil
 }
 
 // Inspect returns the current state of o. o must have a name, and a resource or a

@@ -3,15 +3,16 @@ package trace
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // FindActor returns the name under which records have what a controller or a client did. word
-// is a controller's name or alias, a client's name, or the program of one client.
+// is a controller's name or alias, a client's name, or the program of one client; of several, of
+// the only one that is connected.
 func FindActor(now observe.Snapshot, word string) (string, error) {
 	var known []string
 	for _, c := range now.Controllers {
@@ -21,24 +22,24 @@ func FindActor(now observe.Snapshot, word string) (string, error) {
 		}
 		known = append(known, names...)
 	}
-	var clients, of []string // of: those of the program
-	for _, c := range now.Clients {
-		program := observe.ProgramOf(c.Name)
-		if c.Name == word {
-			return c.Name, nil
-		}
-		if program == word {
-			of = append(of, c.Name)
-		}
-		clients, known = append(clients, c.Name), append(known, c.Name, program)
-	}
-	switch len(of) {
+	found := observe.ClientsNamed(now.Clients, word, func(c observe.Client) string { return c.Name }, observe.Client.IsConnected)
+	switch len(found) {
 	case 1:
-		return of[0], nil
+		return found[0].Name, nil
 	case 0:
-		return "", unknownActorError(word, known, clients)
+		for _, c := range now.Clients {
+			known = append(known, c.Name, observe.ProgramOf(c.Name))
+		}
+		return "", unknownActorError(word, known, clientNames(now.Clients))
 	}
-	return "", usage.Errorf("%q is the program of %d clients: name one of %s", word, len(of), quoteNames(of))
+	return "", usage.Errorf("%q is the program of %d clients: name one of %s", word, len(found), words.Quote(clientNames(found)))
+}
+
+func clientNames(list []observe.Client) (names []string) {
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // maxNamedClients is how many clients an error names.
@@ -47,15 +48,7 @@ const maxNamedClients = 5
 func unknownActorError(word string, known, clients []string) error {
 	hint := `"ctrlplane controllers" and "ctrlplane clients" list them`
 	if n := len(clients); n > 0 && n <= maxNamedClients {
-		hint = fmt.Sprintf(`"ctrlplane controllers" lists controllers, and the clients are %s`, quoteNames(clients))
+		hint = fmt.Sprintf(`"ctrlplane controllers" lists controllers, and the clients are %s`, words.Quote(clients))
 	}
 	return usage.Errorf("unknown controller or client %q: %s", word, suggest.Hint(word, known, hint))
-}
-
-func quoteNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", name)
-	}
-	return strings.Join(quoted, ", ")
 }

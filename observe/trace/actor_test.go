@@ -9,7 +9,10 @@ import (
 func TestFindActor(t *testing.T) {
 	now := observe.Snapshot{
 		Controllers: []observe.Controller{{Name: "replicaset-controller", Aliases: []string{"replicaset"}}, {Name: "shop-operator/site"}},
-		Clients:     []observe.Client{{Name: "kubectl (alice)"}, {Name: "kubectl (bob)"}, {Name: "shop-operator (system:serviceaccount:shop:operator)"}},
+		Clients: []observe.Client{
+			{Name: "kubectl (alice)"}, {Name: "kubectl (bob)"}, {Name: "shop-operator (system:serviceaccount:shop:operator)"},
+			{Name: "agent (alice)"}, {Name: "agent (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}},
+		},
 	}
 	for _, tc := range []struct{ word, want, problem string }{
 		{"replicaset-controller", "replicaset-controller", ""},
@@ -17,10 +20,11 @@ func TestFindActor(t *testing.T) {
 		{"shop-operator/site", "shop-operator/site", ""},
 		{"shop-operator", "shop-operator (system:serviceaccount:shop:operator)", ""},
 		{"kubectl (bob)", "kubectl (bob)", ""},
+		{"agent", "agent (bob)", ""},
 		{"kubectl", "", `"kubectl" is the program of 2 clients: name one of "kubectl (alice)", "kubectl (bob)"`},
 		{"replicsaet", "", `unknown controller or client "replicsaet": did you mean "replicaset"?`},
 		{"shop-oprator", "", `unknown controller or client "shop-oprator": did you mean "shop-operator"?`},
-		{"zzz", "", `unknown controller or client "zzz": "ctrlplane controllers" lists controllers, and the clients are "kubectl (alice)", "kubectl (bob)", "shop-operator (system:serviceaccount:shop:operator)"`},
+		{"zzz", "", `unknown controller or client "zzz": "ctrlplane controllers" lists controllers, and the clients are "kubectl (alice)", "kubectl (bob)", "shop-operator (system:serviceaccount:shop:operator)", "agent (alice)", "agent (bob)"`},
 	} {
 		name, err := FindActor(now, tc.word)
 		problem := ""

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,7 +111,7 @@ func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 		s.Kind = otlpConsumer
 	}
 	d := nodeDetails(n)
-	for _, key := range sortedKeys(d) {
+	for _, key := range slices.Sorted(maps.Keys(d)) {
 		s.Attributes = append(s.Attributes, newAttribute("ctrlplane."+key, d[key]))
 	}
 	if n.Failed {
@@ -130,15 +131,6 @@ func (p phrases) newSpan(n *Node, trace string) otlpSpan {
 func hexDigest(n int, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
 	return hex.EncodeToString(sum[:n])
-}
-
-func sortedKeys(m map[string]any) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 func newAttribute(key string, value any) otlpAttribute {

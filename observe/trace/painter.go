@@ -218,27 +218,11 @@ func (p *painter) writeSentence(text string) {
 
 // truncate cuts a line to the width. Escape sequences have no width.
 func (p *painter) truncate(line string) string {
-	if p.Width < 1 {
+	if p.Width < 1 || visibleWidth(line) <= p.Width {
 		return line
 	}
-	columns, last, escape := 0, 0, false
-	for i, r := range line {
-		switch {
-		case r == '\x1b':
-			escape = true
-		case escape:
-			escape = r != 'm'
-		default:
-			columns++
-		}
-		if columns == p.Width && !escape && last == 0 {
-			last = i
-		}
-	}
-	if columns <= p.Width {
-		return line
-	}
-	line = line[:last] + p.pickGlyph("…", "~")
+	line, _ = cutColumns(line, p.Width-1)
+	line += p.pickGlyph("…", "~")
 	if p.Color {
 		line += endColor
 	}

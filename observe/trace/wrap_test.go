@@ -67,6 +67,16 @@ func TestDeepBranchesAreNotCut(t *testing.T) {
 	}
 }
 
+// A line is cut in front of a character, not inside of the escape sequence that follows it.
+func TestTruncate(t *testing.T) {
+	for width, want := range map[int]string{1: "…" + endColor, 2: "a\x1b[1m…" + endColor, 3: "a\x1b[1mbc" + endColor} {
+		p := newPainter(Style{Color: true, Width: width}, phrases{})
+		if got := p.truncate("a\x1b[1mbc" + endColor); got != want {
+			t.Errorf("%d columns: %q, want %q", width, got, want)
+		}
+	}
+}
+
 // However long the times are, branches are continued in their column.
 func TestBranchesOfLongTracesAreAligned(t *testing.T) {
 	for _, took := range []time.Duration{time.Second, 14*time.Minute + 11*time.Second, 30 * time.Hour} {

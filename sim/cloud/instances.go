@@ -14,7 +14,7 @@ import (
 )
 
 // providerIDPrefix begins the provider ID of every machine of this provider.
-const providerIDPrefix = ProviderName + "://"
+const providerIDPrefix = providerName + "://"
 
 // ProviderID returns the spec.providerID of a node whose machine is of this provider.
 func ProviderID(node string) string { return providerIDPrefix + node }

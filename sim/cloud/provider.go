@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// ProviderName is the name of the provider.
-	ProviderName = "ctrlplane"
+	providerName = "ctrlplane"
 	// DefaultRanges are the default of Config.Ranges: ranges that RFC 5737 and RFC
 	// 3849 reserve for documentation. No host has such an address, so that it cannot
 	// be taken for one that answers.
@@ -88,7 +87,7 @@ func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
 
 // ProviderName is "ctrlplane".
-func (p *Provider) ProviderName() string { return ProviderName }
+func (p *Provider) ProviderName() string { return providerName }
 
 // HasClusterID is true: no other cluster shares the cloud.
 func (p *Provider) HasClusterID() bool { return true }

@@ -52,7 +52,7 @@ func TestReleaseFiles(t *testing.T) {
 		list := exec.Command("tar", "-t")
 		list.Stdin = strings.NewReader(string(out))
 		names, err := list.Output()
-		for _, want := range []string{"usr/bin/ctrlplane\n", "man1/ctrlplane-up.1\n", "completions/ctrlplane\n", "site-functions/_ctrlplane\n", "vendor_completions.d/ctrlplane.fish\n"} {
+		for _, want := range []string{"usr/bin/ctrlplane\n", "doc/ctrlplane/LICENSE\n", "doc/ctrlplane/THIRD_PARTY_NOTICES\n", "man1/ctrlplane-up.1\n", "completions/ctrlplane\n", "site-functions/_ctrlplane\n", "vendor_completions.d/ctrlplane.fish\n"} {
 			if err != nil || !strings.Contains(string(names), want) {
 				t.Errorf("%s does not contain %s: %v", deb, want, err)
 			}
@@ -132,7 +132,7 @@ func listArchive(t *testing.T, path string) (names []string) {
 func requireContents(t *testing.T, archive string, names []string, program string) {
 	t.Helper()
 	for _, want := range []string{
-		program, "LICENSE", "README.md", "docs/install.md", "examples/smoke/web.yaml", "examples/ci/github.yml",
+		program, "LICENSE", "THIRD_PARTY_NOTICES", "README.md", "CONTRIBUTING.md", "docs/install.md", "examples/smoke/web.yaml", "examples/ci/github.yml",
 		"man/ctrlplane.1", "man/ctrlplane-up.1", "completion/ctrlplane.bash", "completion/ctrlplane.ps1",
 	} {
 		if !slices.Contains(names, want) {

@@ -58,9 +58,12 @@ func TestCronJob(t *testing.T) {
 	awaitEvent(t, ns, "CronJob", "tick", "SuccessfulCreate")
 
 	markPhase(t, corev1.PodSucceeded, awaitActivePods(t, ns, run.Name, 1)...)
-	await(t, "status of the success", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
+	c = await(t, "status of the success", getByName(cronJobs(ns), "tick"), func(c *batchv1.CronJob) bool {
 		return len(c.Status.Active) == 0 && c.Status.LastSuccessfulTime != nil
 	})
+	if c.Status.LastSuccessfulTime.Before(c.Status.LastScheduleTime) {
+		t.Errorf("status: %s", toYAML(c.Status))
+	}
 	awaitEvent(t, ns, "CronJob", "tick", "SawCompletedJob")
 	updateObject(t, cronJobs(ns), "tick", func(c *batchv1.CronJob) { c.Spec.SuccessfulJobsHistoryLimit = new(int32(0)) })
 	awaitGone(t, "the job beyond the history limit", getByName(jobs(ns), run.Name))

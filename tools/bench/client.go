@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -70,10 +72,8 @@ func pollUntil(ctx context.Context, every time.Duration, try func(context.Contex
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, every) {
 			return fmt.Errorf("%w (last error: %w)", context.Cause(ctx), err)
-		case <-time.After(every):
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // kindAge is how long a kind has existed when measureGarbageCollection uses it.
@@ -45,12 +46,10 @@ func (m *measurement) measureCRDs(ctx context.Context, a *apiClient) error {
 }
 
 func sleepContext(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
+	if !sleep.For(ctx, d) {
 		return context.Cause(ctx)
 	}
+	return nil
 }
 
 func (a *apiClient) createCRD(ctx context.Context, c *apiextensions.CustomResourceDefinition) error {

@@ -42,7 +42,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.ctrlplane, "ctrlplane", "bin/ctrlplane", "the `binary` to measure")
 	f.StringVar(&o.baseline, "baseline", "", "another ctrlplane `binary` to run in turn with it, with -only workloads")
 	f.StringVar(&o.upstream, "upstream", "bin/upstream", "`folder` of the upstream binaries; missing and outdated ones are built")
-	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost stands for the three that measure the cost of observation; parts: "+strings.Join(partNames(), ", ")+"; or workloads, Pods on simulated nodes, which names of its contestants and parts may follow; or commands, what the commands of simulated Pods cost, which names of its parts may follow")
+	f.StringVar(&o.only, "only", "", "contestants to run, parts to measure, or both, as a comma-separated `list`; contestants: "+strings.Join(contestantChoices(), ", ")+", where cost stands for the three that measure the cost of observation; parts: "+strings.Join(partNames(), ", ")+"; or workloads, Pods on simulated nodes, which names of its contestants and parts may follow")
 	f.IntVar(&o.runs, "runs", 5, "number of runs of each contestant")
 	f.IntVar(&o.rounds, "rounds", 6, "number of runs of each contestant of cost")
 	f.BoolVar(&o.beside, "beside", false, "run the contestants of cost, or of workloads, at the same time: on a noisy machine their CPU can be compared, their times cannot")
@@ -111,10 +111,6 @@ const quickRuns = 2
 func (o *options) parseOnly() error {
 	if o.only == "" {
 		return nil
-	}
-	if o.isCommands() {
-		_, err := o.commandParts()
-		return err
 	}
 	if o.isWorkloads() {
 		return o.checkWorkloadSelection()

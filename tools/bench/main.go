@@ -9,8 +9,6 @@
 // observation off, with all of it on, and with a view attached. Their order is
 // reversed in every second round (A B C C B A).
 //
-// With -only commands it runs the same load without and with commands in simulated Pods.
-//
 // With -growth it measures the cost of a Pod with an increasing number of them, with
 // -profile-start the stages of one start.
 //
@@ -69,8 +67,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case o.build:
 		return buildUpstream(ctx, o.upstream, allUpstream(), stderr)
-	case o.isCommands():
-		return runCommands(ctx, o, stdout, stderr)
 	case o.isWorkloads():
 		return runWorkloads(ctx, o, stdout, stderr)
 	case o.churn > 0:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // startTimeout and stopTimeout are much longer than any contestant needs.
@@ -123,10 +124,8 @@ func (p *controlPlane) awaitStarted(ctx context.Context) error {
 		if err != nil || !running || state.Server != "" {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 5*time.Millisecond) {
 			return context.Cause(ctx)
-		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

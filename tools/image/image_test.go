@@ -18,10 +18,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// fakePrograms writes a file for each platform, and returns the arguments that name them.
-func fakePrograms(t *testing.T) []string {
+// fakeFiles writes a licence and a program for each platform, and returns the arguments that
+// name them.
+func fakeFiles(t *testing.T) []string {
 	t.Helper()
-	var args []string
+	licence := filepath.Join(t.TempDir(), "LICENSE")
+	if err := os.WriteFile(licence, []byte("license"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-license", licence}
 	for _, arch := range []string{"amd64", "arm64"} {
 		path := filepath.Join(t.TempDir(), "ctrlplane")
 		if err := os.WriteFile(path, []byte("program for "+arch), 0o755); err != nil {
@@ -34,7 +39,7 @@ func fakePrograms(t *testing.T) []string {
 
 func TestLayout(t *testing.T) {
 	folder := t.TempDir()
-	if err := run(t.Context(), append([]string{"-o", folder, "-version", "1.2.3"}, fakePrograms(t)...)); err != nil {
+	if err := run(t.Context(), append([]string{"-o", folder, "-version", "1.2.3"}, fakeFiles(t)...)); err != nil {
 		t.Fatal(err)
 	}
 	outer, err := layout.ImageIndexFromPath(folder)
@@ -56,7 +61,7 @@ func TestPush(t *testing.T) {
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
 	reference := strings.TrimPrefix(server.URL, "http://") + "/ctrlplane:1.2.3"
-	if err := run(t.Context(), append([]string{"-push", reference, "-version", "1.2.3"}, fakePrograms(t)...)); err != nil {
+	if err := run(t.Context(), append([]string{"-push", reference, "-version", "1.2.3"}, fakeFiles(t)...)); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := name.ParseReference(reference)
@@ -70,7 +75,7 @@ func TestPush(t *testing.T) {
 	checkIndex(t, index)
 }
 
-// checkIndex checks the images of fakePrograms with version 1.2.3.
+// checkIndex checks the images of fakeFiles with version 1.2.3.
 func checkIndex(t *testing.T, index v1.ImageIndex) {
 	t.Helper()
 	if err := validate.Index(index); err != nil {
@@ -91,7 +96,7 @@ func checkIndex(t *testing.T, index v1.ImageIndex) {
 			t.Errorf("config %+v: %v", config, err)
 		}
 		files := filesOf(t, image)
-		if files["ctrlplane"] != "program for "+m.Platform.Architecture || len(files) != 2 {
+		if files["ctrlplane"] != "program for "+m.Platform.Architecture || files["licenses/LICENSE"] != "license" || len(files) != 4 {
 			t.Errorf("files of %s: %q", m.Platform, files)
 		}
 	}
@@ -131,7 +136,9 @@ func TestUsage(t *testing.T) {
 		"-o x":                         "at least one program",
 		"-o x windows/amd64=ctrlplane": "want linux/ARCH=PATH",
 		"-o x linux=ctrlplane":         "want linux/ARCH=PATH",
-		"-o x linux/amd64=/not/there":  "/not/there",
+		"-o x linux/amd64=/not/there":  "at least one -license",
+		"-o x -license image_test.go linux/amd64=/not/there": "/not/there",
+		"-o x -license /not/there linux/amd64=image_test.go": "/not/there",
 	} {
 		if err := run(t.Context(), strings.Fields(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)

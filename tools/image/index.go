@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -40,11 +41,11 @@ func parsePrograms(args []string) ([]program, error) {
 	return programs, nil
 }
 
-// newIndex returns an image for each program, under one index.
-func newIndex(programs []program, version string) (v1.ImageIndex, error) {
+// newIndex returns an image for each program, with the files of licences, under one index.
+func newIndex(programs []program, licences []string, version string) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range programs {
-		image, err := newImage(p, version)
+		image, err := newImage(p, licences, version)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.path, err)
 		}
@@ -58,8 +59,8 @@ func newIndex(programs []program, version string) (v1.ImageIndex, error) {
 // user owns /data and runs the program: it has no name, as there is no /etc/passwd.
 const user = 65532
 
-func newImage(p program, version string) (v1.Image, error) {
-	files, err := newFiles(p.path)
+func newImage(p program, licences []string, version string) (v1.Image, error) {
+	files, err := newFiles(p.path, licences)
 	if err != nil {
 		return nil, err
 	}
@@ -103,29 +104,42 @@ func newConfig(layers *v1.ConfigFile, platform v1.Platform, version string) *v1.
 	return config
 }
 
-// newFiles returns the layer: the program, and a folder that the user may write to. Its
-// times are those of the beginning of 1970, so that equal programs give equal images.
-func newFiles(path string) ([]byte, error) {
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
+// newFiles returns the layer: the program, the files of licences, and a folder that the user
+// may write to. Its times are those of the beginning of 1970, so that equal programs give equal
+// images.
+func newFiles(path string, licences []string) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, f := range []struct {
-		header  tar.Header
-		content []byte
-	}{
-		{tar.Header{Name: "ctrlplane", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content))}, content},
-		{tar.Header{Name: "data/", Typeflag: tar.TypeDir, Mode: 0o700, Uid: user, Gid: user}, nil},
-	} {
-		f.header.ModTime = time.Unix(0, 0)
-		if err := w.WriteHeader(&f.header); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
+	if err := addFile(w, "ctrlplane", 0o755, path); err != nil {
+		return nil, err
+	}
+	if err := addHeader(w, tar.Header{Name: "licenses/", Typeflag: tar.TypeDir, Mode: 0o755}); err != nil {
+		return nil, err
+	}
+	for _, licence := range licences {
+		if err := addFile(w, "licenses/"+filepath.Base(licence), 0o644, licence); err != nil {
 			return nil, err
 		}
 	}
+	if err := addHeader(w, tar.Header{Name: "data/", Typeflag: tar.TypeDir, Mode: 0o700, Uid: user, Gid: user}); err != nil {
+		return nil, err
+	}
 	return out.Bytes(), w.Close()
+}
+
+func addFile(w *tar.Writer, name string, mode int64, path string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := addHeader(w, tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: mode, Size: int64(len(content))}); err != nil {
+		return err
+	}
+	_, err = w.Write(content)
+	return err
+}
+
+func addHeader(w *tar.Writer, h tar.Header) error {
+	h.ModTime = time.Unix(0, 0)
+	return w.WriteHeader(&h)
 }

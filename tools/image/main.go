@@ -1,8 +1,8 @@
-// Command image assembles the OCI image of a release: the program and nothing else, for
-// each platform, without a container daemon.
+// Command image assembles the OCI image of a release: the program, licences and nothing else,
+// for each platform, without a container daemon.
 //
-//	image -o DIR linux/amd64=PATH linux/arm64=PATH    write an OCI image layout
-//	image -push NAME:TAG linux/amd64=PATH …           push to a registry, with the credentials of docker login
+//	image -o DIR -license FILE linux/amd64=PATH linux/arm64=PATH    write an OCI image layout
+//	image -push NAME:TAG -license FILE linux/amd64=PATH …           push to a registry, with the credentials of docker login
 package main
 
 import (
@@ -35,6 +35,11 @@ func run(ctx context.Context, args []string) error {
 	folder := flags.String("o", "", "`folder` to write an OCI image layout to")
 	reference := flags.String("push", "", "`name:tag` to push the image as")
 	version := flags.String("version", "", "`version` to say in the image's labels")
+	var licences []string
+	flags.Func("license", "`file` for the folder /licenses; can be repeated", func(path string) error {
+		licences = append(licences, path)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -45,7 +50,10 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	index, err := newIndex(programs, *version)
+	if len(licences) == 0 {
+		return fmt.Errorf("give at least one -license: they must accompany the program")
+	}
+	index, err := newIndex(programs, licences, *version)
 	if err != nil {
 		return err
 	}

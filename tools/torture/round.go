@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 const (
@@ -57,10 +59,7 @@ func (r *round) join(elem ...string) string {
 func (r *round) pause(d time.Duration) {
 	d = time.Duration(r.rand.Int64N(int64(d)))
 	r.logf("after %v", d)
-	select {
-	case <-time.After(d):
-	case <-r.ctx.Done():
-	}
+	sleep.For(r.ctx, d)
 }
 
 // await polls until ok returns nil; it returns the last error after a timeout.
@@ -72,10 +71,8 @@ func (r *round) await(what string, timeout time.Duration, ok func() error) error
 		if err == nil {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 10*time.Millisecond) {
 			return fmt.Errorf("no %s within %v: %w", what, timeout, err)
-		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

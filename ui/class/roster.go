@@ -2,6 +2,7 @@ package class
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -42,10 +43,7 @@ func (r *Roster) apply(m Message) {
 func (r *Roster) list() (list []Message, refused int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range r.students {
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b Message) int {
+	list = slices.SortedFunc(maps.Values(r.students), func(a, b Message) int {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Student), strings.ToLower(b.Student)), strings.Compare(a.Student, b.Student))
 	})
 	return list, r.refused

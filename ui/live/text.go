@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // span is text in one style, without control characters.
@@ -125,7 +128,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// truncate cuts s to at most w columns and marks the cut with tail, which is one
+// truncate cuts s to at most w columns and marks the cut with tail, which is at most one
 // column wide.
 func truncate(s string, w int, tail string) string {
 	if textWidth(s) <= w {
@@ -134,13 +137,7 @@ func truncate(s string, w int, tail string) string {
 	if w <= 0 {
 		return ""
 	}
-	if isASCII(s) {
-		return s[:w-1] + tail
-	}
-	if w == 1 { // lipgloss treats width 0 as unlimited
-		return tail
-	}
-	return lipgloss.NewStyle().Inline(true).MaxWidth(w-1).Render(s) + tail
+	return ansi.Truncate(s, w-1, "") + tail
 }
 
 // alignLeft and alignRight make s exactly w columns wide.
@@ -157,21 +154,4 @@ func alignRight(s string, w int, tail string) string {
 func spaces(n int) string { return strings.Repeat(" ", max(0, n)) }
 
 // wrapWords wraps s between words into lines of at most w columns.
-func wrapWords(s string, w int) []string {
-	var lines []string
-	current := ""
-	for _, word := range strings.Fields(s) {
-		switch {
-		case current == "":
-			current = word
-		case textWidth(current)+1+textWidth(word) <= w:
-			current += " " + word
-		default:
-			lines, current = append(lines, current), word
-		}
-	}
-	if current != "" {
-		lines = append(lines, current)
-	}
-	return lines
-}
+func wrapWords(s string, w int) []string { return words.WrapFunc(s, w, textWidth) }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
 
@@ -29,23 +30,11 @@ type objectLister struct {
 }
 
 func newObjectLister(cfg *rest.Config) (*objectLister, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.RateLimiter, cfg.QPS = nil, -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{}                        // deprecation warnings do not concern the user here
-	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent()) // HTTPClientFor has no default
-	client, err := rest.HTTPClientFor(cfg)
+	clients, err := objectclients.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := discovery.NewDiscoveryClientForConfigAndClient(cfg, client)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := dynamic.NewForConfigAndClient(cfg, client)
-	if err != nil {
-		return nil, err
-	}
-	return &objectLister{kinds, objects}, nil
+	return &objectLister{clients.Kinds, clients.Objects}, nil
 }
 
 // listAll returns all stored objects, sorted by compareObjects. The error lists the
