@@ -116,8 +116,7 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 		s.Started = new(command.Started)
 		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
 	case container.Ended:
-		s = terminatedStatus(s, command)
-		s.Ready = r.kind == initContainer && command.ExitCode == 0
+		s = terminatedStatus(s, r.kind, command)
 		if command.Unhealthy && !shouldRestart(r.pod, r.container, r.kind, command.ExitCode) {
 			return r.restartStopped(s)
 		}

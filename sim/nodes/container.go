@@ -137,9 +137,7 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
 	if at := since.Add(after); ends {
 		if !r.now.Before(at) {
-			s = terminatedStatus(s, container.State{ExitCode: code, FinishedAt: r.now})
-			s.Ready = r.kind == initContainer && code == 0 // as a kubelet reports a completed init container
-			return s
+			return terminatedStatus(s, r.kind, container.State{ExitCode: code, FinishedAt: r.now})
 		}
 		r.wakeAt(at)
 	}
@@ -147,8 +145,9 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
-// terminatedStatus returns the status of a running container that has ended.
-func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.ContainerStatus {
+// terminatedStatus returns the status of a running container that has ended. As with a kubelet, an init
+// container that has completed is ready.
+func terminatedStatus(s corev1.ContainerStatus, kind containerKind, end container.State) corev1.ContainerStatus {
 	state := &corev1.ContainerStateTerminated{
 		ExitCode:    end.ExitCode,
 		Reason:      end.Reason,
@@ -167,7 +166,7 @@ func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.Cont
 		state.StartedAt = s.State.Running.StartedAt
 	}
 	s.State = corev1.ContainerState{Terminated: state}
-	s.Ready, s.Started = false, new(false)
+	s.Ready, s.Started = kind == initContainer && end.ExitCode == 0, new(false)
 	return s
 }
 

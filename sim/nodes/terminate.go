@@ -62,7 +62,8 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 						end.ExitCode = sigkillExitCode
 					}
 				}
-				list[i] = terminatedStatus(s, end)
+				_, kind := findContainer(pod, s.Name)
+				list[i] = terminatedStatus(s, kind, end)
 			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
 				list[i].State = s.LastTerminationState
 			}
