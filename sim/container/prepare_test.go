@@ -133,7 +133,7 @@ func TestBlockedUntilVolumesExist(t *testing.T) {
 		{Name: "claim", VolumeSource: claimSource("claim")},
 	}
 	f.start(pod)
-	if state := f.await(pod, Blocked); state.Reason != "ContainerCreating" {
+	if state := f.await(pod, Blocked); state.Mounted || state.Reason != "" {
 		t.Errorf("got %+v", state)
 	}
 	if got := <-f.events; got != `FailedMount: MountVolume.SetUp failed for volume "ca" : configmap "kube-root-ca.crt" not found` {
@@ -149,5 +149,28 @@ func TestBlockedUntilVolumesExist(t *testing.T) {
 	}
 	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "root\n" {
 		t.Errorf("got %+v, log %q", end, f.logOf(pod))
+	}
+}
+
+// TestAddressOfAPodThatWaits has a Pod that reports no address while it waits for a volume: its container knows it.
+func TestAddressOfAPodThatWaits(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "echo $IP; grep 10.1 /etc/hosts")
+	pod.Status.PodIP, pod.Status.PodIPs = "10.1.2.3", []corev1.PodIP{{IP: "10.1.2.3"}}
+	c := &pod.Spec.Containers[0]
+	c.Env = []corev1.EnvVar{{Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"}}}}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", DefaultMode: new(int32(0o600))}}}}
+	f.start(pod)
+	f.await(pod, Blocked)
+	reported := pod.DeepCopy()
+	reported.Status = corev1.PodStatus{}
+	f.Update(reported)
+	if _, err := f.client.CoreV1().Secrets("ns").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(pod, Ended)
+	if got := f.logOf(pod); got != "10.1.2.3\n10.1.2.3\tp\n" {
+		t.Errorf("log: %q", got)
 	}
 }

@@ -89,10 +89,11 @@ func (r *containerRun) serves(args []string, number int32) bool {
 
 // waitForStart returns the status of a container whose run is being prepared.
 func (r *containerRun) waitForStart(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
+	r.unmounted = !command.Mounted
 	switch {
-	case command.Phase == container.Blocked:
+	case command.Phase == container.Blocked && command.Mounted:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: command.Reason, Message: command.Message}}
-	case s.LastTerminationState.Terminated != nil:
+	case command.Phase != container.Blocked && s.LastTerminationState.Terminated != nil:
 		return s
 	default:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}

@@ -46,6 +46,7 @@ type containerRun struct {
 	resized   bool              // its node has the resources that its spec asks for
 	replacing bool              // result: it stops, to restart as its spec asks for now
 	resizing  bool              // result: that is for other resources
+	unmounted bool              // result: it waits until the volumes of its Pod are mounted
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }

@@ -56,7 +56,6 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
-	setAddresses(&st, at)
 	deadline := time.Time{}
 	if s := pod.Spec.ActiveDeadlineSeconds; s != nil {
 		deadline = st.StartTime.Add(time.Duration(*s) * time.Second)
@@ -68,6 +67,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
+	setAddresses(&st, at)
 	if at.sandboxError != "" && st.Phase != corev1.PodRunning {
 		awaitSandbox(pod, &st, now)
 		return st, earlierTime(now.Add(sandboxRetryInterval), deadline)
@@ -106,6 +106,15 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 	}
 }
 
+// withholdAddresses removes the addresses of a Pod whose volumes are not mounted: as with a kubelet, its sandbox
+// is created after that. One that exists already stays.
+func withholdAddresses(pod *corev1.Pod, st *corev1.PodStatus) {
+	if pod.Status.PodIP != "" || pod.Spec.HostNetwork || slices.ContainsFunc(st.InitContainerStatuses, hasStarted) || slices.ContainsFunc(st.ContainerStatuses, hasStarted) {
+		return
+	}
+	st.PodIP, st.PodIPs = "", nil
+}
+
 // awaitSandbox makes the containers of a Pod wait until its sandbox, which has its address and its host
 // name, can be created.
 func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
@@ -124,10 +133,11 @@ func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 // resizing means that a container stops, to restart with other resources.
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time, resizing bool) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
+	unmounted := false
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
 		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
-		wake, resizing = earlierTime(wake, r.wake), resizing || r.resizing
+		wake, resizing, unmounted = earlierTime(wake, r.wake), resizing || r.resizing, unmounted || r.unmounted
 		return s
 	}
 	over := isOver(pod, st)
@@ -165,6 +175,9 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 		extras = append(extras, s)
 	}
 	st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses = inits, mains, extras
+	if unmounted {
+		withholdAddresses(pod, st)
+	}
 	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
 		if at.commands.isStopping(pod, stopDeadline(pod, now)) {
 			st.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
@@ -20,10 +21,16 @@ const patience = 20 * time.Second
 // commandsFixture runs the commands of a Pod; changed receives when one has changed.
 func commandsFixture(t *testing.T) (at placement, changed chan struct{}) {
 	t.Helper()
+	return commandsFixtureWith(t, fake.NewClientset())
+}
+
+// commandsFixtureWith has a client for the objects that the Pods of a test refer to.
+func commandsFixtureWith(t *testing.T, client kubernetes.Interface) (at placement, changed chan struct{}) {
+	t.Helper()
 	changed = make(chan struct{}, 1000)
 	runtime := &container.Runtime{}
 	runtime.Start(container.Config{
-		Client:      fake.NewClientset(),
+		Client:      client,
 		Allocatable: func(string) corev1.ResourceList { return nil },
 		OnChange:    func(string, string, types.UID) { changed <- struct{}{} },
 		RecordEvent: func(*corev1.Pod, string, string, string, string) {},
