@@ -174,3 +174,49 @@ func TestAddressOfAPodThatWaits(t *testing.T) {
 		t.Errorf("log: %q", got)
 	}
 }
+
+// TestMountedVolumesStay deletes the objects of the volumes of a Pod: as on a real node, its containers restart,
+// and later ones start, with what was mounted.
+func TestMountedVolumesStay(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{"f": []byte("secret\n")}}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"f": "settings\n"}}
+	for name, command := range map[string][]string{"command": {"cat", "/v/f"}, "no command": nil} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, secret, settings)
+			pod := newPod(command...)
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "later", Image: "busybox", Command: command})
+			mode := new(int32(0o600))
+			pod.Spec.Volumes = []corev1.Volume{
+				{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", DefaultMode: mode}}},
+				{Name: "w", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: mode}}},
+			}
+			phase := Running
+			if command != nil {
+				phase = Ended
+			}
+			check := func(i int, number int32, want string) {
+				t.Helper()
+				c := &pod.Spec.Containers[i]
+				f.Run(Spec{Pod: pod, Container: c, Number: number, Args: c.Command})
+				f.awaitRun(pod, c.Name, number, phase)
+				if log := f.Log(pod.UID, c.Name, number); log != nil && log.tail(10, 1<<10) != want {
+					t.Errorf("run %d of %s: %q", number, c.Name, log.tail(10, 1<<10))
+				}
+			}
+			pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+			pod.Spec.Containers[1].VolumeMounts = []corev1.VolumeMount{{Name: "w", MountPath: "/v"}}
+			check(0, 0, "secret\n")
+			if err := f.client.CoreV1().Secrets("ns").Delete(t.Context(), "s", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.client.CoreV1().ConfigMaps("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if command != nil {
+				f.awaitEvent(t, `FailedMount: MountVolume.SetUp failed for volume "v" : secret "s" not found`)
+			}
+			check(0, 1, "secret\n")
+			check(1, 0, "settings\n")
+		})
+	}
+}

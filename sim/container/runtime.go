@@ -221,6 +221,7 @@ type pod struct {
 	uid             types.UID
 	containers      []*container
 	volumes         *volumes    // nil until a container needs its files
+	mounted         bool        // its volumes have been mounted once
 	renewal         renewal     // of the tokens in them
 	newest          *corev1.Pod // while it has volumes or blocked runs
 	stopping        bool

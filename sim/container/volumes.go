@@ -38,20 +38,27 @@ func (p *pod) openVolumes() (*volumes, error) {
 	return p.volumes, nil
 }
 
-// mountVolumes returns why the volumes of a Pod cannot be mounted for a run. It makes none for a run without a
-// command, and else those of its container.
+// mountVolumes returns why the volumes of a Pod cannot be mounted for a run. As on a real node, those that were
+// mounted once stay so when their objects are deleted: the first run with a command makes also what only later
+// containers mount. A run without a command makes none.
 func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
-	if err := s.checkVolumes(r.ctx, of); err != nil {
-		return err
+	s.mu.Lock()
+	mounted := r.pod.mounted
+	s.mu.Unlock()
+	if !mounted {
+		if err := s.checkVolumes(r.ctx, of); err != nil {
+			return err
+		}
 	}
 	if CanRun(c, r.args) || MayRun(c, r.args) {
-		if err := s.makeVolumes(r, of, func(v *corev1.Volume) bool { return isMountedBy(c, v) }); err != nil {
+		wanted := func(v *corev1.Volume) bool { return isMountedBy(c, v) || !mounted && needsObjects(of, v) }
+		if err := s.makeVolumes(r, of, wanted); err != nil {
 			return err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.state.Mounted = true
+	r.pod.mounted, r.state.Mounted = true, true
 	return nil
 }
 
