@@ -218,10 +218,11 @@ func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerSt
 	if !r.replacing {
 		s.Image, s.ImageID = r.container.Image, r.container.Image
 	}
-	if s.State.Running != nil && r.resized {
+	hasResources := s.State.Running != nil || r.kind == initContainer && s.State.Terminated != nil
+	if hasResources && r.resized {
 		s.AllocatedResources = r.container.Resources.Requests
 	}
-	if s.State.Running != nil && r.resized && !r.replacing {
+	if hasResources && r.resized && !r.replacing {
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}
 	return s
