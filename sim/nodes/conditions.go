@@ -38,6 +38,15 @@ func setConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 	set(podCondition(pod, corev1.PodScheduled, true, "", ""))
 }
 
+// setFailingConditions sets the conditions of a Pod that is to fail when its containers have stopped. As with a
+// kubelet, its phase does not say so before.
+func setFailingConditions(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
+	phase := st.Phase
+	st.Phase = corev1.PodFailed
+	setConditions(pod, st, now)
+	st.Phase = phase
+}
+
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
 	c := corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message, ObservedGeneration: pod.Generation}
 	if holds {
@@ -49,8 +58,9 @@ func podCondition(pod *corev1.Pod, kind corev1.PodConditionType, holds bool, rea
 // sandboxCondition says whether a Pod has a sandbox with an address. Upstream's function needs a runtime.
 func sandboxCondition(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodCondition {
 	message := ""
+	runs := func(s corev1.ContainerStatus) bool { return s.State.Running != nil }
 	switch {
-	case podutil.IsPodPhaseTerminal(st.Phase):
+	case podutil.IsPodPhaseTerminal(st.Phase) && !slices.ContainsFunc(st.InitContainerStatuses, runs) && !slices.ContainsFunc(st.ContainerStatuses, runs):
 		message = kubelettypes.PodSandboxNotReadyMsgSandboxNotReady
 	case st.PodIP == "":
 		message = kubelettypes.PodSandboxNotReadyMsgNoPodSandbox

@@ -56,16 +56,14 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
-	deadline := time.Time{}
-	if s := pod.Spec.ActiveDeadlineSeconds; s != nil {
-		deadline = st.StartTime.Add(time.Duration(*s) * time.Second)
-		if !now.Before(deadline) {
-			if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
-				return st, until
-			}
-			endPod(pod, &st, at.commands, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
-			return st, time.Time{}
+	deadline := activeDeadline(pod, &st)
+	if !deadline.IsZero() && !now.Before(deadline) {
+		if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
+			setFailingConditions(pod, &st, now)
+			return st, until
 		}
+		endPod(pod, &st, at.commands, now, reasonDeadlineExceeded, messageDeadlineExceeded)
+		return st, time.Time{}
 	}
 	setAddresses(&st, at)
 	if at.sandboxError != "" && st.Phase != corev1.PodRunning {
@@ -89,6 +87,19 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 		return st, time.Time{}
 	}
 	return st, earlierTime(wake, deadline)
+}
+
+const (
+	reasonDeadlineExceeded  = "DeadlineExceeded"
+	messageDeadlineExceeded = "Pod was active on the node longer than the specified deadline"
+)
+
+// activeDeadline returns when a Pod has been active for as long as its spec allows; zero means never.
+func activeDeadline(pod *corev1.Pod, st *corev1.PodStatus) time.Time {
+	if pod.Spec.ActiveDeadlineSeconds == nil || st.StartTime == nil {
+		return time.Time{}
+	}
+	return st.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
 }
 
 func setAddresses(st *corev1.PodStatus, at placement) {

@@ -29,6 +29,7 @@ type podEntry struct {
 	described       bool          // what is simulated about it has been reported
 	resize          *resizeReport // nil if no resize is on its way
 	sandboxError    string        // why it cannot start yet; empty if it can
+	exceeded        bool          // that it has exceeded its deadline has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -249,6 +250,23 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	at := r.placePod(e.duePod, e, nil)
 	at.commands.mayStart = r.commands != nil // a restart may have become due since the last update
 	return e.duePod, at, nil
+}
+
+// takeDeadlineEvent returns the event of a kubelet about a Pod that has exceeded its deadline, if it was not
+// reported before.
+func (r *podRegistry) takeDeadlineEvent(pod *corev1.Pod) (event podEvent, found bool) {
+	deadline := activeDeadline(pod, &pod.Status)
+	if deadline.IsZero() || r.now().Before(deadline) || isFinished(pod) || pod.DeletionTimestamp != nil {
+		return podEvent{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[pod.UID]
+	if e == nil || e.exceeded {
+		return podEvent{}, false
+	}
+	e.exceeded = true
+	return podEvent{reason: reasonDeadlineExceeded, message: messageDeadlineExceeded}, true
 }
 
 // postponePod makes the player look at a Pod again at a time: what was due has changed
