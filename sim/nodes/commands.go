@@ -38,7 +38,7 @@ func (s *simulation) startCommands() {
 			s.changes.Add(podChange{namespace: namespace, name: name, uid: uid})
 		},
 		RecordEvent: func(pod *corev1.Pod, name, eventType, reason, message string) {
-			s.recorder.Event(eventObject(pod, name), eventType, reason, message)
+			s.kubeletRecorder(pod).Event(eventObject(pod, name), eventType, reason, message)
 		},
 	})
 	for range changeWorkers {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 const waitTimeout = 20 * time.Second
@@ -185,7 +186,31 @@ func TestFleetRejectsPods(t *testing.T) {
 			t.Errorf("pod %s: %s", name, describePod(got))
 		}
 	}
-	awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" })
+	rejection := awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" })
+	if rejection.Source != (corev1.EventSource{Component: "kubelet", Host: "node-1"}) || rejection.ReportingController != "kubelet" || rejection.ReportingInstance != "node-1" {
+		t.Errorf("source: %+v", rejection)
+	}
+}
+
+// TestSourcesOfEvents has an event of a container's runtime, and one that no kubelet would record.
+func TestSourcesOfEvents(t *testing.T) {
+	client := fake.NewClientset()
+	startTestFleet(t, client, Config{Count: 1, Commands: &container.Runtime{}})
+	pod := testPod(func(p *corev1.Pod) {
+		p.Annotations[annotations.RunFor] = "long"
+		needsSecret(p, &p.Spec.Containers[0])
+	})
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for reason, want := range map[string]corev1.EventSource{
+		"InvalidAnnotation": {Component: "ctrlplane-nodes"},
+		"FailedMount":       {Component: "kubelet", Host: "node-1"},
+	} {
+		if got := awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == reason }); got.Source != want {
+			t.Errorf("%s comes from %+v", reason, got.Source)
+		}
+	}
 }
 
 // awaitEvent waits until an event of the namespace n is as it should be, perhaps one from before the call.
