@@ -216,7 +216,10 @@ func shouldRestart(pod *corev1.Pod, c *corev1.Container, kind containerKind, cod
 func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.Name = r.container.Name
 	if !r.replacing {
-		s.Image, s.ImageID = r.container.Image, r.container.Image
+		if s.ContainerID != "" && (s.ImageID == "" || s.Image != r.container.Image) { // it has an image once it was created
+			s.ImageID = imageID(r.container.Image)
+		}
+		s.Image = r.container.Image
 	}
 	hasResources := s.State.Running != nil || r.kind == initContainer && s.State.Terminated != nil
 	if hasResources && r.resized {
