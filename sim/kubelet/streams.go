@@ -38,7 +38,7 @@ func (a *kubeletAPI) runningTarget(r *http.Request, notFound func(pod *corev1.Po
 	}
 	name, uid := r.PathValue("container"), r.PathValue("uid")
 	status, _ := containerStatus(pod, name)
-	if !hasContainer(pod, name) || status.State.Running == nil || uid != "" && uid != string(pod.UID) {
+	if kubecontainer.GetContainerSpec(pod, name) == nil || status.State.Running == nil || uid != "" && uid != string(pod.UID) {
 		return nil, notFound(pod, name)
 	}
 	return &target{a, pod, name, status.RestartCount}, nil

@@ -74,8 +74,3 @@ func sandboxCondition(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodCondition
 func hasStarted(s corev1.ContainerStatus) bool {
 	return s.State.Running != nil || s.State.Terminated != nil || s.LastTerminationState.Terminated != nil && !isRemovedForRestart(s)
 }
-
-// hasSidecar reports whether a Pod has a sidecar of that name.
-func hasSidecar(pod *corev1.Pod, name string) bool {
-	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name && initContainerKind(&c) == sidecar })
-}

@@ -23,7 +23,7 @@ const (
 )
 
 func initContainerKind(c *corev1.Container) containerKind {
-	if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+	if podutil.IsRestartableInitContainer(c) {
 		return sidecar
 	}
 	return initContainer

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/utils/ptr"
 )
@@ -23,19 +24,15 @@ type placement struct {
 	backoffs        *restartBackoffs
 }
 
-func isFinished(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
 // podStatus returns the status that a kubelet would report now, and when it changes
 // without a trigger; zero means never.
 func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, time.Time) {
 	st := *pod.Status.DeepCopy()
-	if isFinished(pod) && !mustTerminate(&st) {
+	if podutil.IsPodTerminal(pod) && !mustTerminate(&st) {
 		return st, time.Time{}
 	}
 	st.ObservedGeneration = pod.Generation
-	if isFinished(pod) { // another client has set the phase
+	if podutil.IsPodTerminal(pod) { // another client has set the phase
 		if !at.commands.isStopping(pod, stopDeadline(pod, now)) {
 			terminateAll(pod, &st, at.commands, now, sigtermExitCode)
 		}
@@ -83,7 +80,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	case !resizing:
 		setPodResources(pod, &st)
 	}
-	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
+	if podutil.IsPodPhaseTerminal(st.Phase) {
 		return st, time.Time{}
 	}
 	return st, earlierTime(wake, deadline)
@@ -189,7 +186,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 	if unmounted {
 		withholdAddresses(pod, st)
 	}
-	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
+	if st.Phase = podPhase(pod, st); podutil.IsPodPhaseTerminal(st.Phase) {
 		if at.commands.isStopping(pod, stopDeadline(pod, now)) {
 			st.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
 			return wake, false
@@ -201,8 +198,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 
 // isOver reports whether no container of a Pod is to run any more.
 func isOver(pod *corev1.Pod, st *corev1.PodStatus) bool {
-	phase := podPhase(pod, st)
-	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+	return podutil.IsPodPhaseTerminal(podPhase(pod, st))
 }
 
 // isUp reports whether a sidecar runs and its startup probe has succeeded.

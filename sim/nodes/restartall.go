@@ -38,7 +38,7 @@ func restartsAll(pod *corev1.Pod, st *corev1.PodStatus) bool {
 func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
 	if commands.mayStart {
 		var names []string
-		for c := range podContainers(pod) {
+		for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
 			names = append(names, c.Name)
 		}
 		commands.runtime.KillContainers(pod.UID, names)
