@@ -75,9 +75,15 @@ func (f *fixture) await(pod *corev1.Pod, phase Phase) State {
 // awaitContainer waits until the first run of a container is in a phase.
 func (f *fixture) awaitContainer(pod *corev1.Pod, name string, phase Phase) State {
 	f.t.Helper()
+	return f.awaitRun(pod, name, 0, phase)
+}
+
+// awaitRun waits until a run of a container is in a phase.
+func (f *fixture) awaitRun(pod *corev1.Pod, name string, number int32, phase Phase) State {
+	f.t.Helper()
 	deadline := time.After(patience)
 	for {
-		state, _ := f.State(pod.UID, name, 0)
+		state, _ := f.State(pod.UID, name, number)
 		if state.Phase == phase {
 			return state
 		}

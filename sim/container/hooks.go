@@ -7,8 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
 
@@ -31,12 +32,10 @@ func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
 // runHook runs a hook and returns what went wrong.
 func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, h *corev1.LifecycleHandler) error {
 	if h.Sleep != nil {
-		select {
-		case <-time.After(time.Duration(h.Sleep.Seconds) * time.Second):
-			return nil
-		case <-ctx.Done():
+		if !sleep.For(ctx, time.Duration(h.Sleep.Seconds)*time.Second) {
 			return context.Cause(ctx)
 		}
+		return nil
 	}
 	code, _, err := s.capture(ctx, r, of, c, h.Exec.Command)
 	if err == nil && code != 0 {
@@ -108,10 +107,8 @@ func (s *session) preStop(ctx context.Context, r *run, of *corev1.Pod, c *corev1
 
 // containerOf returns a container of a Pod, also an ephemeral one.
 func containerOf(of *corev1.Pod, name string) *corev1.Container {
-	for c := range podutil.ContainerIter(&of.Spec, podutil.AllContainers) {
-		if c.Name == name {
-			return c
-		}
+	if c := kubecontainer.GetContainerSpec(of, name); c != nil {
+		return c
 	}
 	return &corev1.Container{Name: name}
 }

@@ -170,15 +170,7 @@ func (o *objects) Services(ctx context.Context, namespace string) ([]*corev1.Ser
 }
 
 // Token implements podconfig.Source.
-func (o *objects) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error) {
-	made, err := o.createToken(ctx, namespace, serviceAccount, request)
-	if err != nil {
-		return "", err
-	}
-	return made.Status.Token, nil
-}
-
-func (o *objects) createToken(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+func (o *objects) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
 	made, err := o.s.client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, serviceAccount, request, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("failed to fetch token: %w", err)

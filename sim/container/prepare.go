@@ -26,7 +26,7 @@ func (s *session) mountsObjects(of *corev1.Pod, c *corev1.Container) bool {
 			return false
 		}
 		return (podconfig.HasFiles(&v) || v.PersistentVolumeClaim != nil || v.Ephemeral != nil) &&
-			slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+			isMountedBy(c, &v)
 	})
 }
 
@@ -84,7 +84,7 @@ func (s *session) check(r *run, of *corev1.Pod, c *corev1.Container) ([]kubecont
 			return nil, err
 		}
 	}
-	if err := s.checkVolumes(r.ctx, of); err != nil {
+	if err := s.mountVolumes(r, of, c); err != nil {
 		return nil, err
 	}
 	if err := checkImageName(c.Image); err != nil {
@@ -109,7 +109,7 @@ func (s *session) block(r *run, of *corev1.Pod, err error) {
 	r.state.Phase, r.state.Reason, r.state.Message = Blocked, "CreateContainerConfigError", err.Error()
 	switch {
 	case isMountError(err):
-		r.state.Reason, r.state.Message = "ContainerCreating", ""
+		r.state.Reason, r.state.Message = "", ""
 	case isImageError(err):
 		r.state.Reason = "InvalidImageName"
 	}

@@ -133,7 +133,7 @@ func TestBlockedUntilVolumesExist(t *testing.T) {
 		{Name: "claim", VolumeSource: claimSource("claim")},
 	}
 	f.start(pod)
-	if state := f.await(pod, Blocked); state.Reason != "ContainerCreating" {
+	if state := f.await(pod, Blocked); state.Mounted || state.Reason != "" {
 		t.Errorf("got %+v", state)
 	}
 	if got := <-f.events; got != `FailedMount: MountVolume.SetUp failed for volume "ca" : configmap "kube-root-ca.crt" not found` {
@@ -149,5 +149,74 @@ func TestBlockedUntilVolumesExist(t *testing.T) {
 	}
 	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "root\n" {
 		t.Errorf("got %+v, log %q", end, f.logOf(pod))
+	}
+}
+
+// TestAddressOfAPodThatWaits has a Pod that reports no address while it waits for a volume: its container knows it.
+func TestAddressOfAPodThatWaits(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sh", "-c", "echo $IP; grep 10.1 /etc/hosts")
+	pod.Status.PodIP, pod.Status.PodIPs = "10.1.2.3", []corev1.PodIP{{IP: "10.1.2.3"}}
+	c := &pod.Spec.Containers[0]
+	c.Env = []corev1.EnvVar{{Name: "IP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "status.podIP"}}}}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", DefaultMode: new(int32(0o600))}}}}
+	f.start(pod)
+	f.await(pod, Blocked)
+	reported := pod.DeepCopy()
+	reported.Status = corev1.PodStatus{}
+	f.Update(reported)
+	if _, err := f.client.CoreV1().Secrets("ns").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.await(pod, Ended)
+	if got := f.logOf(pod); got != "10.1.2.3\n10.1.2.3\tp\n" {
+		t.Errorf("log: %q", got)
+	}
+}
+
+// TestMountedVolumesStay deletes the objects of the volumes of a Pod: as on a real node, its containers restart,
+// and later ones start, with what was mounted.
+func TestMountedVolumesStay(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{"f": []byte("secret\n")}}
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"f": "settings\n"}}
+	for name, command := range map[string][]string{"command": {"cat", "/v/f"}, "no command": nil} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, secret, settings)
+			pod := newPod(command...)
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "later", Image: "busybox", Command: command})
+			mode := new(int32(0o600))
+			pod.Spec.Volumes = []corev1.Volume{
+				{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", DefaultMode: mode}}},
+				{Name: "w", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, DefaultMode: mode}}},
+			}
+			phase := Running
+			if command != nil {
+				phase = Ended
+			}
+			check := func(i int, number int32, want string) {
+				t.Helper()
+				c := &pod.Spec.Containers[i]
+				f.Run(Spec{Pod: pod, Container: c, Number: number, Args: c.Command})
+				f.awaitRun(pod, c.Name, number, phase)
+				if log := f.Log(pod.UID, c.Name, number); log != nil && log.tail(10, 1<<10) != want {
+					t.Errorf("run %d of %s: %q", number, c.Name, log.tail(10, 1<<10))
+				}
+			}
+			pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+			pod.Spec.Containers[1].VolumeMounts = []corev1.VolumeMount{{Name: "w", MountPath: "/v"}}
+			check(0, 0, "secret\n")
+			if err := f.client.CoreV1().Secrets("ns").Delete(t.Context(), "s", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.client.CoreV1().ConfigMaps("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if command != nil {
+				f.awaitEvent(t, `FailedMount: MountVolume.SetUp failed for volume "v" : secret "s" not found`)
+			}
+			check(0, 1, "secret\n")
+			check(1, 0, "settings\n")
+		})
 	}
 }

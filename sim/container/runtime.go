@@ -221,6 +221,7 @@ type pod struct {
 	uid             types.UID
 	containers      []*container
 	volumes         *volumes    // nil until a container needs its files
+	mounted         bool        // its volumes have been mounted once
 	renewal         renewal     // of the tokens in them
 	newest          *corev1.Pod // while it has volumes or blocked runs
 	stopping        bool
@@ -311,12 +312,24 @@ func (s *session) update(of *corev1.Pod) {
 		return
 	}
 	was := p.newest
+	of = withAddresses(of, was)
 	p.newest = of
 	v := p.volumes
 	s.mu.Unlock()
 	if v != nil && !sameDownwardFields(was, of) {
 		s.wg.Go(func() { s.refresh(p) })
 	}
+}
+
+// withAddresses returns a Pod with the addresses of an earlier state: it reports none before its volumes are
+// mounted, and its containers are to know them.
+func withAddresses(of, was *corev1.Pod) *corev1.Pod {
+	if of.Status.PodIP != "" || was.Status.PodIP == "" {
+		return of
+	}
+	copied := *of
+	copied.Status.PodIP, copied.Status.PodIPs = was.Status.PodIP, was.Status.PodIPs
+	return &copied
 }
 
 func (s *session) remove(uid types.UID) {

@@ -169,15 +169,15 @@ type tokenSource struct {
 }
 
 // Token implements podconfig.Source.
-func (t *tokenSource) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error) {
-	made, err := t.createToken(ctx, namespace, serviceAccount, request)
+func (t *tokenSource) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+	made, err := t.objects.Token(ctx, namespace, serviceAccount, request)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if at := renewalTime(made); t.renewAt.IsZero() || at.Before(t.renewAt) {
 		t.renewAt = at
 	}
-	return made.Status.Token, nil
+	return made, nil
 }
 
 // renewalTime returns when a token has to be replaced: as with a kubelet, after 80 % of its time,

@@ -109,7 +109,7 @@ func TestRootCAIsForgottenWithTheLastPod(t *testing.T) {
 	again := pod.DeepCopy()
 	again.UID = "again"
 	f.start(again)
-	if state := f.await(again, Blocked); state.Reason != "ContainerCreating" {
+	if state := f.await(again, Blocked); state.Mounted || state.Reason != "" {
 		t.Errorf("got %+v", state)
 	}
 	if _, err := f.client.CoreV1().ConfigMaps("ns").Create(t.Context(), rootCA, metav1.CreateOptions{}); err != nil {

@@ -28,6 +28,8 @@ type State struct {
 	Phase Phase
 	// Command says that a command runs; if not, the run never ends by itself.
 	Command bool
+	// Mounted says that the volumes of the Pod are mounted. A Pod has no sandbox, and no address, before.
+	Mounted bool
 	// Probed says that the run has no command, but probes that decide about it.
 	Probed bool
 	// Replaced says why Runtime.Replace has stopped the run.
@@ -35,7 +37,7 @@ type State struct {
 	// Unhealthy says that a failed probe has stopped the run, and that its container
 	// restarts, whatever the exit code.
 	Unhealthy bool
-	// Reason and Message say why a run is blocked, or how it ended.
+	// Reason and Message say why a run is blocked although the volumes are mounted, or how it ended.
 	Reason, Message string
 	StartedAt       time.Time
 	FinishedAt      time.Time

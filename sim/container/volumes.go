@@ -38,15 +38,35 @@ func (p *pod) openVolumes() (*volumes, error) {
 	return p.volumes, nil
 }
 
+// mountVolumes returns why the volumes of a Pod cannot be mounted for a run. As on a real node, those that were
+// mounted once stay so when their objects are deleted: the first run with a command makes also what only later
+// containers mount. A run without a command makes none.
+func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
+	s.mu.Lock()
+	mounted := r.pod.mounted
+	s.mu.Unlock()
+	if !mounted {
+		if err := s.checkVolumes(r.ctx, of); err != nil {
+			return err
+		}
+	}
+	if CanRun(c, r.args) || MayRun(c, r.args) {
+		wanted := func(v *corev1.Volume) bool { return isMountedBy(c, v) || !mounted && needsObjects(of, v) }
+		if err := s.makeVolumes(r, of, wanted); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.pod.mounted, r.state.Mounted = true, true
+	return nil
+}
+
 // checkVolumes returns why the volumes of a Pod cannot be mounted. It makes none.
 func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
 	for i := range of.Spec.Volumes {
 		v := &of.Spec.Volumes[i]
-		needed := podconfig.HasTrustBundle(v)
-		for range podconfig.VolumeReferences(of, v) {
-			needed = true
-		}
-		if !needed {
+		if !needsObjects(of, v) {
 			continue
 		}
 		if _, err := podconfig.VolumeFiles(ctx, of, withoutTokens(v), s); err != nil {
@@ -54,6 +74,37 @@ func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
 		}
 	}
 	return nil
+}
+
+// makeVolumes makes the volumes of a Pod that are wanted.
+func (s *session) makeVolumes(r *run, of *corev1.Pod, wanted func(*corev1.Volume) bool) error {
+	s.mu.Lock()
+	v, err := r.pod.openVolumes()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for i := range of.Spec.Volumes {
+		if !wanted(&of.Spec.Volumes[i]) {
+			continue
+		}
+		if _, err := s.dir(r.ctx, of, r.pod, v, of.Spec.Volumes[i].Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// needsObjects reports whether a volume needs objects that may not exist.
+func needsObjects(of *corev1.Pod, v *corev1.Volume) bool {
+	for range podconfig.VolumeReferences(of, v) {
+		return true
+	}
+	return podconfig.HasTrustBundle(v)
+}
+
+func isMountedBy(c *corev1.Container, v *corev1.Volume) bool {
+	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
 }
 
 // withoutTokens returns a volume without the sources that always exist.

@@ -24,12 +24,14 @@ func TestRefusedStreams(t *testing.T) {
 		want string
 	}{
 		{"attach/default/p/c?input=1", 501, noProcess},
-		{"attach/default/p/other/c?input=1", 404, `container "c" not found in pod "p"`},
+		{"attach/default/p/other/c?input=1", 500, "container c not found in pod p_default"},
+		{"attach/default/ended/c?input=1", 500, "container c not found in pod ended_default"},
 		{"exec/default/p/c?command=ls", 400, "you must specify at least 1 of stdin, stdout, stderr"},
-		{"exec/default/ended/c?command=ls&output=1", 404, `container "c" in pod "ended" is not running`},
+		{"exec/default/ended/c?command=ls&output=1", 500, `container not found ("c")`},
+		{"run/default/ended/c?cmd=ls", 500, `container not found ("c")`},
 		{"portForward/default/p", 501, "pod p is simulated and listens on no port: give it an annotation ctrlplane.local/http"},
 		{"portForward/default/nope", 404, `pod "nope" does not exist`},
-		{"exec/default/p/nope", 404, `container "nope" not found in pod "p"`},
+		{"exec/default/p/nope", 500, `container not found ("nope")`},
 		{"logs/", 404, "the kubelet of simulated node node-1 does not serve /logs/"},
 	} {
 		t.Run(test.path, func(t *testing.T) {

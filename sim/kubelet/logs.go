@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/core/install" // registers the decoding of log options
 	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -31,7 +32,7 @@ func (a *kubeletAPI) serveLogs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := r.PathValue("container")
-	if !hasContainer(pod, name) {
+	if kubecontainer.GetContainerSpec(pod, name) == nil {
 		return statusError{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name)}
 	}
 	run, err := findRun(pod, name, options.Previous)

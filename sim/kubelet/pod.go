@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
 // getPod returns a Pod of the requested node.
@@ -38,15 +37,6 @@ func (a *kubeletAPI) listNodePods(ctx context.Context) ([]corev1.Pod, error) {
 		all = append(all, list.Items...)
 	}
 	return all, nil
-}
-
-func hasContainer(pod *corev1.Pod, name string) bool {
-	for c := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 func containerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
@@ -28,20 +29,17 @@ type target struct {
 	number int32 // of its run
 }
 
-// runningTarget returns the container that a request is for. It is an error if it is
-// not running.
-func (a *kubeletAPI) runningTarget(r *http.Request) (*target, error) {
+// runningTarget returns the container that a request is for. It is the error notFound if it
+// is not running.
+func (a *kubeletAPI) runningTarget(r *http.Request, notFound func(pod *corev1.Pod, name string) error) (*target, error) {
 	pod, err := a.getPod(r.Context(), r.PathValue("namespace"), r.PathValue("pod"))
 	if err != nil {
 		return nil, err
 	}
-	name := r.PathValue("container")
-	if uid := r.PathValue("uid"); !hasContainer(pod, name) || uid != "" && uid != string(pod.UID) {
-		return nil, statusError{http.StatusNotFound, fmt.Sprintf("container %q not found in pod %q", name, pod.Name)}
-	}
+	name, uid := r.PathValue("container"), r.PathValue("uid")
 	status, _ := containerStatus(pod, name)
-	if status.State.Running == nil {
-		return nil, statusError{http.StatusNotFound, fmt.Sprintf("container %q in pod %q is not running", name, pod.Name)}
+	if kubecontainer.GetContainerSpec(pod, name) == nil || status.State.Running == nil || uid != "" && uid != string(pod.UID) {
+		return nil, notFound(pod, name)
 	}
 	if err := a.checkStandby(); err != nil {
 		return nil, err
@@ -49,8 +47,19 @@ func (a *kubeletAPI) runningTarget(r *http.Request) (*target, error) {
 	return &target{a, pod, name, status.RestartCount}, nil
 }
 
+// The errors of a kubelet about a container that is not running, when a command is to run in it, and when a client
+// is to be attached to it. A kubelet responds with status 500.
+
+func noContainerForExec(_ *corev1.Pod, name string) error {
+	return fmt.Errorf("container not found (%q)", name)
+}
+
+func noContainerForAttach(pod *corev1.Pod, name string) error {
+	return fmt.Errorf("container %s not found in pod %s", name, kubecontainer.GetPodFullName(pod))
+}
+
 func (a *kubeletAPI) serveExec(w http.ResponseWriter, r *http.Request) error {
-	to, options, err := a.streamTarget(r)
+	to, options, err := a.streamTarget(r, noContainerForExec)
 	if err != nil {
 		return err
 	}
@@ -62,7 +71,7 @@ func (a *kubeletAPI) serveExec(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *kubeletAPI) serveAttach(w http.ResponseWriter, r *http.Request) error {
-	to, options, err := a.streamTarget(r)
+	to, options, err := a.streamTarget(r, noContainerForAttach)
 	if err != nil {
 		return err
 	}
@@ -77,8 +86,8 @@ func (a *kubeletAPI) serveAttach(w http.ResponseWriter, r *http.Request) error {
 }
 
 // streamTarget reads a request for exec or attach.
-func (a *kubeletAPI) streamTarget(r *http.Request) (*target, *remotecommand.Options, error) {
-	to, err := a.runningTarget(r)
+func (a *kubeletAPI) streamTarget(r *http.Request, notFound func(pod *corev1.Pod, name string) error) (*target, *remotecommand.Options, error) {
+	to, err := a.runningTarget(r, notFound)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +100,7 @@ func (a *kubeletAPI) streamTarget(r *http.Request) (*target, *remotecommand.Opti
 
 // serveRun runs a command and responds with its output.
 func (a *kubeletAPI) serveRun(w http.ResponseWriter, r *http.Request) error {
-	to, err := a.runningTarget(r)
+	to, err := a.runningTarget(r, noContainerForExec)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,11 @@
 package metricsapi
 
 import (
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/metrics/pkg/apis/metrics"
 )
 
@@ -39,21 +37,4 @@ func newSelector(options *metainternalversion.ListOptions) selector {
 // rejected other fields.
 func (s selector) matches(obj metav1.Object) bool {
 	return s.fields.Matches(fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()})
-}
-
-// newTable returns a table with the columns of metrics-server.
-func newTable() *metav1.Table {
-	return &metav1.Table{ColumnDefinitions: []metav1.TableColumnDefinition{
-		{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource"},
-		{Name: "cpu", Type: "string", Format: "quantity"},
-		{Name: "memory", Type: "string", Format: "quantity"},
-		{Name: "Window", Type: "string", Format: "duration"},
-	}}
-}
-
-func addRow(table *metav1.Table, obj runtime.Object, name string, used corev1.ResourceList, window metav1.Duration) {
-	table.Rows = append(table.Rows, metav1.TableRow{
-		Cells:  []any{name, used.Cpu().String(), used.Memory().String(), window.Duration.String()},
-		Object: runtime.RawExtension{Object: obj},
-	})
 }

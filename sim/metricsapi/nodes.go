@@ -3,7 +3,6 @@ package metricsapi
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,16 +106,5 @@ func (n nodeStorage) podUsageByNode(ctx context.Context, asked func(node string)
 }
 
 func (nodeStorage) ConvertToTable(_ context.Context, obj, _ runtime.Object) (*metav1.Table, error) {
-	table := newTable()
-	switch t := obj.(type) {
-	case *metrics.NodeMetrics:
-		addRow(table, t, t.Name, t.Usage, t.Window)
-	case *metrics.NodeMetricsList:
-		for i := range t.Items {
-			addRow(table, &t.Items[i], t.Items[i].Name, t.Items[i].Usage, t.Items[i].Window)
-		}
-	default:
-		return nil, fmt.Errorf("metrics: no table of %T", obj)
-	}
-	return table, nil
+	return tableOf(obj)
 }

@@ -85,23 +85,5 @@ func warnOmitted(ctx context.Context, pod *corev1.Pod, why error) {
 }
 
 func (podStorage) ConvertToTable(_ context.Context, obj, _ runtime.Object) (*metav1.Table, error) {
-	table := newTable()
-	row := func(m *metrics.PodMetrics) {
-		sum := corev1.ResourceList{}
-		for _, c := range m.Containers {
-			addResources(sum, c.Usage)
-		}
-		addRow(table, m, m.Name, sum, m.Window)
-	}
-	switch t := obj.(type) {
-	case *metrics.PodMetrics:
-		row(t)
-	case *metrics.PodMetricsList:
-		for i := range t.Items {
-			row(&t.Items[i])
-		}
-	default:
-		return nil, fmt.Errorf("metrics: no table of %T", obj)
-	}
-	return table, nil
+	return tableOf(obj)
 }

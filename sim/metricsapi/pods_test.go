@@ -138,7 +138,7 @@ func TestPodTable(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if _, err := storage.ConvertToTable(ctx, &metrics.NodeMetrics{}, nil); err == nil {
-		t.Error("a node made a table of pods")
+	if _, err := storage.ConvertToTable(ctx, &corev1.Pod{}, nil); err == nil {
+		t.Error("a Pod made a table of metrics")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1listers "k8s.io/client-go/listers/core/v1"
-	nodeutil "k8s.io/component-helpers/node/util"
+	nodeutil "k8s.io/kubernetes/pkg/util/node"
 	"k8s.io/metrics/pkg/apis/metrics"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
@@ -51,7 +51,7 @@ func (s *usageSource) checkNode(node *corev1.Node) error {
 	if !annotations.IsSimulated(node) {
 		return fmt.Errorf("node %s is not simulated", node.Name)
 	}
-	if _, ready := nodeutil.GetNodeCondition(&node.Status, corev1.NodeReady); ready == nil || ready.Status != corev1.ConditionTrue {
+	if !nodeutil.IsNodeReady(node) {
 		return fmt.Errorf("node %s is not Ready", node.Name)
 	}
 	return nil

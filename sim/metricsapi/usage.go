@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/metrics/pkg/apis/metrics"
 
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
@@ -97,7 +97,7 @@ func (m measuredResource) parse(pod *corev1.Pod, value string) (map[string]resou
 	}
 	for item := range strings.SplitSeq(value, ",") {
 		name, number, _ := strings.Cut(strings.TrimSpace(item), "=")
-		if _, ok := requestsOf(pod, name); !ok {
+		if kubecontainer.GetContainerSpec(pod, name) == nil {
 			return nil, fmt.Errorf("the pod has no container %q", name)
 		}
 		if _, twice := said[name]; twice {
@@ -150,21 +150,17 @@ func containerMetrics(pod *corev1.Pod) ([]metrics.ContainerMetrics, error) {
 	} {
 		for _, c := range list {
 			if c.State.Running != nil {
-				requests, _ := requestsOf(pod, c.Name) // the spec has every container that the status has
-				used = append(used, metrics.ContainerMetrics{Name: c.Name, Usage: usage(c.Name, requests)})
+				used = append(used, metrics.ContainerMetrics{Name: c.Name, Usage: usage(c.Name, requestsOf(pod, c.Name))})
 			}
 		}
 	}
 	return used, nil
 }
 
-// requestsOf returns the requests of a container of a Pod; false if the Pod does not
-// have that container.
-func requestsOf(pod *corev1.Pod, name string) (corev1.ResourceList, bool) {
-	for c := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
-		if c.Name == name {
-			return c.Resources.Requests, true // an ephemeral container cannot request any
-		}
+// requestsOf returns the requests of a container of a Pod; none if only the status has it.
+func requestsOf(pod *corev1.Pod, name string) corev1.ResourceList {
+	if c := kubecontainer.GetContainerSpec(pod, name); c != nil {
+		return c.Resources.Requests
 	}
-	return nil, false
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/podhttp"
@@ -97,7 +96,7 @@ func (b *podBehavior) parseExitCodes(pod *corev1.Pod, value string) error {
 	codes := map[string]int32{}
 	for item := range strings.SplitSeq(value, ",") {
 		name, number, _ := strings.Cut(strings.TrimSpace(item), "=")
-		if !hasContainer(pod, name) {
+		if _, kind, found := findContainer(pod, name); !found || kind == ephemeralContainer {
 			return fmt.Errorf("the pod has no container %q", name)
 		}
 		code, err := parseExitCode(number)
@@ -116,15 +115,6 @@ func parseExitCode(value string) (int32, error) {
 		return 0, fmt.Errorf("%q is not an exit code: write a number from 0 to 255", value)
 	}
 	return int32(code), nil
-}
-
-func hasContainer(pod *corev1.Pod, name string) bool {
-	for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // readScripts reads the annotations that name scripts.

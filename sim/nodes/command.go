@@ -89,10 +89,11 @@ func (r *containerRun) serves(args []string, number int32) bool {
 
 // waitForStart returns the status of a container whose run is being prepared.
 func (r *containerRun) waitForStart(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
+	r.unmounted = !command.Mounted
 	switch {
-	case command.Phase == container.Blocked:
+	case command.Phase == container.Blocked && command.Mounted:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: command.Reason, Message: command.Message}}
-	case s.LastTerminationState.Terminated != nil:
+	case command.Phase != container.Blocked && s.LastTerminationState.Terminated != nil:
 		return s
 	default:
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
@@ -116,8 +117,7 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 		s.Started = new(command.Started)
 		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
 	case container.Ended:
-		s = terminatedStatus(s, command)
-		s.Ready = r.kind == initContainer && command.ExitCode == 0
+		s = terminatedStatus(s, r.kind, command)
 		if command.Unhealthy && !shouldRestart(r.pod, r.container, r.kind, command.ExitCode) {
 			return r.restartStopped(s)
 		}

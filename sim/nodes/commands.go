@@ -39,7 +39,7 @@ func (s *simulation) startCommands() {
 			s.changes.Add(podChange{namespace: namespace, name: name, uid: uid})
 		},
 		RecordEvent: func(pod *corev1.Pod, name, eventType, reason, message string) {
-			s.recorder.Event(eventObject(pod, name), eventType, reason, message)
+			s.kubeletRecorder(pod).Event(eventObject(pod, name), eventType, reason, message)
 		},
 	})
 	for range changeWorkers {
@@ -52,27 +52,12 @@ func eventObject(pod *corev1.Pod, name string) *corev1.ObjectReference {
 	ref := &corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 	}
-	for c := range podContainers(pod) {
-		if c.Name != name {
-			continue
-		}
+	if c := kubecontainer.GetContainerSpec(pod, name); c != nil {
 		if of, err := kubecontainer.GenerateContainerRef(pod, c); err == nil { // fails for the Pods of other kinds of kubelets
 			return of
 		}
 	}
 	return ref
-}
-
-func podContainers(pod *corev1.Pod) func(yield func(*corev1.Container) bool) {
-	return func(yield func(*corev1.Container) bool) {
-		for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-			for i := range list {
-				if !yield(&list[i]) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // processChanges passes Pods whose commands have changed to the feed.

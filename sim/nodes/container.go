@@ -23,7 +23,7 @@ const (
 )
 
 func initContainerKind(c *corev1.Container) containerKind {
-	if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+	if podutil.IsRestartableInitContainer(c) {
 		return sidecar
 	}
 	return initContainer
@@ -46,6 +46,7 @@ type containerRun struct {
 	resized   bool              // its node has the resources that its spec asks for
 	replacing bool              // result: it stops, to restart as its spec asks for now
 	resizing  bool              // result: that is for other resources
+	unmounted bool              // result: it waits until the volumes of its Pod are mounted
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }
@@ -137,9 +138,7 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	after, code, ends := r.behavior.nextExit(r.container, r.kind, s.RestartCount)
 	if at := since.Add(after); ends {
 		if !r.now.Before(at) {
-			s = terminatedStatus(s, container.State{ExitCode: code, FinishedAt: r.now})
-			s.Ready = r.kind == initContainer && code == 0 // as a kubelet reports a completed init container
-			return s
+			return terminatedStatus(s, r.kind, container.State{ExitCode: code, FinishedAt: r.now})
 		}
 		r.wakeAt(at)
 	}
@@ -147,8 +146,9 @@ func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.Container
 	return s
 }
 
-// terminatedStatus returns the status of a running container that has ended.
-func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.ContainerStatus {
+// terminatedStatus returns the status of a running container that has ended. As with a kubelet, an init
+// container that has completed is ready.
+func terminatedStatus(s corev1.ContainerStatus, kind containerKind, end container.State) corev1.ContainerStatus {
 	state := &corev1.ContainerStateTerminated{
 		ExitCode:    end.ExitCode,
 		Reason:      end.Reason,
@@ -167,7 +167,7 @@ func terminatedStatus(s corev1.ContainerStatus, end container.State) corev1.Cont
 		state.StartedAt = s.State.Running.StartedAt
 	}
 	s.State = corev1.ContainerState{Terminated: state}
-	s.Ready, s.Started = false, new(false)
+	s.Ready, s.Started = kind == initContainer && end.ExitCode == 0, new(false)
 	return s
 }
 
@@ -216,12 +216,16 @@ func shouldRestart(pod *corev1.Pod, c *corev1.Container, kind containerKind, cod
 func (r *containerRun) syncWithSpec(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.Name = r.container.Name
 	if !r.replacing {
-		s.Image, s.ImageID = r.container.Image, r.container.Image
+		if s.ContainerID != "" && (s.ImageID == "" || s.Image != r.container.Image) { // it has an image once it was created
+			s.ImageID = imageID(r.container.Image)
+		}
+		s.Image = r.container.Image
 	}
-	if s.State.Running != nil && r.resized {
+	hasResources := s.State.Running != nil || r.kind == initContainer && s.State.Terminated != nil
+	if hasResources && r.resized {
 		s.AllocatedResources = r.container.Resources.Requests
 	}
-	if s.State.Running != nil && r.resized && !r.replacing {
+	if hasResources && r.resized && !r.replacing {
 		s.Resources = &corev1.ResourceRequirements{Requests: r.container.Resources.Requests, Limits: r.container.Resources.Limits}
 	}
 	return s

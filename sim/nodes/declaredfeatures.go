@@ -16,6 +16,7 @@ import (
 var simulatedFeatures = []string{
 	restartallcontainers.Feature.Name(),
 	inplacepodresize.PodLevelResourcesResizeFeature.Name(),
+	inplacepodresize.NonSidecarInitContainerResizeFeature.Name(),
 }
 
 // declaredFeatures returns what the status of a simulated node declares with the feature

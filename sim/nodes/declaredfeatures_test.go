@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -14,7 +15,7 @@ import (
 
 // TestDeclaredFeatures compares what nodes declare with what is simulated and enabled.
 func TestDeclaredFeatures(t *testing.T) {
-	want := []string{"InPlacePodLevelResourcesVerticalScaling", "RestartAllContainersOnContainerExits"}
+	want := []string{"InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers", "RestartAllContainersOnContainerExits"}
 	if got := declaredFeatures(); !slices.Equal(got, want) {
 		t.Errorf("declared: %q, want %q", got, want)
 	}
@@ -26,7 +27,7 @@ func TestDeclaredFeatures(t *testing.T) {
 		t.Errorf("the status of a node: %q", st.DeclaredFeatures)
 	}
 	featuregatetesting.SetFeatureGateDuringTest(t, utilfeature.DefaultFeatureGate, features.RestartAllContainersOnContainerExits, false)
-	if got := declaredFeatures(); !slices.Equal(got, want[:1]) {
+	if got := declaredFeatures(); !slices.Equal(got, want[:2]) {
 		t.Errorf("declared with a gate off: %q", got)
 	}
 }
@@ -50,5 +51,22 @@ func TestResourcesOfThePod(t *testing.T) {
 	st, _ := podStatus(pod, testPlacement, epoch)
 	if st.AllocatedResources.Cpu().String() != "2" || st.Resources.Requests.Cpu().String() != "2" || st.Resources.Limits.Cpu().String() != "2" {
 		t.Errorf("after the resize: %v, %+v", st.AllocatedResources, st.Resources)
+	}
+}
+
+// TestResizeOfInitContainers resizes an init container while it runs, and when it has completed.
+func TestResizeOfInitContainers(t *testing.T) {
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.InitContainers = []corev1.Container{{Name: "i"}}
+	})
+	for i, want := range []string{"Pending, i: runs, a: PodInitializing", "Running, ready, i: exit 0, a: runs", "Running, ready, i: exit 0, a: runs"} {
+		amount := resource.MustParse(fmt.Sprint(i + 1))
+		pod.Spec.InitContainers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: amount}
+		pod.Generation++
+		pod.Status, _ = podStatus(pod, testPlacement, epoch)
+		s := pod.Status.InitContainerStatuses[0]
+		if describePod(pod) != want || s.Resources == nil || !s.Resources.Requests.Cpu().Equal(amount) || !s.AllocatedResources.Cpu().Equal(amount) {
+			t.Errorf("step %d: %s, %+v", i, describePod(pod), s)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
 )
 
@@ -66,7 +67,7 @@ func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
 // seen: its timestamp has whole seconds.
 func stopPod(pod *corev1.Pod, commands commandRunner, now time.Time) time.Time {
 	stop := podStopTime(pod)
-	if !commands.mayStart || isFinished(pod) {
+	if !commands.mayStart || podutil.IsPodTerminal(pod) {
 		return stop
 	}
 	if until := commands.runtime.StopPod(pod, now.Add(deletionGracePeriod(pod))); !until.IsZero() {
@@ -92,7 +93,7 @@ func podStopTime(pod *corev1.Pod) time.Time {
 	grace := deletionGracePeriod(pod)
 	asked := pod.DeletionTimestamp.Add(-grace)
 	behavior, _ := podBehaviorOf(pod)
-	if isFinished(pod) {
+	if podutil.IsPodTerminal(pod) {
 		return asked
 	}
 	return asked.Add(min(behavior.stopAfter, grace))

@@ -14,7 +14,10 @@ import (
 // ExplainLog says in one line why a run of a container has no output, and how to give it
 // some.
 func ExplainLog(pod *corev1.Pod, name string, run int32) string {
-	c, kind := findContainer(pod, name)
+	c, kind, found := findContainer(pod, name)
+	if !found {
+		c = &corev1.Container{Name: name}
+	}
 	behavior, _ := podBehaviorOf(pod) // an event has reported the error
 	args := behavior.commandOf(c, kind, run)
 	unknown := container.Unknown(c, args)
@@ -44,19 +47,19 @@ func runInstead(pod *corev1.Pod, c *corev1.Container, kind containerKind) string
 	return fmt.Sprintf("To run a shell script instead, set the annotation %s of its Pod; to set only its output, %s.", run, annotations.Log)
 }
 
-// findContainer returns the container of a Pod that has a name.
-func findContainer(pod *corev1.Pod, name string) (*corev1.Container, containerKind) {
+// findContainer returns the container of a Pod that has a name; false if it has none.
+func findContainer(pod *corev1.Pod, name string) (c *corev1.Container, kind containerKind, found bool) {
 	for c, of := range podutil.ContainerIter(&pod.Spec, podutil.AllContainers) {
 		if c.Name != name {
 			continue
 		}
 		switch of {
 		case podutil.InitContainers:
-			return c, initContainerKind(c)
+			return c, initContainerKind(c), true
 		case podutil.EphemeralContainers:
-			return c, ephemeralContainer
+			return c, ephemeralContainer, true
 		}
-		return c, mainContainer
+		return c, mainContainer, true
 	}
-	return &corev1.Container{Name: name}, mainContainer
+	return nil, mainContainer, false
 }

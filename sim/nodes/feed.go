@@ -151,6 +151,7 @@ func (f *nodeFeed) Replace(list []any) error {
 // podEvent is an Event about a Pod, or about one of its containers.
 type podEvent struct {
 	warning                    bool
+	simulator                  bool // it comes from what simulates the kubelet, not from that
 	container, reason, message string
 }
 
@@ -192,7 +193,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	}
 	f.warnings.warnOnce("Pod", &pod.ObjectMeta)
 	if seen.annotationError != nil {
-		f.record(pod, podEvent{warning: true, reason: "InvalidAnnotation", message: seen.annotationError.Error()})
+		f.record(pod, podEvent{warning: true, simulator: true, reason: "InvalidAnnotation", message: seen.annotationError.Error()})
 	}
 	if seen.rejected != nil {
 		if seen = f.registry.updatePod(pod, true, f.freshNode(pod)); !seen.accepted {
@@ -203,7 +204,7 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 		}
 	}
 	if seen.simulated != "" {
-		f.record(pod, podEvent{reason: "Simulated", message: seen.simulated})
+		f.record(pod, podEvent{simulator: true, reason: "Simulated", message: seen.simulated})
 	}
 	for _, event := range seen.events {
 		f.record(pod, event)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 const waitTimeout = 20 * time.Second
@@ -185,6 +186,36 @@ func TestFleetRejectsPods(t *testing.T) {
 			t.Errorf("pod %s: %s", name, describePod(got))
 		}
 	}
+	rejection := awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" })
+	if rejection.Source != (corev1.EventSource{Component: "kubelet", Host: "node-1"}) || rejection.ReportingController != "kubelet" || rejection.ReportingInstance != "node-1" {
+		t.Errorf("source: %+v", rejection)
+	}
+}
+
+// TestSourcesOfEvents has an event of a container's runtime, and one that no kubelet would record.
+func TestSourcesOfEvents(t *testing.T) {
+	client := fake.NewClientset()
+	startTestFleet(t, client, Config{Count: 1, Commands: &container.Runtime{}})
+	pod := testPod(func(p *corev1.Pod) {
+		p.Annotations[annotations.RunFor] = "long"
+		needsSecret(p, &p.Spec.Containers[0])
+	})
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for reason, want := range map[string]corev1.EventSource{
+		"InvalidAnnotation": {Component: "ctrlplane-nodes"},
+		"FailedMount":       {Component: "kubelet", Host: "node-1"},
+	} {
+		if got := awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == reason }); got.Source != want {
+			t.Errorf("%s comes from %+v", reason, got.Source)
+		}
+	}
+}
+
+// awaitEvent waits until an event of the namespace n is as it should be, perhaps one from before the call.
+func awaitEvent(t *testing.T, client kubernetes.Interface, isRight func(*corev1.Event) bool) *corev1.Event {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	w, err := client.CoreV1().Events("n").Watch(ctx, metav1.ListOptions{})
@@ -196,14 +227,34 @@ func TestFleetRejectsPods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	isRejection := func(e *corev1.Event) bool { return e.Reason == "OutOfcpu" && e.InvolvedObject.Name == "big" }
-	for _, e := range list.Items {
-		if isRejection(&e) {
-			return
+	for i := range list.Items {
+		if isRight(&list.Items[i]) {
+			return &list.Items[i]
 		}
 	}
-	awaitWatchEvent(ctx, t, w, func(e watch.Event) bool {
+	return awaitWatchEvent(ctx, t, w, func(e watch.Event) bool {
 		event, ok := e.Object.(*corev1.Event)
-		return ok && isRejection(event)
+		return ok && isRight(event)
+	}).Object.(*corev1.Event)
+}
+
+// TestFleetReportsDeadlines has one event of a kubelet about a Pod that exceeds its deadline.
+func TestFleetReportsDeadlines(t *testing.T) {
+	client := fake.NewClientset()
+	f := startTestFleet(t, client, Config{Count: 1})
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.ActiveDeadlineSeconds = new(int64(60))
+		p.Status.StartTime = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 	})
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitForPod(t, client, pod, func(p *corev1.Pod) bool { return p.Status.Reason == "DeadlineExceeded" })
+	got := awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == "DeadlineExceeded" })
+	if got.Type != corev1.EventTypeNormal || got.Message != "Pod was active on the node longer than the specified deadline" {
+		t.Errorf("got %+v", got)
+	}
+	if event, again := f.registry.takeDeadlineEvent(pod); again {
+		t.Errorf("reported again: %+v", event)
+	}
 }

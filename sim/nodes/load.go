@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/component-helpers/resource"
 	fwk "k8s.io/kube-scheduler/framework"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	schedutil "k8s.io/kubernetes/pkg/scheduler/util"
 )
@@ -94,7 +95,7 @@ func (r *podRegistry) admitStarted(pods []*corev1.Pod, listed bool) {
 	defer r.mu.Unlock()
 	for _, pod := range pods {
 		node := r.nodes[pod.Spec.NodeName]
-		if pod.Status.StartTime == nil || isFinished(pod) || node == nil || !node.live {
+		if pod.Status.StartTime == nil || podutil.IsPodTerminal(pod) || node == nil || !node.live {
 			continue
 		}
 		if e := r.entryOf(pod, listed); e != nil {

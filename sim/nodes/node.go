@@ -1,16 +1,21 @@
 package nodes
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
 	"hash/fnv"
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/pkg/version"
 	nodeutil "k8s.io/component-helpers/node/util"
+	"k8s.io/kubernetes/pkg/cluster/ports"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
@@ -70,7 +75,8 @@ func (s nodeShape) nodeStatus(node *corev1.Node, addr netip.Addr, now time.Time)
 	if isFleetNode(node) { // as a kubelet does: another version, or other feature gates, may have run before
 		st.NodeInfo.KubeletVersion, st.DeclaredFeatures = "", nil
 	}
-	setNodeInfo(&st.NodeInfo)
+	setNodeInfo(&st.NodeInfo, node.Name)
+	st.DaemonEndpoints.KubeletEndpoint.Port = cmp.Or(st.DaemonEndpoints.KubeletEndpoint.Port, ports.KubeletPort)
 	if len(st.DeclaredFeatures) == 0 {
 		st.DeclaredFeatures = s.features
 	}
@@ -140,18 +146,27 @@ func setAddress(st *corev1.NodeStatus, kind corev1.NodeAddressType, address stri
 	}
 }
 
-func setNodeInfo(info *corev1.NodeSystemInfo) {
+func setNodeInfo(info *corev1.NodeSystemInfo, node string) {
 	fill := func(field *string, value string) {
 		if *field == "" {
 			*field = value
 		}
 	}
+	fill(&info.MachineID, strings.ReplaceAll(nodeUUID("machine", node), "-", ""))
+	fill(&info.SystemUUID, nodeUUID("system", node))
+	fill(&info.BootID, nodeUUID("boot", node)) // it never boots again: one that recovers has kept its Pods
 	fill(&info.Architecture, runtime.GOARCH)
 	fill(&info.OperatingSystem, "linux")
 	fill(&info.OSImage, "simulated by ctrlplane")
 	fill(&info.KernelVersion, "simulated")
 	fill(&info.ContainerRuntimeVersion, "simulated://kwok")
 	fill(&info.KubeletVersion, version.Get().GitVersion)
+}
+
+// nodeUUID returns an ID of what a node has instead of a machine: the same at each start.
+func nodeUUID(kind, node string) string {
+	h := sha256.Sum256([]byte(kind + " of " + node))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
 }
 
 // nodeAddresses returns the internal addresses of a node, which are also those of its

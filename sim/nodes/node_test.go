@@ -3,6 +3,7 @@ package nodes
 import (
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -74,3 +75,36 @@ func TestFactsOfTheProcess(t *testing.T) {
 		t.Errorf("declared with a gate off: %q", st.DeclaredFeatures)
 	}
 }
+
+// TestIdentityOfNodes: the IDs of a node differ from those of others, and stay. What its creator has set is kept.
+func TestIdentityOfNodes(t *testing.T) {
+	shape, err := Config{}.nodeShape()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, name := range []string{"node-1", "node-2"} {
+		info := shape.newNode(name, netip.Addr{}, epoch).Status.NodeInfo
+		if again := shape.newNode(name, netip.Addr{}, epoch).Status.NodeInfo; again != info {
+			t.Errorf("%s: got %+v and %+v", name, info, again)
+		}
+		for id, format := range map[string]string{info.MachineID: "^[0-9a-f]{32}$", info.SystemUUID: uuidFormat, info.BootID: uuidFormat} {
+			if seen[id] || !regexp.MustCompile(format).MatchString(id) {
+				t.Errorf("%s: %q", name, id)
+			}
+			seen[id] = true
+		}
+	}
+	st, _ := shape.nodeStatus(testNode(nil), netip.Addr{}, epoch)
+	if port := st.DaemonEndpoints.KubeletEndpoint.Port; port != 10250 || st.NodeInfo.MachineID == "" {
+		t.Errorf("a node of a user: port %d, %+v", port, st.NodeInfo)
+	}
+	own := testNode(func(n *corev1.Node) {
+		n.Status.NodeInfo.SystemUUID, n.Status.DaemonEndpoints.KubeletEndpoint.Port = "own", 1
+	})
+	if st, _ := shape.nodeStatus(own, netip.Addr{}, epoch); st.NodeInfo.SystemUUID != "own" || st.DaemonEndpoints.KubeletEndpoint.Port != 1 {
+		t.Errorf("got %+v", st)
+	}
+}
+
+const uuidFormat = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"

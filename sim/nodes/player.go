@@ -113,6 +113,9 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 	if pod == nil || err != nil {
 		return time.Time{}, err
 	}
+	if event, found := s.registry.takeDeadlineEvent(pod); found {
+		s.recordPodEvent(pod, event)
+	}
 	api := s.client.CoreV1().Pods(pod.Namespace)
 	if len(patch) > 0 {
 		if _, err := api.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/utils/ptr"
 )
@@ -23,19 +24,15 @@ type placement struct {
 	backoffs        *restartBackoffs
 }
 
-func isFinished(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
-}
-
 // podStatus returns the status that a kubelet would report now, and when it changes
 // without a trigger; zero means never.
 func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, time.Time) {
 	st := *pod.Status.DeepCopy()
-	if isFinished(pod) && !mustTerminate(&st) {
+	if podutil.IsPodTerminal(pod) && !mustTerminate(&st) {
 		return st, time.Time{}
 	}
 	st.ObservedGeneration = pod.Generation
-	if isFinished(pod) { // another client has set the phase
+	if podutil.IsPodTerminal(pod) { // another client has set the phase
 		if !at.commands.isStopping(pod, stopDeadline(pod, now)) {
 			terminateAll(pod, &st, at.commands, now, sigtermExitCode)
 		}
@@ -56,18 +53,16 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 			return st, time.Time{}
 		}
 	}
-	setAddresses(&st, at)
-	deadline := time.Time{}
-	if s := pod.Spec.ActiveDeadlineSeconds; s != nil {
-		deadline = st.StartTime.Add(time.Duration(*s) * time.Second)
-		if !now.Before(deadline) {
-			if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
-				return st, until
-			}
-			endPod(pod, &st, at.commands, now, "DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
-			return st, time.Time{}
+	deadline := activeDeadline(pod, &st)
+	if !deadline.IsZero() && !now.Before(deadline) {
+		if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
+			setFailingConditions(pod, &st, now)
+			return st, until
 		}
+		endPod(pod, &st, at.commands, now, reasonDeadlineExceeded, messageDeadlineExceeded)
+		return st, time.Time{}
 	}
+	setAddresses(&st, at)
 	if at.sandboxError != "" && st.Phase != corev1.PodRunning {
 		awaitSandbox(pod, &st, now)
 		return st, earlierTime(now.Add(sandboxRetryInterval), deadline)
@@ -85,10 +80,23 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	case !resizing:
 		setPodResources(pod, &st)
 	}
-	if st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
+	if podutil.IsPodPhaseTerminal(st.Phase) {
 		return st, time.Time{}
 	}
 	return st, earlierTime(wake, deadline)
+}
+
+const (
+	reasonDeadlineExceeded  = "DeadlineExceeded"
+	messageDeadlineExceeded = "Pod was active on the node longer than the specified deadline"
+)
+
+// activeDeadline returns when a Pod has been active for as long as its spec allows; zero means never.
+func activeDeadline(pod *corev1.Pod, st *corev1.PodStatus) time.Time {
+	if pod.Spec.ActiveDeadlineSeconds == nil || st.StartTime == nil {
+		return time.Time{}
+	}
+	return st.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
 }
 
 func setAddresses(st *corev1.PodStatus, at placement) {
@@ -104,6 +112,15 @@ func setAddresses(st *corev1.PodStatus, at placement) {
 			st.PodIPs = append(st.PodIPs, corev1.PodIP{IP: ip.String()})
 		}
 	}
+}
+
+// withholdAddresses removes the addresses of a Pod whose volumes are not mounted: as with a kubelet, its sandbox
+// is created after that. One that exists already stays.
+func withholdAddresses(pod *corev1.Pod, st *corev1.PodStatus) {
+	if pod.Status.PodIP != "" || pod.Spec.HostNetwork || slices.ContainsFunc(st.InitContainerStatuses, hasStarted) || slices.ContainsFunc(st.ContainerStatuses, hasStarted) {
+		return
+	}
+	st.PodIP, st.PodIPs = "", nil
 }
 
 // awaitSandbox makes the containers of a Pod wait until its sandbox, which has its address and its host
@@ -124,10 +141,11 @@ func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 // resizing means that a container stops, to restart with other resources.
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time, resizing bool) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
+	unmounted := false
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
 		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
-		wake, resizing = earlierTime(wake, r.wake), resizing || r.resizing
+		wake, resizing, unmounted = earlierTime(wake, r.wake), resizing || r.resizing, unmounted || r.unmounted
 		return s
 	}
 	over := isOver(pod, st)
@@ -165,7 +183,10 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 		extras = append(extras, s)
 	}
 	st.InitContainerStatuses, st.ContainerStatuses, st.EphemeralContainerStatuses = inits, mains, extras
-	if st.Phase = podPhase(pod, st); st.Phase == corev1.PodSucceeded || st.Phase == corev1.PodFailed {
+	if unmounted {
+		withholdAddresses(pod, st)
+	}
+	if st.Phase = podPhase(pod, st); podutil.IsPodPhaseTerminal(st.Phase) {
 		if at.commands.isStopping(pod, stopDeadline(pod, now)) {
 			st.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
 			return wake, false
@@ -177,8 +198,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 
 // isOver reports whether no container of a Pod is to run any more.
 func isOver(pod *corev1.Pod, st *corev1.PodStatus) bool {
-	phase := podPhase(pod, st)
-	return phase == corev1.PodSucceeded || phase == corev1.PodFailed
+	return podutil.IsPodPhaseTerminal(podPhase(pod, st))
 }
 
 // isUp reports whether a sidecar runs and its startup probe has succeeded.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
@@ -35,7 +36,7 @@ func testPod(change func(*corev1.Pod)) *corev1.Pod {
 	if change != nil {
 		change(pod)
 	}
-	for c := range podContainers(pod) {
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
 		if c.Image == "" {
 			c.Image = "nginx"
 		}

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
@@ -29,6 +30,7 @@ type podEntry struct {
 	described       bool          // what is simulated about it has been reported
 	resize          *resizeReport // nil if no resize is on its way
 	sandboxError    string        // why it cannot start yet; empty if it can
+	exceeded        bool          // that it has exceeded its deadline has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -52,7 +54,7 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 		return podUpdate{} // deleted or newer: the watch is ahead of the list
 	}
 	e.duePod, e.pending, e.resourceVersion = nil, false, pod.ResourceVersion
-	e.finished = isFinished(pod)
+	e.finished = podutil.IsPodTerminal(pod)
 	if node := r.nodes[e.node]; node == nil || !node.live {
 		e.play, e.deleting = dueStage{}, false // once the node is live, what is due is found again
 		return podUpdate{}
@@ -106,7 +108,7 @@ func (r *podRegistry) entryOf(pod *corev1.Pod, listed bool) *podEntry {
 // commandsOf tells the runtime what it needs to know of a Pod. It returns what is
 // simulated about the Pod, if that was not reported before.
 func (r *podRegistry) commandsOf(pod *corev1.Pod, e *podEntry) string {
-	if isFinished(pod) {
+	if podutil.IsPodTerminal(pod) {
 		r.commands.StopPod(pod, r.now().Add(sidecarGracePeriod))
 		return ""
 	}
@@ -251,6 +253,23 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	return e.duePod, at, nil
 }
 
+// takeDeadlineEvent returns the event of a kubelet about a Pod that has exceeded its deadline, if it was not
+// reported before.
+func (r *podRegistry) takeDeadlineEvent(pod *corev1.Pod) (event podEvent, found bool) {
+	deadline := activeDeadline(pod, &pod.Status)
+	if deadline.IsZero() || r.now().Before(deadline) || podutil.IsPodTerminal(pod) || pod.DeletionTimestamp != nil {
+		return podEvent{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[pod.UID]
+	if e == nil || e.exceeded {
+		return podEvent{}, false
+	}
+	e.exceeded = true
+	return podEvent{reason: reasonDeadlineExceeded, message: messageDeadlineExceeded}, true
+}
+
 // postponePod makes the player look at a Pod again at a time: what was due has changed
 // nothing yet.
 func (r *podRegistry) postponePod(uid types.UID, at time.Time) {
@@ -292,7 +311,7 @@ func (r *podRegistry) ignorePending(uid types.UID) {
 func (r *podRegistry) placePod(pod *corev1.Pod, e *podEntry, fresh *corev1.Node) placement {
 	node := r.nodes[e.node]
 	at := placement{hostIPs: node.nodeIPs(), commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs}
-	if isFinished(pod) {
+	if podutil.IsPodTerminal(pod) {
 		r.releasePod(e)
 		return at
 	}

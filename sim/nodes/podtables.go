@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/podhttp"
@@ -16,7 +17,7 @@ func (r *podRegistry) updateTable(pod *corev1.Pod, at placement) {
 	if !ok && !r.commands.HTTP.Has(pod.UID) {
 		return
 	}
-	running := !isFinished(pod) && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running != nil })
+	running := !podutil.IsPodTerminal(pod) && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Running != nil })
 	r.commands.HTTP.Set(podhttp.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, Addresses: at.podIPs, Running: running,
 	}, text)

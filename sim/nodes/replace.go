@@ -58,13 +58,13 @@ func (r *containerRun) replace(s corev1.ContainerStatus, command container.State
 	}
 	r.backoffs.setKey(r.container, restarts)
 	r.backoffs.reset(r.container.Name, restarts)
-	return r.restartStopped(terminatedStatus(s, end))
+	return r.restartStopped(terminatedStatus(s, r.kind, end))
 }
 
 // restartStopped restarts a container that was stopped for that. Its end is never its state:
 // the restart policy would decide.
 func (r *containerRun) restartStopped(s corev1.ContainerStatus) corev1.ContainerStatus {
 	last := s.State.Terminated
-	s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}
+	s.State, s.Ready = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: waitingReason(r.pod)}}, false
 	return r.restartContainer(s, last)
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	"k8s.io/kubernetes/pkg/kubelet/status"
 )
 
 // reasonRestartingAll is the reason of a kubelet for the containers of a Pod that begins
@@ -37,7 +38,7 @@ func restartsAll(pod *corev1.Pod, st *corev1.PodStatus) bool {
 func restartAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
 	if commands.mayStart {
 		var names []string
-		for c := range podContainers(pod) {
+		for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
 			names = append(names, c.Name)
 		}
 		commands.runtime.KillContainers(pod.UID, names)
@@ -90,11 +91,11 @@ func (r *containerRun) startRemoved(s corev1.ContainerStatus) corev1.ContainerSt
 func restartingAllReason(pod *corev1.Pod, st *corev1.PodStatus) (holds bool, reason, message string) {
 	switch {
 	case st.Phase == corev1.PodSucceeded:
-		return false, reasonPodCompleted, ""
+		return false, status.PodCompleted, ""
 	case st.Phase == corev1.PodFailed:
-		return false, reasonPodFailed, ""
+		return false, status.PodFailed, ""
 	case restartsAll(pod, st):
-		return true, "RestartAllContainersStarted", "container exited with restart policy rule"
+		return true, status.RestartAllContainersStarted, "container exited with restart policy rule"
 	}
 	return false, "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 )
@@ -11,13 +12,14 @@ import (
 // takeEvents returns the events of a kubelet about the containers of a Pod that have begun to
 // wait for a restart, or that restart for another image.
 func (b *restartBackoffs) takeEvents(pod *corev1.Pod) (list []podEvent) {
-	if isFinished(pod) || pod.DeletionTimestamp != nil { // its containers do not restart
+	if podutil.IsPodTerminal(pod) || pod.DeletionTimestamp != nil { // its containers do not restart
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for c, s := range containersWithStatus(pod) {
-		kind, of, now := containerKindOf(pod, c), b.of[c.Name], s.RestartCount+1
+		_, kind, _ := findContainer(pod, c.Name)
+		of, now := b.of[c.Name], s.RestartCount+1
 		switch {
 		case s.State.Waiting != nil && s.State.Waiting.Reason == reasonCrashLoopBackOff && of.delayReported != now:
 			of.delayReported = now
@@ -38,14 +40,4 @@ func (b *restartBackoffs) takeEvents(pod *corev1.Pod) (list []podEvent) {
 		b.set(c.Name, of)
 	}
 	return list
-}
-
-// containerKindOf returns the kind of a main or init container of a Pod.
-func containerKindOf(pod *corev1.Pod, c *corev1.Container) containerKind {
-	for i := range pod.Spec.InitContainers {
-		if pod.Spec.InitContainers[i].Name == c.Name {
-			return initContainerKind(c)
-		}
-	}
-	return mainContainer
 }

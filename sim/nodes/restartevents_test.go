@@ -53,7 +53,7 @@ func TestImageChangeRestartsContainer(t *testing.T) {
 		p.Spec.InitContainers = []corev1.Container{{Name: "i"}, {Name: "s", RestartPolicy: &always}}
 	})
 	timeline(pod, testPlacement, 9)
-	for c := range podContainers(pod) {
+	for c := range podutil.ContainerIter(&pod.Spec, podutil.InitContainers|podutil.Containers) {
 		c.Image = "nginx:2"
 	}
 	main := podEvent{container: "a", reason: "Killing", message: "Container a definition changed, will be restarted"}

@@ -22,7 +22,12 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// component reports what no kubelet does: what is simulated about a Pod, and what is wrong with annotations and
+// Stages.
 const component = "ctrlplane-nodes"
+
+// kubeletComponent reports what a kubelet does.
+const kubeletComponent = "kubelet"
 
 // stopTimeout bounds the wait for the goroutine of a kwok queue to end. It ends at
 // once unless kwok has changed.
@@ -120,7 +125,16 @@ func (s *simulation) recordPodEvent(pod *corev1.Pod, event podEvent) {
 	if event.warning {
 		kind = corev1.EventTypeWarning
 	}
-	s.recorder.Event(eventObject(pod, event.container), kind, event.reason, event.message)
+	recorder := s.recorder
+	if !event.simulator {
+		recorder = s.kubeletRecorder(pod)
+	}
+	recorder.Event(eventObject(pod, event.container), kind, event.reason, event.message)
+}
+
+// kubeletRecorder returns a recorder for the kubelet of a Pod's node. All have the same broadcaster: none is kept.
+func (s *simulation) kubeletRecorder(pod *corev1.Pod) record.EventRecorder {
+	return s.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: kubeletComponent, Host: pod.Spec.NodeName})
 }
 
 // startKwok starts the controllers that play stages.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/ptr"
 
@@ -20,10 +21,16 @@ const patience = 20 * time.Second
 // commandsFixture runs the commands of a Pod; changed receives when one has changed.
 func commandsFixture(t *testing.T) (at placement, changed chan struct{}) {
 	t.Helper()
+	return commandsFixtureWith(t, fake.NewClientset())
+}
+
+// commandsFixtureWith has a client for the objects that the Pods of a test refer to.
+func commandsFixtureWith(t *testing.T, client kubernetes.Interface) (at placement, changed chan struct{}) {
+	t.Helper()
 	changed = make(chan struct{}, 1000)
 	runtime := &container.Runtime{}
 	runtime.Start(container.Config{
-		Client:      fake.NewClientset(),
+		Client:      client,
 		Allocatable: func(string) corev1.ResourceList { return nil },
 		OnChange:    func(string, string, types.UID) { changed <- struct{}{} },
 		RecordEvent: func(*corev1.Pod, string, string, string, string) {},
@@ -115,22 +122,31 @@ const (
 	untilGo = "until [ -e /tmp/go ]; do sleep 0.01; done"
 )
 
-// TestDeadlineWaitsForCommands exceeds a deadline: the Pod fails when its commands have
-// ended, with their exit codes.
+// TestDeadlineWaitsForCommands exceeds a deadline: the Pod is not ready any more, and fails when its commands
+// have ended, with their exit codes.
 func TestDeadlineWaitsForCommands(t *testing.T) {
 	at, changed := commandsFixture(t)
 	pod := testPod(func(p *corev1.Pod) {
 		p.Spec.ActiveDeadlineSeconds = ptr.To[int64](3600)
-		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sh", "-c", traps}}, {Name: "b", Command: []string{"sleep", "infinity"}}, {Name: "c"}}
+		p.Spec.Containers = []corev1.Container{{Name: "a", Command: []string{"sh", "-c", "trap '" + untilGo + "; exit 5' TERM; echo up; while true; do sleep 0.01; done"}}, {Name: "b", Command: []string{"sleep", "infinity"}}, {Name: "c"}}
 	})
 	var later time.Duration
 	now := func() time.Time { return time.Now().Add(later) }
 	play(t, pod, at, changed, now, "Running, ready, a: runs, b: runs, c: runs")
 	awaitUp(t, pod, at, "a")
 	later = time.Hour
+	if due := nextPodStage(pod, at, now()); due.name != podStatusNow {
+		t.Fatalf("at the deadline: %+v", due)
+	}
+	pod.Status, _ = podStatus(pod, at, now())
+	const stops = "Running, a: runs, b: runs, c: runs: ContainersReady=False PodFailed, Initialized, PodReadyToStartContainers, PodScheduled, Ready=False PodFailed"
+	if got := describePod(pod) + ": " + conditionReasons(pod.Status); got != stops {
+		t.Errorf("got  %s\nwant %s", got, stops)
+	}
 	if due := nextPodStage(pod, at, now()); due.name != podStatusLater {
 		t.Errorf("while the commands stop: %+v", due)
 	}
+	touch(t, pod, at, "/tmp/go")
 	got := play(t, pod, at, changed, now, "Failed, DeadlineExceeded, a: exit 5, b: exit 143, c: exit 143")
 	if len(got) != 1 {
 		t.Errorf("got %q", got)

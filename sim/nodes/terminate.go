@@ -21,9 +21,10 @@ func terminatingStatus(pod *corev1.Pod, commands commandRunner, now time.Time) c
 	}
 	st.ObservedGeneration = pod.Generation
 	behavior, _ := podBehaviorOf(pod)
-	follow := func(list []corev1.ContainerStatus, kind containerKind) {
+	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
 		for i, s := range list {
-			if s.State.Running == nil || commands.runtime == nil || kind == sidecar && !hasSidecar(pod, s.Name) {
+			_, kind, _ := findContainer(pod, s.Name)
+			if s.State.Running == nil || commands.runtime == nil || kind == initContainer {
 				continue
 			}
 			state, known := commands.runtime.State(pod.UID, s.Name, s.RestartCount)
@@ -33,8 +34,6 @@ func terminatingStatus(pod *corev1.Pod, commands commandRunner, now time.Time) c
 			}
 		}
 	}
-	follow(st.InitContainerStatuses, sidecar)
-	follow(st.ContainerStatuses, mainContainer)
 	setConditions(pod, &st, now)
 	return st
 }
@@ -62,7 +61,8 @@ func terminateAll(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner,
 						end.ExitCode = sigkillExitCode
 					}
 				}
-				list[i] = terminatedStatus(s, end)
+				_, kind, _ := findContainer(pod, s.Name)
+				list[i] = terminatedStatus(s, kind, end)
 			case s.State.Waiting != nil && s.LastTerminationState.Terminated != nil:
 				list[i].State = s.LastTerminationState
 			}

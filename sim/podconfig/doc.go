@@ -19,7 +19,7 @@ type Source interface {
 	// Services returns the Services of a namespace and default/kubernetes.
 	Services(ctx context.Context, namespace string) ([]*corev1.Service, error)
 	// Token creates a token of a service account.
-	Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (string, error)
+	Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error)
 	// TrustBundle returns the certificates of a ClusterTrustBundle projection.
 	TrustBundle(ctx context.Context, projection *corev1.ClusterTrustBundleProjection) ([]byte, error)
 	// File returns the content of a file in a volume of a Pod, unless it is longer than limit.

@@ -46,8 +46,10 @@ func (fakeSource) Services(context.Context, string) ([]*corev1.Service, error) {
 	return []*corev1.Service{service("default", "kubernetes", "10.0.0.1"), service("ns", "web-a", "10.0.0.2"), service("ns", "headless", "None")}, nil
 }
 
-func (fakeSource) Token(_ context.Context, namespace, account string, r *authenticationv1.TokenRequest) (string, error) {
-	return strings.Join([]string{"token", namespace, account, r.Spec.BoundObjectRef.Name, strings.Join(r.Spec.Audiences, "+")}, " "), nil
+func (fakeSource) Token(_ context.Context, namespace, account string, r *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
+	made := r.DeepCopy()
+	made.Status.Token = strings.Join([]string{"token", namespace, account, r.Spec.BoundObjectRef.Name, strings.Join(r.Spec.Audiences, "+")}, " ")
+	return made, nil
 }
 
 func (fakeSource) TrustBundle(context.Context, *corev1.ClusterTrustBundleProjection) ([]byte, error) {

@@ -172,7 +172,11 @@ func (c *collector) token(ctx context.Context, p *corev1.ServiceAccountTokenProj
 	if p.Audience != "" {
 		request.Spec.Audiences = []string{p.Audience}
 	}
-	return c.from.Token(ctx, c.pod.Namespace, c.pod.Spec.ServiceAccountName, request)
+	made, err := c.from.Token(ctx, c.pod.Namespace, c.pod.Spec.ServiceAccountName, request)
+	if err != nil {
+		return "", err
+	}
+	return made.Status.Token, nil
 }
 
 // one returns a file with credentials, which only its user may read if it has one.

@@ -142,14 +142,8 @@ func (p *proc) check() {
 
 // pause waits, unless the process is to end.
 func (p *proc) pause(d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-p.ctx.Done():
+	if d > 0 {
+		p.wait(d)
 		p.abortIfDone()
 	}
 }
