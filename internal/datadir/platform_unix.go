@@ -53,8 +53,4 @@ func isPrivateFile(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
 
-func diskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}
-
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

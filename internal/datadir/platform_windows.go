@@ -22,8 +22,6 @@ func claimStop(string) (release func(), asked bool) { return func() {}, false }
 const (
 	errorWriteProtect     = syscall.Errno(19)
 	errorSharingViolation = syscall.Errno(32)
-	errorHandleDiskFull   = syscall.Errno(39)
-	errorDiskFull         = syscall.Errno(112)
 )
 
 // openLocked opens a file so that others can remove it but not open it, until it is closed
@@ -50,9 +48,5 @@ func openLocked(path string, create bool) (*os.File, error) {
 
 // isPrivateFile returns true, because the folder for temporary files belongs to the user.
 func isPrivateFile(fs.FileInfo) bool { return true }
-
-func diskFull(err error) bool {
-	return errors.Is(err, errorDiskFull) || errors.Is(err, errorHandleDiskFull)
-}
 
 func readOnly(err error) bool { return errors.Is(err, errorWriteProtect) }

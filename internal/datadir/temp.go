@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 const (
@@ -154,7 +156,7 @@ func wasEphemeral(path string) (bool, error) {
 func explainTempError(parent string, err error) error {
 	const choose = "or set TMPDIR to another folder"
 	switch {
-	case diskFull(err):
+	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("temporary folder in %s: the disk is full (%w): free space, %s", parent, err, choose)
 	case errors.Is(err, fs.ErrPermission) || readOnly(err):
 		return fmt.Errorf("temporary folder in %s cannot be created (%w): make %s writable, %s", parent, err, parent, choose)
