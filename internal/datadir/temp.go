@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 const (
@@ -51,7 +52,7 @@ func makeTempDir(parent string) (*Dir, error) {
 		return nil, explainTempError(parent, err)
 	}
 	lock, err := tryLock(path, true)
-	if errors.Is(err, errLockHeld) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, filelock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
 		return nil, errRemovedByOther
 	}
 	if err != nil {
@@ -115,7 +116,7 @@ func removeAbandonedDir(path string) error {
 		return nil
 	}
 	lock, err := tryLock(path, false)
-	if errors.Is(err, errLockHeld) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, filelock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
