@@ -142,6 +142,7 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 	if err := c.startProcess(); err != nil {
 		return r.notStarted(key, err)
 	}
+	defer c.releaseGroup()
 	select {
 	case <-c.exited:
 	case <-ctx.Done():
