@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/ctrlplane/ctrlplane/internal/stopevent"
 )
 
 const (
@@ -13,10 +15,16 @@ const (
 	killCommand = stopCommand
 )
 
-// endProcess kills the process: Windows has no signal that asks one to end.
-func endProcess(p *os.Process) error { return p.Kill() }
+// endProcess asks the process to end, as far as it listens: a program that uses the library is
+// killed, for Windows has no signal for that.
+func endProcess(p *os.Process) error {
+	if stopevent.Request(p.Pid) == nil {
+		return nil
+	}
+	return p.Kill()
+}
 
-// claimStop claims nothing: to kill a process twice does no harm.
+// claimStop claims nothing: to ask a process twice does no harm.
 func claimStop(string) (release func(), asked bool) { return func() {}, false }
 
 // isPrivateFile returns true, because the folder for temporary files belongs to the user.
