@@ -3,12 +3,11 @@ package ctrlplane
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
-	"syscall"
 
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -44,11 +43,11 @@ func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
 	address := net.JoinHostPort(host, port)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE) && kept:
+	case neterror.IsAddressInUse(err) && kept:
 		return nil, fmt.Errorf("port %s, which this control plane has used since its first start, is in use: stop the program that uses it, or choose another with --port", port)
-	case errors.Is(err, syscall.EADDRINUSE):
+	case neterror.IsAddressInUse(err):
 		return nil, fmt.Errorf("port %s is in use: stop the program that uses it, or choose another with --port", port)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
+	case neterror.IsAddressUnavailable(err):
 		return nil, fmt.Errorf("this machine has no address %s: choose another with --bind-address", host)
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)

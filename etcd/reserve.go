@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 const (
@@ -93,7 +95,7 @@ func allocateFile(path string, flags int, bytes int64) error {
 }
 
 func explainNoRoom(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if fileerror.IsDiskFull(err) {
 		return fmt.Errorf("%w: %w", errNoRoom, err)
 	}
 	return err

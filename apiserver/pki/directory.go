@@ -9,10 +9,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // directory is the folder while Ensure works in it.
@@ -145,9 +145,8 @@ func restrictMode(path string, info fs.FileInfo) error {
 
 // withAdvice adds what to do to an error of the file system.
 func withAdvice(err error) error {
-	const winerrorDiskFull = syscall.Errno(112)
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), runtime.GOOS == "windows" && errors.Is(err, winerrorDiskFull):
+	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("%w: free space on the disk", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: make it readable and writable by your user", err)

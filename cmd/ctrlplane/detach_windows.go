@@ -5,6 +5,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/ctrlplane/ctrlplane/internal/stopevent"
 )
 
 // detachedAttributes give the process no console.
@@ -14,5 +16,7 @@ func detachedAttributes() *syscall.SysProcAttr {
 
 // interruptDetached ends a start in the background.
 func interruptDetached(p *os.Process) {
-	_ = p.Kill() // fails if it has ended
+	if stopevent.Request(p.Pid) != nil {
+		_ = p.Kill() // fails if it has ended
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,4 +18,31 @@ func endSignals() []os.Signal {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+}
+
+// notifyEnd delivers the signals that end this process, until stop has returned.
+func notifyEnd(c chan<- os.Signal) (stop func()) {
+	signal.Notify(c, endSignals()...)
+	ignoreRequest := onStopRequest(func() {
+		select {
+		case c <- syscall.SIGTERM:
+		default: // as package signal does
+		}
+	})
+	return func() {
+		signal.Stop(c)
+		ignoreRequest()
+	}
+}
+
+// untilEndSignal returns a context that ends with the first of these signals.
+func untilEndSignal() (ctx context.Context, stop func()) {
+	requested, cancel := context.WithCancel(context.Background())
+	ctx, stopSignals := signal.NotifyContext(requested, endSignals()...)
+	ignoreRequest := onStopRequest(cancel)
+	return ctx, func() {
+		stopSignals()
+		ignoreRequest()
+		cancel()
+	}
 }

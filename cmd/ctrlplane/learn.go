@@ -124,6 +124,9 @@ func (l *learnCommand) run(ctx context.Context, out io.Writer, args []string) er
 	if l.check {
 		return printChecked(out, chosen)
 	}
+	if err := learn.CheckShell(); err != nil {
+		return err
+	}
 	if err := l.confirmFile(ctx, out, chosen[0]); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/signal"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +23,7 @@ const sameSignalTime = 100 * time.Millisecond
 func withLessonSignals(parent context.Context, foreground *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
-	signal.Notify(c, endSignals()...)
+	stopNotifying := notifyEnd(c)
 	released := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -47,7 +46,7 @@ func withLessonSignals(parent context.Context, foreground *atomic.Int32) (contex
 	})
 	return ctx, func() {
 		if ctx.Err() == nil {
-			signal.Stop(c)
+			stopNotifying()
 		} // else further signals would end the process before it has said why it ends
 		close(released)
 		watching.Wait()

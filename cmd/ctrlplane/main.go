@@ -25,7 +25,7 @@ var stderr = earlystderr.Original()
 
 func main() {
 	earlystderr.Release()
-	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
+	ctx, stop := untilEndSignal()
 	if !hangupIgnored {
 		// When a terminal is closed, its shell and make send SIGHUP as well as the kernel: only the first counts.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)

@@ -27,6 +27,7 @@ type commandProcess struct {
 	groupID     int          // its process group, 0 if unknown
 	sharedGroup bool         // whether ctrlplane is in that group, too
 	groupBefore map[int]bool // the group's processes before the command started
+	system      systemGroup  // what the system needs besides
 
 	passesOn   bool          // its output is passed on: see passOn
 	ending     atomic.Bool   // the run is to end, and does not wait long for the output
@@ -155,6 +156,9 @@ func (c *commandProcess) startProcess() error {
 func (c *commandProcess) wait(outputs []*passedOutput) error {
 	err := c.cmd.Wait()
 	c.running.Store(false)
+	if !c.ownGroup { // else the caller may stop what it has left running
+		c.releaseGroup()
+	}
 	outputErr := c.awaitOutputs(outputs)
 	if isClosedOutput(outputErr) { // the command has received SIGPIPE, or was done
 		outputErr = nil

@@ -13,6 +13,9 @@ import (
 // forwardedSignals only have a meaning for the command.
 var forwardedSignals = []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
+// systemGroup is empty: the process group says what belongs to the command.
+type systemGroup struct{}
+
 // configureGroup gives the command a process group of its own, so that signals reach
 // all of its processes and leftovers can be found. On a terminal the command stays in
 // ctrlplane's group: only that one may read the terminal, and the shell stops and
@@ -49,6 +52,9 @@ func (c *commandProcess) recordGroup() {
 		c.groupID = syscall.Getpgrp()
 	}
 }
+
+// releaseGroup does nothing: what the command has left running does not depend on ctrlplane.
+func (c *commandProcess) releaseGroup() {}
 
 // forwardSignal forwards a signal, unless the terminal has sent it to the whole group.
 func (c *commandProcess) forwardSignal(sig os.Signal) {

@@ -19,11 +19,11 @@ type signalChannel struct {
 // when a terminal is closed, its shell and make send it as well as the kernel.
 func listenForSignals() signalChannel {
 	received := make(chan os.Signal, 16)
+	stopNotifying := notifyEnd(received)
 	s := signalChannel{make(chan os.Signal, cap(received)), make(chan os.Signal, 16), sync.OnceFunc(func() {
-		signal.Stop(received)
+		stopNotifying()
 		close(received)
 	})}
-	signal.Notify(received, endSignals()...)
 	go func() {
 		hungUp := false
 		for sig := range received {

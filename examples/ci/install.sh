@@ -6,7 +6,8 @@
 #   install.sh --resolve         only print the version and the name of the archive
 #
 # VERSION          a release such as v0.5.0 (default: the latest)
-# ARCHIVE_CACHE    folder that keeps the archive for the next time; it is verified again
+# ARCHIVE_CACHE    folder that keeps the archive for the next time; it is verified again,
+#                  and downloaded again if it is damaged
 # RELEASES         where the releases are, if not at GitHub
 set -euo pipefail
 
@@ -48,14 +49,27 @@ sha256() { # FILE
   if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
-# verify compares a file with its line in checksums.txt.
-verify() { # FILE CHECKSUMS
+# mismatch prints why a file is not the one in its line of checksums.txt; nothing if it is.
+mismatch() { # FILE CHECKSUMS
   local name want got
   name=$(basename "$1")
   want=$(awk -v name="$name" '$2 == name || $2 == "*" name { print $1 }' "$2")
-  [ -n "$want" ] || fail "$name is not in checksums.txt of this release: nothing was installed"
   got=$(sha256 "$1")
-  [ "$got" = "$want" ] || fail "$name has the checksum $got, checksums.txt says $want: nothing was installed"
+  if [ -z "$want" ]; then
+    echo "$name is not in checksums.txt of this release"
+  elif [ "$got" != "$want" ]; then
+    echo "$name has the checksum $got, checksums.txt says $want"
+  fi
+}
+
+# use_cached copies the archive of an earlier installation, unless it is missing or damaged.
+use_cached() {
+  [ -f "$cached" ] && cp "$cached" "$work/$archive" || return 1
+  local problem
+  problem=$(mismatch "$work/$archive" "$work/checksums.txt")
+  [ -n "$problem" ] || return 0
+  echo "install.sh: the cached archive is downloaded again: $problem" >&2
+  return 1
 }
 
 unpack() { # ARCHIVE FOLDER
@@ -76,23 +90,24 @@ fi
 
 target=${1:-$HOME/.local/bin}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+cached=${ARCHIVE_CACHE:+$ARCHIVE_CACHE/$archive}
+trap 'rm -rf "$work" ${cached:+"$cached.$$"}' EXIT
 fetch "$releases/download/$version/checksums.txt" "$work/checksums.txt"
-if [ -n "${ARCHIVE_CACHE:-}" ] && [ -f "$ARCHIVE_CACHE/$archive" ]; then
-  cp "$ARCHIVE_CACHE/$archive" "$work/$archive"
-else
+if ! use_cached; then
   fetch "$releases/download/$version/$archive" "$work/$archive"
+  problem=$(mismatch "$work/$archive" "$work/checksums.txt")
+  [ -z "$problem" ] || fail "$problem: nothing was installed"
 fi
-verify "$work/$archive" "$work/checksums.txt"
 mkdir "$work/unpacked"
 unpack "$work/$archive" "$work/unpacked"
 program=$(find "$work/unpacked" -type f \( -name ctrlplane -o -name ctrlplane.exe \) | head -n 1)
 [ -n "$program" ] || fail "$archive does not contain ctrlplane"
 mkdir -p "$target"
 install -m 755 "$program" "$target/"
-if [ -n "${ARCHIVE_CACHE:-}" ]; then
+if [ -n "$cached" ]; then
   mkdir -p "$ARCHIVE_CACHE"
-  cp "$work/$archive" "$ARCHIVE_CACHE/"
+  cp "$work/$archive" "$cached.$$" # if this is killed here, no truncated archive is left
+  mv "$cached.$$" "$cached"
 fi
 [ -z "${GITHUB_PATH:-}" ] || echo "$target" >>"$GITHUB_PATH"
 echo "ctrlplane $version is in $target"

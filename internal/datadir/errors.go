@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // explainError returns an error of the file system as one line that says what failed, why,
@@ -11,7 +13,7 @@ import (
 func explainError(path, doing string, err error) error {
 	const choose = "or choose another --data-dir"
 	switch {
-	case diskFull(err):
+	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("data folder %s: the disk is full (%w): free space, %s", path, err, choose)
 	case errors.Is(err, fs.ErrPermission) || readOnly(err):
 		return fmt.Errorf("data folder %s cannot be used (%w): change its owner or permissions, %s", path, err, choose)

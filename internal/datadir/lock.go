@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 const (
@@ -25,9 +26,6 @@ const (
 	// a Peek.
 	minLockAttempts = 10
 )
-
-// errLockHeld is what openLocked returns if the lock is held by another open file.
-var errLockHeld = errors.New("the lock is held")
 
 // LockedError says that another process, or another Dir of this process, uses the data
 // folder.
@@ -55,7 +53,7 @@ func lockFolder(ctx context.Context, path string) (*os.File, error) {
 		if err == nil {
 			return lock, nil
 		}
-		if !errors.Is(err, errLockHeld) {
+		if !errors.Is(err, filelock.ErrHeld) {
 			return nil, explainError(path, "lock it", err)
 		}
 		pid, runs, err := readOwner(path)
@@ -78,7 +76,7 @@ func acquireLock(path string, create bool) (*os.File, error) {
 	for attempts := 1; ; attempts++ {
 		last := attempts >= minLockAttempts && !time.Now().Before(limit)
 		lock, err := tryLock(path, create)
-		if last || !errors.Is(err, errLockHeld) {
+		if last || !errors.Is(err, filelock.ErrHeld) {
 			return lock, err
 		}
 		<-retry.C
@@ -90,7 +88,7 @@ func acquireLock(path string, create bool) (*os.File, error) {
 func tryLock(path string, create bool) (*os.File, error) {
 	path = filepath.Join(path, lockFile)
 	for {
-		lock, err := openLocked(path, create)
+		lock, err := filelock.TryLock(path, create)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 func TestOpenRefusesLockedDir(t *testing.T) {
@@ -173,8 +175,8 @@ func TestTryLockRetriesReplacedFile(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := tryLock(path, true); !errors.Is(err, errLockHeld) {
-		t.Fatalf("got %v, want %v", err, errLockHeld)
+	if _, err := tryLock(path, true); !errors.Is(err, filelock.ErrHeld) {
+		t.Fatalf("got %v, want %v", err, filelock.ErrHeld)
 	}
 	if err := os.Remove(filepath.Join(path, lockFile)); err != nil {
 		t.Fatal(err)
@@ -200,7 +202,7 @@ func TestLockIsExclusive(t *testing.T) {
 		all.Go(func() {
 			for range 300 {
 				lock, err := tryLock(path, true)
-				if errors.Is(err, errLockHeld) {
+				if errors.Is(err, filelock.ErrHeld) {
 					continue
 				}
 				if err != nil {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 const (
@@ -19,30 +19,12 @@ const (
 
 func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-func openLocked(path string, create bool) (*os.File, error) {
-	flag := os.O_WRONLY
-	if create {
-		flag |= os.O_CREATE
-	}
-	lock, err := fileutil.TryLockFile(path, flag, 0o600)
-	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, errLockHeld
-	}
-	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, cause // without the name of fileutil's function
-	}
-	if err != nil {
-		return nil, err
-	}
-	return lock.File, nil
-}
-
 // claimStop makes this the Stop that asks the process to end, until release, and reports whether
 // another one is waiting for that already.
 func claimStop(path string) (release func(), asked bool) {
-	claim, err := openLocked(filepath.Join(path, pidFile), false)
+	claim, err := filelock.TryLock(filepath.Join(path, pidFile), false)
 	if err != nil { // without a claim it asks, too
-		return func() {}, errors.Is(err, errLockHeld)
+		return func() {}, errors.Is(err, filelock.ErrHeld)
 	}
 	return func() { _ = claim.Close() }, false // nothing was written
 }
@@ -51,10 +33,6 @@ func claimStop(path string) (release func(), asked bool) {
 func isPrivateFile(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
-}
-
-func diskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

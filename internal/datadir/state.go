@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 // State is what a control plane records in its data folder.
@@ -115,7 +116,7 @@ func Peek(path string) (s State, running bool, err error) {
 // for a moment, a lock counts only if the recorded process runs or if it stays held.
 func isHeld(path string) (bool, error) {
 	lock, err := tryLock(path, false)
-	if !errors.Is(err, errLockHeld) {
+	if !errors.Is(err, filelock.ErrHeld) {
 		return isLocked(lock, err)
 	}
 	if _, runs, err := readOwner(path); err != nil || runs {
@@ -130,7 +131,7 @@ func staysHeld(path string) (bool, error) { return isLocked(acquireLock(path, fa
 // isLocked reports what an attempt to lock a folder has found, and unlocks it again.
 func isLocked(lock *os.File, err error) (bool, error) {
 	switch {
-	case errors.Is(err, errLockHeld):
+	case errors.Is(err, filelock.ErrHeld):
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil

@@ -12,7 +12,7 @@ import (
 const stopPollInterval = 20 * time.Millisecond
 
 // Stop asks the process that uses a data folder to end, and returns when it has. It
-// reports false if no process uses the folder. On Windows the process is killed.
+// reports false if no process uses the folder. On Windows a process that is not ctrlplane is killed.
 func Stop(ctx context.Context, path string) (stopped bool, err error) {
 	s, running, err := Peek(path)
 	if err != nil || !running {

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 const (
@@ -49,7 +52,7 @@ func makeTempDir(parent string) (*Dir, error) {
 		return nil, explainTempError(parent, err)
 	}
 	lock, err := tryLock(path, true)
-	if errors.Is(err, errLockHeld) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, filelock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
 		return nil, errRemovedByOther
 	}
 	if err != nil {
@@ -113,7 +116,7 @@ func removeAbandonedDir(path string) error {
 		return nil
 	}
 	lock, err := tryLock(path, false)
-	if errors.Is(err, errLockHeld) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, filelock.ErrHeld) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -154,7 +157,7 @@ func wasEphemeral(path string) (bool, error) {
 func explainTempError(parent string, err error) error {
 	const choose = "or set TMPDIR to another folder"
 	switch {
-	case diskFull(err):
+	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("temporary folder in %s: the disk is full (%w): free space, %s", parent, err, choose)
 	case errors.Is(err, fs.ErrPermission) || readOnly(err):
 		return fmt.Errorf("temporary folder in %s cannot be created (%w): make %s writable, %s", parent, err, parent, choose)

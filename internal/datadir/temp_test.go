@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
 // setTempDir sets the folder for temporary files of the test and its processes.
@@ -243,7 +245,7 @@ func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 		var other *os.File
 		var all sync.WaitGroup
 		all.Go(func() {
-			for err := errLockHeld; errors.Is(err, errLockHeld); {
+			for err := filelock.ErrHeld; errors.Is(err, filelock.ErrHeld); {
 				other, err = tryLock(path, true)
 			}
 		})

@@ -1,4 +1,5 @@
-// Package fileerror shortens errors of the file system for messages that name the file themselves.
+// Package fileerror shortens errors of the file system for messages that name the file themselves,
+// and recognizes a full disk.
 package fileerror
 
 import (

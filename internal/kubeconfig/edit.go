@@ -6,14 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"syscall"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // editFile changes a file under its lock. It writes nothing if change fails or changes
@@ -85,10 +84,9 @@ func replaceFile(path string, data []byte, mode os.FileMode, like os.FileInfo, i
 // explainError returns an error of the file system as one line that says what failed, why,
 // and what to do.
 func explainError(path string, err error) error {
-	const winerrorDiskFull = syscall.Errno(112)
 	const other = "or name another file in KUBECONFIG"
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), runtime.GOOS == "windows" && errors.Is(err, winerrorDiskFull):
+	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("kubeconfig %s: the disk is full (%w): free space, %s", path, err, other)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("kubeconfig %s: %w: change the owner or permissions of the file and its folder, %s", path, err, other)

@@ -24,7 +24,7 @@ type PrintOptions struct {
 
 // Print writes the content of a log file to w. It follows the log when the file is rotated.
 func Print(ctx context.Context, w io.Writer, path string, o PrintOptions) (err error) {
-	f, err := os.Open(path)
+	f, err := openForReading(path)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func openRotated(f *os.File, path string) (*os.File, error) {
 	case os.SameFile(was, now):
 		return nil, nil
 	}
-	return os.Open(path)
+	return openForReading(path)
 }
 
 // seekToTail moves to the beginning of the last lines; negative = of the file.

@@ -13,6 +13,7 @@ type rotator struct {
 	path     string
 	maxBytes int64
 	maxFiles int
+	rename   func(from, to string) error
 
 	mu       sync.Mutex
 	file     *os.File // nil after Close, or after a rotation that failed
@@ -22,7 +23,7 @@ type rotator struct {
 }
 
 func openRotator(path string, limit int64, keep int) (*rotator, error) {
-	r := &rotator{path: path, maxBytes: limit, maxFiles: keep}
+	r := &rotator{path: path, maxBytes: limit, maxFiles: keep, rename: rename}
 	if err := r.open(); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,10 @@ func (r *rotator) Write(p []byte) (int, error) {
 	}
 	var failure error
 	if r.size > 0 && r.size+int64(len(p)) > r.maxBytes {
-		failure = r.rotate()
+		// If another program has a file open, the next record tries again.
+		if err := r.rotate(); !errors.Is(err, errInUse) {
+			failure = err
+		}
 	}
 	if r.file == nil {
 		failure = errors.Join(failure, r.open())
@@ -76,20 +80,34 @@ func (r *rotator) Write(p []byte) (int, error) {
 	return n, failure
 }
 
+// errInUse says that a file cannot be renamed while another program has it open, as on Windows.
+var errInUse = errors.New("in use by another program")
+
 // rotate renames path to path.1, path.1 to path.2 and so on, overwrites the last one,
-// and leaves the file closed.
+// and leaves the file closed. After a rotation that has failed half-way, one file is missing:
+// then those behind it stay, or each attempt would overwrite the last one.
 func (r *rotator) rotate() error {
 	err := r.file.Close() // first, because Windows cannot rename open files
 	r.file = nil
 	if err != nil {
 		return err
 	}
-	for i := r.maxFiles; i > 0; i-- {
-		if err := os.Rename(r.numberedPath(i-1), r.numberedPath(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for i := r.firstMissing(); i > 0; i-- {
+		if err := r.rename(r.numberedPath(i-1), r.numberedPath(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// firstMissing returns the first number without a file; the last one if there is none.
+func (r *rotator) firstMissing() int {
+	for i := 1; i < r.maxFiles; i++ {
+		if _, err := os.Lstat(r.numberedPath(i)); errors.Is(err, fs.ErrNotExist) {
+			return i
+		}
+	}
+	return r.maxFiles
 }
 
 func (r *rotator) numberedPath(i int) string {

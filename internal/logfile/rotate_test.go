@@ -112,7 +112,48 @@ func TestRotateConcurrently(t *testing.T) {
 	}
 }
 
+// TestRotateFileInUse logs while another program has the log open, or an older one.
+func TestRotateFileInUse(t *testing.T) {
+	for open, last := range map[string]string{"a.log": "2.\n", "a.log.1": "2.\n", "a.log.3": "1.\n"} {
+		dir := t.TempDir()
+		r, err := openRotator(filepath.Join(dir, "a.log"), 3, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func(records ...string) {
+			for _, rec := range records {
+				if n, err := r.Write([]byte(rec)); n != len(rec) || err != nil {
+					t.Errorf("%s: Write(%q) = %d, %v", open, rec, n, err)
+				}
+			}
+		}
+		write("1.\n", "2.\n", "3.\n", "4.\n")
+		r.rename = func(from, to string) error {
+			if filepath.Base(from) == open || filepath.Base(to) == open {
+				return errInUse
+			}
+			return os.Rename(from, to)
+		}
+		write("5.\n", "6.\n", "7.\n")
+		if got := readFolder(t, dir); got["a.log.3"] != last || got["a.log"] != "4.\n5.\n6.\n7.\n" {
+			t.Errorf("%s is open: %q", open, got)
+		}
+		r.rename = os.Rename
+		write("8.\n")
+		want := map[string]string{"a.log": "8.\n", "a.log.1": "4.\n5.\n6.\n7.\n", "a.log.2": "3.\n", "a.log.3": "2.\n"}
+		if diff := cmp.Diff(want, readFolder(t, dir)); diff != "" {
+			t.Errorf("%s was open (-want +got):\n%s", open, diff)
+		}
+		if err := r.Close(); err != nil {
+			t.Errorf("%s was open: %v", open, err)
+		}
+	}
+}
+
 func TestRotateFailureKeepsRecords(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file's folder cannot be removed there")
+	}
 	dir := filepath.Join(t.TempDir(), "folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -128,9 +169,6 @@ func TestRotateFailureKeepsRecords(t *testing.T) {
 	}
 	log := slog.New(f.Handler())
 	log.Info(strings.Repeat("x", 100))
-	if runtime.GOOS == "windows" {
-		t.Skip("an open file's folder cannot be removed there")
-	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 )
 
 // retry calls do until it succeeds, fails with an error that is not transient, or the
@@ -48,7 +50,7 @@ func isTransient(err error) bool {
 	if _, wait := errors.AsType[transientError](err); wait {
 		return true
 	}
-	if net.IsConnectionRefused(err) || net.IsConnectionReset(err) || net.IsHTTP2ConnectionLost(err) {
+	if neterror.IsRefused(err) || neterror.IsReset(err) || net.IsHTTP2ConnectionLost(err) {
 		return true
 	}
 	api := apierrors.APIStatus(nil)

@@ -9,13 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
-
-// wsaConnRefused is how Windows reports a refused connection.
-const wsaConnRefused = syscall.Errno(10061)
 
 // explainNetworkError turns the error of a request without an answer into one that
 // says what to do.
@@ -30,7 +27,7 @@ func explainNetworkError(err error) error {
 		wrapped *url.Error // its text repeats the URL
 	)
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, wsaConnRefused):
+	case neterror.IsRefused(err):
 		return errors.New("connection refused: start the process or correct the address")
 	case errors.As(err, &dns):
 		return fmt.Errorf("the host cannot be resolved (%s): correct the address", words.OneLine(dns.Err))

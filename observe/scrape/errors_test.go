@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,7 +146,7 @@ func TestExplainNetworkError(t *testing.T) {
 		want []string
 	}{
 		{&net.DNSError{Err: "no such host", Name: "nowhere"}, []string{"no such host", "address"}},
-		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connectex", wsaConnRefused)}, []string{"connection refused"}},
+		{&net.OpError{Op: "dial", Err: os.NewSyscallError("connectex", syscall.Errno(10061))}, []string{"connection refused"}},
 		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, []string{"--cert-file and --key-file"}},
 		{errors.New("unexpected\nEOF"), []string{"unexpected EOF", "address"}},
 	} {

@@ -10,8 +10,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 )
 
 // The number of objects of a kind that are written at the same time, and the delays
@@ -72,7 +73,7 @@ func (p *player) process(ctx context.Context, key string) {
 
 // isTemporary reports whether the same write is likely to succeed soon.
 func isTemporary(err error) bool {
-	return utilnet.IsConnectionRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
+	return neterror.IsRefused(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) || apierrors.IsInternalError(err)
 }
 

@@ -126,9 +126,31 @@ func TestInstall(t *testing.T) {
 			t.Errorf("the archive was downloaded: %v, want %v: %s", got, wantArchive, r.downloads())
 		}
 	}
-	// What is cached is verified, too.
-	writeFile(t, filepath.Join(cache, archive), "not what was released")
-	requireRefused(t, r, "checksums.txt says", "VERSION="+version, "ARCHIVE_CACHE="+cache)
+	// What is cached is verified, too, and replaced: a job that was aborted may have left it.
+	for _, cached := range []string{"not what was released", ""} {
+		writeFile(t, filepath.Join(cache, archive), cached)
+		before, target := r.downloads(), filepath.Join(t.TempDir(), "bin")
+		out, code := runScript(t, "install.sh", r.env("VERSION="+version, "ARCHIVE_CACHE="+cache), target)
+		if code != 0 || !strings.Contains(out, "the cached archive is downloaded again: "+archive+" has the checksum") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		if got := strings.TrimPrefix(r.downloads(), before); !strings.Contains(got, archive) {
+			t.Errorf("the archive was not downloaded: %s", got)
+		}
+		if data, err := os.ReadFile(filepath.Join(target, "ctrlplane")); err != nil || string(data) != fakeProgram {
+			t.Errorf("installed %q, %v", data, err)
+		}
+		before = r.downloads()
+		if out, code := runScript(t, "install.sh", r.env("VERSION="+version, "ARCHIVE_CACHE="+cache), target); code != 0 {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		if got := strings.TrimPrefix(r.downloads(), before); strings.Contains(got, archive) {
+			t.Errorf("the archive was downloaded once more: %s", got)
+		}
+	}
+	if left, err := os.ReadDir(cache); err != nil || len(left) != 1 {
+		t.Errorf("the cache has %v, %v", left, err)
+	}
 }
 
 // requireRefused checks that nothing is installed, and why.

@@ -10,7 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 )
 
 // errPlaneEnded says that the control plane has exited, so that there is nothing to
@@ -22,7 +23,7 @@ func (r *runner) planeEnded(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removalTimeout)
 	defer cancel()
 	_, err := r.plane.control.Snapshot(ctx)
-	return utilnet.IsConnectionRefused(err)
+	return neterror.IsRefused(err)
 }
 
 // cleanUp removes everything that the lesson has created, and reverts its changes to

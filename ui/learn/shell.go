@@ -99,6 +99,7 @@ func (s *shell) newCommand(ctx context.Context, line string) *exec.Cmd {
 type job struct {
 	line, log string
 	cmd       *exec.Cmd
+	group     processGroup
 	ended     chan struct{}
 }
 
@@ -117,6 +118,7 @@ func (s *shell) startJob(line string) (*job, error) {
 	if err := j.cmd.Start(); err != nil {
 		return nil, err
 	}
+	j.group = groupOf(j.cmd)
 	go func() {
 		defer close(j.ended)
 		_ = j.cmd.Wait() // its log shows the failure
@@ -128,20 +130,20 @@ func (s *shell) startJob(line string) (*job, error) {
 // stopJobs stops all background commands, with what they have started.
 func (s *shell) stopJobs() {
 	for _, j := range s.jobs {
-		terminateGroup(j.cmd)
+		j.group.terminate()
 	}
 	grace, cancel := context.WithTimeout(context.Background(), terminateGrace)
 	defer cancel()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for _, j := range s.jobs {
-		for groupExists(j.cmd) && grace.Err() == nil {
+		for j.group.exists() && grace.Err() == nil {
 			select {
 			case <-grace.Done():
 			case <-poll.C:
 			}
 		}
-		killGroup(j.cmd)
+		j.group.kill()
 		<-j.ended
 	}
 	s.jobs = nil

@@ -1,38 +1,40 @@
 package learn
 
 import (
-	"fmt"
 	"os/exec"
-	"strings"
+
+	"github.com/ctrlplane/ctrlplane/internal/jobobject"
 )
 
-// interpreter runs the command line that is its last argument.
-var interpreter = []string{"cmd", "/C"}
+// shellHint says where there is a shell.
+const shellHint = "start ctrlplane in Git Bash, which Git for Windows installs, or in WSL"
 
-// envFile sets up another shell for the lesson.
-const envFile = "env.cmd"
+// pathEntry is a folder in the PATH of a shell.
+func pathEntry(dir string) string { return `"$(cygpath ` + quoteWord(dir) + `)"` }
 
-func envText(tools, kubeconfig, namespace string) string {
-	return fmt.Sprintf("@set KUBECONFIG=%s\r\n@set NS=%s\r\n@set PATH=%s;%%PATH%%\r\n", kubeconfig, namespace, tools)
-}
-
-// envCommand is the command that reads the file.
-func envCommand(path string) string { return `"` + path + `"` }
-
-// shimScripts are a kubectl and a ctrlplane that use the lesson's control plane.
-func shimScripts(program string, target []string, kubeconfig, _ string) map[string]string {
-	ctrlplane := `"` + strings.Join(append([]string{program}, target...), `" "`) + `"`
-	return map[string]string{
-		"kubectl.cmd":   fmt.Sprintf("@%s kubectl --kubeconfig \"%s\" %%*\r\n", ctrlplane, kubeconfig),
-		"ctrlplane.cmd": fmt.Sprintf("@%s %%*\r\n", ctrlplane),
-	}
+// processGroup is a command with all that it has started; without a job it is the command alone.
+type processGroup struct {
+	cmd *exec.Cmd
+	job *jobobject.Job
 }
 
 func setProcessGroup(*exec.Cmd) {}
 
-// These fail if the process has exited.
-func terminateGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
-func killGroup(cmd *exec.Cmd)      { _ = cmd.Process.Kill() }
+// groupOf returns the group of a command that was just started.
+func groupOf(cmd *exec.Cmd) processGroup {
+	job, _ := jobobject.New(cmd.Process) // it fails if the command has exited
+	return processGroup{cmd, job}
+}
 
-// groupExists reports that nothing is left: terminateGroup has killed the process.
-func groupExists(*exec.Cmd) bool { return false }
+// terminate kills the group, which is not one that Windows could send Ctrl-Break to.
+func (g processGroup) terminate() { g.kill() }
+
+func (g processGroup) kill() {
+	if g.job != nil {
+		g.job.Kill()
+		return
+	}
+	_ = g.cmd.Process.Kill() // it fails if the process has exited
+}
+
+func (g processGroup) exists() bool { return g.job != nil && g.job.Runs() }

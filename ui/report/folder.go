@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"go.etcd.io/etcd/client/pkg/v3/fileutil"
-
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/filelock"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
@@ -31,7 +30,7 @@ const (
 type folder struct {
 	path    string // absolute
 	staging string
-	lock    *fileutil.LockedFile // in the staging folder, while the run goes on
+	lock    *os.File // in the staging folder, while the run goes on
 }
 
 const (
@@ -60,7 +59,7 @@ func (f *folder) stage() (err error) {
 	if f.staging, err = os.MkdirTemp(f.path, unfinished+"*"); err != nil {
 		return err
 	}
-	f.lock, err = fileutil.TryLockFile(filepath.Join(f.staging, lockFile), os.O_WRONLY|os.O_CREATE, 0o600)
+	f.lock, err = filelock.TryLock(filepath.Join(f.staging, lockFile), true)
 	if err == nil {
 		err = f.removeUnfinished()
 	}
@@ -68,7 +67,7 @@ func (f *folder) stage() (err error) {
 		err = f.removeEarlier()
 	}
 	switch {
-	case errors.Is(err, fileutil.ErrLocked):
+	case errors.Is(err, filelock.ErrHeld):
 		return errors.Join(errors.New("another run is writing one there"), f.close())
 	case err != nil:
 		return errors.Join(err, f.close())
@@ -88,7 +87,7 @@ func (f *folder) removeEarlier() error {
 }
 
 // removeUnfinished removes the staging folders of runs that were killed: their locks went
-// with them. It fails with fileutil.ErrLocked if a run goes on.
+// with them. It fails with filelock.ErrHeld if a run goes on.
 func (f *folder) removeUnfinished() error {
 	entries, err := os.ReadDir(f.path)
 	for _, e := range entries {
@@ -96,9 +95,9 @@ func (f *folder) removeUnfinished() error {
 		if !strings.HasPrefix(e.Name(), unfinished) || staging == f.staging {
 			continue
 		}
-		lock, lockErr := fileutil.TryLockFile(filepath.Join(staging, lockFile), os.O_WRONLY, 0o600)
+		lock, lockErr := filelock.TryLock(filepath.Join(staging, lockFile), false)
 		switch {
-		case errors.Is(lockErr, fileutil.ErrLocked):
+		case errors.Is(lockErr, filelock.ErrHeld):
 			return lockErr
 		case lockErr != nil: // a run has just created it
 			continue

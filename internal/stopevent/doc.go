@@ -1,0 +1,2 @@
+// Package stopevent asks a process of Windows to end, where other systems have SIGTERM.
+package stopevent

@@ -1,0 +1,19 @@
+package stopevent
+
+import (
+	"os"
+	"testing"
+)
+
+func TestRequest(t *testing.T) {
+	if Request(os.Getpid()) == nil {
+		t.Error("a process that does not listen was asked to end")
+	}
+	requested := Requested()
+	for range 2 { // the second time it is a request that was made already
+		if err := Request(os.Getpid()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-requested
+}

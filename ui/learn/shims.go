@@ -1,0 +1,54 @@
+package learn
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// interpreter runs the command line that is its last argument. Lessons are written for a POSIX
+// shell on each system.
+var interpreter = []string{"sh", "-c"}
+
+// CheckShell returns an error if there is no shell that could run the commands of a lesson.
+func CheckShell() error {
+	if _, err := exec.LookPath(interpreter[0]); err != nil {
+		return fmt.Errorf("lessons need the shell %s, which is not in PATH: %s", interpreter[0], shellHint)
+	}
+	return nil
+}
+
+// envFile sets up another shell for the lesson.
+const envFile = "env"
+
+func envText(tools, kubeconfig, namespace string) string {
+	return fmt.Sprintf("export KUBECONFIG=%s NS=%s PATH=%s:\"$PATH\"\n", quoteWord(kubeconfig), namespace, pathEntry(tools))
+}
+
+// envCommand is the command that reads the file.
+func envCommand(path string) string { return ". " + quoteWord(filepath.ToSlash(path)) }
+
+// shimScripts are a kubectl and a ctrlplane that use the lesson's control plane and
+// namespace.
+func shimScripts(program string, target []string, kubeconfig, namespace string) map[string]string {
+	words := []string{quoteWord(filepath.ToSlash(program))}
+	for _, t := range target {
+		words = append(words, quoteWord(t))
+	}
+	ctrlplane := strings.Join(words, " ")
+	return map[string]string{
+		"kubectl": fmt.Sprintf("#!/bin/sh\nexec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quoteWord(kubeconfig)),
+		"ctrlplane": fmt.Sprintf(`#!/bin/sh
+case "$*" in *--metrics*) exec %s "$@" ;; esac # watches another process
+case "$1" in
+trace|why|wait|reconcile) verb=$1; shift; set -- "$verb" -n %s "$@" ;;
+kubectl) shift; set -- kubectl --kubeconfig %s "$@" ;;
+esac
+exec %s "$@"
+`, words[0], namespace, quoteWord(kubeconfig), ctrlplane),
+	}
+}
+
+// quoteWord quotes a word for the shell.
+func quoteWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

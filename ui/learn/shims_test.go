@@ -1,0 +1,52 @@
+package learn
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+func TestCheckShell(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	want := "lessons need the shell sh, which is not in PATH: " + shellHint
+	if err := CheckShell(); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// TestShimsSelectTheLesson runs them in the lesson's shell, and in one that has read its file env.
+func TestShimsSelectTheLesson(t *testing.T) {
+	if CheckShell() != nil {
+		t.Skip("there is no sh")
+	}
+	dir := filepath.Join(t.TempDir(), "it's a folder")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := newShell(dir, dir, "lesson-1", &rest.Config{Host: "https://127.0.0.1:1"}, program, []string{"--name", "a b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *s
+	other.env = os.Environ()
+	kubeconfig := filepath.Join(dir, "kubeconfig")
+	for line, want := range map[string]string{
+		`kubectl get pods -o "name"`:       "<--name><a b><kubectl><--kubeconfig><" + kubeconfig + "><get><pods><-o><name>",
+		"ctrlplane why $NS":                "<--name><a b><why><-n><lesson-1><lesson-1>",
+		"ctrlplane top --metrics http://x": "<top><--metrics><http://x>",
+	} {
+		for shell, line := range map[*shell]string{s: line, &other: envCommand(filepath.Join(dir, envFile)) + "; " + line} {
+			got, err := shell.commandOutput(t.Context(), line)
+			if err != nil || strings.TrimSpace(got.text) != want {
+				t.Errorf("%s: got  %+v, %v\nwant %s", line, got, err, want)
+			}
+		}
+	}
+}
