@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 )
 
 // errInterrupted is the cause of the end of a lesson that a signal has interrupted.
@@ -24,7 +26,7 @@ const sameSignalTime = 100 * time.Millisecond
 func withLessonSignals(parent context.Context, foreground *atomic.Int32) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
 	c := make(chan os.Signal, 4)
-	signal.Notify(c, endSignals()...)
+	signal.Notify(c, endsignals.List()...)
 	released := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 )
 
 // signalChannel delivers the signals that this process gets while it runs a command.
@@ -23,7 +25,7 @@ func listenForSignals() signalChannel {
 		signal.Stop(received)
 		close(received)
 	})}
-	signal.Notify(received, endSignals()...)
+	signal.Notify(received, endsignals.List()...)
 	go func() {
 		hungUp := false
 		for sig := range received {
