@@ -1,6 +1,7 @@
 package ctrlplanetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -171,7 +172,9 @@ func describeEvent(e observe.Event, namespace string) (who, what string) {
 		}
 		switch {
 		case e.IsFailure():
-			return who, fmt.Sprintf("could not %s %s: %d %s", e.Verb, name, e.Status, collapseSpaces(e.Error))
+			return who, fmt.Sprintf("could not %s %s: %s", e.Verb, name, failureReason(e))
+		case e.Verb == observe.VerbRestore:
+			return who, describeRestored(e, name)
 		case !e.IsWrite() || e.IsRoutine() || e.FoundGone():
 		case e.Selected:
 			return who, "deleted " + nameSelected(object)
@@ -184,6 +187,23 @@ func describeEvent(e observe.Event, namespace string) (who, what string) {
 		}
 	}
 	return "", ""
+}
+
+// failureReason says why a call failed. Without an answer it has no status.
+func failureReason(e *observe.Called) string {
+	text := collapseSpaces(e.Error)
+	if e.Status == 0 {
+		return cmp.Or(text, "no answer")
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, text))
+}
+
+// describeRestored says what the restore of a snapshot has done to an object.
+func describeRestored(e *observe.Called, name string) string {
+	if slices.ContainsFunc(e.Wrote, func(w observe.Written) bool { return w.Deleted }) {
+		return "removed " + name + ": the restored snapshot does not have it"
+	}
+	return "restored " + name + ", as it is in a snapshot"
 }
 
 // nameSelected names the objects of a collection that a delete with a selector is for.

@@ -38,6 +38,14 @@ func TestFormatActivity(t *testing.T) {
 	all := &observe.Called{Controller: "c", Verb: "deletecollection", Object: observe.Object{Kind: "Pod", Namespace: "demo"}, Status: 200}
 	selected := *all
 	selected.Selected, selected.Client = true, &observe.Caller{User: "admin", Impersonates: "alice"}
+	unanswered := createCall("Pod", "a")
+	unanswered.Status, unanswered.Error = 0, "the controller was stopped before this call was sent"
+	silent := createCall("Pod", "b")
+	silent.Status = 0
+	restored := createCall("Pod", "a")
+	restored.Controller, restored.Verb, restored.Status = observe.Own, observe.VerbRestore, 200
+	removed := *restored
+	removed.Wrote = []observe.Written{{Resource: "pods", Name: "a", Deleted: true}}
 	chatter := createCall("Event", "e")
 	chatter.Object.Resource = "events"
 	for _, tc := range []struct {
@@ -56,6 +64,14 @@ func TestFormatActivity(t *testing.T) {
 		}},
 		{"repeated", recordsOf(refusedPodCall("a"), newFailedSync(`pods "a" is forbidden: no quota`), refusedPodCall("b"), newFailedSync(`pods "b" is forbidden: no quota`)), []string{
 			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota (repeated after 0.2s)`,
+		}},
+		{"no answer", recordsOf(unanswered, silent), []string{
+			"     +0.000s  c  could not create Pod a: the controller was stopped before this call was sent",
+			"     +0.100s  c  could not create Pod b: no answer",
+		}},
+		{"a restore", recordsOf(restored, &removed), []string{
+			"     +0.000s  ctrlplane  restored Pod a, as it is in a snapshot",
+			"     +0.100s  ctrlplane  removed Pod a: the restored snapshot does not have it",
 		}},
 		{"sync with another error", recordsOf(refusedPodCall("a"), newFailedSync("no\nidea")), []string{
 			`     +0.000s  c  could not create Pod: 403 pods "a" is forbidden: no quota`,

@@ -193,7 +193,7 @@ func (d *devCommand) serve(ctx context.Context, stdout io.Writer, view viewMode)
 func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 	loop := devloop.Loop{
 		Start:   d.program.start,
-		Prepare: d.plane.prepare,
+		Prepare: d.prepare,
 		Changes: d.watcher.Changes(),
 		Report:  d.report,
 	}
@@ -208,6 +208,17 @@ func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 		}
 	})
 	return running.Wait
+}
+
+// prepare prepares the control plane, and watches what the kustomizations consist of now.
+func (d *devCommand) prepare(ctx context.Context, changed []string) error {
+	err := d.plane.prepare(ctx, changed)
+	for _, path := range d.plane.inputs { // also if they cannot be built: one of them has to change
+		if err := d.watcher.Add(filewatch.Root{Path: path}); err != nil {
+			d.output.warn(err.Error())
+		}
+	}
+	return err
 }
 
 // watchRoots are the sources and the manifests.

@@ -3,6 +3,10 @@ package main
 import (
 	"errors"
 	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // flagHint is the error of a flag's value that says what to do.
@@ -64,3 +68,36 @@ func (o *onceString) String() string {
 
 // Type implements [pflag.Value].
 func (o *onceString) Type() string { return "string" }
+
+// oneLineList is a flag with a list. pflag reads only the first line of it as CSV, and drops the others.
+type oneLineList struct{ listValue }
+
+type listValue interface {
+	pflag.Value
+	pflag.SliceValue
+}
+
+// Set implements [pflag.Value].
+func (l oneLineList) Set(text string) error {
+	if strings.ContainsAny(text, "\r\n") {
+		return flagHint("it has several lines: separate values with commas, or repeat the flag")
+	}
+	return l.listValue.Set(text)
+}
+
+// rejectLines makes the lists among the flags of a command, and of those below it, reject several lines.
+func rejectLines(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		list, ok := f.Value.(listValue)
+		if !ok || f.Value.Type() != "stringSlice" {
+			return
+		}
+		f.Value = oneLineList{list}
+		if f.DefValue == "[]" {
+			f.DefValue = "" // which pflag does not show as a default of a type that it does not know
+		}
+	})
+	for _, c := range cmd.Commands() {
+		rejectLines(c)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/firstcollection" // before Kubernetes' packages
 	_ "github.com/ctrlplane/ctrlplane/cmd/ctrlplane/translations"    // before kubectl's packages
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -26,7 +27,7 @@ var stderr = earlystderr.Original()
 func main() {
 	earlystderr.Release()
 	ctx, stop := untilEndSignal()
-	if !hangupIgnored {
+	if !endsignals.HangupIgnored() {
 		// When a terminal is closed, its shell and make send SIGHUP as well as the kernel: only the first counts.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -101,10 +102,14 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 			if err != nil {
 				return err
 			}
+			before, err := client.Nodes().List(cmd.Context())
+			if err != nil {
+				return err
+			}
 			if err := do(client.Nodes(), cmd.Context(), args...); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", pastTense[verb], strings.Join(args, ", "))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", pastTense[verb], describeChanged(verb, args, before))
 			return err
 		},
 	}
@@ -112,6 +117,28 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 
 // pastTense has the past tense of the verbs.
 var pastTense = map[string]string{"remove": "removed", "fail": "failed", "recover": "recovered", "terminate": "terminated"}
+
+// unchangedNodes says which nodes a verb does not change, and why.
+var unchangedNodes = map[string]struct {
+	is  func(control.Node) bool
+	why string
+}{
+	"fail":      {func(n control.Node) bool { return n.Failed }, "failed already"},
+	"recover":   {func(n control.Node) bool { return !n.Failed }, "not failed"},
+	"terminate": {func(n control.Node) bool { return n.Terminated }, "terminated already"},
+}
+
+// describeChanged names the nodes that a verb has changed, or says why there is none. before are all nodes as they were.
+func describeChanged(verb string, names []string, before []control.Node) string {
+	unchanged, ok := unchangedNodes[verb]
+	changed := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return ok && slices.ContainsFunc(before, func(n control.Node) bool { return n.Name == name && unchanged.is(n) })
+	})
+	if len(changed) == 0 {
+		return fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), unchanged.why)
+	}
+	return strings.Join(changed, ", ")
+}
 
 func listNodes(cmd *cobra.Command, t *target, output *outputFlag) error {
 	client, err := t.controlClient()

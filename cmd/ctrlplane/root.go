@@ -66,6 +66,7 @@ watch what they do.`,
 	root.SetCompletionCommandGroupID("other")
 	root.AddCommand(newChildCommand(t), newManCommand())
 	rejectUnknownTopics(root)
+	rejectLines(root)
 	addCompletions(root, t)
 	return root
 }

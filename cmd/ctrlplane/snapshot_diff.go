@@ -121,7 +121,7 @@ func (d *diffCommand) compareGolden(ctx context.Context, out io.Writer, list []o
 		return err
 	}
 	if d.update {
-		return writeGolden(d.golden, text)
+		return writeGolden(ctx, d.golden, text)
 	}
 	want, err := limitread.FileContext(ctx, d.golden, maxGoldenBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -198,11 +198,12 @@ func printDiff(out io.Writer, list []objects.Difference, output *outputFlag, fro
 }
 
 // writeGolden replaces a golden file, which stays as it is if that fails.
-func writeGolden(path string, text []byte) error {
+func writeGolden(ctx context.Context, path string, text []byte) error {
 	how := durable.RewriteOptions{Mode: 0o644, TempPrefix: durable.TempPrefix}
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.Mode().IsRegular():
-		return os.WriteFile(path, text, 0) // such as /dev/stdout; its error names the file
+		_, err := limitread.Await(ctx, func() (any, error) { return nil, os.WriteFile(path, text, 0) })
+		return err // it names the file, such as /dev/stdout
 	case err == nil:
 		how.Mode, how.Like = info.Mode().Perm(), info
 	case !errors.Is(err, fs.ErrNotExist):

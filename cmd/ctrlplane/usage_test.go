@@ -155,6 +155,19 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
+// TestListFlagsTakeOneLine gives lists several lines, of which pflag would drop all but the first.
+func TestListFlagsTakeOneLine(t *testing.T) {
+	h := enterHome(t)
+	for _, args := range [][]string{
+		{"up", "--ui", "none", "--host", "a.example\nb.example"},
+		{"run", "--node-label", "tier=a\ntier=b", "--", "true"},
+		{"dev", "--match", "*.go\r\n*.yaml", "--", "true"},
+	} {
+		h.requireFailure(t, args, 2, "it has several lines: separate values with commas, or repeat the flag")
+	}
+	h.requireEmpty(t)
+}
+
 // TestErrorsHaveNoControlCharacters names files that cannot be read: an error contains text of a
 // user, a file, an API server or a webhook.
 func TestErrorsHaveNoControlCharacters(t *testing.T) {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/validation"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/limitread"
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
 	"github.com/ctrlplane/ctrlplane/internal/upstreamflags"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
@@ -93,6 +95,9 @@ func (c Config) componentConfig() (*schedulerconfig.KubeSchedulerConfiguration, 
 			limitParallelism(component)
 		}
 		return component, longest, err
+	}
+	if limitread.IsStream(c.ConfigFile) {
+		return nil, 0, c.configFileError(errors.New("the scheduler reads it each time it starts: save it in a file"))
 	}
 	component, err := options.LoadConfigFromFile(klog.Background(), c.ConfigFile)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -44,7 +45,8 @@ type Config struct {
 
 // Watcher reports changed files until Close.
 type Watcher struct {
-	roots   []root
+	rootsMu sync.Mutex
+	roots   []root // only ever appended to
 	notify  *fsnotify.Watcher
 	changed chan string // paths of interest, to the burst
 	reports chan []string
@@ -94,6 +96,27 @@ func New(cfg Config) (*Watcher, error) {
 	return w, nil
 }
 
+// Add watches further roots; a path that is watched as one already is left out. What is in their files
+// is not known: the first time that one is written is a change.
+func (w *Watcher) Add(roots ...Root) error {
+	for _, r := range roots {
+		path, err := filepath.Abs(r.Path)
+		if err == nil && slices.ContainsFunc(w.allRoots(), func(known root) bool { return known.path == path }) {
+			continue
+		}
+		if _, err := w.addRoot(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Watcher) allRoots() []root {
+	w.rootsMu.Lock()
+	defer w.rootsMu.Unlock()
+	return w.roots
+}
+
 // Changes delivers the absolute paths of the files that have changed since the last
 // delivery, sorted.
 func (w *Watcher) Changes() <-chan []string { return w.reports }
@@ -123,7 +146,9 @@ func (w *Watcher) addRoot(r Root) (files []string, err error) {
 	if accept == nil {
 		accept = func(string) bool { return true }
 	}
+	w.rootsMu.Lock()
 	w.roots = append(w.roots, root{path: path, file: !info.IsDir(), accept: accept})
+	w.rootsMu.Unlock()
 	if !info.IsDir() {
 		return []string{path}, w.watchFolder(filepath.Dir(path))
 	}
@@ -187,9 +212,9 @@ func ignoresFolder(name string) bool {
 func (w *Watcher) wants(path string) bool {
 	name := filepath.Base(path)
 	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") {
-		return slices.ContainsFunc(w.roots, func(r root) bool { return r.file && r.path == path })
+		return slices.ContainsFunc(w.allRoots(), func(r root) bool { return r.file && r.path == path })
 	}
-	return slices.ContainsFunc(w.roots, func(r root) bool {
+	return slices.ContainsFunc(w.allRoots(), func(r root) bool {
 		if r.file {
 			return r.path == path
 		}
@@ -224,7 +249,7 @@ func (w *Watcher) readEvents() {
 				continue
 			}
 			if errors.Is(err, fsnotify.ErrEventOverflow) { // which files is unknown
-				w.pass(w.roots[0].path)
+				w.pass(w.allRoots()[0].path)
 				continue
 			}
 			w.report(watchError("files", err))
@@ -237,7 +262,7 @@ func (w *Watcher) handle(e fsnotify.Event) {
 		return // such as a change of permissions, or of the time of the last access
 	}
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-		for _, r := range w.roots {
+		for _, r := range w.allRoots() {
 			if r.path == e.Name && !r.file {
 				w.report(fmt.Errorf("%s was removed or renamed, and is not watched any more: start again once it is back", e.Name))
 				return
@@ -259,7 +284,7 @@ func (w *Watcher) follow(path string) bool {
 	if err != nil || !info.IsDir() {
 		return false
 	}
-	inRoot := slices.ContainsFunc(w.roots, func(r root) bool { return !r.file && r.contains(path) })
+	inRoot := slices.ContainsFunc(w.allRoots(), func(r root) bool { return !r.file && r.contains(path) })
 	if !inRoot || ignoresFolder(filepath.Base(path)) {
 		return true
 	}

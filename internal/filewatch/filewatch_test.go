@@ -196,3 +196,24 @@ func TestWatchRemovedRoot(t *testing.T) {
 		t.Fatal("no error")
 	}
 }
+
+func TestAdd(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	note := filepath.Join(other, "note.txt")
+	write(t, note)
+	w := watch(t, Root{dir, isGo})
+	for range 2 {
+		if err := w.Add(Root{note, isGo}, Root{dir, nil}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.allRoots()); n != 2 {
+		t.Errorf("%d roots, want one for each path", n)
+	}
+	write(t, filepath.Join(other, "other.txt"))
+	write(t, note)
+	requireChange(t, w, note, filepath.Join(other, "other.txt"))
+	if err := w.Add(Root{filepath.Join(dir, "none"), nil}); err == nil {
+		t.Error("a missing file is no error")
+	}
+}

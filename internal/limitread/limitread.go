@@ -12,17 +12,17 @@ import (
 	"syscall"
 )
 
-// Await returns what read returns, or the error of ctx once that has ended. A read that blocks,
-// as of stdin or of a pipe that nothing opens for writing, goes on: nothing can interrupt it, and
+// Await returns what do returns, or the error of ctx once that has ended. A read or a write that blocks,
+// as of stdin or of a pipe that nothing opens at the other end, goes on: nothing can interrupt it, and
 // the end of the process does not wait for it.
-func Await[T any](ctx context.Context, read func() (T, error)) (T, error) {
+func Await[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		value, err := read()
+		value, err := do()
 		done <- result{value, err}
 	}()
 	select {

@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strconv"
@@ -133,14 +134,17 @@ func (p *proc) readScript(name string) (string, error) {
 	if info.size > maxScript {
 		return "", errTooLong
 	}
-	h, err := p.m.fs.open(p.cred, p.abs(name), syscall.O_RDONLY, 0)
+	o, err := p.open(name, syscall.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}
-	defer h.close()
-	buf := make([]byte, info.size)
-	n, err := h.readSome(buf)
-	return string(buf[:n]), err
+	defer o.release(p.m)
+	data, release, err := p.readAll(io.LimitReader(fileStream{p, o}, maxScript+1)) // of /dev/stdin the size is unknown
+	release()
+	if len(data) > maxScript {
+		return "", errTooLong
+	}
+	return string(data), err
 }
 
 // user is an entry of /etc/passwd.

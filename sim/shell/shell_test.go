@@ -179,6 +179,8 @@ func TestScripts(t *testing.T) {
 		{`echo $(( $(echo 1) + 010 ))`, "9\n", 0},
 		{`n=0; for i in $(seq 100); do n=$((n+i)); done; echo $n`, "5050\n", 0},
 		{`echo one >/dev/stdout; echo two | cat /dev/stdin; echo three >/proc/self/fd/1`, "one\ntwo\nthree\n", 0},
+		{`{ sleep 0.01; echo 'x=1; echo sourced'; } | { . /dev/stdin; echo $x; }; echo 'echo run $1' | sh /dev/stdin a`, "sourced\n1\nrun a\n", 0},
+		{`echo abc >f; echo b | grep -f /dev/stdin f; . /dev/zero; echo $?`, "abc\n", 2},
 		{`head -c 3 /dev/zero | wc -c; head -c 5 /dev/urandom | wc -c`, "3\n5\n", 0},
 		{`select x in a; do :; done; echo no`, "", 2},
 		{`cat <(echo x)`, "", 2},

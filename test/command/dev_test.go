@@ -246,7 +246,7 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	d.requireEnd(t, 143, child)
 }
 
-// TestDevAppliesChangesOfABase changes files outside the folder of -k that its kustomization consists of.
+// TestDevAppliesChangesOfABase changes files outside the folder of -k that its kustomization consists of, or will.
 func TestDevAppliesChangesOfABase(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -262,6 +262,8 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: before}}")
 	write("base/note.txt", "one")
 	write("overlay/kustomization.yaml", "resources: [../base]\n")
+	write("later/kustomization.yaml", "configMapGenerator: [{name: later, files: [later.txt]}]\n")
+	write("later/later.txt", "one")
 	d := startDev(t, "-k", filepath.Join(folder, "overlay"), "--watch", folder)
 	d.requireLine(t, "widget.example.com/before")
 	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: after}}")
@@ -270,6 +272,11 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 	}
 	write("base/note.txt", "two")
 	d.requireLine(t, "note.txt changed: restarting the operator")
+	d.requireLine(t, "[operator] reconciled one ")
+	write("overlay/kustomization.yaml", "resources: [../base, ../later]\n")
+	d.requireLine(t, "[operator] reconciled one ")
+	write("later/later.txt", "two")
+	d.requireLine(t, "later.txt changed: restarting the operator")
 	d.requireLine(t, "[operator] reconciled one ")
 	child := d.requireChild(t)
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {

@@ -88,7 +88,15 @@ node-2 True 0/5 4 8Gi zone-b`)
 	if got := program.MustRun(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
 		t.Errorf("fail: %q", got)
 	}
-	program.MustRun(t, dir, "nodes", "recover", "node-3")
+	for _, tc := range []struct{ args, says string }{
+		{"fail node-2 node-3", "failed: none (node-2, node-3: failed already)\n"},
+		{"recover node-4 node-3", "recovered: node-3\n"},
+		{"recover node-3", "recovered: none (node-3: not failed)\n"},
+	} {
+		if got := program.MustRun(t, dir, append([]string{"nodes"}, strings.Fields(tc.args)...)...); got != tc.says {
+			t.Errorf("%s: %q, want %q", tc.args, got, tc.says)
+		}
+	}
 	program.MustRun(t, dir, "nodes", "remove", "node-4", "node-1")
 	listed("changed", `node-2 True failed 0/5 4 8Gi zone-b
 node-3 True 0/5 4 8Gi zone-a`)

@@ -24,13 +24,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"syscall"
+
+	"github.com/ctrlplane/ctrlplane/internal/endsignals"
 )
 
 var errUsage = errors.New("see -help")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), endsignals.List()...)
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	switch {

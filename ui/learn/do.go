@@ -61,10 +61,21 @@ func (r *runner) performDo(ctx context.Context, d *Do) error {
 			return fmt.Errorf("line %d: the checks hold before the task is done", d.Line)
 		}
 	}
+	r.announceSlow(d)
 	if err := r.runCommands(ctx, d.Run, d.Line); err != nil {
 		return err
 	}
 	return r.requireChecks(ctx, d.Until, d.Within)
+}
+
+// slowTask is the time within which a task is done that is worth to be announced.
+const slowTask = 2 * time.Minute
+
+// announceSlow says what is done for minutes without output, such as a build, also where the output is left out.
+func (r *runner) announceSlow(d *Do) {
+	if d.Within >= slowTask && len(d.Run) > 0 {
+		r.printf("%s\n", r.faint(fmt.Sprintf("Running %q, which may take some minutes …", r.firstLine(d.Run[0]))))
+	}
 }
 
 // task is the reader's current task.

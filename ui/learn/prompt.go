@@ -114,6 +114,10 @@ func (r *runner) waitWithPrompt(ctx context.Context, prompt string) error {
 		if err != nil || line == "" || line == "next" || line == "skip" {
 			return err
 		}
+		if line == "check" || line == "hint" {
+			r.printf("%s\n", r.faint("There is no task here: press Enter."))
+			continue
+		}
 		if _, err := r.handleGeneral(ctx, line); err != nil {
 			return err
 		}
