@@ -332,6 +332,61 @@ func TestDevDeletesKeptLeases(t *testing.T) {
 	end(d)
 }
 
+// countingOperator counts the signals that it gets until it may end.
+const countingOperator = `
+n=0
+trap 'n=$((n+1)); echo asked $n' TERM
+echo "make is $PPID"
+until read -r _ <may-end; do :; done
+echo ends after $n
+`
+
+// TestDevStopsMakeOnce stops an operator that make runs: it gets one signal, though make passes on those that it gets.
+func TestDevStopsMakeOnce(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip(err)
+	}
+	d := newDev(t, "--", "sh", "-c", "exec make run")
+	d.writeFile(t, "Makefile", "run:\n\t@sh counting.sh\n")
+	d.writeFile(t, "counting.sh", countingOperator)
+	path := filepath.Join(d.cmd.Dir, "may-end")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mayEnd, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mayEnd.Close()
+	d.start(t)
+	fields := strings.Fields(d.requireLine(t, "[operator] make is "))
+	pid, err := strconv.Atoi(fields[len(fields)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	d.requireLine(t, "[operator] asked 1")
+	if state := processState(pid); state == "" || state == "Z" {
+		t.Errorf("make, process %d, has not waited for what it runs: state %q", pid, state)
+	}
+	end := func() {
+		t.Helper()
+		if _, err := mayEnd.WriteString("yes\n"); err != nil {
+			t.Fatal(err)
+		}
+		d.requireLine(t, "[operator] ends after 1")
+	}
+	end()
+	d.requireLine(t, "[operator] make is ")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireLine(t, "[operator] asked 1")
+	end()
+	d.requireEnd(t, 143, 0)
+}
+
 // TestDevEndsAlone ends dev otherwise than from the terminal.
 func TestDevEndsAlone(t *testing.T) {
 	t.Parallel()
