@@ -332,6 +332,37 @@ func TestDevDeletesKeptLeases(t *testing.T) {
 	end(d)
 }
 
+// keepingOperator says which Leases it finds. One is that of an election, the other one its data.
+const keepingOperator = `
+echo found $("$CTRLPLANE" kubectl get leases -o name) and no more
+"$CTRLPLANE" kubectl apply --server-side -f - <<END || exit
+{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: data}, spec: {holderIdentity: a, renewTime: "2030-01-01T00:00:00.000000Z"}}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: leader}
+spec: {holderIdentity: a, leaseDurationSeconds: 15, acquireTime: "2030-01-01T00:00:00.000000Z", renewTime: "2030-01-01T00:00:00.000000Z"}
+END
+echo leading
+sleep 1000 &
+wait
+`
+
+// TestDevKeepsLeasesThatAreData restarts an operator with --keep: only the Lease of its election is gone.
+func TestDevKeepsLeasesThatAreData(t *testing.T) {
+	t.Parallel()
+	d := startDev(t, "--keep", "--", "sh", "-c", keepingOperator)
+	d.requireLine(t, "[operator] found and no more")
+	d.requireLine(t, "[operator] leading")
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	d.requireLine(t, "[operator] found lease.coordination.k8s.io/data and no more")
+	d.requireLine(t, "[operator] leading")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireEnd(t, 143, 0)
+}
+
 // countingOperator counts the signals that it gets until it may end.
 const countingOperator = `
 n=0
