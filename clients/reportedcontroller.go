@@ -286,8 +286,8 @@ func (c *Clients) HasQueue(client, queue string) bool {
 	return cl.reports.isReported(queue)
 }
 
-// numbers returns the numbers of a queue: how many keys there are in all processes that report,
-// and what they and those before them have counted.
+// numbers returns the numbers of a queue: how many keys there are in all processes that report and do
+// not wait to be the leader, and what they and those before them have counted.
 func (r *reportedState) numbers(rc *reportedController, observer *observe.Observer) (v observe.Queue, ok bool) {
 	now := time.Now()
 	r.mu.Lock()
@@ -303,6 +303,9 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 			continue
 		}
 		ok = true
+		if q.State == StateStandby { // with EnableWarmup it has keys, which are no work until it is the leader
+			continue
+		}
 		if q.State == "" && !s.isLost(now) {
 			v.Workers = max(v.Workers, int(addCount(0, int64(q.Workers))))
 		}

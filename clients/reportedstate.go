@@ -183,7 +183,11 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 	case lost != nil:
 		return observe.StateUnknown, "its process has closed its connection without a last report" + lost.lastHeardOf(rc)
 	case isStandby:
-		return observe.StateBuilding, "its workers have not started: its process waits to be the leader"
+		reason = "its workers have not started: its process waits to be the leader"
+		if refused := rc.client.refused.describe(now, 1); refused != "" { // with EnableWarmup its caches are filled now
+			reason += "; " + refused
+		}
+		return observe.StateBuilding, reason
 	}
 	return observe.StateOff, cmp.Or(rc.disconnected, "its process does not report")
 }

@@ -255,16 +255,23 @@ func TestProcessAfterKilledOne(t *testing.T) {
 	}
 }
 
-// A process that waits to be the leader does not run the controller.
+// A process that waits to be the leader does not run the controller, though its caches and its queue may be filled.
 func TestStandby(t *testing.T) {
 	f := newReportFixture(t)
+	standby := siteIs(StateStandby)
+	standby.InFlight, standby.Delayed, standby.NextDue = 0, 1, time.Now().Add(time.Hour)
 	const waits = "its workers have not started: its process waits to be the leader"
-	f.report(Report{Session: "second", Number: 1, Controllers: []QueueReport{siteIs(StateStandby)}})
+	f.report(Report{Session: "second", Number: 1, Controllers: []QueueReport{standby}, Records: []ReportedRecord{siteEvent(1)}})
 	f.expectState(0, "building", waits)
-	f.report(Report{Session: "leader", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	f.report(Report{Session: "leader", Number: 1, Controllers: []QueueReport{{Name: "site", Workers: 1, Adds: 2, Gets: 2, Done: 2}}})
 	f.expectState(0, "running", "")
+	if q := f.clients.Queues()[0]; q.Pending() != 0 || q.Delayed != 0 || len(q.Waiting) != 0 || q.Adds != 5 {
+		t.Errorf("%+v: the keys of the process that waits are work", q)
+	}
 	f.report(Report{Session: "leader", Number: 2, Ended: true})
 	f.expectState(0, "building", waits)
+	f.list(configMaps, http.StatusForbidden)
+	f.expectState(0, "building", waits+"; list of configmaps is refused: configmaps is forbidden: User \"u\" cannot list resource \"configmaps\" in API group \"\" at the cluster scope")
 }
 
 // While a manager stops, its syncs go on: the process has not ended.

@@ -1,7 +1,9 @@
 package instrument
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -63,5 +65,16 @@ func TestOtherServerCostsNoMemory(t *testing.T) {
 	without, with := testing.AllocsPerRun(1000, newPlainSync(t)), testing.AllocsPerRun(1000, newSync(t, off))
 	if with > without {
 		t.Errorf("%v allocations, %v without the module", with, without)
+	}
+}
+
+// BenchmarkReport is what a report takes the lock for that handlers and workers need, with many delayed keys.
+func BenchmarkReport(b *testing.B) {
+	k := newKeys(&numbers{})
+	for i := range 100_000 {
+		k.add(requestFor(fmt.Sprint(i)), work{}, time.Hour, false)
+	}
+	for b.Loop() {
+		k.addTo(&controllerReport{})
 	}
 }

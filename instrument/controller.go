@@ -19,6 +19,7 @@ const maxError = 1 << 10
 type controller struct {
 	name     string
 	workers  int
+	dies     bool // a panic of its reconciler ends the process
 	reporter *reporter
 	keys     *keys
 	queue    atomic.Pointer[workQueue] // nil until the controller starts
@@ -65,6 +66,9 @@ func observeController(r *reporter, runnable manager.Runnable) (manager.Runnable
 	}
 	if workers, ok := fieldOf[int](v, "MaxConcurrentReconciles"); ok {
 		c.workers = *workers
+	}
+	if recovers, ok := fieldOf[*bool](v, "RecoverPanic"); !ok || *recovers != nil && !**recovers {
+		c.dies = true
 	}
 	c.name, c.inner = *name, *do
 	if err := r.addController(c); err != nil {

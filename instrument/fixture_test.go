@@ -42,8 +42,9 @@ type plane struct {
 	url string
 
 	mu      sync.Mutex
-	status  int // of answers to reports
-	asked   int // requests with reports
+	status  int  // of answers to reports
+	other   bool // it is another server than ctrlplane
+	asked   int  // requests with reports
 	reports []report
 	syncs   map[string]string // by the path of a request: the sync that has made it
 	changed chan struct{}     // closed when one of them changes
@@ -82,7 +83,9 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 		p.reports = append(p.reports, r)
 	}
-	w.Header().Set(answerHeader, "1")
+	if !p.other {
+		w.Header().Set(answerHeader, "1")
+	}
 	w.WriteHeader(p.status)
 }
 

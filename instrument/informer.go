@@ -31,7 +31,7 @@ func (c *observedCache) GetInformer(ctx context.Context, obj client.Object, opts
 	}
 	gvk, err := apiutil.GVKForObject(obj, c.scheme)
 	if err != nil {
-		c.reporter.log.Error(err, "events are not reported", "object", obj)
+		c.reporter.logError(err, "events are not reported", "object", obj)
 		return informer, nil
 	}
 	return c.observe(ctx, informer, gvk), nil
@@ -55,7 +55,7 @@ func (c *observedCache) observe(ctx context.Context, informer cache.Informer, gv
 	}
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
-		c.reporter.log.Error(err, "events are not reported", "kind", gvk.Kind)
+		c.reporter.logError(err, "events are not reported", "kind", gvk.Kind)
 		return informer
 	}
 	return &observedInformer{informer, eventSource{owner, gvk.Group, mapping.Resource.Resource, gvk.Kind}}

@@ -87,10 +87,17 @@ func TestCauseAndCalls(t *testing.T) {
 	}
 }
 
-// A request that a sync makes with the client of another manager names no sync: in the reports
-// of that manager, its number is another sync's.
+// A request that a sync makes with the client of another manager names the sync if that is for the same
+// control plane; another one does not know it.
 func TestCallOfOtherManager(t *testing.T) {
-	p, far := startPlane(t, http.StatusOK), startPlane(t, http.StatusOK)
+	p := startPlane(t, http.StatusOK)
+	t.Run("of the same control plane", func(t *testing.T) { testCallOfOtherManager(t, p, p) })
+	t.Run("of another one", func(t *testing.T) {
+		testCallOfOtherManager(t, startPlane(t, http.StatusOK), startPlane(t, http.StatusOK))
+	})
+}
+
+func testCallOfOtherManager(t *testing.T, p, far *plane) {
 	o, other := newOperator(t, p.url), newOperator(t, far.url)
 	o.addController(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		return ctrl.Result{}, other.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}})
@@ -101,8 +108,12 @@ func TestCallOfOtherManager(t *testing.T) {
 	o.informer.Add(configMap("shop", "1"))
 	const path = "/api/v1/namespaces/ns/configmaps"
 	far.await("the write", func() bool { _, wrote := far.syncs[path]; return wrote })
-	if got := far.syncs[path]; got != "" {
-		t.Errorf("the write is of sync %q, want none", got)
+	want := ""
+	if far == p {
+		want = o.reporter().session + "/configmap/1"
+	}
+	if got := far.syncs[path]; got != want {
+		t.Errorf("the write is of sync %q, want %q", got, want)
 	}
 }
 
@@ -180,13 +191,15 @@ func TestRequeueBehindEvent(t *testing.T) {
 	}
 }
 
-// Another server is asked once, and nothing is added to requests.
+// Another server is asked once, nothing is added to requests, and what could not be reported is not logged.
 func TestOtherServer(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusForbidden, http.StatusUnauthorized} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			p := startPlane(t, status)
+			p.other = true
 			o := newOperator(t, p.url)
 			r := o.reporter()
+			o.addControllerOfStrings()
 			o.addController(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 				return ctrl.Result{}, o.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}})
 			})
@@ -203,8 +216,13 @@ func TestOtherServer(t *testing.T) {
 			awaitTrue(t, func() bool { // they are dropped right after it is off
 				r.mu.Lock()
 				defer r.mu.Unlock()
-				return len(r.records) == 0
+				return len(r.records)+len(r.unlogged) == 0
 			})
+			select {
+			case text := <-o.logged:
+				t.Errorf("logged: %s", text)
+			default:
+			}
 		})
 	}
 }
@@ -295,11 +313,11 @@ func TestTooManyControllers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if text := <-o.logged; !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, `"c64\"`) {
-		t.Errorf("logged: %s", text)
-	}
 	if err := o.reporter().send(t.Context(), false); err != nil || len(p.reports[1].Controllers) != maxControllers {
 		t.Errorf("%v: %d controllers are reported", err, len(p.reports[1].Controllers))
+	}
+	if text := <-o.logged; !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, `"c64\"`) {
+		t.Errorf("logged: %s", text)
 	}
 }
 
@@ -315,6 +333,9 @@ func TestUnreportableName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := o.reporter().send(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{longest + "…", `tab\\tin it`, " outer", `\\xff`} {
 		select {
 		case text := <-o.logged:
@@ -324,9 +345,6 @@ func TestUnreportableName(t *testing.T) {
 		default:
 			t.Errorf("that %s is not reported is not logged", name)
 		}
-	}
-	if err := o.reporter().send(t.Context(), false); err != nil {
-		t.Fatal(err)
 	}
 	if got := p.reports[1].Controllers; len(got) != 2 || got[0].Name != "two words" || got[1].Name != longest {
 		t.Errorf("reported: %+v", got)
@@ -338,17 +356,70 @@ func TestUnreportableName(t *testing.T) {
 func TestOtherRequests(t *testing.T) {
 	p := startPlane(t, http.StatusOK)
 	o := newOperator(t, p.url)
+	o.addControllerOfStrings()
+	o.start(0)
+	p.await("reports", func() bool { return len(p.reports) > 0 })
+	expect := func() {
+		t.Helper()
+		if text := <-o.logged; !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, "type of its own") {
+			t.Errorf("logged: %s", text)
+		}
+	}
+	expect()
+	o.addControllerOfStrings() // it is known that this is ctrlplane
+	expect()
+}
+
+// addControllerOfStrings adds a controller whose requests are strings.
+func (o *operator) addControllerOfStrings() {
+	o.Helper()
 	_, err := ctrlcontroller.NewTyped("strings", o.Manager, ctrlcontroller.TypedOptions[string]{
 		Reconciler: reconcile.TypedFunc[string](func(context.Context, string) (ctrl.Result, error) { return ctrl.Result{}, nil }),
 	})
 	if err != nil {
-		t.Fatal(err)
+		o.Fatal(err)
 	}
-	if text := <-o.logged; !strings.Contains(text, "a controller is not reported") || !strings.Contains(text, "type of its own") {
-		t.Errorf("logged: %s", text)
+}
+
+// A token may become valid after the operator has started.
+func TestTokenThatIsNotValidYet(t *testing.T) {
+	p := startPlane(t, http.StatusUnauthorized)
+	o := newOperator(t, p.url)
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	o.start(1)
+	p.await("the question", func() bool { return p.asked > 0 })
+	p.setStatus(http.StatusOK)
+	o.informer.Add(configMap("shop", "1"))
+	p.await("a sync", func() bool { return len(p.ended("configmap")) == 1 })
+}
+
+// A delayed add of a key that is synced because of an event, too, remains in client-go's queue and not in
+// controller-runtime's own one.
+func TestDelayedAddsOfEachKindOfQueue(t *testing.T) {
+	for _, isOwn := range []bool{true, false} {
+		t.Run(fmt.Sprint("own ", isOwn), func(t *testing.T) {
+			p := startPlane(t, http.StatusOK)
+			o := newOperator(t, p.url, func(options *ctrl.Options) { options.Controller.UsePriorityQueue = &isOwn })
+			var called atomic.Int64
+			o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) {
+				if called.Add(1) == 1 {
+					return ctrl.Result{RequeueAfter: time.Hour}, nil
+				}
+				return ctrl.Result{}, nil
+			})
+			o.start(1)
+			o.informer.Add(configMap("shop", "1"))
+			p.await("the first sync", func() bool { return len(p.ended("configmap")) == 1 })
+			o.informer.Update(configMap("shop", "1"), configMap("shop", "2"))
+			p.await("the second sync", func() bool { return len(p.ended("configmap")) == 2 })
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			c := p.reports[len(p.reports)-1].Controllers[0]
+			if c.Delayed == 0 != isOwn || c.NextDue.IsZero() != isOwn {
+				t.Errorf("%+v", c)
+			}
+		})
 	}
-	o.start(0)
-	p.await("reports", func() bool { return len(p.reports) > 0 })
 }
 
 // The fields that are changed exist in this version of controller-runtime, and what else a

@@ -16,15 +16,20 @@ const (
 	maxNamedAdds = 256
 	// maxNamedLater is that of those which it adds with a delay.
 	maxNamedLater = 64
-	// maxWaiting is the number of waiting keys that a report names.
-	maxWaiting = 10
+	// maxWaiting is the number of waiting keys that a report names, and maxLookedAt that of those among
+	// which it chooses: handlers and workers wait meanwhile.
+	maxWaiting, maxLookedAt = 10, 1000
 )
 
 // keys follows the keys of one queue: which add queued each, and which sync took it.
 type keys struct {
 	mu      sync.Mutex
-	pending map[reconcile.Request]*pendingKey
+	queued  map[reconcile.Request]*pendingKey // those that a worker may take
+	delayed delayedKeys
 	running map[reconcile.Request]*syncRun
+	// apart is set if a key may be queued and delayed, as in client-go's queue. In controller-runtime's own
+	// one, each key has one add: that which is due first.
+	apart bool
 
 	numbers                   *numbers
 	adds, gets, done, retries uint64
@@ -35,6 +40,7 @@ type numbers struct{ events, adds, syncs atomic.Uint64 }
 
 // pendingKey is a key that was added and not taken.
 type pendingKey struct {
+	key     reconcile.Request
 	number  uint64 // of the add; 0 while it is delayed
 	by      work   // what added it
 	added   time.Time
@@ -42,6 +48,7 @@ type pendingKey struct {
 	due     time.Time   // zero = at once
 	unsure  bool        // another add may have queued it
 	earlier *pendingKey // delayed add that counts unless the rate limiter chooses an earlier time
+	index   int         // in the order of delayed keys
 }
 
 // syncRun is a sync.
@@ -57,7 +64,21 @@ type syncRun struct {
 }
 
 func newKeys(n *numbers) *keys {
-	return &keys{numbers: n, pending: map[reconcile.Request]*pendingKey{}, running: map[reconcile.Request]*syncRun{}}
+	return &keys{numbers: n, queued: map[reconcile.Request]*pendingKey{}, delayed: newDelayedKeys(), running: map[reconcile.Request]*syncRun{}}
+}
+
+// keepApart is called if the queue keeps delayed adds of a key apart from that which has queued it.
+func (k *keys) keepApart() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.apart = true
+}
+
+// forget forgets the keys that were not taken.
+func (k *keys) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.queued, k.delayed = map[reconcile.Request]*pendingKey{}, newDelayedKeys()
 }
 
 // isDelayed reports whether the key waits for its time.
@@ -71,43 +92,83 @@ func (p *pendingKey) isDueSoon(now time.Time) bool {
 // add notes that a key is added: at once, after a delay, or after that of the rate limiter.
 func (k *keys) add(key reconcile.Request, by work, after time.Duration, limited bool) {
 	now := time.Now()
-	added := &pendingKey{by: by, added: now, limited: limited}
-	if after > 0 {
-		added.due = now.Add(after)
-	}
+	added := &pendingKey{key: key, by: by, added: now, limited: limited}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if limited || after > 0 {
-		k.retries++
-	}
+	k.queueDue(now)
 	if s := by.sync; s != nil && k.running[key] == s {
 		s.requeued = true
 	}
-	before := k.pending[key]
+	if !limited && after <= 0 {
+		k.addNow(added)
+		return
+	}
+	k.retries++
+	if after > 0 {
+		added.due = now.Add(after)
+	}
+	if k.addDelayed(added) && after > 0 {
+		if e := by.event; e != nil && len(e.later) < maxNamedLater {
+			e.later = append(e.later, added.due)
+		}
+	}
+}
+
+// addNow notes that a key is queued, if it is not queued already.
+func (k *keys) addNow(added *pendingKey) {
+	if before := k.queued[added.key]; before != nil {
+		before.noteOther(added.added)
+		return
+	}
+	if before := k.delayed.of[added.key]; before != nil {
+		added.unsure = before.isDueSoon(added.added)
+		if !k.apart {
+			k.delayed.remove(before)
+		}
+	}
+	k.queued[added.key] = added
+	k.count(added)
+}
+
+// addDelayed notes that a key is to be queued later, and returns whether this add counts: not one behind
+// another that is due earlier, nor that of a key which is queued already.
+func (k *keys) addDelayed(added *pendingKey) bool {
+	if before := k.queued[added.key]; before != nil && !k.apart {
+		before.noteOther(added.added)
+		return false
+	}
+	before := k.delayed.of[added.key]
 	switch {
 	case before == nil:
-	case !before.isDelayed(now):
-		if !before.due.IsZero() && now.Sub(before.due) < dueDoubt {
-			before.unsure = true
-		}
-		return // it is queued already
-	case before.limited && added.isDelayed(now):
+	case before.limited:
 		before.noteEarlier(added)
-		return
-	case limited:
-		added.noteEarlier(before)
-		added.unsure = before.isDueSoon(now)
-	case added.isDelayed(now) && !added.due.Before(before.due):
-		return // it is due earlier
-	case before.isDueSoon(now):
-		added.unsure = true
+		return false
+	case !added.limited && !added.due.Before(before.due):
+		return false
+	default:
+		added.unsure = before.isDueSoon(added.added)
+		if added.limited {
+			added.noteEarlier(before)
+		}
 	}
-	k.pending[key] = added
-	if !limited && after <= 0 {
-		k.count(added)
+	k.delayed.set(added)
+	return true
+}
+
+// noteOther notes another add of a key that is queued. One that has just become due may be queued by either.
+func (p *pendingKey) noteOther(now time.Time) {
+	if !p.due.IsZero() && now.Sub(p.due) < dueDoubt {
+		p.unsure = true
 	}
-	if e := by.event; e != nil && after > 0 && len(e.later) < maxNamedLater {
-		e.later = append(e.later, added.due)
+}
+
+// queueDue notes that the delayed keys whose time has come are queued.
+func (k *keys) queueDue(now time.Time) {
+	for p := k.delayed.first(); p != nil && !p.isDelayed(now); p = k.delayed.first() {
+		k.delayed.remove(p)
+		if k.queued[p.key] == nil {
+			k.queued[p.key] = p
+		}
 	}
 }
 
@@ -131,7 +192,7 @@ func (k *keys) count(p *pendingKey) {
 func (k *keys) limit(key reconcile.Request, delay time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p := k.pending[key]
+	p := k.delayed.of[key]
 	if p == nil || !p.limited {
 		return
 	}
@@ -142,6 +203,7 @@ func (k *keys) limit(key reconcile.Request, delay time.Duration) {
 		p.by, p.added, p.unsure = e.by, e.added, e.unsure
 	}
 	p.earlier = nil
+	k.delayed.moved(p)
 }
 
 // take notes that a worker takes a key.
@@ -149,8 +211,8 @@ func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.gets++
-	s := &syncRun{controller: c, id: k.numbers.syncs.Add(1), key: key, began: time.Now(), from: k.pending[key]}
-	delete(k.pending, key)
+	s := &syncRun{controller: c, id: k.numbers.syncs.Add(1), key: key, began: time.Now()}
+	s.from = k.remove(key, s.began)
 	switch {
 	case s.from == nil: // it was added while a worker took it: that add was counted as a repeated one
 		k.adds++
@@ -161,6 +223,18 @@ func (k *keys) take(c *controller, key reconcile.Request) *syncRun {
 	}
 	k.running[key] = s
 	return s
+}
+
+// remove removes a key that is taken, and returns it; nil if it is not known that it was added.
+func (k *keys) remove(key reconcile.Request, now time.Time) *pendingKey {
+	k.queueDue(now)
+	p := k.queued[key]
+	delete(k.queued, key)
+	if before := k.delayed.of[key]; p == nil && before != nil && !k.apart {
+		k.delayed.remove(before)
+		p = before
+	}
+	return p
 }
 
 // end notes that a worker is done with a key. If the sync has added it again, next is the
@@ -174,7 +248,9 @@ func (k *keys) end(key reconcile.Request) (s *syncRun, next *pendingKey) {
 	k.done++
 	delete(k.running, key)
 	if s.requeued {
-		next = k.pending[key]
+		if next = k.queued[key]; next == nil {
+			next = k.delayed.of[key]
+		}
 	}
 	return s, next
 }
@@ -200,14 +276,17 @@ func (k *keys) addTo(r *controllerReport) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r.InFlight, r.Adds, r.Gets, r.Done, r.Retries = len(k.running), k.adds, k.gets, k.done, k.retries
-	for _, p := range k.pending {
-		switch {
-		case p.isDelayed(now):
-			r.Delayed++
-			if !p.due.IsZero() && (r.NextDue.IsZero() || p.due.Before(r.NextDue)) {
-				r.NextDue = p.due
-			}
-		case p.by.event != nil && len(r.Waiting) < maxWaiting:
+	k.queueDue(now)
+	r.Delayed = len(k.delayed.of)
+	if p := k.delayed.first(); p != nil && !p.limited {
+		r.NextDue = p.due
+	}
+	looked := 0
+	for _, p := range k.queued {
+		if looked++; looked > maxLookedAt || len(r.Waiting) == maxWaiting {
+			return
+		}
+		if p.by.event != nil {
 			r.Waiting = append(r.Waiting, p.by.event.id)
 		}
 	}

@@ -3,6 +3,7 @@ package instrument
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -79,7 +80,7 @@ func TestEarlierOfTwoDelays(t *testing.T) {
 			before := time.Now()
 			test.add(k, key)
 			after := time.Now()
-			p := k.pending[key]
+			p := k.delayed.of[key]
 			if by := p.by.event != nil; by != test.event || p.limited {
 				t.Errorf("the event's: %v, want %v; limited: %v", by, test.event, p.limited)
 			}
@@ -99,4 +100,96 @@ func TestTakenBeforeDue(t *testing.T) {
 			t.Errorf("after %v: unsure is %v, want %v", after, s.from.unsure, want)
 		}
 	}
+}
+
+// client-go's queue keeps a delayed add of a key that is queued, too; controller-runtime's own one does not.
+func TestDelayedAddOfQueuedKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, add := range map[string]func(k *keys, key reconcile.Request){
+			"before": func(k *keys, key reconcile.Request) {
+				k.add(key, work{event: &eventRun{id: 7}}, time.Hour, false)
+				k.add(key, work{}, 0, false)
+			},
+			"after": func(k *keys, key reconcile.Request) {
+				k.add(key, work{}, 0, false)
+				k.add(key, work{event: &eventRun{id: 7}}, time.Hour, false)
+			},
+		} {
+			for _, apart := range []bool{false, true} {
+				k, c, key := newKeys(&numbers{}), &controller{name: "site"}, requestFor("shop")
+				if apart {
+					k.keepApart()
+				}
+				add(k, key)
+				k.take(c, key)
+				k.end(key)
+				var r controllerReport
+				if k.addTo(&r); (r.Delayed == 1) != apart || r.NextDue.IsZero() == apart {
+					t.Errorf("delayed %s, kept apart: %v: %+v", name, apart, r)
+				}
+				if !apart {
+					continue
+				}
+				time.Sleep(time.Hour)
+				s := k.take(c, key)
+				if s.from == nil || s.from.by.event == nil || s.from.unsure || s.waited() != 0 {
+					t.Errorf("delayed %s: the sync is of %+v", name, s.from)
+				}
+				k.end(key)
+				r = controllerReport{}
+				if k.addTo(&r); r.Delayed != 0 || r.Adds != 2 || r.Gets != 2 || r.Done != 2 {
+					t.Errorf("delayed %s: %+v", name, r)
+				}
+			}
+		}
+	})
+}
+
+// A delayed key that becomes due while it is queued is the queued one.
+func TestDueWhileQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, c, key := newKeys(&numbers{}), &controller{name: "site"}, requestFor("shop")
+		k.keepApart()
+		k.add(key, work{}, time.Second, false)
+		k.add(key, work{event: &eventRun{id: 7}}, 0, false)
+		time.Sleep(time.Second)
+		if s := k.take(c, key); s.from.by.event == nil {
+			t.Errorf("the sync is of %+v", s.from)
+		}
+		var r controllerReport
+		if k.addTo(&r); len(k.queued) != 0 || r.Delayed != 0 {
+			t.Errorf("%d keys are queued: %+v", len(k.queued), r)
+		}
+	})
+}
+
+// A report names when the first of the delayed keys is due.
+func TestFirstOfDelayedKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, began := newKeys(&numbers{}), time.Now()
+		expect := func(delayed int, due time.Duration) {
+			t.Helper()
+			var r controllerReport
+			if k.addTo(&r); r.Delayed != delayed || !r.NextDue.Equal(began.Add(due)) {
+				t.Errorf("%d are delayed, the first for %v, want %d and %v", r.Delayed, r.NextDue.Sub(began), delayed, due)
+			}
+		}
+		for i, after := range []time.Duration{9, 3, 7, 5, 8} {
+			k.add(requestFor(fmt.Sprint(i)), work{}, after*time.Second, false)
+		}
+		k.add(requestFor("limited"), work{}, 0, true)
+		expect(6, 3*time.Second)
+		k.limit(requestFor("limited"), 2*time.Second)
+		expect(6, 2*time.Second)
+		k.add(requestFor("0"), work{}, time.Second, false)
+		expect(6, time.Second)
+		k.add(requestFor("0"), work{}, 0, false)
+		expect(5, 2*time.Second)
+		time.Sleep(5 * time.Second)
+		expect(2, 7*time.Second)
+		k.forget()
+		if len(k.queued)+len(k.delayed.of)+len(k.delayed.order) != 0 {
+			t.Error("keys are kept")
+		}
+	})
 }

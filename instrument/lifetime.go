@@ -67,12 +67,13 @@ func (r *reporter) setPhase(phase int32) {
 	r.wakeUp()
 }
 
-// runUntil sends reports until ctx ends, and then the last one.
+// runUntil sends reports until ctx ends, and then the last one, unless the control plane does not take them:
+// the process may have to end soon, as after the loss of its lease.
 func (r *reporter) runUntil(ctx context.Context) {
 	for r.run(ctx) {
 		r.waitForRecords(ctx)
 	}
-	if r.known && !r.isOff() {
+	if r.known && !r.isOff() && !r.isAway() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.closeTimeout)
 		defer cancel()
 		_ = r.send(ctx, true) // the control plane notices the end by itself, later
@@ -81,7 +82,7 @@ func (r *reporter) runUntil(ctx context.Context) {
 }
 
 // flush returns when what was appended so far was sent, or after a moment; at once while the
-// control plane does not answer.
+// control plane does not take reports.
 func (r *reporter) flush() {
 	r.mu.Lock()
 	if r.isOff() || r.away {
@@ -92,6 +93,7 @@ func (r *reporter) flush() {
 		r.flushed = make(chan struct{})
 	}
 	flushed := r.flushed
+	r.flushUpTo = r.appended
 	r.mu.Unlock()
 	r.wakeUp()
 	timer := time.NewTimer(r.flushTimeout)
@@ -103,18 +105,24 @@ func (r *reporter) flush() {
 	}
 }
 
-// setAway notes whether the control plane does not answer.
+func (r *reporter) isAway() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.away
+}
+
+// setAway notes whether the control plane does not take reports.
 func (r *reporter) setAway(away bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.away = away
 }
 
-// noteFlushed is called when nothing is left to be sent.
-func (r *reporter) noteFlushed() {
+// noteSent is called when a report was taken.
+func (r *reporter) noteSent() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.records) > 0 || r.flushed == nil {
+	if r.flushed == nil || r.unsentUpTo < r.flushUpTo {
 		return
 	}
 	close(r.flushed)

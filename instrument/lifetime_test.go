@@ -5,9 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
@@ -116,7 +120,8 @@ func testSyncDuringStop(t *testing.T, started func(*operator) manager.Manager) {
 // it was.
 func TestPanicIsPrecededByReport(t *testing.T) {
 	p := startPlane(t, http.StatusOK)
-	o := newOperator(t, p.url)
+	no := false
+	o := newOperator(t, p.url, func(options *ctrl.Options) { options.Controller.RecoverPanic = &no })
 	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
 	if err := o.reporter().send(t.Context(), false); err != nil {
 		t.Fatal(err)
@@ -136,6 +141,168 @@ func TestPanicIsPrecededByReport(t *testing.T) {
 		defer s.reportPanic()
 		panic("boom")
 	}()
+}
+
+// A panic from which controller-runtime recovers waits for nothing: its sync is reported when it has ended.
+func TestRecoveredPanicDoesNotWait(t *testing.T) {
+	for name, recovers := range map[string]*bool{"by default": nil, "explicitly": new(true)} {
+		o := newOperator(t, startPlane(t, http.StatusOK).url, func(options *ctrl.Options) { options.Controller.RecoverPanic = recovers })
+		o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+		r := o.reporter()
+		r.flushTimeout = time.Millisecond
+		c := r.controllers[0]
+		func() {
+			defer func() { _ = recover() }()
+			defer c.keys.take(c, requestFor("pp")).reportPanic()
+			panic("boom")
+		}()
+		if r.flushed != nil || r.isAway() {
+			t.Errorf("%s: the panic waits for a report", name)
+		}
+	}
+}
+
+// A panic waits for what was to be reported before it, and not for what comes after it.
+func TestFlushUpTo(t *testing.T) {
+	answers := []int{http.StatusOK, http.StatusOK, http.StatusServiceUnavailable}
+	asked := 0
+	server := roundTripper(func(*http.Request) *http.Response {
+		asked++
+		return &http.Response{StatusCode: answers[asked-1], Header: http.Header{answerHeader: {"1"}}, Body: http.NoBody}
+	})
+	r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.flushTimeout = time.Hour
+	r.append(record{Event: &eventRecord{ID: 1}})
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		r.flush()
+	}()
+	awaitTrue(t, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.flushed != nil
+	})
+	for range 2 * maxSent {
+		r.append(record{Event: &eventRecord{ID: 2}})
+	}
+	if err := r.send(t.Context(), false); err == nil || asked != len(answers) {
+		t.Fatalf("%v after %d answers", err, asked)
+	}
+	select {
+	case <-flushed:
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for records that were appended later")
+	}
+}
+
+// A manager that ends does not wait for a control plane of which it is known that it does not answer.
+func TestEndWhileAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &silentServer{}
+		r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := r.start(t.Context())
+		time.Sleep(time.Second)
+		server.silent.Store(true)
+		r.wakeUp()
+		time.Sleep(10 * time.Second)
+		if !r.isAway() {
+			t.Error("it is not known that the control plane does not answer")
+		}
+		for r.unanswered.Load() && server.asking.Load() { // the next attempt fails, too
+			time.Sleep(100 * time.Millisecond)
+		}
+		began, asked := time.Now(), server.asked.Load()
+		end()
+		if took := time.Since(began); took > 0 || server.asked.Load() != asked {
+			t.Errorf("the end takes %v, with %d reports", took, server.asked.Load()-asked)
+		}
+	})
+}
+
+// A manager that ends while a report is sent, which that interrupts, sends the last one.
+func TestEndDuringReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &silentServer{}
+		r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := r.start(t.Context())
+		time.Sleep(time.Second)
+		server.silent.Store(true)
+		r.wakeUp()
+		time.Sleep(100 * time.Millisecond)
+		if !server.asking.Load() {
+			t.Fatal("no report is being sent")
+		}
+		server.silent.Store(false)
+		asked := server.asked.Load()
+		if end(); server.asked.Load() == asked {
+			t.Error("the last report is not sent")
+		}
+	})
+}
+
+// silentServer takes reports, or does not answer.
+type silentServer struct {
+	silent, asking atomic.Bool
+	asked          atomic.Int64
+}
+
+func (s *silentServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.asked.Add(1)
+	if s.silent.Load() {
+		s.asking.Store(true)
+		defer s.asking.Store(false)
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{answerHeader: {"1"}}, Body: http.NoBody}, nil
+}
+
+// Reports go on as soon as the server answers a request of the operator.
+func TestReportOnceTheServerAnswersTheOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &silentServer{}
+		r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := r.start(t.Context())
+		defer end()
+		time.Sleep(time.Second)
+		server.silent.Store(true)
+		r.wakeUp()
+		time.Sleep(time.Minute)
+		for server.asking.Load() {
+			time.Sleep(100 * time.Millisecond)
+		}
+		server.silent.Store(false)
+		time.Sleep(100 * time.Millisecond) // it waits for maxBackoff
+		asked := server.asked.Load()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/api", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&transport{next: server, reporter: r}).RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if server.asked.Load() < asked+2 || r.isAway() {
+			t.Errorf("%d requests, want that of the operator and a report", server.asked.Load()-asked)
+		}
+	})
 }
 
 // A panic does not wait for a control plane that does not answer: after the first one, none does.

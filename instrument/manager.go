@@ -63,7 +63,7 @@ func (m *observedManager) Start(ctx context.Context) error {
 func (m *observedManager) Add(runnable manager.Runnable) error {
 	observed, err := observeController(m.reporter, runnable)
 	if err != nil {
-		m.reporter.log.Error(err, "a controller is not reported")
+		m.reporter.logError(err, "a controller is not reported")
 	}
 	return m.Manager.Add(observed)
 }

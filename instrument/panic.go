@@ -16,7 +16,9 @@ func (s *syncRun) reportPanic() {
 	if value := recover(); value != nil {
 		text := strings.Join(strings.Fields(shorten(fmt.Sprint(value), maxPanic)), " ")
 		s.err = "panicked: " + text + panickedAt()
-		s.controller.reporter.flush() // the process may end: that the sync has begun is known then
+		if s.controller.dies {
+			s.controller.reporter.flush() // that the sync has begun is known then
+		}
 		panic(value)
 	}
 }

@@ -38,6 +38,7 @@ func wrapQueue(c *controller, create newQueue) newQueue {
 		if p, ok := inner.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
 			return &priorityQueue{observed, p}
 		}
+		c.keys.keepApart()
 		return &observed
 	}
 }

@@ -20,7 +20,7 @@ const wireVersion = 1
 // report is what is sent at once.
 type report struct {
 	Version int    `json:"version"`
-	Session string `json:"session"` // chosen at random by each process
+	Session string `json:"session"` // chosen at random for each manager
 	// Number counts the reports of a session, from 1. A report that is sent again has the
 	// same number.
 	Number uint64    `json:"number"`
@@ -105,8 +105,8 @@ type eventRecord struct {
 	UID             string        `json:"uid,omitempty"`
 	ResourceVersion string        `json:"resourceVersion,omitempty"`
 	Deleting        bool          `json:"deleting,omitempty"` // since this version
-	// Adds has the number of each key that the handler added: the controller counts the
-	// adds from 1. A key that is queued already is not added again.
+	// Adds has the number of each key that the handler added: the adds of all controllers are counted
+	// from 1. A key that is queued already is not added again.
 	Adds []uint64 `json:"adds,omitempty"`
 	// Later has the times when keys are due that the handler added with a delay.
 	Later []time.Time `json:"later,omitempty"`

@@ -38,8 +38,8 @@ const (
 	heartbeat = 2 * time.Second
 	// sendTimeout is how long a report may take.
 	sendTimeout = 5 * time.Second
-	// maxBackoff is how long to wait for a control plane that does not answer.
-	maxBackoff = 5 * time.Second
+	// minBackoff and maxBackoff are how long to wait for a control plane that does not answer.
+	minBackoff, maxBackoff = 100 * time.Millisecond, 5 * time.Second
 )
 
 // The states of a reporter.
@@ -65,19 +65,25 @@ type reporter struct {
 	phase      atomic.Int32  // of the manager
 	started    atomic.Bool   // reports are sent
 	wake       chan struct{} // receives when there is a record
+	unanswered atomic.Bool   // the last report was, or the server did not know the operator yet
+	back       chan struct{} // receives when the server answers the operator after that
 
 	mu          sync.Mutex
 	controllers []*controller
+	unlogged    []func() // errors that are logged once the server is known to be ctrlplane
 	records     []*entry
+	appended    uint64 // records so far
 	dropped     uint64
-	flushed     chan struct{} // to be closed once all records were sent; nil if none waits for that
-	away        bool          // the control plane does not answer
+	flushed     chan struct{} // to be closed once the first flushUpTo records were sent; nil if none waits for that
+	flushUpTo   uint64
+	away        bool // the control plane does not take reports
 
 	// Of the goroutine that sends.
-	known   bool    // the server has said that it is ctrlplane
-	number  uint64  // of the last report
-	unsent  *report // that was not answered
-	refused bool    // the last report was
+	known      bool    // the server has said that it is ctrlplane
+	number     uint64  // of the last report
+	unsent     *report // that was not answered
+	unsentUpTo uint64  // the number of its last record
+	refused    bool    // the last report was
 }
 
 // entry is a record that was not sent. Of the end of a sync, what the rate limiter has
@@ -94,7 +100,7 @@ func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*repor
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
 	return &reporter{
-		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1),
+		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1), back: make(chan struct{}, 1),
 		flushTimeout: 250 * time.Millisecond, closeTimeout: time.Second,
 	}, nil
 }
@@ -147,6 +153,7 @@ func (r *reporter) appendEntry(e *entry) {
 		r.dropped += quarter
 	}
 	r.records = append(r.records, e)
+	r.appended++
 	r.mu.Unlock()
 	r.wakeUp()
 }
@@ -179,12 +186,14 @@ func retryAfter(resp *http.Response) time.Duration {
 // run sends a report, again and again until it is answered. It reports whether the server
 // is ctrlplane and ctx has not ended.
 func (r *reporter) run(ctx context.Context) bool {
-	for backoff := 100 * time.Millisecond; ctx.Err() == nil; backoff = min(2*backoff, maxBackoff) {
+	for backoff := minBackoff; ctx.Err() == nil; backoff = min(2*backoff, maxBackoff) {
 		err := r.send(ctx, false)
 		if r.isOff() {
 			return false
 		}
-		r.setAway(err != nil)
+		if ctx.Err() == nil { // otherwise that has ended the attempt
+			r.setAway(err != nil)
+		}
 		if err == nil {
 			return true
 		}
@@ -193,9 +202,36 @@ func (r *reporter) run(ctx context.Context) bool {
 		if busy := new(busyError); errors.As(err, &busy) {
 			wait = max(wait, busy.after)
 		}
-		sleep(ctx, wait)
+		r.waitUntilBack(ctx, wait)
 	}
 	return false
+}
+
+// waitUntilBack returns after some time, or sooner once the server answers the operator again.
+func (r *reporter) waitUntilBack(ctx context.Context, most time.Duration) {
+	select {
+	case <-r.back: // of an earlier time
+	default:
+	}
+	sleep(ctx, minBackoff)
+	timer := time.NewTimer(most - minBackoff)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.back:
+	case <-ctx.Done():
+	}
+}
+
+// noteAnswer notes that the server has answered a request of the operator.
+func (r *reporter) noteAnswer() {
+	if !r.unanswered.Load() {
+		return
+	}
+	select {
+	case r.back <- struct{}{}:
+	default:
+	}
 }
 
 // waitForRecords returns when there is something to send.
@@ -223,8 +259,42 @@ func sleep(ctx context.Context, d time.Duration) {
 func (r *reporter) turnOff() {
 	r.state.Store(off)
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.records = nil
+	controllers := r.controllers
+	r.records, r.unlogged = nil, nil
+	r.mu.Unlock()
+	for _, c := range controllers {
+		c.keys.forget()
+	}
+}
+
+// logError logs an error about what is not reported, once the server is known to be ctrlplane: it is none
+// with another one.
+func (r *reporter) logError(err error, text string, values ...any) {
+	log := func() { r.log.Error(err, text, values...) }
+	r.mu.Lock()
+	state := r.state.Load()
+	if state == asking {
+		r.unlogged = append(r.unlogged, log)
+	}
+	r.mu.Unlock()
+	if state == on {
+		log()
+	}
+}
+
+// turnOn notes that the server takes reports.
+func (r *reporter) turnOn() {
+	if r.state.Swap(on) == on {
+		return
+	}
+	r.log.Info("the controllers are reported to ctrlplane")
+	r.mu.Lock()
+	unlogged := r.unlogged
+	r.unlogged = nil
+	r.mu.Unlock()
+	for _, log := range unlogged {
+		log()
+	}
 }
 
 // send sends what there is. A report that is not answered is kept, and sent again next
@@ -233,19 +303,18 @@ func (r *reporter) send(ctx context.Context, ended bool) error {
 	for {
 		more := r.nextReport(ended)
 		status, after, err := r.post(ctx)
+		r.unanswered.Store(err != nil)
 		switch {
 		case err != nil:
 			return err
 		case status == http.StatusOK:
 			if !r.known { // that was the question; the controllers follow
 				r.known, more = true, true
-			} else if r.state.Swap(on) == asking {
-				r.log.Info("the controllers are reported to ctrlplane")
+			} else {
+				r.turnOn()
 			}
 			r.unsent, r.refused = nil, false
-			if !more {
-				r.noteFlushed()
-			}
+			r.noteSent()
 		case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
 			return &busyError{status, after}
 		case r.known: // such as 401 while a token rotates: the next one may be taken
@@ -293,7 +362,7 @@ func (r *reporter) nextReport(ended bool) (more bool) {
 	n := countSendable(r.records)
 	taken, controllers := slices.Clone(r.records[:n]), r.controllers
 	r.records = slices.Delete(r.records, 0, n)
-	more = len(r.records) > 0
+	r.unsentUpTo, more = r.appended-uint64(len(r.records)), len(r.records) > 0
 	v := &report{Version: wireVersion, Session: r.session, Dropped: r.dropped, Ended: ended && !more}
 	r.mu.Unlock()
 	r.number++
@@ -353,7 +422,8 @@ func (c *controller) report(phase int32) controllerReport {
 }
 
 // post sends the report that is unsent and returns the status of the answer; 404 if that
-// is not ctrlplane's though it is OK. after is when to send the report again.
+// is not ctrlplane's though it is OK. after is when to send the report again. It is an error, too, if ctrlplane does
+// not accept the credentials of the first report: they may become valid.
 func (r *reporter) post(ctx context.Context) (status int, after time.Duration, err error) {
 	r.unsent.Sent = time.Now()        // of this attempt: the clocks are compared by it
 	body, _ := json.Marshal(r.unsent) // has only values that can be encoded
@@ -369,8 +439,12 @@ func (r *reporter) post(ctx context.Context) (status int, after time.Duration, e
 		return 0, 0, err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
-	if status = resp.StatusCode; status == http.StatusOK && resp.Header.Get(answerHeader) != "1" {
+	status, after, err = resp.StatusCode, retryAfter(resp), resp.Body.Close()
+	switch isCtrlplane := resp.Header.Get(answerHeader) == "1"; {
+	case status == http.StatusOK && !isCtrlplane:
 		status = http.StatusNotFound
+	case status == http.StatusUnauthorized && isCtrlplane && !r.known:
+		err = &busyError{status, after}
 	}
-	return status, retryAfter(resp), resp.Body.Close()
+	return status, after, err
 }

@@ -1,6 +1,7 @@
 package instrument
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // Another server that answers 200 or redirects gets one empty report.
@@ -78,6 +80,22 @@ func TestLargeReportIsSplit(t *testing.T) {
 	}
 	if total != events {
 		t.Errorf("%d of %d records were sent", total, events)
+	}
+}
+
+// What was noted before it is known that the server is another one is forgotten.
+func TestTurnOffForgets(t *testing.T) {
+	o := newOperator(t, "http://localhost:1")
+	o.addController(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil })
+	o.addControllerOfStrings()
+	r := o.reporter()
+	k := r.controllers[0].keys
+	k.add(requestFor("now"), work{}, 0, false)
+	k.add(requestFor("later"), work{}, time.Hour, false)
+	r.append(record{Event: &eventRecord{ID: 1}})
+	r.turnOff()
+	if n := len(r.records) + len(r.unlogged) + len(k.queued) + len(k.delayed.of); n != 0 {
+		t.Errorf("%d records, errors and keys are kept", n)
 	}
 }
 

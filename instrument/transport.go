@@ -15,22 +15,30 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if s := t.syncOf(req); s != nil {
+		req = net.CloneRequest(req)
+		req.Header.Set(syncHeader, s.controller.reporter.session+"/"+s.controller.name+"/"+strconv.FormatUint(s.id, 10))
+	}
+	resp, err := t.next.RoundTrip(req)
+	if err == nil && resp.StatusCode < http.StatusBadRequest {
+		t.reporter.noteAnswer()
+	}
+	return resp, err
+}
+
+// syncOf returns the sync that makes a request; nil if there is none that the control plane knows.
+func (t *transport) syncOf(req *http.Request) *syncRun {
 	if !t.reporter.isOn() {
-		return t.next.RoundTrip(req)
+		return nil
 	}
 	s, _ := req.Context().Value(syncKey{}).(*syncRun)
-	if s != nil && s.controller.reporter != t.reporter { // of another manager, which numbers its own syncs
-		s = nil
-	}
 	if s == nil { // the reconciler may use a context of its own
 		s = t.reporter.goroutines.current().sync
 	}
-	if s == nil {
-		return t.next.RoundTrip(req)
+	if s == nil || s.controller.reporter.url != t.reporter.url { // of a manager of another control plane
+		return nil
 	}
-	req = net.CloneRequest(req)
-	req.Header.Set(syncHeader, t.reporter.session+"/"+s.controller.name+"/"+strconv.FormatUint(s.id, 10))
-	return t.next.RoundTrip(req)
+	return s
 }
 
 // WrappedRoundTripper implements net.RoundTripperWrapper.

@@ -64,7 +64,7 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
   ctrlplane dev --crds config/crd -f config/samples -- go run ./cmd --metrics-bind-address=0
   ctrlplane dev --watch . --watch ../api --crds ../api/crds -- go run .
   ctrlplane dev --keep --name shop -- make run
-  ctrlplane dev --with http://localhost:8080/metrics -- go run .`,
+  ctrlplane dev --with shop=http://localhost:8080/metrics -- go run ./cmd/shop`,
 		Args: requireCommand(`, such as "-- go run ."`),
 		RunE: d.up.runWrapped(func(cmd *cobra.Command, args []string) (int, error) { return d.run(cmd.Context(), args) }),
 	}

@@ -16,8 +16,9 @@ import (
 // devLeases are the Leases that runs of the operator leave behind. Snapshots have no
 // Leases, and with that of a stopped leader the next run would wait until it expires.
 type devLeases struct {
-	client coordinationclient.LeasesGetter
-	before map[types.UID]string // the runs: their holders
+	client    coordinationclient.LeasesGetter
+	elections bool                 // those of leader elections only: all other objects are kept, too
+	before    map[types.UID]string // the runs: their holders
 }
 
 func (l *devLeases) list(ctx context.Context) ([]coordinationv1.Lease, error) {
@@ -48,6 +49,12 @@ func isExpired(lease *coordinationv1.LeaseSpec, now time.Time) bool {
 	return lease.RenewTime.Add(time.Duration(*lease.LeaseDurationSeconds) * time.Second).Before(now)
 }
 
+// isElection reports whether a lease is probably that of a leader election: those of other kinds, such as heartbeats and
+// what an operator keeps in Leases, lack some of these fields.
+func isElection(lease *coordinationv1.LeaseSpec) bool {
+	return lease.AcquireTime != nil && lease.RenewTime != nil && lease.LeaseDurationSeconds != nil
+}
+
 // deleteTaken deletes the Leases that were created or taken over since, without those of
 // Kubernetes. In a control plane that is kept, an earlier dev may have left that of the operator.
 // One that is only renewed is of another program, or of a leader that does not have to wait.
@@ -59,6 +66,9 @@ func (l *devLeases) deleteTaken(ctx context.Context) error {
 	for _, lease := range all {
 		holder, had := l.before[lease.UID]
 		if had && holder == ptr.Deref(lease.Spec.HolderIdentity, "") || lease.Namespace == metav1.NamespaceSystem || lease.Namespace == corev1.NamespaceNodeLease {
+			continue
+		}
+		if l.elections && !isElection(&lease.Spec) {
 			continue
 		}
 		err := l.client.Leases(lease.Namespace).Delete(ctx, lease.Name, *metav1.NewPreconditionDeleteOptions(string(lease.UID)))

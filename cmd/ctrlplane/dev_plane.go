@@ -74,6 +74,7 @@ func (p *devPlane) begin(ctx context.Context) (err error) {
 	if p.leases.client, err = coordinationclient.NewForConfig(p.server.RESTConfig()); err != nil {
 		return err
 	}
+	p.leases.elections = p.keep
 	if err := p.leases.begin(ctx); err != nil {
 		return err
 	}

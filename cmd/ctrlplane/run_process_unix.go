@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -100,15 +101,18 @@ func (c *commandProcess) signal(sig syscall.Signal) {
 
 // terminateGroup asks all processes of the command's own group to exit that were not asked
 // before, also once the command itself has exited. The go command gets SIGINT: upon that it
-// waits for what it runs and removes its temporary folder, which it leaves upon SIGTERM.
+// waits for what it runs and removes its temporary folder, which it leaves upon SIGTERM. make is not asked
+// while there are others, to which it would pass SIGTERM on: it ends after what it runs.
 func (c *commandProcess) terminateGroup(asked map[int]bool) {
 	if !canListGroups && !asked[c.groupID] && c.groupRuns() {
 		asked[c.groupID] = true
 		_ = syscall.Kill(-c.groupID, syscall.SIGTERM)
 		return
 	}
-	for _, p := range groupMembers(c.groupID) {
-		if asked[p.pid] {
+	members := groupMembers(c.groupID)
+	onlyMake := !slices.ContainsFunc(members, func(p groupMember) bool { return !p.isMake() })
+	for _, p := range members {
+		if asked[p.pid] || p.isMake() && !onlyMake {
 			continue
 		}
 		asked[p.pid] = true
@@ -120,6 +124,9 @@ func (c *commandProcess) terminateGroup(asked map[int]bool) {
 		_ = syscall.Kill(p.pid, syscall.SIGCONT)
 	}
 }
+
+// isMake reports whether the process is GNU make.
+func (p groupMember) isMake() bool { return p.name == "make" || p.name == "gmake" }
 
 // killGroup ends all processes of the command's own group by force.
 func (c *commandProcess) killGroup() {

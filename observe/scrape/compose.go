@@ -139,7 +139,7 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 	if c != nil && c.workers > 0 {
 		result.Workers = int(toCount(c.workers))
 		result.InFlight = toCount(c.active)
-		result.ErrorRetries = toCount(c.failures)
+		result.ErrorRetries = toCount(c.failures - c.terminal)
 	}
 	return result
 }

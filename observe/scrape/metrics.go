@@ -31,6 +31,7 @@ const (
 // controller has the values of the controller_runtime_* metrics of one controller.
 type controller struct {
 	workers, active, syncs, failures float64
+	terminal                         float64 // of failures: the key is not added again
 }
 
 // scrape is the result of one scrape. It is immutable.
@@ -115,6 +116,8 @@ func (s *scrape) readController(name string, m *dto.Metric) {
 		c.syncs = metricValue(m)
 	case "controller_runtime_reconcile_errors_total":
 		c.failures = metricValue(m)
+	case "controller_runtime_terminal_reconcile_errors_total":
+		c.terminal = metricValue(m)
 	default:
 		return
 	}
@@ -128,6 +131,7 @@ func (s *scrape) readController(name string, m *dto.Metric) {
 	sum.active += c.active
 	sum.syncs += c.syncs
 	sum.failures += c.failures
+	sum.terminal += c.terminal
 }
 
 func labelValue(m *dto.Metric, name string) string {

@@ -339,6 +339,92 @@ func TestDevDeletesKeptLeases(t *testing.T) {
 	end(d)
 }
 
+// keepingOperator says which Leases it finds. One is that of an election, the other one its data.
+const keepingOperator = `
+echo found $("$CTRLPLANE" kubectl get leases -o name) and no more
+"$CTRLPLANE" kubectl apply --server-side -f - <<END || exit
+{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: data}, spec: {holderIdentity: a, renewTime: "2030-01-01T00:00:00.000000Z"}}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: leader}
+spec: {holderIdentity: a, leaseDurationSeconds: 15, acquireTime: "2030-01-01T00:00:00.000000Z", renewTime: "2030-01-01T00:00:00.000000Z"}
+END
+echo leading
+sleep 1000 &
+wait
+`
+
+// TestDevKeepsLeasesThatAreData restarts an operator with --keep: only the Lease of its election is gone.
+func TestDevKeepsLeasesThatAreData(t *testing.T) {
+	t.Parallel()
+	d := startDev(t, "--keep", "--", "sh", "-c", keepingOperator)
+	d.requireLine(t, "[operator] found and no more")
+	d.requireLine(t, "[operator] leading")
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	d.requireLine(t, "[operator] found lease.coordination.k8s.io/data and no more")
+	d.requireLine(t, "[operator] leading")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireEnd(t, 143, 0)
+}
+
+// countingOperator counts the signals that it gets until it may end.
+const countingOperator = `
+n=0
+trap 'n=$((n+1)); echo asked $n' TERM
+echo "make is $PPID"
+until read -r _ <may-end; do :; done
+echo ends after $n
+`
+
+// TestDevStopsMakeOnce stops an operator that make runs: it gets one signal, though make passes on those that it gets.
+func TestDevStopsMakeOnce(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip(err)
+	}
+	d := newDev(t, "--", "sh", "-c", "exec make run")
+	d.writeFile(t, "Makefile", "run:\n\t@sh counting.sh\n")
+	d.writeFile(t, "counting.sh", countingOperator)
+	path := filepath.Join(d.cmd.Dir, "may-end")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mayEnd, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mayEnd.Close()
+	d.start(t)
+	fields := strings.Fields(d.requireLine(t, "[operator] make is "))
+	pid, err := strconv.Atoi(fields[len(fields)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.writeFile(t, "source/reply.yaml", "two\n")
+	d.requireLine(t, "[operator] asked 1")
+	if state := processState(pid); state == "" || state == "Z" {
+		t.Errorf("make, process %d, has not waited for what it runs: state %q", pid, state)
+	}
+	end := func() {
+		t.Helper()
+		if _, err := mayEnd.WriteString("yes\n"); err != nil {
+			t.Fatal(err)
+		}
+		d.requireLine(t, "[operator] ends after 1")
+	}
+	end()
+	d.requireLine(t, "[operator] make is ")
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	d.requireLine(t, "[operator] asked 1")
+	end()
+	d.requireEnd(t, 143, 0)
+}
+
 // TestDevEndsAlone ends dev otherwise than from the terminal.
 func TestDevEndsAlone(t *testing.T) {
 	t.Parallel()
