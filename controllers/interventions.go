@@ -75,7 +75,7 @@ func (i interventions) Delay(ctx context.Context, names []string, d time.Duratio
 	if err := intervene.ValidateDelay(d); err != nil {
 		return nil, err
 	}
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.SetDelay(d) })
 }
 
 // Fail implements control.Interventions.
@@ -86,7 +86,7 @@ func (i interventions) Fail(ctx context.Context, names []string, f control.Fault
 	if err := i.CheckResource(f.Resource); err != nil {
 		return nil, err
 	}
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.SetFault(f) })
 }
 
 // Clear implements control.Interventions.
@@ -107,7 +107,7 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil: // no write is held during a restore
+		case err != nil: // the writes that were held have been refused
 			return nil, nil
 		}
 		step, err := u.step(ctx)

@@ -46,6 +46,9 @@ func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 			started = append(started, name)
 		}
 	}
+	if slices.Contains(started, names.GarbageCollectorController) { // restarts the other reader of its graph
+		defer s.beginSuspension(restarting)()
+	}
 	var errs []error
 	for _, name := range tokenControllerFirst(started) {
 		errs = append(errs, s.startUnit(s.informers.ctx, name, intervene.Intervention{}))

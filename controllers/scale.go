@@ -109,6 +109,7 @@ func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error 
 			return usage.Errorf("controller %s: it is %s: start it first", name, state)
 		}
 	}
+	defer s.beginSuspension(restarting)()
 	var errs []error
 	for i, name := range list {
 		errs = append(errs, s.restartUnit(s.units[name], configs[i]))

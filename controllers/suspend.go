@@ -23,8 +23,7 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 		defer s.mu.Unlock()
 		return nil, errNotStarted
 	}
-	suspended := &suspension{ended: make(chan struct{})}
-	s.suspension.Store(suspended) // before the interventions are read: a change that comes later waits or is made again
+	end := s.beginSuspension(restoring)
 	ran := map[string]intervene.Intervention{}
 	for name, u := range s.units {
 		if state := u.status().State; state.isRunning() {
@@ -34,7 +33,7 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 	}
 	resume = func(ctx context.Context, recreateInformers bool) error {
 		defer s.mu.Unlock()
-		defer close(suspended.ended)
+		defer end()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -5,8 +5,25 @@ import (
 	"fmt"
 )
 
-// suspension is the time between Suspend and the end of resume, during which a snapshot is restored.
-type suspension struct{ ended chan struct{} }
+// suspension is a time during which controllers stop and start again, with other gates that have the same
+// interventions.
+type suspension struct {
+	reason string
+	ended  chan struct{}
+}
+
+const ( // reasons
+	restoring  = "a snapshot is being restored"
+	restarting = "controllers are being restarted"
+)
+
+// beginSuspension comes before the interventions are read: a change that is made later waits or is made again. The
+// caller holds the lock, and calls end.
+func (s *Supervisor) beginSuspension(reason string) (end func()) {
+	current := &suspension{reason: reason, ended: make(chan struct{})}
+	s.suspension.Store(current)
+	return func() { close(current.ended) }
+}
 
 // waitResumed waits while the controllers are suspended. It returns the last suspension, nil if there was none.
 func (s *Supervisor) waitResumed(ctx context.Context) (*suspension, error) {
@@ -23,7 +40,7 @@ func (s *Supervisor) waitResumed(ctx context.Context) (*suspension, error) {
 	case <-last.ended:
 		return last, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("a snapshot is being restored: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("%s: %w", last.reason, context.Cause(ctx))
 	}
 }
 
