@@ -37,11 +37,11 @@ type interventions struct{ *Supervisor }
 
 // Stop implements control.Interventions.
 func (i interventions) Stop(ctx context.Context, names []string) ([]string, error) {
-	if _, err := i.waitResumed(ctx); err != nil {
+	unlock, err := i.lockResumed(ctx)
+	if err != nil {
 		return nil, err
 	}
-	i.mu.Lock() // before the names are resolved: a restore that has just begun turns all controllers off
-	defer i.mu.Unlock()
+	defer unlock()
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() || s.State == Failed })
 	if err != nil {
 		return nil, err
@@ -50,7 +50,12 @@ func (i interventions) Stop(ctx context.Context, names []string) ([]string, erro
 }
 
 // Start implements control.Interventions.
-func (i interventions) Start(_ context.Context, names []string) ([]string, error) {
+func (i interventions) Start(ctx context.Context, names []string) ([]string, error) {
+	unlock, err := i.lockResumed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	list, err := i.resolveNames(names, func(s Status) bool {
 		return s.State == Failed || s.State == Off && s.Reason == stoppedReason
 	})

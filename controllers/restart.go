@@ -34,10 +34,8 @@ func (s *Supervisor) stopUnits(list []string) (stopped []string, err error) {
 	return stopped, errors.Join(errs...)
 }
 
-// startUnits builds and starts controllers, and returns those that were not running.
+// startUnits builds and starts controllers, and returns those that were not running. The caller holds the lock.
 func (s *Supervisor) startUnits(list []string) (started []string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
 		return nil, errNotStarted
 	}

@@ -44,6 +44,21 @@ func (s *Supervisor) waitResumed(ctx context.Context) (*suspension, error) {
 	}
 }
 
+// lockResumed takes the lock while the controllers are not suspended, for a change of which of them run. They
+// are to be selected under the lock: a restore that has just begun turns all off. It fails if ctx has ended
+// meanwhile: a client that has gone changes nothing.
+func (s *Supervisor) lockResumed(ctx context.Context) (unlock func(), err error) {
+	if _, err := s.waitResumed(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if ctx.Err() != nil {
+		defer s.mu.Unlock()
+		return nil, fmt.Errorf("nothing was changed: %w", context.Cause(ctx))
+	}
+	return s.mu.Unlock, nil
+}
+
 // whileResumed makes a change of gates while the controllers are not suspended. A change during which they are suspended
 // is made again: the gates are replaced, and whether the new ones have it is not known.
 func (s *Supervisor) whileResumed(ctx context.Context, change func() error) error {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,43 @@ func TestInterventionsWaitForTheEndOfARestore(t *testing.T) {
 					t.Errorf("after the restore: %+v", got)
 				}
 			})
+		})
+	}
+}
+
+// What changes which controllers run waits while a snapshot is restored, or another one starts or stops
+// controllers, and does nothing for a client that has gone meanwhile.
+func TestChangesOfAClientThatHasGone(t *testing.T) {
+	job := []string{"job-controller"}
+	for name, change := range map[string]func(context.Context, control.Interventions) ([]string, error){
+		"start": func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Start(ctx, job) },
+		"stop":  func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Stop(ctx, job) },
+		"scale": func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Scale(ctx, job, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRestoredUnit(t)
+			r.supervisor.informers = &sharedInformers{}
+			r.unit.setState(Failed, "as before", nil) // each of them would change that, or refuse to
+			ctx, leave := context.WithCancel(t.Context())
+			changed := make(chan error, 1)
+			begin := func() {
+				_, err := change(ctx, r.supervisor.Interventions())
+				changed <- err
+			}
+			end := r.supervisor.beginSuspension(restoring)
+			go begin()
+			leave()
+			if err := <-changed; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "a snapshot is being restored") {
+				t.Errorf("during a restore: %v", err)
+			}
+			end()
+			begin()
+			if err := <-changed; !errors.Is(err, context.Canceled) {
+				t.Errorf("after a wait for the lock: %v", err)
+			}
+			if got := r.unit.status(); got.State != Failed || got.Reason != "as before" {
+				t.Errorf("it has changed: %+v", got)
+			}
 		})
 	}
 }
