@@ -44,6 +44,11 @@ func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 			started = append(started, name)
 		}
 	}
+	if len(started) > 0 && s.informers.ctx.Err() != nil { // a restore could not renew them
+		if err := s.renewInformers(); err != nil {
+			return nil, err
+		}
+	}
 	if slices.Contains(started, names.GarbageCollectorController) { // restarts the other reader of its graph
 		defer s.beginSuspension(restarting)()
 	}

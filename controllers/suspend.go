@@ -34,6 +34,11 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 	resume = func(ctx context.Context, recreateInformers bool) error {
 		defer s.mu.Unlock()
 		defer end()
+		defer func() { // also those that are not started again
+			for name := range ran {
+				s.units[name].unmuteEvents()
+			}
+		}()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -62,8 +67,8 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 	return resume, nil
 }
 
-// renewInformers recreates the informers. The caller holds the lock, and no
-// controller runs.
+// renewInformers recreates the informers. If that fails, those of before have ended: see startUnits. The
+// caller holds the lock, and no controller runs.
 func (s *Supervisor) renewInformers() error {
 	if err := s.informers.close(); err != nil {
 		return err
@@ -77,7 +82,7 @@ func (s *Supervisor) renewInformers() error {
 	renewed.graph, renewed.graphFacade = s.informers.graph, s.informers.graphFacade
 	s.informers = renewed
 	if err := renewed.handleNodes(s.cfg.OnNode); err != nil {
-		return err
+		return errors.Join(err, renewed.close())
 	}
 	renewed.start()
 	return nil
@@ -122,10 +127,13 @@ func (u *unit) muteEvents(state State) {
 }
 
 // unmuteEvents records state changes again, and the current state if it is not
-// the previous one.
+// the previous one. It does nothing if they are not muted.
 func (u *unit) unmuteEvents() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.mutedIn == "" {
+		return
+	}
 	previous := u.mutedIn
 	u.mutedIn = ""
 	if state, _ := u.displayState(); state != previous {
