@@ -49,11 +49,11 @@ func (e *requestEnd) wrap(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		ctx, cancel := context.WithCancelCause(req.Context())
 		defer cancel(nil)
-		began, late := time.Now(), e.ctx.Err() != nil
+		late, report := e.ctx.Err() != nil, canceledReport(req)
 		stop := context.AfterFunc(e.ctx, func() {
 			cancel(errClosing)
 			if !late && errors.Is(context.Cause(e.ctx), errOverdue) {
-				reportCanceled(req, time.Since(began))
+				report()
 			}
 		})
 		defer stop()
@@ -61,14 +61,18 @@ func (e *requestEnd) wrap(h http.Handler) http.Handler {
 	})
 }
 
-// reportCanceled says which request has kept the server from closing. Watches from inside the
-// process only end with the controllers that wait for their other requests.
-func reportCanceled(req *http.Request, duration time.Duration) {
+// canceledReport returns a function that says which request has kept the server from closing. Watches from
+// inside the process only end with the controllers that wait for their other requests. It reads the request
+// now: handlers change it.
+func canceledReport(req *http.Request) func() {
 	if req.TLS == nil && req.URL.Query().Has("watch") {
-		return
+		return func() {}
 	}
-	klog.FromContext(req.Context()).Info("request canceled because the API server is closing",
-		"method", req.Method, "path", req.URL.Path, "userAgent", req.UserAgent(), "duration", duration)
+	began, log := time.Now(), klog.FromContext(req.Context())
+	method, path, agent := req.Method, req.URL.Path, req.UserAgent()
+	return func() {
+		log.Info("request canceled because the API server is closing", "method", method, "path", path, "userAgent", agent, "duration", time.Since(began))
+	}
 }
 
 // begin cancels requests from requestGrace on.

@@ -84,6 +84,23 @@ func TestOverdueRequestsAreReported(t *testing.T) {
 	}
 }
 
+// Handlers change the request that they serve, such as its header and its path.
+func TestReportOfARequestThatHandlersChange(t *testing.T) {
+	log := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
+	req := httptest.NewRequest(http.MethodPost, "/api/v1/pods", nil)
+	req.Header.Set("User-Agent", "operator")
+	report := canceledReport(req.WithContext(klog.NewContext(t.Context(), log)))
+	req.Header.Set("User-Agent", "changed")
+	req.Method, req.URL.Path, req.URL.RawQuery = http.MethodGet, "/changed", "watch=true"
+	report()
+	printed := log.GetSink().(ktesting.Underlier).GetBuffer().String()
+	for _, want := range []string{"POST", "/api/v1/pods", "operator"} {
+		if !strings.Contains(printed, want) || strings.Contains(printed, "changed") {
+			t.Errorf("printed %q, want %s", printed, want)
+		}
+	}
+}
+
 // A request that does not end although it is canceled does not keep Close waiting.
 func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -83,7 +83,7 @@ func (i controllerInterventions) Delay(ctx context.Context, names []string, d ti
 		return nil, err
 	}
 	return i.apply(names, func(own []string) ([]string, error) { return i.own.Delay(ctx, own, d) },
-		func(g *intervene.Gate) (bool, error) { g.SetDelay(d); return true, nil })
+		func(g *intervene.Gate) (bool, error) { return true, g.SetDelay(d) })
 }
 
 // Fail implements control.Interventions.
@@ -92,7 +92,7 @@ func (i controllerInterventions) Fail(ctx context.Context, names []string, f con
 		return nil, err
 	}
 	return i.apply(names, func(own []string) ([]string, error) { return i.own.Fail(ctx, own, f) },
-		func(g *intervene.Gate) (bool, error) { g.SetFault(f); return true, nil })
+		func(g *intervene.Gate) (bool, error) { return true, g.SetFault(f) })
 }
 
 // Clear implements control.Interventions.

@@ -54,7 +54,7 @@ func (i interventions) Delay(_ context.Context, names []string, d time.Duration)
 	if err := intervene.ValidateDelay(d); err != nil {
 		return nil, err
 	}
-	return i.apply(names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+	return i.apply(names, func(g *intervene.Gate) error { return g.SetDelay(d) })
 }
 
 func (c *Clients) validateFault(f control.Fault) error {
@@ -69,7 +69,7 @@ func (i interventions) Fail(_ context.Context, names []string, f control.Fault) 
 	if err := i.validateFault(f); err != nil {
 		return nil, err
 	}
-	return i.apply(names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
+	return i.apply(names, func(g *intervene.Gate) error { return g.SetFault(f) })
 }
 
 // Clear implements control.Interventions.

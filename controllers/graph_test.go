@@ -42,6 +42,38 @@ func newPreparedSupervisor(t *testing.T, list ...string) *Supervisor {
 	return s
 }
 
+// Controllers that a restore could not start again are shown as off, and can be started when the cause is
+// gone.
+func TestStartAfterTheInformersCouldNotBeRenewed(t *testing.T) {
+	s := newPreparedSupervisor(t, names.JobController, names.CronJobController)
+	i, list := s.Interventions(), []string{names.JobController, names.CronJobController}
+	mustIntervene(t)(i.Start(t.Context(), list))
+	resume, err := s.Suspend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect := s.cfg.Connect
+	s.cfg.Connect = func(user.Info) *rest.Config { return &rest.Config{Host: "://"} }
+	if err := resume(t.Context(), true); err == nil {
+		t.Error("the informers were renewed")
+	}
+	for _, name := range list {
+		if u := s.units[name]; u.status().State != Off || u.mutedIn != "" {
+			t.Errorf("%s: %+v, muted in %q", name, u.status(), u.mutedIn)
+		}
+	}
+	if _, err := i.Start(t.Context(), list); err == nil {
+		t.Error("controllers were started without informers")
+	}
+	s.cfg.Connect = connect
+	mustIntervene(t)(i.Start(t.Context(), list))
+	for _, name := range list {
+		if got := s.units[name].status().State; got != Running || s.informers.ctx.Err() != nil {
+			t.Errorf("%s: %s; informers: %v", name, got, s.informers.ctx.Err())
+		}
+	}
+}
+
 // Without the garbage collector's graph of owners, the first migration would end the process.
 func TestMigratorNeedsTheGarbageCollector(t *testing.T) {
 	s := newPreparedSupervisor(t, names.StorageVersionMigratorController)

@@ -37,11 +37,11 @@ type interventions struct{ *Supervisor }
 
 // Stop implements control.Interventions.
 func (i interventions) Stop(ctx context.Context, names []string) ([]string, error) {
-	if _, err := i.waitResumed(ctx); err != nil {
+	unlock, err := i.lockResumed(ctx)
+	if err != nil {
 		return nil, err
 	}
-	i.mu.Lock() // before the names are resolved: a restore that has just begun turns all controllers off
-	defer i.mu.Unlock()
+	defer unlock()
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() || s.State == Failed })
 	if err != nil {
 		return nil, err
@@ -50,7 +50,12 @@ func (i interventions) Stop(ctx context.Context, names []string) ([]string, erro
 }
 
 // Start implements control.Interventions.
-func (i interventions) Start(_ context.Context, names []string) ([]string, error) {
+func (i interventions) Start(ctx context.Context, names []string) ([]string, error) {
+	unlock, err := i.lockResumed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	list, err := i.resolveNames(names, func(s Status) bool {
 		return s.State == Failed || s.State == Off && s.Reason == stoppedReason
 	})
@@ -75,7 +80,7 @@ func (i interventions) Delay(ctx context.Context, names []string, d time.Duratio
 	if err := intervene.ValidateDelay(d); err != nil {
 		return nil, err
 	}
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetDelay(d); return nil })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.SetDelay(d) })
 }
 
 // Fail implements control.Interventions.
@@ -86,7 +91,7 @@ func (i interventions) Fail(ctx context.Context, names []string, f control.Fault
 	if err := i.CheckResource(f.Resource); err != nil {
 		return nil, err
 	}
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { g.SetFault(f); return nil })
+	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.SetFault(f) })
 }
 
 // Clear implements control.Interventions.
@@ -107,7 +112,7 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil: // no write is held during a restore
+		case err != nil: // the writes that were held have been refused
 			return nil, nil
 		}
 		step, err := u.step(ctx)

@@ -28,10 +28,8 @@ func (s *Supervisor) stopUnits(list []string) (stopped []string, err error) {
 	return stopped, parallel.For(len(list), func(i int) error { return s.units[list[i]].turnOff() })
 }
 
-// startUnits builds and starts controllers, and returns those that were not running.
+// startUnits builds and starts controllers, and returns those that were not running. The caller holds the lock.
 func (s *Supervisor) startUnits(list []string) (started []string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
 		return nil, errNotStarted
 	}
@@ -39,6 +37,14 @@ func (s *Supervisor) startUnits(list []string) (started []string, err error) {
 		if !s.units[name].status().State.isRunning() {
 			started = append(started, name)
 		}
+	}
+	if len(started) > 0 && s.informers.ctx.Err() != nil { // a restore could not renew them
+		if err := s.renewInformers(); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(started, names.GarbageCollectorController) { // restarts the other reader of its graph
+		defer s.beginSuspension(restarting)()
 	}
 	var errs []error
 	for _, name := range tokenControllerFirst(started) {

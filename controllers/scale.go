@@ -60,7 +60,7 @@ type scaledConfig struct {
 }
 
 // Scale implements control.Interventions.
-func (i interventions) Scale(_ context.Context, names []string, workers int) ([]string, error) {
+func (i interventions) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
 	list, err := i.resolveNames(names, nil)
 	if err != nil {
 		return nil, err
@@ -74,6 +74,11 @@ func (i interventions) Scale(_ context.Context, names []string, workers int) ([]
 			return nil, err
 		}
 	}
+	unlock, err := i.lockResumed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	return list, i.restartUnits(list, configs)
 }
 
@@ -97,10 +102,8 @@ func (s *Supervisor) scaledConfigFor(name string, workers int) (*scaledConfig, e
 	return &scaledConfig{config, workerCounts(config), describeScale(workers, configured)}, nil
 }
 
-// restartUnits restarts running controllers with other configurations.
+// restartUnits restarts running controllers with other configurations. The caller holds the lock.
 func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.informers == nil || s.closed {
 		return errNotStarted
 	}
@@ -109,6 +112,7 @@ func (s *Supervisor) restartUnits(list []string, configs []*scaledConfig) error 
 			return usage.Errorf("controller %s: it is %s: start it first", name, state)
 		}
 	}
+	defer s.beginSuspension(restarting)()
 	var errs []error
 	for i, name := range list {
 		errs = append(errs, s.restartUnit(s.units[name], configs[i]))

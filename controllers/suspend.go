@@ -24,8 +24,7 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 		defer s.mu.Unlock()
 		return nil, errNotStarted
 	}
-	suspended := &suspension{ended: make(chan struct{})}
-	s.suspension.Store(suspended) // before the interventions are read: a change that comes later waits or is made again
+	end := s.beginSuspension(restoring)
 	ran := map[string]intervene.Intervention{}
 	for name, u := range s.units {
 		if state := u.status().State; state.isRunning() {
@@ -35,7 +34,12 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 	}
 	resume = func(ctx context.Context, recreateInformers bool) error {
 		defer s.mu.Unlock()
-		defer close(suspended.ended)
+		defer end()
+		defer func() { // also those that are not started again
+			for name := range ran {
+				s.units[name].unmuteEvents()
+			}
+		}()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -64,8 +68,8 @@ func (s *Supervisor) Suspend() (resume func(ctx context.Context, recreateInforme
 	return resume, nil
 }
 
-// renewInformers recreates the informers. The caller holds the lock, and no
-// controller runs.
+// renewInformers recreates the informers. If that fails, those of before have ended: see startUnits. The
+// caller holds the lock, and no controller runs.
 func (s *Supervisor) renewInformers() error {
 	if err := s.informers.close(); err != nil {
 		return err
@@ -79,7 +83,7 @@ func (s *Supervisor) renewInformers() error {
 	renewed.graph, renewed.graphFacade = s.informers.graph, s.informers.graphFacade
 	s.informers = renewed
 	if err := renewed.handleNodes(s.cfg.OnNode); err != nil {
-		return err
+		return errors.Join(err, renewed.close())
 	}
 	renewed.start()
 	return nil
@@ -119,10 +123,13 @@ func (u *unit) muteEvents(state State) {
 }
 
 // unmuteEvents records state changes again, and the current state if it is not
-// the previous one.
+// the previous one. It does nothing if they are not muted.
 func (u *unit) unmuteEvents() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if u.mutedIn == "" {
+		return
+	}
 	previous := u.mutedIn
 	u.mutedIn = ""
 	if state, _ := u.displayState(); state != previous {

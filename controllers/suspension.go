@@ -5,8 +5,25 @@ import (
 	"fmt"
 )
 
-// suspension is the time between Suspend and the end of resume, during which a snapshot is restored.
-type suspension struct{ ended chan struct{} }
+// suspension is a time during which controllers stop and start again, with other gates that have the same
+// interventions.
+type suspension struct {
+	reason string
+	ended  chan struct{}
+}
+
+const ( // reasons
+	restoring  = "a snapshot is being restored"
+	restarting = "controllers are being restarted"
+)
+
+// beginSuspension comes before the interventions are read: a change that is made later waits or is made again. The
+// caller holds the lock, and calls end.
+func (s *Supervisor) beginSuspension(reason string) (end func()) {
+	current := &suspension{reason: reason, ended: make(chan struct{})}
+	s.suspension.Store(current)
+	return func() { close(current.ended) }
+}
 
 // waitResumed waits while the controllers are suspended. It returns the last suspension, nil if there was none.
 func (s *Supervisor) waitResumed(ctx context.Context) (*suspension, error) {
@@ -23,8 +40,23 @@ func (s *Supervisor) waitResumed(ctx context.Context) (*suspension, error) {
 	case <-last.ended:
 		return last, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("a snapshot is being restored: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("%s: %w", last.reason, context.Cause(ctx))
 	}
+}
+
+// lockResumed takes the lock while the controllers are not suspended, for a change of which of them run. They
+// are to be selected under the lock: a restore that has just begun turns all off. It fails if ctx has ended
+// meanwhile: a client that has gone changes nothing.
+func (s *Supervisor) lockResumed(ctx context.Context) (unlock func(), err error) {
+	if _, err := s.waitResumed(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if ctx.Err() != nil {
+		defer s.mu.Unlock()
+		return nil, fmt.Errorf("nothing was changed: %w", context.Cause(ctx))
+	}
+	return s.mu.Unlock, nil
 }
 
 // whileResumed makes a change of gates while the controllers are not suspended. A change during which they are suspended

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/kubernetes/cmd/kube-controller-manager/names"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
@@ -19,6 +21,7 @@ type restoredUnit struct {
 	supervisor *Supervisor
 	unit       *unit
 	kept       intervene.Intervention
+	end        func()   // of the suspension
 	restarted  *unitRun // after the restore; may be nil
 }
 
@@ -32,7 +35,7 @@ func newRestoredUnit(t *testing.T) *restoredUnit {
 
 // suspend stops the controller.
 func (r *restoredUnit) suspend() {
-	r.supervisor.suspension.Store(&suspension{ended: make(chan struct{})})
+	r.end = r.supervisor.beginSuspension(restoring)
 	r.unit.muteEvents(r.unit.status().State)
 	r.kept = r.unit.currentGate().Intervention()
 	r.unit.closeGate()
@@ -44,7 +47,7 @@ func (r *restoredUnit) resume() {
 	r.unit.replaceGate(intervene.ObjectReader{}, nil).Apply(r.kept)
 	r.unit.setState(Running, "", r.restarted)
 	r.unit.unmuteEvents()
-	close(r.supervisor.suspension.Load().ended)
+	r.end()
 }
 
 // Interventions wait while a snapshot is restored, and have their effect on the controller that runs afterwards.
@@ -100,6 +103,43 @@ func TestInterventionsWaitForTheEndOfARestore(t *testing.T) {
 	}
 }
 
+// What changes which controllers run waits while a snapshot is restored, or another one starts or stops
+// controllers, and does nothing for a client that has gone meanwhile.
+func TestChangesOfAClientThatHasGone(t *testing.T) {
+	job := []string{"job-controller"}
+	for name, change := range map[string]func(context.Context, control.Interventions) ([]string, error){
+		"start": func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Start(ctx, job) },
+		"stop":  func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Stop(ctx, job) },
+		"scale": func(ctx context.Context, i control.Interventions) ([]string, error) { return i.Scale(ctx, job, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRestoredUnit(t)
+			r.supervisor.informers = &sharedInformers{}
+			r.unit.setState(Failed, "as before", nil) // each of them would change that, or refuse to
+			ctx, leave := context.WithCancel(t.Context())
+			changed := make(chan error, 1)
+			begin := func() {
+				_, err := change(ctx, r.supervisor.Interventions())
+				changed <- err
+			}
+			end := r.supervisor.beginSuspension(restoring)
+			go begin()
+			leave()
+			if err := <-changed; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "a snapshot is being restored") {
+				t.Errorf("during a restore: %v", err)
+			}
+			end()
+			begin()
+			if err := <-changed; !errors.Is(err, context.Canceled) {
+				t.Errorf("after a wait for the lock: %v", err)
+			}
+			if got := r.unit.status(); got.State != Failed || got.Reason != "as before" {
+				t.Errorf("it has changed: %+v", got)
+			}
+		})
+	}
+}
+
 // All controllers are off during a restore: which of them run is known at its end.
 func TestStopAllWaitsForTheEndOfARestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -149,6 +189,69 @@ func TestInterventionOvertakenByARestore(t *testing.T) {
 			t.Errorf("after the restore: %+v", got)
 		}
 	})
+}
+
+// So is one that a restart overtakes: of the controller, or of another one that it needs.
+func TestInterventionOvertakenByARestart(t *testing.T) {
+	const collector, migrator = names.GarbageCollectorController, names.StorageVersionMigratorController
+	s := newPreparedSupervisor(t, migrator, collector)
+	i := s.Interventions()
+	scale := func(t *testing.T, workers int) { mustIntervene(t)(i.Scale(t.Context(), []string{collector}, workers)) }
+	stop := func(t *testing.T) { mustIntervene(t)(i.Stop(t.Context(), []string{collector})) }
+	start := func(t *testing.T) { mustIntervene(t)(i.Start(t.Context(), []string{collector})) }
+	mustIntervene(t)(i.Start(t.Context(), []string{collector, migrator}))
+	fault := control.Fault{Rate: 1, Code: "500"}
+	for overtaken, c := range map[string]struct {
+		controller       string
+		prepare, restart func(*testing.T)
+	}{
+		"scaled":                      {collector, func(*testing.T) {}, func(t *testing.T) { scale(t, 7) }},
+		"its graph's owner is scaled": {migrator, func(*testing.T) {}, func(t *testing.T) { scale(t, 8) }},
+		"its graph's owner starts":    {migrator, stop, start},
+	} {
+		for name, change := range map[string]struct {
+			before func(*intervene.Gate) error
+			apply  func(*intervene.Gate) error
+			clear  func(*intervene.Gate) bool
+			want   string
+		}{
+			"pause":  {nil, func(g *intervene.Gate) error { return g.Pause(t.Context()) }, nil, "its writes are held"},
+			"delay":  {nil, func(g *intervene.Gate) error { return g.SetDelay(time.Hour) }, nil, "each call waits 1h0m0s"},
+			"fail":   {nil, func(g *intervene.Gate) error { return g.SetFault(fault) }, nil, "100% of its calls fail: 500"},
+			"resume": {func(g *intervene.Gate) error { return g.Pause(t.Context()) }, nil, (*intervene.Gate).Resume, ""},
+			"clear":  {func(g *intervene.Gate) error { return g.SetFault(fault) }, nil, (*intervene.Gate).ClearFaults, ""},
+		} {
+			t.Run(name+", "+overtaken, func(t *testing.T) {
+				c.prepare(t)
+				list, calls := []string{c.controller}, 0
+				overtake := func() {
+					if calls++; calls == 1 {
+						c.restart(t)
+					}
+				}
+				var changed []string
+				if change.apply != nil {
+					changed = mustIntervene(t)(interventions{s}.applyToGates(t.Context(), list, func(g *intervene.Gate) error {
+						overtake()
+						return change.apply(g)
+					}))
+				} else {
+					mustIntervene(t)(interventions{s}.applyToGates(t.Context(), list, change.before))
+					changed = mustIntervene(t)(interventions{s}.clearFromGates(t.Context(), list, func(g *intervene.Gate) bool {
+						overtake()
+						return change.clear(g)
+					}))
+				}
+				if diff := cmp.Diff(list, changed); diff != "" {
+					t.Errorf("changed: %s", diff)
+				}
+				if got, _ := s.units[c.controller].currentGate().Describe(); got != change.want {
+					t.Errorf("after the restart: %q, want %q", got, change.want)
+				}
+				s.units[c.controller].currentGate().Apply(intervene.Intervention{})
+			})
+		}
+	}
 }
 
 // A step waits during a restore, and a paused controller is said to be paused.

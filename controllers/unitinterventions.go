@@ -111,8 +111,8 @@ func (u *unit) endPacing() {
 // closeActiveGate closes a gate with an intervention, which may keep the
 // controller from stopping. Without one, writes in flight may still succeed.
 func (u *unit) closeActiveGate() {
-	if g := u.currentGate(); g != nil && g.IsActive() {
-		g.CloseWithError(errStopped)
+	if g := u.currentGate(); g != nil {
+		g.CloseIfActive(errStopped)
 	}
 }
 

@@ -71,8 +71,7 @@ func (s *Server) newClient(guard *spaceGuard) (*clientv3.Client, error) {
 	c.Lease = clientv3.NewLeaseFromLeaseClient(abandonableLease{leases, s.lifetime}, c, leaseKeepAliveTimeout)
 	maintenance := adapter.MaintenanceServerToMaintenanceClient(v3rpc.NewMaintenanceServer(srv, nil))
 	c.Maintenance = clientv3.NewMaintenanceFromMaintenanceClient(abandonableMaintenance{maintenance, s.lifetime}, c)
-	watches := adapter.WatchServerToWatchClient(v3rpc.NewWatchServer(srv))
-	c.Watcher = clientv3.NewWatchFromWatchClient(queueingWatchClient{watches}, c)
+	c.Watcher = clientv3.NewWatchFromWatchClient(queueingWatchClient{s.member.watches.client()}, c)
 	return c, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -46,6 +47,35 @@ func TestReadsDuringClose(t *testing.T) {
 	}
 	if s.CaughtUp() {
 		t.Error("caught up after Close")
+	}
+}
+
+// A watch in memory that has events to send when the server closes ends: the value before an event
+// is in the store.
+func TestWatchDuringClose(t *testing.T) {
+	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
+	c, err := s.Client()
+	must(t, err)
+	defer c.Close()
+	stream, err := s.member.watches.client().Watch(testContext(t))
+	must(t, err)
+	must(t, stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{
+		CreateRequest: &pb.WatchCreateRequest{Key: []byte("k"), PrevKv: true},
+	}}))
+	if r, err := stream.Recv(); err != nil || !r.Created {
+		t.Fatalf("got %v, %v", r, err)
+	}
+	for range 10 { // the stream has room for one
+		putKey(t, c, "k", "v")
+	}
+	closeServer(t, s)
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	late, err := s.member.watches.client().Watch(testContext(t))
+	must(t, err)
+	if _, err := late.Recv(); err == nil {
+		t.Error("a watch of a closed server has an event")
 	}
 }
 

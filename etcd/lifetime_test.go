@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 // Etcd logs a fatal error in a goroutine of the server. That must not end the process,
@@ -110,6 +112,52 @@ func TestCallsEndWithTheServer(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, failure) {
 		t.Errorf("Close: %v, want %v", err, failure)
 	}
+}
+
+// A restore makes the database write before its first write. It ends with the server all the same: a control
+// plane that closes waits for it.
+func TestRestoresEndWithTheServer(t *testing.T) {
+	failure := errors.New("disk full")
+	large := snapshot.State{Entries: []snapshot.Entry{{Key: "/configmaps/ns/a", Value: make([]byte, commitBytes)}}}
+	testEnds := make(chan struct{})
+	defer close(testEnds)
+	for how, commit := range map[string]func(){
+		"its write of the database fails": runtime.Goexit,
+		"another one has failed":          func() { <-testEnds },
+	} {
+		for what, restore := range map[string]func(*Server) error{
+			"space":   func(s *Server) error { return s.CheckSpace(snapshot.State{}, large) },
+			"replace": func(s *Server) error { _, err := s.ReplaceState(context.Background(), prefix, large); return err },
+		} {
+			t.Run(what+" when "+how, func(t *testing.T) {
+				s, err := Start(testContext(t), Config{Dir: t.TempDir(), NoSync: true})
+				must(t, err)
+				s.member.guard.setCommit(func() { s.lifetime.end(failure); commit() })
+				ended := make(chan error, 1)
+				go func() {
+					defer close(ended)
+					ended <- restore(s)
+				}()
+				select {
+				case err := <-ended:
+					if !errors.Is(err, failure) {
+						t.Errorf("got %v, want %v", err, failure)
+					}
+				case <-testContext(t).Done():
+					t.Error("it has not ended")
+				}
+				if err := s.Close(); !errors.Is(err, failure) {
+					t.Errorf("Close: %v, want %v", err, failure)
+				}
+			})
+		}
+	}
+}
+
+func (g *spaceGuard) setCommit(commit func()) {
+	g.measuring.Lock()
+	defer g.measuring.Unlock()
+	g.commit = commit
 }
 
 func TestAbandonable(t *testing.T) {

@@ -46,6 +46,7 @@ type member struct {
 	lifetime   *lifetime
 	etcd       *embed.Etcd
 	rpc        *grpc.Server
+	watches    *memberWatches // nil until serve
 	listener   *bufconn.Listener
 	guard      *spaceGuard
 	files      *fileLimit
@@ -210,6 +211,7 @@ func stoppedWaitingError(ctx context.Context) error {
 
 // serve serves clients.
 func (m *member) serve() {
+	m.watches = newMemberWatches(m.etcd.Server)
 	m.rpc = v3rpc.Server(m.etcd.Server, nil, nil,
 		grpc.WaitForHandlers(true),
 		grpc.ReadBufferSize(readBufferBytes),
@@ -262,7 +264,7 @@ func (m *member) close() bool {
 	}
 }
 
-// stop closes the connections of clients first, so that no call uses a closed store.
+// stop closes the connections and the watches of clients first, so that nothing uses a closed store.
 func (m *member) stop() {
 	close(m.closing)
 	if m.stopWatch != nil {
@@ -272,6 +274,7 @@ func (m *member) stop() {
 		cut := time.AfterFunc(drainTimeout, m.rpc.Stop)
 		m.rpc.GracefulStop()
 		cut.Stop()
+		m.watches.stop()
 	}
 	m.etcd.Close()
 	m.goroutines.Wait()

@@ -86,10 +86,7 @@ func (s *Server) WriteDifferences(ctx context.Context, prefix string, now, want 
 // CheckSpace fails if the space does not suffice for what ReplaceState would write of want: for a state
 // that is written in parts.
 func (s *Server) CheckSpace(now, want snapshot.State) error {
-	if s.member == nil {
-		return nil
-	}
-	end, err := s.member.guard.admit(update, writtenBytes(snapshot.NewPlan(now, want)))
+	end, err := s.admitPlan(snapshot.NewPlan(now, want))
 	if err != nil {
 		return fmt.Errorf("etcd: replace state: %w", err)
 	}
@@ -97,13 +94,18 @@ func (s *Server) CheckSpace(now, want snapshot.State) error {
 	return nil
 }
 
+// admitPlan returns why the writes of a plan are refused. If they are not, the caller calls end after them. It may
+// make the database write: a fatal error of etcd ends the goroutine that does so, or keeps it waiting.
+func (s *Server) admitPlan(plan snapshot.Plan) (end func(), err error) {
+	if s.member == nil {
+		return func() {}, nil
+	}
+	return abandonable(s.lifetime, func() (func(), error) { return s.member.guard.admit(update, writtenBytes(plan)) })
+}
+
 func (s *Server) withStateWriter(ctx context.Context, prefix string, want snapshot.State, done *WriteResult, write func(*stateWriter) error) error {
 	return s.withClient(ctx, func(ctx context.Context, c *clientv3.Client) error {
-		w := newStateWriter(ctx, c, prefix, want, done)
-		if s.member != nil {
-			w.guard = s.member.guard
-		}
-		return write(w)
+		return write(s.newStateWriter(ctx, c, prefix, want, done))
 	})
 }
 
@@ -112,15 +114,15 @@ type stateWriter struct {
 	client *clientv3.Client
 	prefix string
 	want   snapshot.State
-	guard  *spaceGuard // nil for a cluster
+	admit  func(snapshot.Plan) (end func(), err error) // before a part of a plan is written
 	leases *stateLeases
 
 	mu   sync.Mutex // while writes are in flight
 	done *WriteResult
 }
 
-func newStateWriter(ctx context.Context, c *clientv3.Client, prefix string, want snapshot.State, done *WriteResult) *stateWriter {
-	return &stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, done: done, leases: newStateLeases(c, want.TTLs)}
+func (s *Server) newStateWriter(ctx context.Context, c *clientv3.Client, prefix string, want snapshot.State, done *WriteResult) *stateWriter {
+	return &stateWriter{ctx: ctx, client: c, prefix: prefix, want: want, admit: s.admitPlan, done: done, leases: newStateLeases(c, want.TTLs)}
 }
 
 // writeDifferences writes what differs from now. It returns true if nothing does.
@@ -131,13 +133,11 @@ func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err erro
 	if len(plan.Deletes)+len(plan.Puts) == 0 {
 		return true, nil
 	}
-	if w.guard != nil {
-		end, err := w.guard.admit(update, writtenBytes(plan)) // before a part of it is written
-		if err != nil {
-			return false, err
-		}
-		defer end()
+	end, err := w.admit(plan)
+	if err != nil {
+		return false, err
 	}
+	defer end()
 	if err := w.commitChanges(plan.Deletes); err != nil {
 		return false, err
 	}

@@ -57,23 +57,24 @@ var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch",
 var validatedVerbs = []string{"create", "update", "patch"}
 
 // SetDelay delays each call from now on. It does not change calls that wait already.
-func (g *Gate) SetDelay(d time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed == nil {
-		g.delay = d
-		g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
-	}
+func (g *Gate) SetDelay(d time.Duration) error {
+	return g.setFaults(func() { g.delay = d })
 }
 
 // SetFault makes calls fail from now on; the zero Fault stops that.
-func (g *Gate) SetFault(f control.Fault) {
+func (g *Gate) SetFault(f control.Fault) error {
+	return g.setFaults(func() { g.fault = f })
+}
+
+func (g *Gate) setFaults(set func()) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed == nil {
-		g.fault = f
-		g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
+	if g.final != nil {
+		return g.final
 	}
+	set()
+	g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
+	return nil
 }
 
 // ClearFaults removes the delay and the fault, and reports whether there was

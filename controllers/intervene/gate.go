@@ -38,6 +38,7 @@ type Gate struct {
 	*heldWrites
 	paused        bool
 	closed        error         // the error of every call; nil until the gate is closed
+	final         error         // the error of every further intervention; nil while they are accepted
 	inFlight      int           // writes sent and not yet answered
 	drained       chan struct{} // closed when inFlight is 0; nil unless Pause waits
 	changed       chan struct{} // closed when a write is held or the gate opens
@@ -246,9 +247,9 @@ func (g *Gate) releaseAll(refusal error) {
 // Pause holds all further writes, and returns when none is in flight.
 func (g *Gate) Pause(ctx context.Context) error {
 	g.mu.Lock()
-	if g.closed != nil {
+	if g.final != nil {
 		defer g.mu.Unlock()
-		return g.closed
+		return g.final
 	}
 	g.paused = true
 	if g.inFlight == 0 {
@@ -287,9 +288,23 @@ func (g *Gate) CloseWithError(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed == nil {
-		g.closed = err
+		g.closed, g.final = err, err
 		g.isClosed.Store(true) // before a controller whose write is refused can read
 		g.releaseAll(err)
+	}
+}
+
+// CloseIfActive does what CloseWithError does if an intervention is set. Otherwise calls go on, but the gate
+// refuses interventions with err from now on.
+func (g *Gate) CloseIfActive(err error) {
+	g.mu.Lock()
+	active := g.paused || g.hasFaults.Load()
+	if g.final == nil {
+		g.final = err
+	}
+	g.mu.Unlock()
+	if active {
+		g.CloseWithError(err)
 	}
 }
 
@@ -330,9 +345,8 @@ func (g *Gate) Intervention() Intervention {
 
 // Apply sets an intervention on a gate that no call has passed yet.
 func (g *Gate) Apply(i Intervention) {
-	g.SetDelay(i.delay)
-	g.SetFault(i.fault)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.paused = i.paused
+	g.paused, g.delay, g.fault = i.paused, i.delay, i.fault
+	g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
 }

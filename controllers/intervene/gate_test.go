@@ -319,8 +319,46 @@ func TestCloseRefusesThousandsOfWrites(t *testing.T) {
 	if err := sendRequest(t.Context(), gateTransport{&fakeTransport{}, g}, "POST", pods, ""); !errors.Is(err, errClosed) {
 		t.Errorf("write after the close: %v", err)
 	}
-	if err := g.Pause(t.Context()); !errors.Is(err, errClosed) {
-		t.Errorf("pause after the close: %v", err)
+	requireFinal(t, g)
+}
+
+// requireFinal checks that a gate accepts no intervention.
+func requireFinal(t *testing.T, g *Gate) {
+	t.Helper()
+	for what, err := range map[string]error{
+		"pause": g.Pause(t.Context()), "delay": g.SetDelay(time.Hour), "fault": g.SetFault(control.Fault{Rate: 1, Code: "500"}),
+	} {
+		if !errors.Is(err, errClosed) {
+			t.Errorf("%s after the close: %v", what, err)
+		}
+	}
+	if g.IsActive() {
+		t.Errorf("set after the close: %+v", g.Intervention())
+	}
+}
+
+// Without an intervention, the calls of a controller that stops go on, and none is set any more that would hold
+// them.
+func TestCloseIfActive(t *testing.T) {
+	for name, set := range map[string]func(*Gate) error{
+		"nothing set": nil,
+		"paused":      func(g *Gate) error { return g.Pause(t.Context()) },
+		"delayed":     func(g *Gate) error { return g.SetDelay(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewGate(ObjectReader{})
+			if set != nil {
+				if err := set(g); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.CloseIfActive(errClosed)
+			requireFinal(t, g)
+			err := sendRequest(t.Context(), gateTransport{&fakeTransport{}, g}, "POST", pods, "")
+			if set == nil && err != nil || set != nil && !errors.Is(err, errClosed) {
+				t.Errorf("write after the close: %v", err)
+			}
+		})
 	}
 }
 

@@ -37,6 +37,7 @@ type cycles struct {
 	// Pod before it writes why an attempt has failed, and skips a Pod that is being bound.
 	active map[types.UID][]*observe.KeyedSync
 	group  *observe.KeyedSync // of a group of Pods, which are not bound one by one
+	closed bool               // the scheduler stops
 
 	// Only the goroutine that schedules uses these.
 	leave      func() // leaves the current sync
@@ -94,6 +95,9 @@ func (c *cycles) begin(entity framework.QueuedEntityInfo) {
 		c.current, c.group = nil, s
 	}
 	c.leave = s.Enter()
+	if c.closed {
+		c.endAll()
+	}
 }
 
 // endUnattempted ends the sync of a Pod that was not to be scheduled after all, or of
@@ -109,6 +113,27 @@ func (c *cycles) endUnattempted() {
 		c.current.End("")
 		c.setActive(c.currentPod, slices.DeleteFunc(c.active[c.currentPod], func(s *observe.KeyedSync) bool { return s == c.current }))
 	}
+}
+
+// close ends the syncs of a scheduler that stops: what ends a sync otherwise, such as the next Pod, need not
+// follow. One that begins later ends at once, as upstream does not wait for the goroutine that schedules.
+func (c *cycles) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.endAll()
+}
+
+// endAll needs the lock.
+func (c *cycles) endAll() {
+	c.group.End("")
+	c.group = nil
+	for _, list := range c.active {
+		for _, s := range list {
+			s.End("")
+		}
+	}
+	clear(c.active)
 }
 
 // takeOldest returns the attempt for a Pod that ends first, and no longer counts it as

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
@@ -279,6 +280,45 @@ func TestRefusedStatusWriteIsWork(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Nothing is at work in a scheduler that has stopped, whatever it had taken from its queue, or takes late.
+func TestStopEndsTheSyncs(t *testing.T) {
+	take := func(t *testing.T, s *steppedScheduler, entity framework.QueuedEntityInfo) {
+		s.next = entity
+		if _, err := s.NextEntity(s.log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group := &framework.QueuedPodGroupInfo{PodGroupInfo: &framework.PodGroupInfo{Namespace: "default", Name: "group"}}
+	for name, work := range map[string]func(*testing.T, *steppedScheduler){
+		"a group of Pods":                       func(t *testing.T, s *steppedScheduler) { take(t, s, group) },
+		"a Pod that is not scheduled after all": func(t *testing.T, s *steppedScheduler) { s.take(t, testPod("web")) },
+		"a Pod that is being bound":             func(t *testing.T, s *steppedScheduler) { mustSchedule(t, s, s.take(t, testPod("web"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSteppedScheduler(t)
+			inst := &instance{
+				cycles: s.cycles, cancel: func() {}, events: events.NewBroadcaster(nil),
+				typed: newOwnInformers(nil), dynamic: dynamicinformer.NewDynamicSharedInformerFactory(nil, 0),
+			}
+			work(t, s)
+			if got := s.syncs(); len(got) != 0 {
+				t.Fatalf("ended before the stop: %+v", got)
+			}
+			if err := inst.close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.syncs(); len(got) != 1 {
+				t.Errorf("ended with the stop: %+v, want 1", got)
+			}
+			work(t, s)
+			if got := s.syncs(); len(got) != 2 {
+				t.Errorf("ended after the stop: %+v, want 2", got)
+			}
+			requireNoneLeft(t, s)
+		})
+	}
 }
 
 // Without a recorder, nothing is wrapped.

@@ -203,6 +203,7 @@ func (inst *instance) run() {
 // stopped before the parts that it uses.
 func (inst *instance) close() error {
 	inst.cancel()
+	defer inst.cycles.close()
 	if inst.configzPublished {
 		configz.Delete(configzName)
 	}

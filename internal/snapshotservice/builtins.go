@@ -57,24 +57,24 @@ func withBuiltInAPIs(before, want snapshot.State) snapshot.State {
 // serve. A snapshot of another release may have some; the API server creates those of its own
 // groups.
 func (s *Service) withoutUnservedAPIs(ctx context.Context, before, want snapshot.State) snapshot.State {
+	client, err := discovery.NewDiscoveryClientForConfig(s.cfg.Client)
+	if err != nil {
+		return want
+	}
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout) // for all: writes are blocked
+	defer cancel()
 	want.Entries = slices.DeleteFunc(slices.Clone(want.Entries), func(e snapshot.Entry) bool {
 		return storekeys.ResourcePrefix(e.Key) == storekeys.APIServices && entryOf(before, e.Key) == nil &&
-			isAutoManagedOnStart(e.Value) && !s.serves(ctx, storekeys.Parse(e.Key).Name())
+			isAutoManagedOnStart(e.Value) && !serves(ctx, client, storekeys.Parse(e.Key).Name())
 	})
 	return want
 }
 
 // serves reports whether the API server has the group and version of an APIService, if only since
-// its start: a user may have deleted the APIService.
-func (s *Service) serves(ctx context.Context, apiService string) bool {
-	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
-	defer cancel()
+// its start: a user may have deleted the APIService. One that does not answer is taken to have it.
+func serves(ctx context.Context, client *discovery.DiscoveryClient, apiService string) bool {
 	version, group, _ := strings.Cut(apiService, ".")
-	client, err := discovery.NewDiscoveryClientForConfig(s.cfg.Client)
-	if err != nil {
-		return true
-	}
-	_, err = client.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
+	_, err := client.ServerResourcesForGroupVersionWithContext(ctx, schema.GroupVersion{Group: group, Version: version}.String())
 	return !apierrors.IsNotFound(err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
@@ -139,4 +140,35 @@ func TestRestoreLeavesOutUnservedAPIServices(t *testing.T) {
 	if diff := cmp.Diff([]string{served, ofUser}, store.keys()); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
+}
+
+// hangingTransport answers no request.
+type hangingTransport struct{}
+
+func (hangingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, req.Context().Err()
+}
+
+// An API server that does not answer blocks the writes of others for a moment only, however many APIServices a
+// snapshot has.
+func TestRestoreWaitsOnceForAnAPIServerThatHangs(t *testing.T) {
+	target := newTarget(t)
+	synctest.Test(t, func(t *testing.T) {
+		store, saved := newFakeStore(), snapshot.State{}
+		for i := range 5 {
+			saved.Entries = append(saved.Entries, snapshot.Entry{
+				Key:   fmt.Sprintf("/apiregistration.k8s.io/apiservices/v%d.newer.k8s.io", i),
+				Value: []byte(`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":"onstart"}}}`),
+			})
+		}
+		store.write(saved)
+		cfg := (&parts{}).config(target, store)
+		cfg.Client = &rest.Config{Host: "http://api", Transport: hangingTransport{}}
+		s, file := newEmptiedService(t, cfg, store)
+		done, err := s.Restore(t.Context(), file)
+		if err != nil || done.Created != len(saved.Entries) || done.WritesBlocked > discoveryTimeout {
+			t.Errorf("%v, %+v; want that writes are blocked for %v", err, done, discoveryTimeout)
+		}
+	})
 }

@@ -49,13 +49,18 @@ func (s *Service) restore(ctx context.Context, file []byte, want snapshot.State)
 		return done, errors.Join(err, resumeNodes())
 	}
 	stopped := time.Since(began)
-	done, changed, err := s.writeState(ctx, file, want)
-	if changed.policy {
-		err = errors.Join(err, s.establishPolicy()) // before the controllers resume, which act under it
-	}
-	written := time.Since(began)
-	// Controllers resume before the nodes do, as at a start.
-	resumeErr := errors.Join(resumeControllers(s.closing, changed.replacesCRDs), resumeNodes())
+	written, changed := time.Duration(0), changedKinds{replacesCRDs: true} // unless writeState returns
+	var resumeErr error
+	func() {
+		// Also if writing panics, or a fatal error of etcd ends the goroutine: the parts cannot be closed until
+		// they resume. Controllers resume before the nodes do, as at a start.
+		defer func() { resumeErr = errors.Join(resumeControllers(s.closing, changed.replacesCRDs), resumeNodes()) }()
+		done, changed, err = s.writeState(ctx, file, want)
+		if changed.policy {
+			err = errors.Join(err, s.establishPolicy()) // before the controllers resume, which act under it
+		}
+		written = time.Since(began)
+	}()
 	done.Took = time.Since(began)
 	switch closing := s.closing.Err() != nil; {
 	case !closing:

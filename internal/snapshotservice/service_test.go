@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +155,31 @@ func TestRestoreRollsBackAfterFailure(t *testing.T) {
 			}
 			if last := p.calls[len(p.calls)-2]; last != "resume nodes" {
 				t.Errorf("calls %q, want that all parts were resumed", p.calls)
+			}
+		})
+	}
+}
+
+// Whatever ends a restore, the parts resume: what is suspended cannot be closed.
+func TestRestoreThatDoesNotReturnResumesTheOtherParts(t *testing.T) {
+	for how, end := range map[string]func(){
+		"a panic":               func() { panic("a bug") },
+		"a fatal error of etcd": runtime.Goexit,
+	} {
+		t.Run(how, func(t *testing.T) {
+			p, store := &parts{}, newFakeStore(configMapA)
+			s, file := newEmptiedService(t, p.config(newTarget(t), store), store)
+			store.onReplace = end
+			ended := make(chan any)
+			go func() {
+				defer func() { ended <- recover() }()
+				_, err := s.Restore(t.Context(), file)
+				t.Errorf("Restore returned %v", err)
+			}()
+			<-ended
+			want := []string{"suspend nodes", "suspend controllers", "block writes", "release writes", "resume controllers", "resume nodes"}
+			if diff := cmp.Diff(want, p.calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 		})
 	}
