@@ -24,11 +24,13 @@ type releaseConfig struct {
 	}
 	Nfpms []struct {
 		MTime    string
+		RPM      struct{ BuildHost string }
 		Contents []struct {
 			Src  string
 			Info fileInfo `json:"file_info"`
 		}
 	}
+	SBOMs []struct{ Args []string }
 }
 
 func readConfig(t *testing.T) (config releaseConfig) {
@@ -37,14 +39,14 @@ func readConfig(t *testing.T) (config releaseConfig) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Archives) != 1 || len(config.Nfpms) != 1 {
+	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Archives) != 1 || len(config.Nfpms) != 1 || len(config.SBOMs) != 1 {
 		t.Fatalf("%+v, %v", config, err)
 	}
 	return config
 }
 
 // TestReleaseTimes checks that a repeated release has the same checksums: its files have the
-// time of the commit.
+// time of the commit, or none.
 func TestReleaseTimes(t *testing.T) {
 	config := readConfig(t)
 	times := map[string]string{"packages": config.Nfpms[0].MTime}
@@ -57,6 +59,14 @@ func TestReleaseTimes(t *testing.T) {
 	for of, got := range times {
 		if got != "{{ .CommitDate }}" {
 			t.Errorf("%s: the time is %q", of, got)
+		}
+	}
+	if config.Nfpms[0].RPM.BuildHost == "" {
+		t.Error("RPM packages name the machine that has built them")
+	}
+	for _, flag := range []string{"-noserial", "-notimestamp"} {
+		if !slices.Contains(config.SBOMs[0].Args, flag) {
+			t.Errorf("bills of materials are written without %s", flag)
 		}
 	}
 }
