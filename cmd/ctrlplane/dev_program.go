@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/devloop"
+	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
 const groupPollInterval = 20 * time.Millisecond // of a group that is about to end
@@ -124,11 +125,16 @@ func (c *devProcess) Outcome() string {
 	case !c.begun:
 		return describeFailure("the build failed", c.tail())
 	case code == 0:
-		return "the operator exited with code 0"
-	case code > exitSignal:
-		return describeFailure(fmt.Sprintf("the operator was ended by signal %d", code-exitSignal), c.tail())
+		return describeExit(code)
 	}
-	return describeFailure(fmt.Sprintf("the operator exited with code %d", code), c.tail())
+	return describeFailure(describeExit(code), c.tail())
+}
+
+func describeExit(code int) string {
+	if signal := report.ExitSignal(code); signal > 0 {
+		return fmt.Sprintf("the operator was ended by signal %d", signal)
+	}
+	return fmt.Sprintf("the operator exited with code %d", code)
 }
 
 // describeFailure adds what the output says about the cause.

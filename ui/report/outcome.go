@@ -54,9 +54,9 @@ func (o *Outcome) warnings() (lines []string) {
 	return lines
 }
 
-// signalNumber returns the signal that the exit code stands for; 0 if none.
-func (o *Outcome) signalNumber() int {
-	if n := o.Code - 128; 0 < n && n < 32 {
+// ExitSignal returns the signal that an exit code stands for; 0 if none.
+func ExitSignal(code int) int {
+	if n := code - 128; 0 < n && n < 32 {
 		return n
 	}
 	return 0
@@ -71,8 +71,8 @@ func (o *Outcome) resultText() string {
 		return "timed out"
 	case o.Code == AssertionCode && o.Err != nil:
 		return "failed an assertion"
-	case o.signalNumber() > 0:
-		return fmt.Sprintf("ended by signal %d", o.signalNumber())
+	case ExitSignal(o.Code) > 0:
+		return fmt.Sprintf("ended by signal %d", ExitSignal(o.Code))
 	}
 	return fmt.Sprintf("failed with exit code %d", o.Code)
 }

@@ -1,0 +1,17 @@
+package main
+
+import "testing"
+
+func TestDescribeExit(t *testing.T) {
+	for code, want := range map[int]string{
+		0:          "the operator exited with code 0",
+		128:        "the operator exited with code 128",
+		137:        "the operator was ended by signal 9",
+		255:        "the operator exited with code 255",
+		0xC0000005: "the operator exited with code 3221225477", // an access violation on Windows
+	} {
+		if got := describeExit(code); got != want {
+			t.Errorf("%d: %q, want %q", code, got, want)
+		}
+	}
+}
