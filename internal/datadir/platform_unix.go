@@ -4,6 +4,7 @@ package datadir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,10 +13,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
 )
 
-const (
-	stopCommand = "kill %d"
-	killCommand = "kill -9 %d"
-)
+const killCommand = "kill -9 %d"
+
+// stopCommand returns the command that asks the process to end.
+func (e *LockedError) stopCommand() string { return fmt.Sprintf("kill %d", e.PID) }
 
 func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 

@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -10,10 +11,13 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/stopevent"
 )
 
-const (
-	stopCommand = "taskkill /F /PID %d"
-	killCommand = stopCommand
-)
+const killCommand = "taskkill /F /PID %d"
+
+// stopCommand returns the command that asks the process to end: without /F, taskkill asks only
+// those that have a window.
+func (e *LockedError) stopCommand() string {
+	return fmt.Sprintf("ctrlplane --data-dir %s down", e.Path)
+}
 
 // endProcess asks the process to end, as far as it listens: a program that uses the library is
 // killed, for Windows has no signal for that.
