@@ -56,7 +56,7 @@ func startRunBeyondTimeout(t *testing.T, script string) (r *runProcess, timeout 
 // command that is about to end.
 func TestClosedTerminalLetsTheCommandEnd(t *testing.T) {
 	t.Parallel()
-	r := startRun(t, minimal("--", "sh", "-c", "trap 'echo 2; read go; echo finished; exit' HUP; echo 1; while :; do sleep 0.1; done")...)
+	r := startRun(t, minimal("--", "sh", "-c", "trap 'echo 2; read go; echo finished; exit 3' HUP; echo 1; while :; do sleep 0.1; done")...)
 	r.readLine(t)
 	r.sendSignal(t, syscall.SIGHUP)
 	r.readLine(t) // upon SIGHUP
@@ -65,5 +65,5 @@ func TestClosedTerminalLetsTheCommandEnd(t *testing.T) {
 	if line := r.readLine(t); line != "finished" {
 		t.Errorf("got %q", line)
 	}
-	r.requireExit(t, 129)
+	r.requireExit(t, 3)
 }
