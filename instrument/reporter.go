@@ -52,6 +52,7 @@ const (
 // reporter sends what it is given to the control plane.
 type reporter struct {
 	url     string
+	caller  *rest.Config // who sends the requests of the manager, as far as the configuration says
 	client  *http.Client
 	log     logr.Logger
 	session string
@@ -100,7 +101,7 @@ func newReporter(cfg *rest.Config, client *http.Client, log logr.Logger) (*repor
 		return nil, fmt.Errorf("address of the API server: %w", err)
 	}
 	return &reporter{
-		url: base.JoinPath(reportPath).String(), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1), back: make(chan struct{}, 1),
+		url: base.JoinPath(reportPath).String(), caller: callerOf(cfg), client: client, log: log, session: rand.Text(), wake: make(chan struct{}, 1), back: make(chan struct{}, 1),
 		flushTimeout: 250 * time.Millisecond, closeTimeout: time.Second,
 	}, nil
 }
