@@ -139,7 +139,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 		Name: cl.name, Caller: *cl.caller.Load(), State: "running",
 		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
 		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
-		Writing: cl.writing.Load(),
+		Writing: cl.writing.Load(), Connected: cl.isConnected(),
 	}
 	var paused bool
 	if v.Reason, paused = cl.gate.Describe(); paused {

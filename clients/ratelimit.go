@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rateLimit allows one record a second. Anybody can send requests without authentication, and many of them:
+// rateLimit allows one record a second. Any local process can send requests without authentication, and many of them:
 // their records would take the place of all others.
 type rateLimit struct {
 	mu   sync.Mutex

@@ -156,8 +156,18 @@ func testKilledProcess(t *testing.T) {
 	f.report(Report{Session: "s", Number: 3, Controllers: []QueueReport{siteQueue()}})
 	f.expectState(time.Second, "running", "") // it has no watch, and lives
 	f.expectAwaited(0, false)
+	f.expectConnected(true)
 	f.silence()
 	f.expectState(0, "off", "its process does not report any more; last heard of during the sync of ns/pp")
+	f.expectConnected(false)
+}
+
+// expectConnected checks whether the operator is shown as one that runs.
+func (f *fixture) expectConnected(want bool) {
+	f.Helper()
+	if got := f.clients.Snapshot()[0].Connected; got != want {
+		f.Errorf("connected: %v, want %v", got, want)
+	}
 }
 
 // expectAwaited checks whether the next report of the operator will be awaited in some time.

@@ -154,6 +154,11 @@ type operator struct {
 
 func newOperator(t *testing.T, url string, change ...func(*ctrl.Options)) *operator {
 	t.Helper()
+	return newOperatorOf(t, &rest.Config{Host: url, BearerToken: "token", UserAgent: "shop/v1"}, change...)
+}
+
+func newOperatorOf(t *testing.T, cfg *rest.Config, change ...func(*ctrl.Options)) *operator {
+	t.Helper()
 	o := &operator{
 		T: t, informer: &fakeInformer{FakeInformer: controllertest.NewFakeInformer(controllertest.Synced), handlers: make(chan struct{}, 8)},
 		filled: make(chan struct{}), logged: make(chan string, 128),
@@ -178,7 +183,7 @@ func newOperator(t *testing.T, url string, change ...func(*ctrl.Options)) *opera
 	for _, c := range change {
 		c(&options)
 	}
-	mgr, err := ctrl.NewManager(&rest.Config{Host: url, BearerToken: "token", UserAgent: "shop/v1"}, options)
+	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,17 +89,36 @@ func TestCauseAndCalls(t *testing.T) {
 }
 
 // A request that a sync makes with the client of another manager names the sync if that is for the same
-// control plane; another one does not know it.
+// control plane, user agent and credentials: the control plane knows the sync as one of its client.
 func TestCallOfOtherManager(t *testing.T) {
-	p := startPlane(t, http.StatusOK)
-	t.Run("of the same control plane", func(t *testing.T) { testCallOfOtherManager(t, p, p) })
-	t.Run("of another one", func(t *testing.T) {
-		testCallOfOtherManager(t, startPlane(t, http.StatusOK), startPlane(t, http.StatusOK))
-	})
+	for name, test := range map[string]struct {
+		change    func(*rest.Config)
+		elsewhere bool // with another control plane
+		named     bool
+	}{
+		"the same":           {change: func(*rest.Config) {}, named: true},
+		"another plane":      {change: func(*rest.Config) {}, elsewhere: true},
+		"another user agent": {change: func(cfg *rest.Config) { cfg.UserAgent = "site/v1" }},
+		"another token":      {change: func(cfg *rest.Config) { cfg.BearerToken = "another" }},
+		"another user":       {change: func(cfg *rest.Config) { cfg.Impersonate.UserName = "agent" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startPlane(t, http.StatusOK)
+			far := p
+			if test.elsewhere {
+				far = startPlane(t, http.StatusOK)
+			}
+			testCallOfOtherManager(t, p, far, test.change, test.named)
+		})
+	}
 }
 
-func testCallOfOtherManager(t *testing.T, p, far *plane) {
-	o, other := newOperator(t, p.url), newOperator(t, far.url)
+func testCallOfOtherManager(t *testing.T, p, far *plane, change func(*rest.Config), named bool) {
+	o := newOperator(t, p.url)
+	cfg := rest.CopyConfig(o.Manager.(*observedManager).Manager.GetConfig())
+	cfg.Host = far.url
+	change(cfg)
+	other := newOperatorOf(t, cfg)
 	o.addController(func(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 		return ctrl.Result{}, other.GetClient().Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "made"}})
 	})
@@ -108,8 +128,10 @@ func testCallOfOtherManager(t *testing.T, p, far *plane) {
 	o.informer.Add(configMap("shop", "1"))
 	const path = "/api/v1/namespaces/ns/configmaps"
 	far.await("the write", func() bool { _, wrote := far.syncs[path]; return wrote })
+	far.mu.Lock()
+	defer far.mu.Unlock()
 	want := ""
-	if far == p {
+	if named {
 		want = o.reporter().session + "/configmap/1"
 	}
 	if got := far.syncs[path]; got != want {

@@ -230,7 +230,8 @@ func (k *keys) remove(key reconcile.Request, now time.Time) *pendingKey {
 	k.queueDue(now)
 	p := k.queued[key]
 	delete(k.queued, key)
-	if before := k.delayed.of[key]; p == nil && before != nil && !k.apart {
+	// A delay that is still unknown is that of a rate limiter which is not observed: this was its end.
+	if before := k.delayed.of[key]; p == nil && before != nil && (!k.apart || before.limited) {
 		k.delayed.remove(before)
 		p = before
 	}

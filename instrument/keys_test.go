@@ -145,6 +145,24 @@ func TestDelayedAddOfQueuedKey(t *testing.T) {
 	})
 }
 
+// A queue of client-go's kind may have a rate limiter of its own, which nobody observes: the worker that takes
+// the key shows that its time has come.
+func TestDelayOfUnknownLimiter(t *testing.T) {
+	k, c, key := newKeys(&numbers{}), &controller{name: "site"}, requestFor("shop")
+	k.keepApart()
+	k.add(key, work{sync: &syncRun{id: 8}}, 0, true)
+	s := k.take(c, key)
+	k.end(key)
+	if s.from == nil || s.from.by.sync == nil {
+		t.Errorf("the sync is of %+v", s.from)
+	}
+	k.add(key, work{}, time.Hour, false)
+	var r controllerReport
+	if k.addTo(&r); r.Delayed != 1 || r.NextDue.IsZero() {
+		t.Errorf("%d are delayed, the first for %v", r.Delayed, r.NextDue)
+	}
+}
+
 // A delayed key that becomes due while it is queued is the queued one.
 func TestDueWhileQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

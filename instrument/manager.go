@@ -13,7 +13,7 @@ import (
 // Manager returns mgr such that the controllers that are added to what it returns are
 // reported to ctrlplane, if that serves the API. Call it right after the manager was made:
 // it changes the transport of the manager's HTTP client. What cannot be observed is
-// logged; the manager works in any case.
+// logged once the server is known to be ctrlplane; the manager works in any case.
 func Manager(mgr manager.Manager) manager.Manager {
 	client := mgr.GetHTTPClient()
 	if client == nil || client == http.DefaultClient { // neither has credentials of an API server

@@ -2,9 +2,11 @@ package instrument
 
 import (
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
 )
 
 // transport says, in each request of a sync, which sync makes it.
@@ -35,10 +37,31 @@ func (t *transport) syncOf(req *http.Request) *syncRun {
 	if s == nil { // the reconciler may use a context of its own
 		s = t.reporter.goroutines.current().sync
 	}
-	if s == nil || s.controller.reporter.url != t.reporter.url { // of a manager of another control plane
+	if s == nil || !s.controller.reporter.isOfClient(t.reporter) {
 		return nil
 	}
 	return s
+}
+
+// isOfClient reports whether the reports of both reporters are, for one control plane, those of the same client:
+// it finds the sync of a request among those of the client that makes it.
+func (r *reporter) isOfClient(other *reporter) bool {
+	return r == other || r.url == other.url && reflect.DeepEqual(r.caller, other.caller)
+}
+
+// callerOf returns what a configuration says about who makes a request.
+func callerOf(cfg *rest.Config) *rest.Config {
+	c := &rest.Config{
+		UserAgent: cfg.UserAgent, Impersonate: cfg.Impersonate,
+		Username: cfg.Username, Password: cfg.Password, BearerToken: cfg.BearerToken, BearerTokenFile: cfg.BearerTokenFile,
+		AuthProvider: cfg.AuthProvider, ExecProvider: cfg.ExecProvider,
+	}
+	if c.BearerTokenFile != "" {
+		c.BearerToken = "" // it is what was in the file once
+	}
+	tls := cfg.TLSClientConfig
+	c.CertFile, c.KeyFile, c.CertData, c.KeyData = tls.CertFile, tls.KeyFile, tls.CertData, tls.KeyData
+	return c
 }
 
 // WrappedRoundTripper implements net.RoundTripperWrapper.

@@ -12,6 +12,8 @@ type Client struct {
 	// Refused says which lists and watches are refused to it again and again: what waits for them never begins.
 	Refused string `json:"refused,omitempty"`
 	Held    int    `json:"held,omitempty"` // held writes, those included that only a controller of it holds
+	// Connected is set while a process of it runs: it has an open watch or a request without an answer, or reports.
+	Connected bool `json:"connected,omitempty"`
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
 	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s
@@ -41,9 +43,6 @@ type Client struct {
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`
 }
-
-// IsConnected reports whether the client has an open watch or request: its program runs.
-func (c Client) IsConnected() bool { return len(c.Watches) > 0 || c.InFlight > 0 }
 
 // ClientWatch is an open watch of a client.
 type ClientWatch struct {

@@ -151,6 +151,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stdout := &watchedStdout{cancel, "redirect it to a file"}
 	d.output = newDevOutput(endable(ctx, stdout), view)
+	d.plane.watch = d.watchInputs
 	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, killNow: signals.killNow}
 	err = joinLoss(ctx, d.serve(ctx, stdout, view))
 	cancel(nil)
@@ -194,7 +195,7 @@ func (d *devCommand) serve(ctx context.Context, stdout io.Writer, view viewMode)
 func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 	loop := devloop.Loop{
 		Start:   d.program.start,
-		Prepare: d.prepare,
+		Prepare: d.plane.prepare,
 		Changes: d.watcher.Changes(),
 		Report:  d.report,
 	}
@@ -211,15 +212,14 @@ func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 	return running.Wait
 }
 
-// prepare prepares the control plane, and watches what the kustomizations consist of now.
-func (d *devCommand) prepare(ctx context.Context, changed []string) error {
-	err := d.plane.prepare(ctx, changed)
-	for _, path := range d.plane.inputs { // also if they cannot be built: one of them has to change
+// watchInputs watches files of kustomizations, also of those that cannot be built. A file that does not
+// exist is not among them.
+func (d *devCommand) watchInputs(paths []string) {
+	for _, path := range paths {
 		if err := d.watcher.Add(filewatch.Root{Path: path}); err != nil {
 			d.output.warn(err.Error())
 		}
 	}
-	return err
 }
 
 // watchRoots are the sources and the manifests.

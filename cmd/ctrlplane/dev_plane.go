@@ -28,12 +28,14 @@ type devPlane struct {
 	bare []byte // snapshot from before the manifests
 	base []byte // snapshot in which a run begins
 
-	inputs []string // the files of the kustomizations, as far as they were ever read
+	inputs []string             // the files of the kustomizations, as far as they were ever read
+	watch  func(paths []string) // watches the inputs; nil = nothing is watched yet
 	leases devLeases
 }
 
 // load reads the manifests: the CustomResourceDefinitions of crds, and all objects of
-// the others.
+// the others. What the kustomizations consist of is watched before it is built, so that a later change
+// is not lost.
 func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error) {
 	if len(p.crds) > 0 {
 		if objs, err = manifests.Load(ctx, p.crds); errors.Is(err, manifests.ErrNoFile) {
@@ -46,17 +48,25 @@ func (p *devPlane) load(ctx context.Context) (objs []manifests.Object, err error
 			return nil, fmt.Errorf("--crds: no CustomResourceDefinition in %s: name the folder that has them", strings.Join(p.crds, ", "))
 		}
 	}
-	for _, dir := range p.manifests.kustomize {
-		p.inputs = append(p.inputs, kustomize.Inputs(dir)...)
-	}
-	slices.Sort(p.inputs)
-	p.inputs = slices.Compact(p.inputs)
+	p.findInputs()
 	paths, texts, err := p.manifests.resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
 	more, err := loadManifests(ctx, paths, texts)
 	return append(objs, more...), err
+}
+
+// findInputs finds the files of the kustomizations, and has them watched.
+func (p *devPlane) findInputs() {
+	for _, dir := range p.manifests.kustomize {
+		p.inputs = append(p.inputs, kustomize.Inputs(dir)...)
+	}
+	slices.Sort(p.inputs)
+	p.inputs = slices.Compact(p.inputs)
+	if p.watch != nil {
+		p.watch(p.inputs)
+	}
 }
 
 // begin applies the manifests for the first time.

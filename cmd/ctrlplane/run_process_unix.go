@@ -14,6 +14,9 @@ import (
 // forwardedSignals only have a meaning for the command.
 var forwardedSignals = []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
+// waitUponInterrupt are the names of programs that end upon SIGINT once what they run has ended.
+var waitUponInterrupt = []string{"go", "make", "gmake"}
+
 // systemGroup is empty: the process group says what belongs to the command.
 type systemGroup struct{}
 
@@ -101,32 +104,27 @@ func (c *commandProcess) signal(sig syscall.Signal) {
 
 // terminateGroup asks all processes of the command's own group to exit that were not asked
 // before, also once the command itself has exited. The go command gets SIGINT: upon that it
-// waits for what it runs and removes its temporary folder, which it leaves upon SIGTERM. make is not asked
-// while there are others, to which it would pass SIGTERM on: it ends after what it runs.
+// waits for what it runs and removes its temporary folder, which it leaves upon SIGTERM. So does make,
+// which passes SIGTERM on to what it runs: upon SIGINT it waits for that, and starts nothing more.
 func (c *commandProcess) terminateGroup(asked map[int]bool) {
 	if !canListGroups && !asked[c.groupID] && c.groupRuns() {
 		asked[c.groupID] = true
 		_ = syscall.Kill(-c.groupID, syscall.SIGTERM)
 		return
 	}
-	members := groupMembers(c.groupID)
-	onlyMake := !slices.ContainsFunc(members, func(p groupMember) bool { return !p.isMake() })
-	for _, p := range members {
-		if asked[p.pid] || p.isMake() && !onlyMake {
+	for _, p := range groupMembers(c.groupID) {
+		if asked[p.pid] {
 			continue
 		}
 		asked[p.pid] = true
 		sig := syscall.SIGTERM
-		if p.name == "go" {
+		if slices.Contains(waitUponInterrupt, p.name) {
 			sig = syscall.SIGINT
 		}
 		_ = syscall.Kill(p.pid, sig) // it may have exited in the meantime
 		_ = syscall.Kill(p.pid, syscall.SIGCONT)
 	}
 }
-
-// isMake reports whether the process is GNU make.
-func (p groupMember) isMake() bool { return p.name == "make" || p.name == "gmake" }
 
 // killGroup ends all processes of the command's own group by force.
 func (c *commandProcess) killGroup() {

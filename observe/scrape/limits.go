@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The process may be anybody's: what its answer takes in memory is limited, decoded and as long as it is kept.
+// Any local process may answer: what its answer takes in memory is limited, decoded and as long as it is kept.
 const (
 	// maxParts is the greatest number of metrics, labels and buckets of an answer. Each takes some hundred bytes.
 	maxParts = 250_000

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Anybody may answer. What an answer takes in memory is limited, though it is small on the way.
+// Any local process may answer. What an answer takes in memory is limited, though it is small on the way.
 func TestRejectsAnswersThatTakeMuchMemory(t *testing.T) {
 	const text, delimited = "text/plain; version=0.0.4", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 	family := func(field protowire.Number, content []byte) string {

@@ -22,7 +22,7 @@ func FindActor(now observe.Snapshot, word string) (string, error) {
 		}
 		known = append(known, names...)
 	}
-	found := observe.ClientsNamed(now.Clients, word, func(c observe.Client) string { return c.Name }, observe.Client.IsConnected)
+	found := observe.ClientsNamed(now.Clients, word, func(c observe.Client) string { return c.Name }, func(c observe.Client) bool { return c.Connected })
 	switch len(found) {
 	case 1:
 		return found[0].Name, nil

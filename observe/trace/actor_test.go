@@ -11,7 +11,7 @@ func TestFindActor(t *testing.T) {
 		Controllers: []observe.Controller{{Name: "replicaset-controller", Aliases: []string{"replicaset"}}, {Name: "shop-operator/site"}},
 		Clients: []observe.Client{
 			{Name: "kubectl (alice)"}, {Name: "kubectl (bob)"}, {Name: "shop-operator (system:serviceaccount:shop:operator)"},
-			{Name: "agent (alice)"}, {Name: "agent (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}},
+			{Name: "agent (alice)"}, {Name: "agent (bob)", Connected: true},
 		},
 	}
 	for _, tc := range []struct{ word, want, problem string }{

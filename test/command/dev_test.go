@@ -379,14 +379,15 @@ until read -r _ <may-end; do :; done
 echo ends after $n
 `
 
-// TestDevStopsMakeOnce stops an operator that make runs: it gets one signal, though make passes on those that it gets.
+// TestDevStopsMakeOnce stops an operator that make runs: it gets one signal, though make passes on SIGTERM, and make runs
+// nothing after it.
 func TestDevStopsMakeOnce(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip(err)
 	}
 	d := newDev(t, "--", "sh", "-c", "exec make run")
-	d.writeFile(t, "Makefile", "run:\n\t@sh counting.sh\n")
+	d.writeFile(t, "Makefile", "run:\n\t@sh counting.sh\n\t@echo the next line runs\n")
 	d.writeFile(t, "counting.sh", countingOperator)
 	path := filepath.Join(d.cmd.Dir, "may-end")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -423,6 +424,9 @@ func TestDevStopsMakeOnce(t *testing.T) {
 	d.requireLine(t, "[operator] asked 1")
 	end()
 	d.requireEnd(t, 143, 0)
+	if strings.Contains(d.seen.String(), "the next line runs") {
+		t.Errorf("make has gone on: %s", &d.seen)
+	}
 }
 
 // TestDevEndsAlone ends dev otherwise than from the terminal.
