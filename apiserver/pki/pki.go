@@ -49,8 +49,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Bundle holds what the parts of a control plane need. All but the last four fields
-// are file paths.
+// Bundle holds what the parts of a control plane need. The fields before CAPEM are file paths.
 type Bundle struct {
 	// The cluster's CA signs server certificates, client certificates and CSRs.
 	CACert, CAKey           string
@@ -68,6 +67,9 @@ type Bundle struct {
 	AdminCertPEM, AdminKeyPEM []byte
 	// Expires is when the first of the certificates expires.
 	Expires time.Time
+	// ExpiringCA is the path of that certificate if no start renews it: another CA has signed it. Otherwise
+	// it is empty.
+	ExpiringCA string
 }
 
 // Ensure creates missing files, renews certificates that expire soon or lack a name,
@@ -167,8 +169,12 @@ func (d *directory) loadBundle() (*Bundle, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.Expires.IsZero() || cert.NotAfter.Before(b.Expires) {
-			b.Expires = cert.NotAfter
+		if !b.Expires.IsZero() && !cert.NotAfter.Before(b.Expires) {
+			continue
+		}
+		b.Expires, b.ExpiringCA = cert.NotAfter, ""
+		if cert.IsCA && !isSelfSigned(cert) {
+			b.ExpiringCA = d.filePath(name + ".crt")
 		}
 	}
 	return b, nil
