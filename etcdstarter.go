@@ -82,13 +82,17 @@ func newRefusedWriteError(reason string) error {
 	}}
 }
 
-// describeCluster says what the start waits for if an etcd cluster does not answer; nil without a cluster.
+// describeCluster says what the start waits for if an etcd cluster does not answer, or is written to for long; nil
+// without a cluster.
 func (p *controlPlane) describeCluster() func(context.Context) string {
 	if p.usesEmbeddedEtcd() {
 		return nil
 	}
 	return func(context.Context) string {
 		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", strings.Join(p.config.Etcd.Endpoints, ", "))
+		if p.writing.Load() {
+			return "writing the snapshot into the etcd cluster"
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 		return false, err
 	}
 	if from := p.initialSnapshot(); !from.IsNone() && !p.usesEmbeddedEtcd() {
-		err := target.RestoreInitial(ctx, store, from)
+		err := p.whileWriting(func() error { return target.RestoreInitial(ctx, store, from) })
 		p.written = err == nil
 		return false, err
 	}
@@ -63,7 +63,7 @@ func (p *controlPlane) waitChecked(ctx context.Context) error {
 
 // finishRestore finishes a restore that was interrupted, or warns that one is not finished.
 func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice.Target, store *etcd.Server) error {
-	err := target.FinishPending(ctx, store)
+	err := p.whileWriting(func() error { return target.FinishPending(ctx, store) })
 	if unfinished, ok := errors.AsType[*snapshotservice.UnfinishedError](err); ok {
 		p.warn(unfinished.Error())
 		err = nil
@@ -76,6 +76,13 @@ func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice
 		p.warn(other)
 	}
 	return err
+}
+
+// whileWriting writes a snapshot, which describeCluster tells of.
+func (p *controlPlane) whileWriting(write func() error) error {
+	p.writing.Store(true)
+	defer p.writing.Store(false)
+	return write()
 }
 
 // recordEtcd records which etcd this control plane uses and, of an embedded one, where the API
