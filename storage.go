@@ -171,7 +171,7 @@ func (p *controlPlane) checkSnapshots() error {
 	if elsewhere == nil {
 		return nil
 	}
-	return usage.Errorf("snapshots would lack what --kube-apiserver-arg etcd-servers-overrides keeps elsewhere (%s): leave these kinds out there, or do without snapshots, reset and --from", strings.Join(elsewhere, ", "))
+	return usage.Errorf("snapshots would lack what --kube-apiserver-arg etcd-servers-overrides keeps elsewhere (%s): remove these kinds from the flag: snapshots, reset and --from need them in the main etcd", strings.Join(elsewhere, ", "))
 }
 
 func (p *controlPlane) snapshotTarget() snapshotservice.Target {
