@@ -62,6 +62,7 @@ type controlPlane struct {
 	holdsData  bool          // dir has held an embedded etcd's data
 	placed     bool          // this start has placed its snapshot in dir
 	written    bool          // this start has written its snapshot into an etcd cluster
+	writing    atomic.Bool   // a snapshot is being written into etcd
 	logFile    *logfile.File // nil without a log
 	listening  chan struct{} // closed when the port for clients is open
 	etcd       *etcdStarter

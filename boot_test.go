@@ -109,6 +109,22 @@ func TestSlowClusterIsReported(t *testing.T) {
 	}
 }
 
+// Writing a large snapshot takes long, though the cluster answers.
+func TestSlowWriteIntoAClusterIsReported(t *testing.T) {
+	p := newControlPlane(&Server{Etcd: EtcdConfig{Endpoints: []string{"http://a:1"}}})
+	describe := p.describeCluster()
+	during := ""
+	if err := p.whileWriting(func() error { during = describe(t.Context()); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if during != "writing the snapshot into the etcd cluster" {
+		t.Errorf("while it is written: %q", during)
+	}
+	if after := describe(t.Context()); !strings.Contains(after, "check that most of its members are running") {
+		t.Errorf("after that: %q", after)
+	}
+}
+
 func TestFirstFailureEndsTheStart(t *testing.T) {
 	failure := errors.New("no")
 	failing := func(context.Context) error { return failure }

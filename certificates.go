@@ -3,6 +3,8 @@ package ctrlplane
 import (
 	"fmt"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 )
 
 const (
@@ -23,5 +25,14 @@ func (p *controlPlane) watchCertificates() {
 		case <-tick.C:
 		}
 	}
-	p.warnWhileRunning(fmt.Sprintf("the certificates of this control plane expire at %s, and no client can connect from then on: restart it before, which renews them", p.certs.Expires.UTC().Format(time.RFC3339)))
+	p.warnWhileRunning(describeExpiry(p.certs))
+}
+
+func describeExpiry(certs *pki.Bundle) string {
+	advice := "restart it before then to renew them"
+	if certs.ExpiringCA != "" {
+		advice = fmt.Sprintf("replace %s, which another CA has signed, before then with one of the same key, and restart", certs.ExpiringCA)
+	}
+	return fmt.Sprintf("the certificates of this control plane expire at %s, and no client can connect from then on: %s",
+		certs.Expires.UTC().Format(time.RFC3339), advice)
 }

@@ -26,10 +26,18 @@ func TestWarnsBeforeCertificatesExpire(t *testing.T) {
 		}
 		time.Sleep(24 * time.Hour)
 		p.watcher.Wait()
-		if len(warnings) != 1 || !strings.Contains(warnings[0], "expire at "+p.certs.Expires.UTC().Format(time.RFC3339)) {
+		if len(warnings) != 1 || !strings.Contains(warnings[0], "expire at "+p.certs.Expires.UTC().Format(time.RFC3339)) || !strings.HasSuffix(warnings[0], ": restart it before then to renew them") {
 			t.Errorf("warnings %q", warnings)
 		}
 	})
+}
+
+// A restart does not renew the certificate of a CA that another one has signed.
+func TestWarnsBeforeAnIntermediateCAExpires(t *testing.T) {
+	text := describeExpiry(&pki.Bundle{Expires: time.Unix(0, 0), ExpiringCA: "/pki/ca.crt"})
+	if want := "expire at 1970-01-01T00:00:00Z, and no client can connect from then on: replace /pki/ca.crt, which another CA has signed, before then with one of the same key, and restart"; !strings.HasSuffix(text, want) {
+		t.Errorf("got %q, want %q", text, want)
+	}
 }
 
 // A control plane that closes does not wait for that.

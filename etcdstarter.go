@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,12 +83,16 @@ func newRefusedWriteError(reason string) error {
 	}}
 }
 
-// describeCluster says what the start waits for if an etcd cluster does not answer; nil without a cluster.
+// describeCluster says what the start waits for if an etcd cluster does not answer, or is written to for long; nil
+// without a cluster.
 func (p *controlPlane) describeCluster() func(context.Context) string {
 	if p.usesEmbeddedEtcd() {
 		return nil
 	}
 	return func(context.Context) string {
+		if p.writing.Load() {
+			return "writing the snapshot into the etcd cluster"
+		}
 		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", strings.Join(p.config.Etcd.Endpoints, ", "))
 	}
 }
@@ -107,10 +112,17 @@ func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error
 		if err := p.etcd.wait(ctx); err != nil {
 			return apiserver.Etcd{}, err
 		}
+		if err := recordRelease(p.dir); err != nil {
+			return apiserver.Etcd{}, err
+		}
 		return apiserver.Etcd{Endpoints: cluster.Endpoints, CAFile: cluster.CAFile, CertFile: cluster.CertFile, KeyFile: cluster.KeyFile}, nil
 	}
+	record := sync.OnceValue(func() error { return recordRelease(p.dir) })
 	connect := func() (*clientv3.Client, error) {
 		if err := p.etcd.wait(context.Background()); err != nil { // ends with the step that starts etcd
+			return nil, err
+		}
+		if err := record(); err != nil {
 			return nil, err
 		}
 		return p.etcd.server.Client()

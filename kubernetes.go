@@ -67,6 +67,17 @@ func checkRelease(dir string, last datadir.State) error {
 		dir, last.KubernetesVersion, KubernetesVersion)
 }
 
+// recordRelease records the release of this program before it writes to the store, also if it does not end
+// what it does: see checkRelease.
+func recordRelease(dir *datadir.Dir) error {
+	state, err := dir.State()
+	if err != nil || state.KubernetesVersion == KubernetesVersion {
+		return err
+	}
+	state.KubernetesVersion = KubernetesVersion
+	return dir.SaveState(state)
+}
+
 // warnOfOldRelease warns if the state was stored by a release that is more than one minor version older
 // than the one that is started.
 func (p *controlPlane) warnOfOldRelease(last datadir.State, minor string) {

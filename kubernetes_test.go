@@ -1,6 +1,7 @@
 package ctrlplane
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 )
 
 // newUsedDir returns a data folder with an embedded etcd that a Kubernetes release has used last.
@@ -60,4 +64,51 @@ func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 			t.Errorf("%+v: save: %v", test, err)
 		}
 	}
+}
+
+// A start that fails after the API server may have written has used the folder, as a restore has.
+func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
+	const older = "v1.30.0"
+	dir := t.TempDir()
+	p, _ := openedDataDir(t, dir)
+	if err := p.dir.SaveState(datadir.State{KubernetesVersion: older}); err != nil {
+		t.Fatal(err)
+	}
+	requireRelease := func(want, when string) {
+		t.Helper()
+		if state, _, err := datadir.Peek(dir); err != nil || state.KubernetesVersion != want {
+			t.Errorf("%s: recorded %q, want %q (%v)", when, state.KubernetesVersion, want, err)
+		}
+	}
+	if _, err := pki.Ensure(pki.Config{Dir: p.dir.Join("pki"), NoSync: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.startEtcd(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	requireRelease(older, "etcd started")
+	connection, err := p.apiServerEtcd(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := connection.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireRelease(KubernetesVersion, "API server connected")
+	saved := datadir.State{KubernetesVersion: older}
+	if err := errors.Join(client.Close(), p.closeEtcd(), p.dir.SaveState(saved), p.dir.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	stopped := OfflineDataDir{Dir: dir}
+	file, err := stopped.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireRelease(older, "saved")
+	if _, err := stopped.Restore(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	requireRelease(KubernetesVersion, "restored")
 }

@@ -53,6 +53,9 @@ func (d OfflineDataDir) Restore(ctx context.Context, file []byte) (done control.
 		if err := target.CheckPending(ctx, store); err != nil {
 			return err
 		}
+		if err := recordRelease(target.Dir); err != nil {
+			return err
+		}
 		written, err := target.Replace(ctx, store, file, want)
 		if err == nil {
 			done.ObjectCounts, done.Revision = control.ObjectCounts(written.Counts), written.Revision

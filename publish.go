@@ -65,6 +65,7 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if state.LogFile, err = p.foreignLogPath(); err != nil {
 		return err
 	}
+	state.EtcdCluster = !p.usesEmbeddedEtcd()
 	state.EmbeddedEtcd = state.EmbeddedEtcd || p.usesEmbeddedEtcd() // kept beside a cluster's
 	return p.dir.SaveState(state)
 }

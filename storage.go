@@ -34,12 +34,13 @@ func (p *controlPlane) initializeStore(ctx context.Context, store *etcd.Server) 
 		return false, err
 	}
 	if from := p.initialSnapshot(); !from.IsNone() && !p.usesEmbeddedEtcd() {
-		err := target.RestoreInitial(ctx, store, from)
-		p.written = err == nil
-		return false, err
+		if err := p.whileWriting(func() error { return target.RestoreInitial(ctx, store, from) }); err != nil {
+			return false, err
+		}
+		p.written = true
 	}
-	if !store.IsEmpty() {
-		return false, nil
+	if err := p.recordCluster(); err != nil || !store.IsEmpty() {
+		return false, err
 	}
 	if p.usesSeed() {
 		err = p.writeSeed(ctx, store)
@@ -63,7 +64,7 @@ func (p *controlPlane) waitChecked(ctx context.Context) error {
 
 // finishRestore finishes a restore that was interrupted, or warns that one is not finished.
 func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice.Target, store *etcd.Server) error {
-	err := target.FinishPending(ctx, store)
+	err := p.whileWriting(func() error { return target.FinishPending(ctx, store) })
 	if unfinished, ok := errors.AsType[*snapshotservice.UnfinishedError](err); ok {
 		p.warn(unfinished.Error())
 		err = nil
@@ -78,24 +79,41 @@ func (p *controlPlane) finishRestore(ctx context.Context, target snapshotservice
 	return err
 }
 
-// recordEtcd records which etcd this control plane uses and, of an embedded one, where the API
-// server keeps its keys, before there are any: for OfflineDataDir and the next start.
+// whileWriting writes a snapshot, which describeCluster tells of.
+func (p *controlPlane) whileWriting(write func() error) error {
+	p.writing.Store(true)
+	defer p.writing.Store(false)
+	return write()
+}
+
+// recordEtcd records, of an embedded etcd, where the API server keeps its keys, before there are any: for
+// OfflineDataDir and the next start. It warns if the last start used a cluster.
 func (p *controlPlane) recordEtcd() error {
 	last, err := p.dir.State()
 	if err != nil {
 		return err
 	}
 	state := last
-	state.EtcdCluster = !p.usesEmbeddedEtcd()
 	if p.usesEmbeddedEtcd() && cmp.Or(last.EtcdPrefix, storekeys.DefaultPrefix) != p.etcdPrefix() {
 		state.EtcdPrefix = p.etcdPrefix()
 	}
-	if last.EtcdCluster && !state.EtcdCluster {
+	if last.EtcdCluster && p.usesEmbeddedEtcd() {
 		p.warn(fmt.Sprintf("the last start in data folder %s used an etcd cluster, this one uses the embedded etcd, which may lack what was written since: to use the cluster, start with --etcd-endpoints", p.dir.Path()))
 	}
 	if state == last {
 		return nil
 	}
+	return p.dir.SaveState(state)
+}
+
+// recordCluster records that this control plane uses an etcd cluster, once its state is there. The end of a start
+// without one takes that back: until then the folder holds an older state.
+func (p *controlPlane) recordCluster() error {
+	state, err := p.dir.State()
+	if err != nil || p.usesEmbeddedEtcd() || state.EtcdCluster {
+		return err
+	}
+	state.EtcdCluster = true
 	return p.dir.SaveState(state)
 }
 
@@ -153,7 +171,7 @@ func (p *controlPlane) checkSnapshots() error {
 	if elsewhere == nil {
 		return nil
 	}
-	return usage.Errorf("snapshots would lack what --kube-apiserver-arg etcd-servers-overrides keeps elsewhere (%s): leave these kinds out there, or do without snapshots, reset and --from", strings.Join(elsewhere, ", "))
+	return usage.Errorf("snapshots would lack what --kube-apiserver-arg etcd-servers-overrides keeps elsewhere (%s): remove these kinds from the flag: snapshots, reset and --from need them in the main etcd", strings.Join(elsewhere, ", "))
 }
 
 func (p *controlPlane) snapshotTarget() snapshotservice.Target {

@@ -1,10 +1,17 @@
 package ctrlplane
 
 import (
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 )
 
 // openedDataDir returns a control plane that has opened its data folder, until the end of the test or
@@ -36,11 +43,18 @@ func TestFolderKnowsThatAClusterWasUsed(t *testing.T) {
 	const cluster = "http://127.0.0.1:1"
 	for _, start := range []struct {
 		endpoints []string
+		fails     bool
 		warns     bool
-	}{{nil, false}, {[]string{cluster}, false}, {[]string{cluster}, false}, {nil, true}, {nil, false}} {
+	}{{}, {endpoints: []string{cluster}}, {endpoints: []string{cluster}}, {fails: true, warns: true}, {warns: true}, {}} {
 		p, warnings := openedDataDir(t, dir, start.endpoints...)
-		if err := p.recordEtcd(); err != nil {
+		if err := errors.Join(p.recordEtcd(), p.recordCluster()); err != nil {
 			t.Fatal(err)
+		}
+		if !start.fails {
+			p.url, p.kubeconfig = "https://127.0.0.1:1", clientcmdapi.NewConfig()
+			if err := p.publishKubeconfig(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if warned := len(*warnings) == 1 && strings.Contains((*warnings)[0], "which may lack what was written since"); warned != start.warns || len(*warnings) > 1 {
 			t.Errorf("start with %v: warnings %q", start.endpoints, *warnings)
@@ -48,11 +62,56 @@ func TestFolderKnowsThatAClusterWasUsed(t *testing.T) {
 		if err := p.closeDataDir(); err != nil {
 			t.Fatal(err)
 		}
-		if start.endpoints == nil {
+		if start.endpoints == nil && !start.fails {
 			continue
 		}
 		if _, err := (OfflineDataDir{Dir: dir}).Save(t.Context()); err == nil || !strings.Contains(err.Error(), "it uses an etcd cluster and must be running") {
 			t.Errorf("save after a start with a cluster: %v", err)
+		}
+	}
+}
+
+// startStore starts the embedded etcd of a control plane.
+func startStore(t *testing.T, p *controlPlane) *etcd.Server {
+	t.Helper()
+	store, err := etcd.Start(t.Context(), etcd.Config{Dir: p.dir.Join("etcd"), NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// A start that cannot write its snapshot into a cluster leaves the folder the state of its embedded etcd.
+func TestFolderKnowsThatAClusterWasNotUsed(t *testing.T) {
+	file, err := snapshot.Encode(snapshot.Header{Kubernetes: KubernetesVersion}, snapshot.State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, holds := range []bool{true, false} {
+		p, _ := openedDataDir(t, filepath.Join(t.TempDir(), "data"), "http://127.0.0.1:1")
+		t.Cleanup(func() {
+			if err := p.closeDataDir(); err != nil {
+				t.Error(err)
+			}
+		})
+		p.config.FromSnapshotData = file
+		close(p.listening)
+		store := startStore(t, p) // in place of a cluster
+		if holds {
+			if err := store.PutAll(t.Context(), maps.All(map[string][]byte{"/registry/a": nil})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.initializeStore(t.Context(), store); (err != nil) != holds || err != nil && !strings.Contains(err.Error(), "holds a control plane already") {
+			t.Errorf("the cluster holds a control plane: %v, start: %v", holds, err)
+		}
+		if state, err := p.dir.State(); err != nil || state.EtcdCluster == holds {
+			t.Errorf("the cluster holds a control plane: %v, recorded that it is used: %v, %v", holds, state.EtcdCluster, err)
 		}
 	}
 }

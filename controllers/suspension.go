@@ -46,7 +46,7 @@ func (s *Supervisor) waitResumed(ctx context.Context) (*suspension, error) {
 
 // lockResumed takes the lock while the controllers are not suspended, for a change of which of them run. They
 // are to be selected under the lock: a restore that has just begun turns all off. It fails if ctx has ended
-// meanwhile: a client that has gone changes nothing.
+// meanwhile: a canceled request changes nothing.
 func (s *Supervisor) lockResumed(ctx context.Context) (unlock func(), err error) {
 	if _, err := s.waitResumed(ctx); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 		if err := d.checkCA(ca); err != nil {
 			return nil, err
 		}
-		if cert.NotAfter.Sub(d.now) >= RenewCABefore && !d.now.Before(cert.NotBefore) || !ca.isSelfSigned() {
+		if cert.NotAfter.Sub(d.now) >= RenewCABefore && !d.now.Before(cert.NotBefore) || !isSelfSigned(cert) {
 			return ca, nil
 		}
 		// The subject and the key stay, so that what the CA has signed stays valid.
@@ -76,15 +76,15 @@ func (d *directory) checkCA(ca *authority) error {
 		return fmt.Errorf("%s is not a CA certificate: %s", file, d.repairAdvice(ca.name))
 	case d.now.After(ca.cert.NotAfter):
 		return fmt.Errorf("%s expired at %s, and clients trust no other CA: remove the folder %s to create all certificates and keys again, or choose another --name", file, formatTime(ca.cert.NotAfter), d.path)
-	case d.now.Before(ca.cert.NotBefore) && !ca.isSelfSigned():
+	case d.now.Before(ca.cert.NotBefore) && !isSelfSigned(ca.cert):
 		return fmt.Errorf("%s is not valid before %s, but the clock shows %s: set the clock", file, formatTime(ca.cert.NotBefore), formatTime(d.now))
 	}
 	return nil
 }
 
-// isSelfSigned reports whether the CA can renew its certificate: one that another CA has signed
+// isSelfSigned reports whether a CA can renew its certificate: one that another CA has signed
 // cannot be renewed here.
-func (ca *authority) isSelfSigned() bool { return ca.cert.CheckSignatureFrom(ca.cert) == nil }
+func isSelfSigned(cert *x509.Certificate) bool { return cert.CheckSignatureFrom(cert) == nil }
 
 // issueCert signs a certificate and writes it to a file.
 func (d *directory) issueCert(name string, template *x509.Certificate, ca *authority, public crypto.PublicKey) (*x509.Certificate, error) {

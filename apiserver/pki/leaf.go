@@ -58,6 +58,8 @@ func (d *directory) ensureLeaf(l leafSpec, ca *authority) error {
 		notBefore, notAfter = earlierTime(notBefore, cert.NotBefore), laterTime(notAfter, cert.NotAfter)
 	}
 	notAfter = earlierTime(notAfter, ca.cert.NotAfter)
+	// Unless the clock is behind.
+	notBefore = laterTime(notBefore, earlierTime(notAfter.Add(-maxLeafSpan), d.now.Add(-Backdate)))
 	if cert != nil && l.matches(cert) && !d.now.Before(cert.NotBefore) && (cert.NotAfter.Sub(d.now) >= RenewLeafBefore || !notAfter.After(cert.NotAfter)) {
 		return nil
 	}

@@ -21,6 +21,9 @@ const (
 	CAValidity = 10 * 365 * 24 * time.Hour
 	// LeafValidity is how long any other certificate is valid, as kubeadm's.
 	LeafValidity = 365 * 24 * time.Hour
+	// maxLeafSpan bounds the time from the first to the last moment of a certificate that was renewed: the systems of
+	// Apple refuse those of servers that are valid for more than 825 days.
+	maxLeafSpan = 800 * 24 * time.Hour
 	// RenewCABefore is how long before its expiry a certificate authority is renewed. Certificates
 	// are renewed at a start only, so a control plane has to be restarted at least once in this time.
 	RenewCABefore = 30 * 24 * time.Hour
@@ -46,8 +49,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Bundle holds what the parts of a control plane need. All but the last four fields
-// are file paths.
+// Bundle holds what the parts of a control plane need. The fields before CAPEM are file paths.
 type Bundle struct {
 	// The cluster's CA signs server certificates, client certificates and CSRs.
 	CACert, CAKey           string
@@ -65,6 +67,9 @@ type Bundle struct {
 	AdminCertPEM, AdminKeyPEM []byte
 	// Expires is when the first of the certificates expires.
 	Expires time.Time
+	// ExpiringCA is the path of that certificate if no start renews it: another CA has signed it. Otherwise
+	// it is empty.
+	ExpiringCA string
 }
 
 // Ensure creates missing files, renews certificates that expire soon or lack a name,
@@ -164,8 +169,12 @@ func (d *directory) loadBundle() (*Bundle, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.Expires.IsZero() || cert.NotAfter.Before(b.Expires) {
-			b.Expires = cert.NotAfter
+		if !b.Expires.IsZero() && !cert.NotAfter.Before(b.Expires) {
+			continue
+		}
+		b.Expires, b.ExpiringCA = cert.NotAfter, ""
+		if cert.IsCA && !isSelfSigned(cert) {
+			b.ExpiringCA = d.filePath(name + ".crt")
 		}
 	}
 	return b, nil

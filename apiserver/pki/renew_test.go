@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,12 +129,30 @@ func TestRenewsWhatIsNotValidYet(t *testing.T) {
 	}
 }
 
+// Apple refuses certificates of servers that are valid for more than 825 days.
+func TestRepeatedRenewalsDoNotExtendTheValidity(t *testing.T) {
+	cfg, _ := newPKI(t)
+	now := startTime()
+	for range 6 {
+		now = now.Add(LeafValidity - RenewLeafBefore + time.Second)
+		cfg.Now = fixedClock(now)
+		mustEnsure(t, cfg)
+		for name := range leafCertFiles() {
+			cert := readCertFile(t, cfg, strings.TrimSuffix(name, ".crt"))
+			if span := cert.NotAfter.Sub(cert.NotBefore); span > maxLeafSpan || cert.NotBefore.After(now.Add(-Backdate)) || !cert.NotAfter.Equal(now.Add(LeafValidity)) {
+				t.Errorf("%s, renewed at %v: valid from %v to %v, %v days", name, now, cert.NotBefore, cert.NotAfter, span.Hours()/24)
+			}
+		}
+	}
+}
+
 // A start may have a clock that is ahead, and that is set while the control plane runs.
 func TestRenewedByAClockThatIsAhead(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{
-		"leaves":          LeafValidity - RenewLeafBefore + time.Hour,
-		"expired leaves":  2 * LeafValidity,
-		"authorities too": CAValidity - RenewCABefore + time.Hour,
+		"leaves":             LeafValidity - RenewLeafBefore + time.Hour,
+		"expired leaves":     LeafValidity + time.Hour,
+		"leaves of long ago": 2 * LeafValidity,
+		"authorities too":    CAValidity - RenewCABefore + time.Hour,
 	} {
 		cfg, _ := newPKI(t)
 		old := readCertFile(t, cfg, "admin")
@@ -144,7 +163,12 @@ func TestRenewedByAClockThatIsAhead(t *testing.T) {
 		if !admin.NotAfter.After(old.NotAfter) {
 			t.Errorf("%s: not renewed, valid until %v", name, admin.NotAfter)
 		}
-		for _, clock := range []time.Time{startTime(), startTime().Add(ahead)} {
+		for _, clock := range []time.Time{startTime().Add(ahead), startTime()} {
+			if ahead > maxLeafSpan-LeafValidity { // another start repairs it
+				cfg.Now = fixedClock(clock)
+				mustEnsure(t, cfg)
+				admin = readCertFile(t, cfg, "admin")
+			}
 			if _, err := admin.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: clock, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err != nil {
 				t.Errorf("%s, at %v: %v", name, clock, err)
 			}

@@ -55,7 +55,10 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 			writeTestFile(t, cfg, "ca.key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 			writeTestFile(t, cfg, "sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 			before, old := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
-			mustEnsure(t, cfg)
+			b := mustEnsure(t, cfg)
+			if expiring := test.issuer == root && test.left < LeafValidity; (b.ExpiringCA == b.CACert) != expiring || !expiring && b.ExpiringCA != "" {
+				t.Errorf("the CA %q expires first, want %v", b.ExpiringCA, expiring)
+			}
 			after, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
 			if before["ca.key"] != after["ca.key"] || before["sa.key"] != after["sa.key"] {
 				t.Error("a key was changed")

@@ -9,8 +9,7 @@ import (
 
 // TestEphemeralDirs: the folder of a killed process counts, a file does not.
 func TestEphemeralDirs(t *testing.T) {
-	parent := t.TempDir()
-	t.Setenv("TMPDIR", parent)
+	parent := setTempDir(t)
 	killed := filepath.Join(parent, tempPrefix+"killed")
 	if err := os.Mkdir(killed, 0o700); err != nil {
 		t.Fatal(err)

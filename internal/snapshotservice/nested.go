@@ -20,7 +20,7 @@ func (t Target) checkNested(state snapshot.State) error {
 		if !ok || prefix == "" || isObject(state, e.Key) {
 			continue
 		}
-		return usage.Errorf("nothing was restored: a restore replaces all keys below %[1]s in etcd, and another control plane has its own below %[1]s%[2]s: start that one from a snapshot of it with an etcd-prefix that is not below %[1]s, or delete its keys if it does not exist any more", t.Prefix, prefix)
+		return usage.Errorf("a restore replaces all keys below %[1]s in etcd, and another control plane has its own below %[1]s%[2]s: start that one from a snapshot of it with an etcd-prefix that is not below %[1]s, or delete its keys if it does not exist any more", t.Prefix, prefix)
 	}
 	return nil
 }

@@ -129,13 +129,13 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 	}()
 	target, store := s.cfg.Target, s.cfg.Store
 	before, err := store.ReadState(bounded, target.Prefix, 0)
-	if err == nil {
-		err = target.checkNested(before)
-	}
 	if err != nil {
 		return done, changed, err
 	}
-	if err := target.beginPending(bounded, store, before.Revision, file); err != nil {
+	if err = target.checkNested(before); err == nil {
+		err = target.beginPending(bounded, store, before.Revision, file)
+	}
+	if err != nil {
 		return done, changed, fmt.Errorf("nothing was restored: %w", err)
 	}
 	want = s.withoutUnservedAPIs(bounded, before, withBuiltInAPIs(before, want))

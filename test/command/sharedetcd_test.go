@@ -125,11 +125,13 @@ func TestMoveIntoACluster(t *testing.T) {
 	}
 	p.Stop(t, syscall.SIGTERM)
 
+	program.RequireFailure(t, k.command("up", "--ui", "none", "--nodes", "0", "--port", port), 1, "port "+port+" is in use")
 	for _, args := range [][]string{{"snapshot", "save", "later"}, {"snapshot", "diff", "base"}, {"snapshot", "restore", "base"}} {
 		program.RequireFailure(t, k.command(args...), 1, "it uses an etcd cluster and must be running")
 	}
 	p = k.startUp("--nodes", "0")
 	p.Stop(t, syscall.SIGTERM)
 	requireContains(t, p.Stderr.String(), "used an etcd cluster, this one uses the embedded etcd")
+	program.RequireFailure(t, k.command(append(cluster, "--from", "base")...), 2, "the etcd cluster holds a control plane already")
 	k.mustRun("snapshot", "diff", "base")
 }
