@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/neterror"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -175,7 +175,7 @@ func newSnapshotDelete() *cobra.Command {
 
 // explainLostRestore says what becomes of a restore whose control plane has ended.
 func (t *target) explainLostRestore(err error) error {
-	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) && !neterror.IsReset(err) {
 		return err
 	}
 	return fmt.Errorf("the control plane has ended during the restore (%w): its next start completes the restore if it had begun: %s", err, t.commandLine("up"))

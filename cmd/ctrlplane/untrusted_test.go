@@ -39,18 +39,22 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 		}
 		return nil
 	}
-	step := stepCommand{output: newObjectOutput()}
-	step.output.format = outputJSON
+	asJSON, asYAML := stepCommand{output: newObjectOutput()}, stepCommand{output: newObjectOutput()}
+	asJSON.output.format, asYAML.output.format = outputJSON, outputYAML
+	writeObject := func(o *outputFlag) error {
+		_, err := o.writeObject(&out, map[string]string{evilText: evilText})
+		return err
+	}
+	step := func(s stepCommand) error {
+		return s.printStep(&out, ui.Mode{}, &control.SteppedWrite{Error: evilText})
+	}
 	for name, write := range map[string]func() error{
-		"reconcile": reconcile,
-		"speed":     func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
-		"-o json": func() error {
-			_, err := step.output.writeObject(&out, map[string]string{evilText: evilText})
-			return err
-		},
-		"step -o json": func() error {
-			return step.printStep(&out, ui.Mode{}, &control.SteppedWrite{Error: evilText})
-		},
+		"reconcile":    reconcile,
+		"speed":        func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
+		"-o json":      func() error { return writeObject(asJSON.output) },
+		"-o yaml":      func() error { return writeObject(asYAML.output) },
+		"step -o json": func() error { return step(asJSON) },
+		"step -o yaml": func() error { return step(asYAML) },
 	} {
 		out.Reset()
 		if err := write(); err != nil {

@@ -96,19 +96,30 @@ func New(cfg Config) (*Watcher, error) {
 	return w, nil
 }
 
-// Add watches further roots; a path that is watched as one already is left out. What is in their files
-// is not known: the first time that one is written is a change.
+// Add watches further roots. A path that is one already is watched again: the system stops watching a
+// folder that is removed, also if it is back. What is in their files is not known: the first time that
+// one is written is a change.
 func (w *Watcher) Add(roots ...Root) error {
 	for _, r := range roots {
-		path, err := filepath.Abs(r.Path)
-		if err == nil && slices.ContainsFunc(w.allRoots(), func(known root) bool { return known.path == path }) {
-			continue
-		}
-		if _, err := w.addRoot(r); err != nil {
+		if err := w.addOrRenew(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *Watcher) addOrRenew(r Root) error {
+	path, err := filepath.Abs(r.Path)
+	if err != nil {
+		return watchError(r.Path, err)
+	}
+	known := w.allRoots()
+	if i := slices.IndexFunc(known, func(k root) bool { return k.path == path }); i >= 0 {
+		_, err = w.watchRoot(known[i])
+	} else {
+		_, err = w.addRoot(r)
+	}
+	return err
 }
 
 func (w *Watcher) allRoots() []root {
@@ -146,13 +157,19 @@ func (w *Watcher) addRoot(r Root) (files []string, err error) {
 	if accept == nil {
 		accept = func(string) bool { return true }
 	}
+	added := root{path: path, file: !info.IsDir(), accept: accept}
 	w.rootsMu.Lock()
-	w.roots = append(w.roots, root{path: path, file: !info.IsDir(), accept: accept})
+	w.roots = append(w.roots, added)
 	w.rootsMu.Unlock()
-	if !info.IsDir() {
-		return []string{path}, w.watchFolder(filepath.Dir(path))
+	return w.watchRoot(added)
+}
+
+// watchRoot returns the files of interest in a root.
+func (w *Watcher) watchRoot(r root) (files []string, err error) {
+	if r.file {
+		return []string{r.path}, w.watchFolder(filepath.Dir(r.path))
 	}
-	return w.addTree(path)
+	return w.addTree(r.path)
 }
 
 // addTree watches a folder and those below it, and returns the files of interest in them.

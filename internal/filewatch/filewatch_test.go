@@ -217,3 +217,41 @@ func TestAdd(t *testing.T) {
 		t.Error("a missing file is no error")
 	}
 }
+
+// TestAddAgain has a folder that is removed and made again, as by a change of the branch.
+func TestAddAgain(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "base")
+	path := filepath.Join(folder, "base.yaml")
+	write(t, path)
+	w := watch(t, Root{t.TempDir(), isGo})
+	add := func() {
+		if err := w.Add(Root{Path: path}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add()
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	requireChange(t, w, path)
+	write(t, path)
+	add()
+	write(t, path)
+	requireChange(t, w, path)
+}
+
+// TestAddAfterFailure adds what could not be watched.
+func TestAddAfterFailure(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "base.yaml")
+	write(t, path)
+	w := watch(t, Root{t.TempDir(), isGo})
+	if err := w.notify.Close(); err != nil { // nothing can be watched
+		t.Fatal(err)
+	}
+	for range 2 {
+		if w.Add(Root{Path: path}) == nil || w.Add(Root{Path: dir}) == nil {
+			t.Error("what is not watched is no error")
+		}
+	}
+}

@@ -11,13 +11,18 @@ import (
 // EscapeJSON escapes the control and formatting characters in JSON that package json does not escape, such
 // as those that change the text direction: it makes JSON with untrusted text safe for a terminal. In valid
 // JSON they are only in strings.
-func EscapeJSON(text []byte) []byte {
-	if bytes.IndexFunc(text, isUnescaped) < 0 {
+func EscapeJSON(text []byte) []byte { return EscapeJSONFunc(text, isUnescaped) }
+
+func isUnescaped(r rune) bool { return r >= 0x7f && unicode.In(r, unicode.Cc, unicode.Cf) }
+
+// EscapeJSONFunc escapes the characters for which escapes returns true: those that are only in strings.
+func EscapeJSONFunc(text []byte, escapes func(rune) bool) []byte {
+	if bytes.IndexFunc(text, escapes) < 0 {
 		return text
 	}
 	var b []byte
 	for _, r := range string(text) {
-		if !isUnescaped(r) {
+		if !escapes(r) {
 			b = utf8.AppendRune(b, r)
 			continue
 		}
@@ -27,5 +32,3 @@ func EscapeJSON(text []byte) []byte {
 	}
 	return b
 }
-
-func isUnescaped(r rune) bool { return r >= 0x7f && unicode.In(r, unicode.Cc, unicode.Cf) }

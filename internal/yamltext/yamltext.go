@@ -1,14 +1,15 @@
 // Package yamltext writes objects as YAML, whatever characters their strings contain.
 // sigs.k8s.io/yaml fails for DEL and the control characters U+0080 to U+009F, because it
-// reads JSON as YAML, which does not allow them unescaped, and reads U+0085 as a space.
+// reads JSON as YAML, which does not allow them unescaped, and reads U+0085 as a space. It
+// writes characters that change the text direction as they are: here they are escaped.
 package yamltext
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Marshal returns v as YAML; its fields are named as in JSON.
@@ -20,28 +21,21 @@ func Marshal(v any) ([]byte, error) {
 	return FromJSON(text)
 }
 
-// FromJSON converts JSON to YAML.
+// FromJSON converts JSON that package json has written to YAML without control and formatting
+// characters.
 func FromJSON(text []byte) ([]byte, error) {
-	return yaml.JSONToYAML(EscapeJSON(text))
+	marked, found := mark(text)
+	out, err := yaml.JSONToYAML(EscapeJSON(marked))
+	if found {
+		out = unmark(out)
+	}
+	return out, err
 }
 
 // EscapeJSON escapes the characters that YAML does not allow in a document or reads
-// differently, so that a parser of YAML can read the JSON. In valid JSON they are only in
-// strings.
-func EscapeJSON(text []byte) []byte {
-	if bytes.IndexFunc(text, needsEscape) < 0 {
-		return text
-	}
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		if needsEscape(r) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.Bytes()
-}
+// differently, so that a parser of YAML can read the JSON. None needs two escapes, as
+// others do in [words.EscapeJSON]: YAML does not know surrogate pairs.
+func EscapeJSON(text []byte) []byte { return words.EscapeJSONFunc(text, needsEscape) }
 
 func needsEscape(r rune) bool {
 	return r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff

@@ -1,8 +1,10 @@
 package yamltext
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
@@ -15,28 +17,47 @@ func TestMarshalKeepsEveryCharacter(t *testing.T) {
 		if !utf8.ValidRune(r) || r > 0x3000 && r < 0xfe00 || r > 0x10010 && r < utf8.MaxRune-16 {
 			continue // the rest are letters
 		}
-		want := "a" + string(r) + "b"
-		text, err := Marshal(map[string]string{"key": want})
-		if err != nil {
-			t.Errorf("%U: %v", r, err)
-			continue
-		}
-		var got map[string]string
-		if err := yaml.Unmarshal(text, &got); err != nil || got["key"] != want {
-			t.Errorf("%U: %q is read as %q, %v", r, text, got["key"], err)
-		}
-		if strings.ContainsAny(string(text), "\x1b\x07\x7f\u009b") {
-			t.Errorf("%U: %q contains a control character", r, text)
-		}
+		requireKept(t, "a"+string(r)+"b")
+	}
+}
+
+// requireKept writes a string as a value and as a key, and reads it back.
+func requireKept(t *testing.T, want string) {
+	t.Helper()
+	text, err := Marshal(map[string]string{"key": want, want: ""})
+	if err != nil {
+		t.Errorf("%q: %v", want, err)
+		return
+	}
+	var got map[string]string
+	if err := yaml.Unmarshal(text, &got); err != nil || got["key"] != want {
+		t.Errorf("%q: %q is read as %q, %v", want, text, got, err)
+	}
+	if _, ok := got[want]; !ok {
+		t.Errorf("%q: %q is read without the key", want, text)
+	}
+	if i := bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) }); i >= 0 {
+		t.Errorf("%q: %q has a control or formatting character", want, text)
+	}
+}
+
+// TestMarshalKeepsText writes texts of several lines, long ones, and ones that look like marks.
+func TestMarshalKeepsText(t *testing.T) {
+	long := strings.Repeat("word \u202e\u2066 ", 20)
+	for _, text := range []string{
+		"one\ntwo\u202e\n", "- \u200d: '\"", long, long + "\n" + long,
+		"\u202e" + `\U0010FFFF\U0010202E`, "\u202e\U0010ffff\U0010202e\U0010ffff", "\u202e U0010FFFF U0010FFFFU0010FFFF", `\U0010FFFF\U0010202E`,
+	} {
+		requireKept(t, text)
 	}
 }
 
 func TestFromJSONKeepsKeysAndOrder(t *testing.T) {
-	text, err := FromJSON([]byte("{\"b\u007f\": 1, \"a\": [\"\u009b31m\"]}"))
+	text, err := FromJSON([]byte("{\"b\u007f\": 1, \"a\": [\"\u009b31m\", \"\u202ec\"]}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "a:\n- \"\\x9B31m\"\n\"b\\x7F\": 1\n"; string(text) != want {
+	if want := "a:\n- \"\\x9B31m\"\n- \"\\u202Ec\"\n\"b\\x7F\": 1\n"; string(text) != want {
 		t.Errorf("got %q, want %q", text, want)
 	}
 }

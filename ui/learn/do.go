@@ -68,7 +68,7 @@ func (r *runner) performDo(ctx context.Context, d *Do) error {
 	return r.requireChecks(ctx, d.Until, d.Within)
 }
 
-// slowTask is the time within which a task is done that is worth to be announced.
+// slowTask is the shortest time limit of a task that is announced.
 const slowTask = 2 * time.Minute
 
 // announceSlow says what is done for minutes without output, such as a build, also where the output is left out.

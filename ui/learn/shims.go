@@ -29,6 +29,10 @@ func envText(tools, kubeconfig, namespace string) string {
 // envCommand is the command that reads the file.
 func envCommand(path string) string { return ". " + quoteWord(filepath.ToSlash(path)) }
 
+// shimHead begins each shim. In the shells of Git for Windows, the variables keep arguments that look like
+// paths, such as /metrics, as they are.
+const shimHead = "#!/bin/sh\nexport MSYS_NO_PATHCONV=1 MSYS2_ARG_CONV_EXCL='*'\n"
+
 // shimScripts are a kubectl and a ctrlplane that use the lesson's control plane and
 // namespace.
 func shimScripts(program string, target []string, kubeconfig, namespace string) map[string]string {
@@ -38,9 +42,8 @@ func shimScripts(program string, target []string, kubeconfig, namespace string) 
 	}
 	ctrlplane := strings.Join(words, " ")
 	return map[string]string{
-		"kubectl": fmt.Sprintf("#!/bin/sh\nexec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quoteWord(kubeconfig)),
-		"ctrlplane": fmt.Sprintf(`#!/bin/sh
-case "$*" in *--metrics*) exec %s "$@" ;; esac # watches another process
+		"kubectl": shimHead + fmt.Sprintf("exec %s kubectl --kubeconfig %s \"$@\"\n", ctrlplane, quoteWord(kubeconfig)),
+		"ctrlplane": shimHead + fmt.Sprintf(`case "$*" in *--metrics*) exec %s "$@" ;; esac # watches another process
 case "$1" in
 trace|why|wait|reconcile) verb=$1; shift; set -- "$verb" -n %s "$@" ;;
 kubectl) shift; set -- kubectl --kubeconfig %s "$@" ;;

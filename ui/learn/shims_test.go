@@ -27,7 +27,7 @@ func TestShimsSelectTheLesson(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "program")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '<%s>' \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '<%s>' \"$MSYS_NO_PATHCONV\" \"$MSYS2_ARG_CONV_EXCL\" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s, err := newShell(dir, dir, "lesson-1", &rest.Config{Host: "https://127.0.0.1:1"}, program, []string{"--name", "a b"})
@@ -44,7 +44,7 @@ func TestShimsSelectTheLesson(t *testing.T) {
 	} {
 		for shell, line := range map[*shell]string{s: line, &other: envCommand(filepath.Join(dir, envFile)) + "; " + line} {
 			got, err := shell.commandOutput(t.Context(), line)
-			if err != nil || strings.TrimSpace(got.text) != want {
+			if want := "<1><*>" + want; err != nil || strings.TrimSpace(got.text) != want {
 				t.Errorf("%s: got  %+v, %v\nwant %s", line, got, err, want)
 			}
 		}
