@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
@@ -74,7 +75,7 @@ func writeData(w io.Writer, v any, f Format) error {
 			return err
 		}
 	} else {
-		out = append(out, '\n')
+		out = append(words.EscapeJSON(out), '\n')
 	}
 	_, err = w.Write(out)
 	return err
@@ -86,6 +87,6 @@ func writeJSONLine(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(out, '\n'))
+	_, err = w.Write(append(words.EscapeJSON(out), '\n'))
 	return err
 }

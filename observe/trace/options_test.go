@@ -190,9 +190,9 @@ func TestHostileTextIsCleaned(t *testing.T) {
 	tree := &Tree{About: *object, Roots: []*Node{root}}
 	chain := &Chain{About: *object, Links: []*Node{call, sync, root}}
 	for name, v := range map[string]writer{"trace": tree, "why": chain} {
-		for _, f := range []Format{Text, Mermaid} {
+		for _, f := range []Format{Text, Mermaid, JSON, YAML} {
 			text := writeString(t, v, f, Style{})
-			if !strings.Contains(text, "a[2J31mb c") {
+			if (f == Text || f == Mermaid) && !strings.Contains(text, "a[2J31mb c") {
 				t.Errorf("%s as %s does not contain the name: %q", name, f, text)
 			}
 			if strings.ContainsAny(text, "\x1b\x07\u009b\u202e") {
