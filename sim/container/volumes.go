@@ -39,8 +39,8 @@ func (p *pod) openVolumes() (*volumes, error) {
 }
 
 // mountVolumes returns why the volumes of a Pod cannot be mounted for a run. As on a real node, those that were
-// mounted once stay so when their objects are deleted: the first run with a command makes also what only later
-// containers mount. A run without a command makes none.
+// mounted once stay so when their objects are deleted: the first run with a command makes also what only the commands
+// of later containers mount. A run without a command makes none.
 func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
 	s.mu.Lock()
 	mounted := r.pod.mounted
@@ -51,7 +51,9 @@ func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) erro
 		}
 	}
 	if CanRun(c, r.args) || MayRun(c, r.args) {
-		wanted := func(v *corev1.Volume) bool { return isMountedBy(c, v) || !mounted && needsObjects(of, v) }
+		wanted := func(v *corev1.Volume) bool {
+			return isMountedBy(c, v) || !mounted && needsObjects(of, v) && isMountedByCommand(of, v)
+		}
 		if err := s.makeVolumes(r, of, wanted); err != nil {
 			return err
 		}
@@ -105,6 +107,15 @@ func needsObjects(of *corev1.Pod, v *corev1.Volume) bool {
 
 func isMountedBy(c *corev1.Container, v *corev1.Volume) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+}
+
+// isMountedByCommand reports whether a container mounts a volume that has a command that may run: others do not
+// read it.
+func isMountedByCommand(of *corev1.Pod, v *corev1.Volume) bool {
+	return slices.ContainsFunc(slices.Concat(of.Spec.InitContainers, of.Spec.Containers), func(c corev1.Container) bool {
+		args := slices.Concat(c.Command, c.Args)
+		return isMountedBy(&c, v) && (CanRun(&c, args) || MayRun(&c, args))
+	})
 }
 
 // withoutTokens returns a volume without the sources that always exist.
