@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -64,11 +65,13 @@ func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) erro
 	return nil
 }
 
-// checkVolumes returns why the volumes of a Pod cannot be mounted. It makes none.
+// checkVolumes returns why the volumes of a Pod cannot be mounted. It makes none. As with a kubelet, those that no
+// container mounts do not matter.
 func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
+	mounted, _, _ := volumeutil.GetPodVolumeNames(of, false)
 	for i := range of.Spec.Volumes {
 		v := &of.Spec.Volumes[i]
-		if !needsObjects(of, v) {
+		if !mounted.Has(v.Name) || !needsObjects(of, v) {
 			continue
 		}
 		if _, err := podconfig.VolumeFiles(ctx, of, withoutTokens(v), s); err != nil {

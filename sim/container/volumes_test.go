@@ -188,6 +188,16 @@ func TestVolumesThatNoCommandMounts(t *testing.T) {
 	}
 }
 
+// TestVolumesThatNoContainerMounts starts without the object that only such a volume needs.
+func TestVolumesThatNoContainerMounts(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("true")
+	pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k", LocalObjectReference: corev1.LocalObjectReference{Name: "absent"}, Optional: new(true)}}}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}}}
+	f.start(pod)
+	f.await(pod, Ended)
+}
+
 func claimSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }
