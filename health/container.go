@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -17,6 +18,9 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 			return t, true
 		}
 	}
+	if c, ok := nextInitContainer(pod); ok && c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing" {
+		return problem{clarityStarting, fmt.Sprintf("container %s is being created", c.Name), true}, true
+	}
 	if pod.Status.Phase != corev1.PodRunning {
 		return problem{}, false
 	}
@@ -26,6 +30,24 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 		}
 	}
 	return problem{}, false
+}
+
+// nextInitContainer returns the first init container that the containers after it wait for.
+func nextInitContainer(pod *corev1.Pod) (corev1.ContainerStatus, bool) {
+	for _, c := range pod.Status.InitContainerStatuses {
+		completed := c.State.Terminated != nil && c.State.Terminated.ExitCode == 0
+		isUp := c.State.Running != nil && ptr.Deref(c.Started, false) && isSidecar(pod, c.Name)
+		if !completed && !isUp {
+			return c, true
+		}
+	}
+	return corev1.ContainerStatus{}, false
+}
+
+func isSidecar(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+		return c.Name == name && ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
+	})
 }
 
 func containerProblem(c corev1.ContainerStatus) (problem, bool) {

@@ -116,6 +116,11 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z") +
 		"\n---\n" + warning("p", "FailedScheduling", "an older one", "2026-01-01T00:00:00Z"),
 		"container app is being created; last warning: FailedMount: the latest"},
+	{"volume of an init container that cannot be mounted", initContainers(`{name: s, started: true, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}, {name: j, state: {waiting: {reason: PodInitializing}}}`) +
+		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
+		"container i is being created; last warning: FailedMount: the latest"},
+	{"init container that runs", initContainers(`{name: i, started: true, state: {running: {}}}, {name: j, state: {waiting: {reason: PodInitializing}}}`),
+		"not ready"},
 	{"readiness probe", containers(`phase: Running`, `{name: app, ready: false, state: {running: {}}}`) +
 		"\n---\n" + warning("p", "Unhealthy", "Readiness probe failed: 503", "2026-01-02T00:00:00Z"),
 		"container app is running but not ready; last warning: Unhealthy: Readiness probe failed: 503"},
@@ -207,6 +212,12 @@ status:
 // containers is a Pod with one container in a state.
 func containers(phase, state string) string {
 	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {nodeName: n1}, status: {" + phase + ", containerStatuses: [" + state + "]}}"
+}
+
+// initContainers is a Pod whose main container waits for its init containers, of which s is a sidecar.
+func initContainers(states string) string {
+	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, name: p}, spec: {nodeName: n1, initContainers: [{name: s, restartPolicy: Always}, {name: i}, {name: j}]}, " +
+		"status: {phase: Pending, initContainerStatuses: [" + states + "], containerStatuses: [{name: app, state: {waiting: {reason: PodInitializing}}}]}}"
 }
 
 // warning is a warning event about the object with a name.

@@ -109,6 +109,7 @@ func TestMissingTrustBundle(t *testing.T) {
 			f := newFixture(t)
 			pod := newPod()
 			pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{ClusterTrustBundle: test.source}}}}}}
+			pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
 			if !NeedsPreparation(pod, &pod.Spec.Containers[0]) {
 				t.Fatal("it needs no preparation")
 			}

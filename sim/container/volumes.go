@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	volumeutil "k8s.io/kubernetes/pkg/volume/util"
 
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
@@ -39,8 +40,8 @@ func (p *pod) openVolumes() (*volumes, error) {
 }
 
 // mountVolumes returns why the volumes of a Pod cannot be mounted for a run. As on a real node, those that were
-// mounted once stay so when their objects are deleted: the first run with a command makes also what only later
-// containers mount. A run without a command makes none.
+// mounted once stay so when their objects are deleted: the first run with a command makes also what only the commands
+// of later containers mount. A run without a command makes none.
 func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
 	s.mu.Lock()
 	mounted := r.pod.mounted
@@ -51,7 +52,9 @@ func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) erro
 		}
 	}
 	if CanRun(c, r.args) || MayRun(c, r.args) {
-		wanted := func(v *corev1.Volume) bool { return isMountedBy(c, v) || !mounted && needsObjects(of, v) }
+		wanted := func(v *corev1.Volume) bool {
+			return isMountedBy(c, v) || !mounted && needsObjects(of, v) && isMountedByCommand(of, v)
+		}
 		if err := s.makeVolumes(r, of, wanted); err != nil {
 			return err
 		}
@@ -62,11 +65,13 @@ func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) erro
 	return nil
 }
 
-// checkVolumes returns why the volumes of a Pod cannot be mounted. It makes none.
+// checkVolumes returns why the volumes of a Pod cannot be mounted. It makes none. As with a kubelet, those that no
+// container mounts do not matter.
 func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
+	mounted, _, _ := volumeutil.GetPodVolumeNames(of, false)
 	for i := range of.Spec.Volumes {
 		v := &of.Spec.Volumes[i]
-		if !needsObjects(of, v) {
+		if !mounted.Has(v.Name) || !needsObjects(of, v) {
 			continue
 		}
 		if _, err := podconfig.VolumeFiles(ctx, of, withoutTokens(v), s); err != nil {
@@ -105,6 +110,15 @@ func needsObjects(of *corev1.Pod, v *corev1.Volume) bool {
 
 func isMountedBy(c *corev1.Container, v *corev1.Volume) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+}
+
+// isMountedByCommand reports whether a container mounts a volume that has a command that may run: others do not
+// read it.
+func isMountedByCommand(of *corev1.Pod, v *corev1.Volume) bool {
+	return slices.ContainsFunc(slices.Concat(of.Spec.InitContainers, of.Spec.Containers), func(c corev1.Container) bool {
+		args := slices.Concat(c.Command, c.Args)
+		return isMountedBy(&c, v) && (CanRun(&c, args) || MayRun(&c, args))
+	})
 }
 
 // withoutTokens returns a volume without the sources that always exist.

@@ -165,6 +165,39 @@ func TestVolumesOfAPodAreBounded(t *testing.T) {
 	}
 }
 
+// TestVolumesThatNoCommandMounts makes none of them: their files would only be kept and refreshed.
+func TestVolumesThatNoCommandMounts(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("true")
+	for _, name := range []string{"image", "later"} {
+		settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"a": "1"}}
+		if err := f.client.Tracker().Add(settings); err != nil {
+			t.Fatal(err)
+		}
+		source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, DefaultMode: new(int32(0o444))}
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name, Image: "busybox", VolumeMounts: []corev1.VolumeMount{{Name: name, MountPath: "/v"}}})
+	}
+	pod.Spec.Containers[2].Command = []string{"cat", "/v/a"}
+	f.start(pod)
+	f.await(pod, Ended)
+	f.session.mu.Lock()
+	defer f.session.mu.Unlock()
+	if v := f.session.pods[pod.UID].volumes; v == nil || v.dirs["later"] == nil || v.dirs["image"] != nil {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// TestVolumesThatNoContainerMounts starts without the object that only such a volume needs.
+func TestVolumesThatNoContainerMounts(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("true")
+	pod.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{Key: "k", LocalObjectReference: corev1.LocalObjectReference{Name: "absent"}, Optional: new(true)}}}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}}}
+	f.start(pod)
+	f.await(pod, Ended)
+}
+
 func claimSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }

@@ -1,7 +1,9 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,6 +15,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
 )
 
 // Dialer returns a function that connects to the kubelet of any node: in-process if
@@ -48,19 +51,22 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 }
 
 // PodDialer returns a function that connects to the addresses of Pods: to the HTTP tables
-// of simulated Pods in the process, else with network. If these run in another process, it refuses the
-// ranges of simulated nodes: the network does not lead there.
+// of simulated Pods in the process, else with network. While these run in another process or are suspended, it
+// refuses the addresses and ranges of simulated nodes: the network does not lead there.
 func (s *Server) PodDialer(network utilnet.DialFunc) utilnet.DialFunc {
 	dial := s.commands.HTTP.Dialer(network)
 	return func(ctx context.Context, proto, addr string) (net.Conn, error) {
-		if err := s.standby(); err != nil && s.isInSimulatedRange(addr) {
-			return nil, err
+		if !s.commands.HTTP.IsActive() && s.isInSimulatedRange(addr) {
+			return nil, cmp.Or(s.standby(), errSuspended)
 		}
 		return dial(ctx, proto, addr)
 	}
 }
 
-// isInSimulatedRange reports whether an address is in the Pod range of a simulated node.
+// errSuspended means that no simulated Pod answers until a restore or a reset has ended.
+var errSuspended = errors.New("the pod is simulated, and the simulated nodes are suspended")
+
+// isInSimulatedRange reports whether an address is that of a simulated node or in its Pod range.
 func (s *Server) isInSimulatedRange(hostport string) bool {
 	addr, err := netip.ParseAddrPort(hostport)
 	nodes := s.nodeLister.Load()
@@ -68,11 +74,22 @@ func (s *Server) isInSimulatedRange(hostport string) bool {
 		return false
 	}
 	list, err := (*nodes).List(labels.Everything())
-	return err == nil && slices.ContainsFunc(list, func(node *corev1.Node) bool {
-		return annotations.IsSimulated(node) && slices.ContainsFunc(node.Spec.PodCIDRs, func(cidr string) bool {
-			network, err := netip.ParsePrefix(cidr)
-			return err == nil && network.Contains(addr.Addr())
-		})
+	if err != nil {
+		return false
+	}
+	names, dead := simulatedNodesAt(list, addr.Addr().String())
+	return names != nil || dead != nil || slices.ContainsFunc(list, func(node *corev1.Node) bool {
+		return annotations.IsSimulated(node) && isInPodRange(node, addr.Addr())
+	})
+}
+
+func isInPodRange(node *corev1.Node, addr netip.Addr) bool {
+	if len(node.Spec.PodCIDRs) == 0 {
+		return podhttp.PodRange.Contains(addr)
+	}
+	return slices.ContainsFunc(node.Spec.PodCIDRs, func(cidr string) bool {
+		network, err := netip.ParsePrefix(cidr)
+		return err == nil && network.Contains(addr)
 	})
 }
 

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,21 +37,28 @@ func TestStandby(t *testing.T) {
 	test("containerLogs/default/p/c", http.StatusOK, "The container is simulated: it has no output.\n")
 }
 
-// The network leads to other Pods only.
+// The network leads to other Pods only, while the simulated nodes are not in this process or are suspended.
 func TestPodDialerOnStandby(t *testing.T) {
 	standby := errors.New("on standby")
 	s, _ := newServerOf(t, Config{Standby: func() error { return standby }})
-	simulated, remote := markSimulated(newNode("a")), newNode("b")
+	simulated, remote := markSimulated(newNode("a", "172.16.0.1")), newNode("b", "172.16.0.2")
 	simulated.Spec.PodCIDRs, remote.Spec.PodCIDRs = []string{"10.1.0.0/24"}, []string{"10.1.1.0/24"}
-	s.Dialer(newLister(t, simulated, remote), refuseNetwork)
+	s.Dialer(newLister(t, simulated, remote, markSimulated(newNode("c"))), refuseNetwork)
 	dial := s.PodDialer(refuseNetwork)
-	for address, want := range map[string]error{"10.1.0.7:80": standby, "10.1.1.7:80": errNetwork, "example.com:80": errNetwork} {
-		if _, err := dial(t.Context(), "tcp", address); !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", address, err, want)
+	test := func(state string, refused error) {
+		t.Helper()
+		for address, want := range map[string]error{
+			"10.1.0.7:80": refused, "172.16.0.1:80": refused, "100.64.0.7:80": refused,
+			"10.1.1.7:80": errNetwork, "172.16.0.2:80": errNetwork, "example.com:80": errNetwork,
+		} {
+			if _, err := dial(t.Context(), "tcp", address); !errors.Is(err, want) {
+				t.Errorf("%s: %s: got %v, want %v", state, address, err, want)
+			}
 		}
 	}
+	test("standby", standby)
 	standby = nil
-	if _, err := dial(t.Context(), "tcp", "10.1.0.7:80"); !errors.Is(err, errNetwork) {
-		t.Errorf("leading: got %v, want %v", err, errNetwork)
-	}
+	test("suspended", errSuspended)
+	s.commands.HTTP.SetSimulated(func(netip.Addr) bool { return false })
+	test("leading", errNetwork)
 }

@@ -62,12 +62,23 @@ func sandboxCondition(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodCondition
 	switch {
 	case podutil.IsPodPhaseTerminal(st.Phase) && !slices.ContainsFunc(st.InitContainerStatuses, runs) && !slices.ContainsFunc(st.ContainerStatuses, runs):
 		message = kubelettypes.PodSandboxNotReadyMsgSandboxNotReady
-	case st.PodIP == "":
+	case st.PodIP == "", pod.Spec.HostNetwork && !hasHostSandbox(st):
 		message = kubelettypes.PodSandboxNotReadyMsgNoPodSandbox
 	default:
 		return podCondition(pod, corev1.PodReadyToStartContainers, true, "", "")
 	}
 	return podCondition(pod, corev1.PodReadyToStartContainers, false, kubelettypes.PodSandboxNotReadyReason, message)
+}
+
+// hasHostSandbox reports whether a Pod on the host network, which has an address at once, has a sandbox: it had
+// one before, or a container got further than waiting for it.
+func hasHostSandbox(st *corev1.PodStatus) bool {
+	_, was := podutil.GetPodCondition(st, corev1.PodReadyToStartContainers)
+	return was != nil && was.Status == corev1.ConditionTrue ||
+		slices.ContainsFunc(slices.Concat(st.InitContainerStatuses, st.ContainerStatuses), func(s corev1.ContainerStatus) bool {
+			w := s.State.Waiting
+			return hasStarted(s) || w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing"
+		})
 }
 
 // hasStarted reports whether a container has started, since all of its Pod began.

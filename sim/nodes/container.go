@@ -80,6 +80,7 @@ func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.Container
 	}
 	s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}
 	s.ContainerID = "simulated://" + string(r.pod.UID) + "/" + r.container.Name + "/" + strconv.Itoa(int(s.RestartCount))
+	s.Image, s.ImageID = r.container.Image, imageID(r.container.Image)
 	s.Started = new(true)
 	s.Ready = r.isReady(since)
 	if known && command.Decides() {

@@ -3,6 +3,8 @@ package nodes
 import (
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestImageID(t *testing.T) {
@@ -33,5 +35,17 @@ func TestImageIDInStatus(t *testing.T) {
 	timeline(pod, testPlacement, 9)
 	if got, want := pod.Status.ContainerStatuses[0].ImageID, imageID("nginx:2"); got != want {
 		t.Errorf("with another image: got %q, want %q", got, want)
+	}
+}
+
+// TestImageIDOfARestart replaces one that is not of the image that the new run has.
+func TestImageIDOfARestart(t *testing.T) {
+	pod := testPod(nil)
+	timeline(pod, testPlacement, 9)
+	s := &pod.Status.ContainerStatuses[0]
+	s.ImageID, s.State = "nginx", corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	timeline(pod, testPlacement, 9)
+	if got, want := pod.Status.ContainerStatuses[0].ImageID, imageID(pod.Spec.Containers[0].Image); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

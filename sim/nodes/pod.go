@@ -43,7 +43,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 		if stop := stopPod(pod, at.commands, now); now.Before(stop) {
 			return terminatingStatus(pod, at.commands, now), stop
 		}
-		endPod(pod, &st, at.commands, now, "", "")
+		endPod(pod, &st, at.commands, now)
 		return st, time.Time{}
 	}
 	if st.StartTime == nil {
@@ -54,12 +54,12 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 		}
 	}
 	deadline := activeDeadline(pod, &st)
-	if !deadline.IsZero() && !now.Before(deadline) {
+	if exceedsDeadline(pod, &st, now) {
 		if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
 			setFailingConditions(pod, &st, now)
 			return st, until
 		}
-		endPod(pod, &st, at.commands, now, reasonDeadlineExceeded, messageDeadlineExceeded)
+		endPod(pod, &st, at.commands, now)
 		return st, time.Time{}
 	}
 	setAddresses(&st, at)
@@ -97,6 +97,12 @@ func activeDeadline(pod *corev1.Pod, st *corev1.PodStatus) time.Time {
 		return time.Time{}
 	}
 	return st.StartTime.Add(time.Duration(*pod.Spec.ActiveDeadlineSeconds) * time.Second)
+}
+
+// exceedsDeadline reports whether a Pod has been active for longer than its spec allows.
+func exceedsDeadline(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) bool {
+	deadline := activeDeadline(pod, st)
+	return !deadline.IsZero() && !now.Before(deadline)
 }
 
 func setAddresses(st *corev1.PodStatus, at placement) {
@@ -273,10 +279,13 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 }
 
 // endPod ends a Pod that was deleted or exceeded its deadline.
-func endPod(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time, reason, message string) {
+func endPod(pod *corev1.Pod, st *corev1.PodStatus, commands commandRunner, now time.Time) {
 	terminateAll(pod, st, commands, now, sigtermExitCode)
-	st.Phase, st.Reason, st.Message = corev1.PodFailed, reason, message
-	if pod.DeletionTimestamp != nil && allSucceeded(st.ContainerStatuses) {
+	st.Phase, st.Reason, st.Message = corev1.PodFailed, "", ""
+	switch {
+	case exceedsDeadline(pod, st, now):
+		st.Reason, st.Message = reasonDeadlineExceeded, messageDeadlineExceeded
+	case allSucceeded(st.ContainerStatuses):
 		st.Phase = corev1.PodSucceeded
 	}
 	setConditions(pod, st, now)

@@ -11,13 +11,14 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
+	"github.com/ctrlplane/ctrlplane/sim/podhttp"
 )
 
 // The ranges of addresses that no API object names: for nodes, and for Pods of nodes
 // that have no pod CIDR (yet).
 var (
 	nodeIPRange = netip.MustParsePrefix("172.16.0.0/12")
-	podIPRange  = netip.MustParsePrefix("100.64.0.0/10")
+	podIPRange  = podhttp.PodRange
 )
 
 // notLiveSuffix is the end of the error that a node is not live.

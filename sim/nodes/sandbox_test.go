@@ -58,6 +58,33 @@ func TestNoSandboxBeforeVolumesAreMounted(t *testing.T) {
 	}
 }
 
+// TestSandboxOnTheHostNetwork has an address at once, but no sandbox before the volume is mounted.
+func TestSandboxOnTheHostNetwork(t *testing.T) {
+	client := fake.NewClientset()
+	at, changed := commandsFixtureWith(t, client)
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.HostNetwork = true
+		needsSecret(p, &p.Spec.Containers[0])
+	})
+	const without = "ContainersReady=False ContainersNotReady, Initialized, PodReadyToStartContainers=False PodSandboxNotReady, PodScheduled, Ready=False ContainersNotReady"
+	play(t, pod, at, changed, time.Now, "Pending, a: ContainerCreating")
+	if got := conditionReasons(pod.Status); got != without || pod.Status.PodIP == "" {
+		t.Errorf("address %q, conditions %s", pod.Status.PodIP, got)
+	}
+	if got := conditionReasons(terminatingStatus(pod, at.commands, time.Now())); got != without {
+		t.Errorf("deleted: conditions %s", got)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "s"}}
+	if _, err := client.CoreV1().Secrets("n").Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+	checkSandbox(t, pod, true)
+	pod.Status.ContainerStatuses[0] = corev1.ContainerStatus{Name: "a", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}
+	setConditions(pod, &pod.Status, epoch)
+	checkSandbox(t, pod, true)
+}
+
 // TestSandboxOfAPodThatWaits has Pods that wait for something else than a volume, or while another container
 // runs: they have an address.
 func TestSandboxOfAPodThatWaits(t *testing.T) {

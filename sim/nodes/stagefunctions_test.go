@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
 )
 
-// A Stage may be somebody else's: its templates do not read the environment of the machine, nor use its
-// network or all of its memory.
+// A Stage may come from someone the user does not know: its templates do not read the environment of the
+// machine, nor use its network or all of its memory.
 func TestTemplatesOfStages(t *testing.T) {
 	t.Setenv("STAGE_SECRET", "hunter2")
 	renderer := gotpl.NewRenderer(newTestRegistry(t, testNode(nil)).templateFunctions())

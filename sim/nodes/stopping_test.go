@@ -123,7 +123,7 @@ const (
 )
 
 // TestDeadlineWaitsForCommands exceeds a deadline: the Pod is not ready any more, and fails when its commands
-// have ended, with their exit codes.
+// have ended, with their exit codes. It is so if the Pod is deleted meanwhile, too.
 func TestDeadlineWaitsForCommands(t *testing.T) {
 	at, changed := commandsFixture(t)
 	pod := testPod(func(p *corev1.Pod) {
@@ -146,10 +146,20 @@ func TestDeadlineWaitsForCommands(t *testing.T) {
 	if due := nextPodStage(pod, at, now()); due.name != podStatusLater {
 		t.Errorf("while the commands stop: %+v", due)
 	}
+	deleted := pod.DeepCopy()
+	deleted.DeletionTimestamp, deleted.DeletionGracePeriodSeconds = new(metav1.NewTime(now())), ptr.To[int64](30)
+	deleted.Status, _ = podStatus(deleted, at, now())
+	if got := describePod(deleted) + ": " + conditionReasons(deleted.Status); got != stops {
+		t.Errorf("deleted: got  %s\nwant %s", got, stops)
+	}
 	touch(t, pod, at, "/tmp/go")
-	got := play(t, pod, at, changed, now, "Failed, DeadlineExceeded, a: exit 5, b: exit 143, c: exit 143")
+	const failed = "Failed, DeadlineExceeded, a: exit 5, b: exit 143, c: exit 143"
+	got := play(t, pod, at, changed, now, failed)
 	if len(got) != 1 {
 		t.Errorf("got %q", got)
+	}
+	if deleted.Status, _ = podStatus(deleted, at, now().Add(time.Hour)); describePod(deleted) != failed {
+		t.Errorf("deleted: got  %s\nwant %s", describePod(deleted), failed)
 	}
 }
 

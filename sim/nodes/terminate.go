@@ -34,7 +34,11 @@ func terminatingStatus(pod *corev1.Pod, commands commandRunner, now time.Time) c
 			}
 		}
 	}
-	setConditions(pod, &st, now)
+	if exceedsDeadline(pod, &st, now) {
+		setFailingConditions(pod, &st, now)
+	} else {
+		setConditions(pod, &st, now)
+	}
 	return st
 }
 

@@ -56,10 +56,12 @@ func TestContainersThatNeverStarted(t *testing.T) {
 					p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: s.Name})
 				}
 			})
+			deleted := deletedPod(pod)
+			deleted.Spec.ActiveDeadlineSeconds = nil
 			for _, end := range []struct {
 				pod  *corev1.Pod
 				want string
-			}{{pod, "Failed, DeadlineExceeded, " + c.want}, {deletedPod(pod), "Failed, " + c.want}} {
+			}{{pod, "Failed, DeadlineExceeded, " + c.want}, {deleted, "Failed, " + c.want}} {
 				ended := end.pod.DeepCopy()
 				ended.Status, _ = podStatus(ended, testPlacement, epoch.Add(time.Minute))
 				if got := describePod(ended); got != end.want {

@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// PodRange has the addresses of Pods on simulated nodes that have no pod CIDR (yet).
+var PodRange = netip.MustParsePrefix("100.64.0.0/10")
+
 // Pod is a Pod with a table.
 type Pod struct {
 	Namespace, Name string
@@ -93,6 +96,13 @@ func (d *Directory) SetSimulated(isSimulated func(netip.Addr) bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.isSimulated = isSimulated
+}
+
+// IsActive reports whether the simulated nodes run in this process now, so that their addresses are known.
+func (d *Directory) IsActive() bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.isSimulated != nil
 }
 
 // SetReserved sets what tells the addresses that only simulated Pods can have, though none
