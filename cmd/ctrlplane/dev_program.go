@@ -166,7 +166,7 @@ func (c *devProcess) stopGroup() {
 	}
 	if c.gate != nil || c.begun {
 		<-c.command.exited
-		c.command.releaseGroup()
+		c.command.system.release()
 	}
 	if c.gate != nil {
 		_ = c.gate.close() // the data folder of an ephemeral control plane is removed anyway

@@ -143,7 +143,7 @@ func (r *reconcileCommand) sync(ctx context.Context, key cache.ObjectName, heade
 	if err := c.startProcess(); err != nil {
 		return r.notStarted(name, err)
 	}
-	defer c.releaseGroup()
+	defer c.system.release()
 	select {
 	case <-c.exited:
 	case <-ctx.Done():

@@ -157,7 +157,7 @@ func (c *commandProcess) wait(outputs []*passedOutput) error {
 	err := c.cmd.Wait()
 	c.running.Store(false)
 	if !c.ownGroup { // else the caller may stop what it has left running
-		c.releaseGroup()
+		c.system.release()
 	}
 	outputErr := c.awaitOutputs(outputs)
 	if isClosedOutput(outputErr) { // the command has received SIGPIPE, or was done

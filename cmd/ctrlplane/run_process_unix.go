@@ -20,6 +20,9 @@ var waitUponInterrupt = []string{"go", "make", "gmake"}
 // systemGroup is empty: the process group says what belongs to the command.
 type systemGroup struct{}
 
+// release does nothing: what the command has left running does not depend on ctrlplane.
+func (*systemGroup) release() {}
+
 // configureGroup gives the command a process group of its own, so that signals reach
 // all of its processes and leftovers can be found. On a terminal the command stays in
 // ctrlplane's group: only that one may read the terminal, and the shell stops and
@@ -56,9 +59,6 @@ func (c *commandProcess) recordGroup() {
 		c.groupID = syscall.Getpgrp()
 	}
 }
-
-// releaseGroup does nothing: what the command has left running does not depend on ctrlplane.
-func (c *commandProcess) releaseGroup() {}
 
 // forwardSignal forwards a signal, unless the terminal has sent it to the whole group.
 func (c *commandProcess) forwardSignal(sig os.Signal) {

@@ -17,6 +17,13 @@ var forwardedSignals []os.Signal
 // systemGroup is the command with all that it has started; without a job it is the command alone.
 type systemGroup struct{ job *jobobject.Job }
 
+// release lets what the command has left running continue after the end of ctrlplane.
+func (g *systemGroup) release() {
+	if g.job != nil {
+		g.job.Release()
+	}
+}
+
 // configureGroup gives the command a process group of its own, so that it can be asked to
 // exit. On a console, where Ctrl-C notifies ctrlplane's group, it stays in that one, unless
 // ownGroup is set.
@@ -33,13 +40,6 @@ func (c *commandProcess) recordGroup() {
 		c.groupID = c.cmd.Process.Pid
 	}
 	c.system.job, _ = jobobject.New(c.cmd.Process) // it fails if the command has exited
-}
-
-// releaseGroup lets what the command has left running continue after the end of ctrlplane.
-func (c *commandProcess) releaseGroup() {
-	if c.system.job != nil {
-		c.system.job.Release()
-	}
 }
 
 // forwardSignal asks the command to exit, unless the console has notified it itself.

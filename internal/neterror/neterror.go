@@ -30,8 +30,8 @@ func IsAddressInUse(err error) bool { return is(err, syscall.EADDRINUSE, wsaAddr
 // IsAddressUnavailable reports whether the machine does not have the address to listen on.
 func IsAddressUnavailable(err error) bool { return is(err, syscall.EADDRNOTAVAIL, wsaAddrNotAvail) }
 
-func is(err error, any ...syscall.Errno) bool {
-	for _, errno := range any {
+func is(err error, numbers ...syscall.Errno) bool {
+	for _, errno := range numbers {
 		if errors.Is(err, errno) {
 			return true
 		}

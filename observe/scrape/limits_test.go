@@ -41,7 +41,7 @@ func TestRejectsAnswersThatTakeMuchMemory(t *testing.T) {
 		{"buckets", text, buckets.String(), "fewer buckets"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(respondWith(http.StatusOK, tt.kind, tt.answer)))
+			server := httptest.NewServer(respondWith(http.StatusOK, tt.kind, tt.answer))
 			defer server.Close()
 			s, _ := newTestSource(t, Options{URL: server.URL})
 			_, err := s.Snapshot(t.Context())
