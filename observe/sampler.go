@@ -47,8 +47,9 @@ type failure struct {
 
 // queueHistory has one sample per second, and the counters at the last sample.
 type queueHistory struct {
-	history []Sample
-	last    QueueChanged
+	history  []Sample
+	last     QueueChanged
+	reported bool // by another process, whose next run continues the numbers
 }
 
 func newSampler(o *Observer) *sampler {
@@ -90,11 +91,17 @@ func (s *sampler) sample(now time.Time) {
 		if v.Outside {
 			continue
 		}
-		seen[queueID{v.Controller, v.Name}] = true
+		id := queueID{v.Controller, v.Name}
+		seen[id] = true
 		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, false)
+		s.queues[id].reported = true
 	}
-	for id := range s.queues {
-		if !seen[id] {
+	for id, h := range s.queues {
+		switch {
+		case seen[id]:
+		case h.reported:
+			h.history = nil
+		default:
 			delete(s.queues, id)
 		}
 	}
@@ -137,7 +144,7 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.queues[id]
-	if h == nil {
+	if h == nil || len(h.history) == 0 {
 		return
 	}
 	recent := h.history[max(len(h.history)-rateSamples, 0):]
@@ -331,6 +338,7 @@ func (s *sampler) forgetController(name string) {
 	defer s.mu.Unlock()
 	s.updateFailures()
 	delete(s.stopping, name)
+	maps.DeleteFunc(s.queues, func(id queueID, _ *queueHistory) bool { return id.controller == name })
 	s.forgetFailures(func(k failingKey) bool { return k.controller == name })
 }
 

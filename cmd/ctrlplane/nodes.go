@@ -106,10 +106,11 @@ func newNodesVerb(t *target, verb, short string, do func(control.Nodes, context.
 			if err != nil {
 				return err
 			}
-			if err := do(client.Nodes(), cmd.Context(), args...); err != nil {
+			names := slices.Compact(slices.Sorted(slices.Values(args)))
+			if err := do(client.Nodes(), cmd.Context(), names...); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", pastTense[verb], describeChanged(verb, args, before))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", pastTense[verb], describeChanged(verb, names, before))
 			return err
 		},
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -43,9 +44,31 @@ func TestRestoreKeepsANestedControlPlane(t *testing.T) {
 		if target.HasPending() {
 			t.Error("a restore is pending")
 		}
+		text = "nothing was saved: a snapshot has all keys below /registry in etcd, and another control plane has its own below /registry" + prefix +
+			": start that one with an etcd-prefix that is not below /registry, or delete its keys if it does not exist any more"
+		if _, err := target.Save(t.Context(), store, 0); err == nil || err.Error() != text {
+			t.Errorf("save: got %v, want %s", err, text)
+		}
 		if diff := cmp.Diff(before, store.keys()); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// A program that did not check has saved it.
+func TestSnapshotWithANestedControlPlaneIsRefused(t *testing.T) {
+	target := newTarget(t)
+	state, err := newFakeStore("/team-b/namespaces/kube-system", configMapA).ReadState(t.Context(), target.Prefix, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := snapshot.Encode(snapshot.Header{Kubernetes: target.Versions.Kubernetes}, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "the snapshot is refused: it contains the state of another control plane, below /team-b"
+	if _, err := target.Decode(file); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

@@ -63,6 +63,9 @@ func (t Target) Save(ctx context.Context, store Store, revision int64) ([]byte, 
 
 // Encode returns a state of this control plane as a snapshot file.
 func (t Target) Encode(state snapshot.State) ([]byte, error) {
+	if err := t.checkSaved(state); err != nil {
+		return nil, err
+	}
 	origin, err := t.readOrigin()
 	if err != nil {
 		return nil, err
@@ -93,6 +96,9 @@ func (t Target) decodeFor(origin string, file []byte) (snapshot.State, error) {
 	}
 	if err != nil {
 		return state, usage.Errorf("the snapshot is refused: %w", err)
+	}
+	if nested := nestedPrefix(state); nested != "" {
+		return state, usage.Errorf("the snapshot is refused: it contains the state of another control plane, below %s", nested)
 	}
 	if head.Origin != origin {
 		// This control plane rejects tokens that another one has signed.

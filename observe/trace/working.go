@@ -70,25 +70,32 @@ func (p *painter) since(t, now time.Time) string {
 	return " since " + p.formatClock(t) + " (" + p.formatDuration(now.Sub(t)) + ")"
 }
 
-// behind says which keys the workers of a queue work on.
+// behind says which keys the workers of a queue work on. A pause explains a wait if writes are held, or if nothing
+// else does.
 func (p *painter) behind(q *observe.Queue, now observe.Snapshot) string {
 	var keys []string
+	otherwise := ""
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		if c.Name == q.Controller && isLost(c) {
+		if c.Name != q.Controller {
+			continue
+		}
+		switch held := heldNote(c); {
+		case isLost(c):
 			return ":" + lostProcess
+		case held != "":
+			return held
+		case c.State == observe.StatePaused:
+			otherwise = ": the controller is paused"
 		}
 		for _, r := range c.Running {
-			if c.Name == q.Controller && r.Queue == q.Name && r.Key != "" && len(keys) < 3 {
+			if r.Queue == q.Name && r.Key != "" && len(keys) < 3 {
 				keys = append(keys, words.OneLine(r.Key)+", which has been syncing"+p.since(r.Since, now.Time))
 			}
 		}
-		if c.Name == q.Controller && c.State == observe.StatePaused {
-			return ": the controller is paused"
-		}
 	}
 	if len(keys) == 0 {
-		return ""
+		return otherwise
 	}
 	return fmt.Sprintf(", behind %s", strings.Join(keys, ", and "))
 }

@@ -52,7 +52,7 @@ func TestWorkForAnObject(t *testing.T) {
 	}{
 		"running":        {workState(40, "running", hangs), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s)."}},
 		"waiting":        {workState(40, "running", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s), behind default/hang, which has been syncing since 12:00:00.000 (40.0 s)."}},
-		"paused":         {workState(40, "paused", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s): the controller is paused."}},
+		"paused":         {workState(40, "paused", hangs), workSite("q"), []string{"default/q most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s), behind default/hang, which has been syncing since 12:00:00.000 (40.0 s)."}},
 		"held":           {holding(workState(40, "paused", hangs)), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s): the controller is paused and its writes are held."}},
 		"none held":      {workState(40, "paused", hangs), workSite("hang"), []string{"operator/site has been syncing default/hang since 12:00:00.000 (40.0 s)."}},
 		"lost":           {workState(40, "unknown", hangs), workSite("hang"), []string{"operator/site had been syncing default/hang since 12:00:00.000 when its process closed its connection without a last report."}},
