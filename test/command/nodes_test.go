@@ -85,7 +85,7 @@ node-2 True 0/5 4 8Gi zone-b`)
 	if got := program.MustRun(t, dir, "nodes", "add", "2"); got != "node-3 added\nnode-4 added\n" {
 		t.Errorf("add: %q", got)
 	}
-	if got := program.MustRun(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3, node-2\n" {
+	if got := program.MustRun(t, dir, "nodes", "fail", "node-2", "node-3", "node-2"); got != "failed: node-2, node-3\n" {
 		t.Errorf("fail: %q", got)
 	}
 	for _, tc := range []struct{ args, says string }{

@@ -10,11 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // terminateGrace is the time from asking a command to exit to killing it.
@@ -69,7 +72,24 @@ func writeKubeconfig(path string, cfg *rest.Config, namespace string) error {
 func (s *shell) run(ctx context.Context, line string, out io.Writer) (code int, err error) {
 	cmd := s.newCommand(ctx, line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, out, out
-	return exitStatus(cmd.Run())
+	err = cmd.Run()
+	awaitOwnSignal(ctx, err)
+	return exitStatus(err)
+}
+
+// ownSignalDelay is how long a signal may take until it ends the context of a lesson.
+const ownSignalDelay = time.Second
+
+// awaitOwnSignal waits for the end of the context, but not for long, if a signal other than an interrupt has ended
+// a command: timeout(1), for one, sends it to this process and then to its whole group, and the command may be faster.
+func awaitOwnSignal(ctx context.Context, err error) {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() != syscall.SIGINT {
+		sleep.For(ctx, ownSignalDelay)
+	}
 }
 
 // commandOutput is the output of a command; absent if the command fails.
