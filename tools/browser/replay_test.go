@@ -44,6 +44,15 @@ func recordClass(t *testing.T) *replay.Recording {
 	return r
 }
 
+// delayFirstRequest makes the next request of the page slow.
+const delayFirstRequest = `(() => {
+	const send = window.fetch;
+	window.fetch = (...request) => {
+		window.fetch = send;
+		return new Promise((sendLater) => setTimeout(sendLater, 300)).then(() => send(...request));
+	};
+})()`
+
 // TestWebPageReplays controls a recording on the page as in the terminal.
 func TestWebPageReplays(t *testing.T) {
 	t.Parallel()
@@ -72,6 +81,7 @@ func TestWebPageReplays(t *testing.T) {
 	shows(6, 7)
 	p.await(`seen.length > 0`) // a step moves
 	at("0:06 of 0:19")
+	p.do(runScript(delayFirstRequest))
 	p.do(chromedp.KeyEvent("S"))
 	p.do(chromedp.KeyEvent(","))
 	shows(4, 5)

@@ -108,11 +108,8 @@ export class Playback {
     return !!act;
   }
 
-  async change(what) {
-    try {
-      await api.changePlayback(what);
-    } catch (err) {
-      this.report(err);
-    }
+  // change sends a change once those before it were answered: requests may overtake each other.
+  change(what) {
+    this.sent = (this.sent || Promise.resolve()).then(() => api.changePlayback(what)).catch((err) => this.report(err));
   }
 }
