@@ -30,8 +30,8 @@ func openedDataDir(t *testing.T, dir string, endpoints ...string) (p *controlPla
 	return p, warnings
 }
 
-// After a start with a cluster, what the folder holds of an embedded etcd is old: nothing reads it
-// silently.
+// After a start with a cluster, what the folder holds of an embedded etcd is old: what would
+// read it refuses or warns.
 func TestFolderKnowsThatAClusterWasUsed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil {

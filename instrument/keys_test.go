@@ -145,7 +145,7 @@ func TestDelayedAddOfQueuedKey(t *testing.T) {
 	})
 }
 
-// A queue of client-go's kind may have a rate limiter of its own, which nobody observes: the worker that takes
+// A queue of client-go's kind may have a rate limiter of its own, which is not observed: the worker that takes
 // the key shows that its time has come.
 func TestDelayOfUnknownLimiter(t *testing.T) {
 	k, c, key := newKeys(&numbers{}), &controller{name: "site"}, requestFor("shop")

@@ -202,15 +202,7 @@ func TestFlushUpTo(t *testing.T) {
 // A manager that ends does not wait for a control plane of which it is known that it does not answer.
 func TestEndWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &silentServer{}
-		r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
-		if err != nil {
-			t.Fatal(err)
-		}
-		end := r.start(t.Context())
-		time.Sleep(time.Second)
-		server.silent.Store(true)
-		r.wakeUp()
+		server, r, end := startSilenced(t)
 		time.Sleep(10 * time.Second)
 		if !r.isAway() {
 			t.Error("it is not known that the control plane does not answer")
@@ -229,15 +221,7 @@ func TestEndWhileAway(t *testing.T) {
 // A manager that ends while a report is sent, which that interrupts, sends the last one.
 func TestEndDuringReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &silentServer{}
-		r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
-		if err != nil {
-			t.Fatal(err)
-		}
-		end := r.start(t.Context())
-		time.Sleep(time.Second)
-		server.silent.Store(true)
-		r.wakeUp()
+		server, _, end := startSilenced(t)
 		time.Sleep(100 * time.Millisecond)
 		if !server.asking.Load() {
 			t.Fatal("no report is being sent")
@@ -248,6 +232,21 @@ func TestEndDuringReport(t *testing.T) {
 			t.Error("the last report is not sent")
 		}
 	})
+}
+
+// startSilenced starts a reporter whose server stops answering after the first reports.
+func startSilenced(t *testing.T) (*silentServer, *reporter, func()) {
+	t.Helper()
+	server := &silentServer{}
+	r, err := newReporter(&rest.Config{Host: "x"}, &http.Client{Transport: server}, logr.Discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := r.start(t.Context())
+	time.Sleep(time.Second) // of a synctest bubble
+	server.silent.Store(true)
+	r.wakeUp()
+	return server, r, end
 }
 
 // silentServer takes reports, or does not answer.

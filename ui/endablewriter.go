@@ -20,7 +20,7 @@ type endableWriter struct {
 	lost    bool          // for the one that writes
 }
 
-// NewEndableWriter returns a writer to an output that may accept nothing for ever, such as a
+// NewEndableWriter returns a writer to an output that may never accept anything, such as a
 // pipe that is not read. A write waits for the output until ctx has ended, and at most 2 s from
 // then on. After that the output is lost: everything is dropped and no write fails, so that the
 // program ends as usual. onLoss, if it is not nil, is called once, when the output is lost. The

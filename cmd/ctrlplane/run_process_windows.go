@@ -62,7 +62,7 @@ func (c *commandProcess) terminate() {
 }
 
 // sendBreak sends CTRL_BREAK to the command's own process group: the only signal of Windows that
-// can be sent to another group. It reports false if there is no such group, or no console.
+// can be sent to another group. It reports false without a group of that kind, or without a console.
 func (c *commandProcess) sendBreak() bool {
 	return c.groupID != 0 && windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(c.groupID)) == nil
 }

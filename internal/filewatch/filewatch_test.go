@@ -214,7 +214,7 @@ func TestAdd(t *testing.T) {
 	write(t, note)
 	requireChange(t, w, note, filepath.Join(other, "other.txt"))
 	if err := w.Add(Root{filepath.Join(dir, "none"), nil}); err == nil {
-		t.Error("a missing file is no error")
+		t.Error("no error for a missing file")
 	}
 }
 
@@ -251,7 +251,7 @@ func TestAddAfterFailure(t *testing.T) {
 	}
 	for range 2 {
 		if w.Add(Root{Path: path}) == nil || w.Add(Root{Path: dir}) == nil {
-			t.Error("what is not watched is no error")
+			t.Error("no error for what is not watched")
 		}
 	}
 }

@@ -115,7 +115,7 @@ func (r *runner) waitWithPrompt(ctx context.Context, prompt string) error {
 			return err
 		}
 		if line == "check" || line == "hint" {
-			r.printf("%s\n", r.faint("There is no task here: press Enter."))
+			r.printf("%s\n", r.faint("This part has no task: press Enter."))
 			continue
 		}
 		if _, err := r.handleGeneral(ctx, line); err != nil {

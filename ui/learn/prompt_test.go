@@ -17,7 +17,7 @@ func TestTaskWordsWithoutATask(t *testing.T) {
 	if err := r.waitForEnter(t.Context()); err != nil {
 		t.Errorf("%v\n%s", err, &out)
 	}
-	if n := strings.Count(out.String(), "There is no task here: press Enter.\n"); n != 2 {
+	if n := strings.Count(out.String(), "This part has no task: press Enter.\n"); n != 2 {
 		t.Errorf("got\n%s", &out)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // shell on each system.
 var interpreter = []string{"sh", "-c"}
 
-// CheckShell returns an error if there is no shell that could run the commands of a lesson.
+// CheckShell returns an error if PATH has no shell for the commands of a lesson.
 func CheckShell() error {
 	if _, err := exec.LookPath(interpreter[0]); err != nil {
 		return fmt.Errorf("lessons need the shell %s, which is not in PATH: %s", interpreter[0], shellHint)

@@ -20,7 +20,7 @@ func TestCheckShell(t *testing.T) {
 // TestShimsSelectTheLesson runs them in the lesson's shell, and in one that has read its file env.
 func TestShimsSelectTheLesson(t *testing.T) {
 	if CheckShell() != nil {
-		t.Skip("there is no sh")
+		t.Skip("PATH has no sh")
 	}
 	dir := filepath.Join(t.TempDir(), "it's a folder")
 	if err := os.Mkdir(dir, 0o700); err != nil {
