@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // newUsedDir returns a data folder with an embedded etcd that a Kubernetes release has used last.
@@ -21,11 +22,7 @@ func newUsedDir(t *testing.T, kubernetes string) string {
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"kubernetesVersion":%q}`, kubernetes)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testutil.WriteFiles(t, dir, map[string]string{"ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"kubernetesVersion":%q}`, kubernetes)})
 	return dir
 }
 

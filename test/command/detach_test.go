@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -139,7 +140,7 @@ func TestDetached(t *testing.T) {
 	if err := syscall.Kill(p.PID, syscall.SIGQUIT); err != nil { // the Go runtime crashes
 		t.Fatal(err)
 	}
-	awaitTrue(t, "end of the process", func() bool { return !processAlive(t, strconv.Itoa(p.PID)) })
+	testutil.Await(t, "end of the process", func() bool { return !processAlive(t, strconv.Itoa(p.PID)) })
 	stdout, _ = u.mustRun(t, "--name", "demo", "logs")
 	requireText(t, stdout, "SIGQUIT: quit")
 	u.requireOnly(t, "demo", "crashed")
@@ -254,7 +255,7 @@ func (u user) suspendedStart(t *testing.T) (start *program.ControlPlane, pid int
 	}
 	for range 20 {
 		start = program.Start(t, u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1"), "")
-		awaitTrue(t, "process", func() bool { return starting() || isClosed(start.Done) })
+		testutil.Await(t, "process", func() bool { return starting() || isClosed(start.Done) })
 		if !starting() || syscall.Kill(pid, syscall.SIGSTOP) != nil {
 			<-start.Done
 			continue

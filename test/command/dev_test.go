@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -61,19 +62,14 @@ type devProcess struct {
 // writeFile writes a file in the home folder of the process.
 func (d *devProcess) writeFile(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join(d.cmd.Dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	replaceFile(t, path, text)
+	replaceFile(t, filepath.Join(d.cmd.Dir, name), text)
 }
 
 // replaceFile writes a file that another process may read at any time.
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
-	unfinished := filepath.Join(t.TempDir(), "unfinished")
-	writeFile(t, unfinished, text)
-	if err := os.Rename(unfinished, path); err != nil {
+	unfinished := testutil.WriteFile(t, filepath.Join(t.TempDir(), "unfinished"), text)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Rename(unfinished, path)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -252,11 +248,7 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		replaceFile(t, path, text)
+		replaceFile(t, filepath.Join(folder, name), text)
 	}
 	write("base/kustomization.yaml", "resources: [widget.yaml]\nconfigMapGenerator: [{name: note, files: [note.txt]}]\n")
 	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: before}}")
@@ -474,10 +466,7 @@ func TestDevEndsWithoutOperator(t *testing.T) {
 
 func TestDevRejects(t *testing.T) {
 	t.Parallel()
-	empty := filepath.Join(t.TempDir(), "x.yaml")
-	if err := os.WriteFile(empty, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	empty := testutil.WriteFile(t, filepath.Join(t.TempDir(), "x.yaml"), "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n")
 	for _, tt := range []struct {
 		name string
 		args []string

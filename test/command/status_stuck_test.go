@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -64,7 +65,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	k := newSnapshotFixture(t)
 	p := k.startUp()
 	manifest := filepath.Join(t.TempDir(), "stuck.yaml")
-	writeFile(t, manifest, stuckManifest)
+	testutil.WriteFile(t, manifest, stuckManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	if err := p.Client(t).CoreV1().Namespaces().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -104,7 +105,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		return strings.Contains(k.mustRun("clients"), ": list of configmaps is refused: ")
 	})
 
-	writeFile(t, manifest, loopManifest)
+	testutil.WriteFile(t, manifest, loopManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	awaitHotLoop := func() {
 		t.Helper()

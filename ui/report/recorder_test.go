@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -32,11 +33,8 @@ func recordLines(t *testing.T, src replay.Source, do func()) (lines []string, mi
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), r.Missed()
+	data := testutil.ReadFile(t, file.Name())
+	return strings.Split(strings.TrimSuffix(data, "\n"), "\n"), r.Missed()
 }
 
 // TestEventsMatchFollowJSON compares the file with the output of "--ui json" for the

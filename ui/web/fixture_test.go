@@ -219,17 +219,3 @@ func (s *stream) nextEvent(name string) {
 	}
 	s.t.Fatalf("the stream ended before the event %q: %v", name, s.scan.Err())
 }
-
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("%s did not come", what)
-		case <-tick.C:
-		}
-	}
-}

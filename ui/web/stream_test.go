@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -83,7 +84,7 @@ func TestSourceIsPolledForAllPagesAndNotForNone(t *testing.T) {
 	for _, st := range all {
 		st.body.Close()
 	}
-	await(t, "the end of Follow", func() bool {
+	testutil.Await(t, "the end of Follow", func() bool {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
 		return s.hub.pages == 0 && s.hub.stop == nil
