@@ -291,9 +291,7 @@ func TestDetachedStartIsInterrupted(t *testing.T) {
 	if len(list) != 1 || list[0].State != "starting" || list[0].Name != "default" || list[0].PID != pid {
 		t.Errorf("process %d is listed as %+v", pid, list)
 	}
-	if err := start.Cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, start.Cmd, syscall.SIGINT)
 	resume()
 	<-start.Done
 	if code := start.Cmd.ProcessState.ExitCode(); code != 1 || strings.Count(start.Stderr.String(), "\n") != 1 {

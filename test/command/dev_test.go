@@ -232,9 +232,7 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	child := d.requireChild(t)
 
 	// The operator ignores SIGTERM: the second signal does not wait for it.
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireLine(t, "stopping")
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) { // it may have waited long enough
 		t.Fatal(err)
@@ -271,9 +269,7 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 	d.requireLine(t, "later.txt changed: restarting the operator")
 	d.requireLine(t, "[operator] reconciled one ")
 	child := d.requireChild(t)
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, child)
 }
 
@@ -312,9 +308,7 @@ func TestDevDeletesKeptLeases(t *testing.T) {
 	}
 	end := func(d *devProcess) {
 		t.Helper()
-		if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		program.Signal(t, d.cmd, syscall.SIGTERM)
 		d.requireEnd(t, 143, 0)
 	}
 	begin := func() *devProcess {
@@ -356,9 +350,7 @@ func TestDevKeepsLeasesThatAreData(t *testing.T) {
 	d.writeFile(t, "source/reply.yaml", "two\n")
 	d.requireLine(t, "[operator] found lease.coordination.k8s.io/data and no more")
 	d.requireLine(t, "[operator] leading")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, 0)
 }
 
@@ -410,9 +402,7 @@ func TestDevStopsMakeOnce(t *testing.T) {
 	}
 	end()
 	d.requireLine(t, "[operator] make is ")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireLine(t, "[operator] asked 1")
 	end()
 	d.requireEnd(t, 143, 0)
@@ -458,9 +448,7 @@ func TestDevEndsWithoutOperator(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, "--", "./no-interpreter")
 	d.requireLine(t, "check the path, and the interpreter if it is a script")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, 0)
 }
 

@@ -64,9 +64,7 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+fi
 		t.Fatal(err)
 	}
 	p.Await(t, "begin of the lesson", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, cmd, syscall.SIGTERM)
 	awaitEnded := make(chan error, 1)
 	go func() { awaitEnded <- cmd.Wait() }()
 	tick := time.NewTicker(time.Millisecond) // until its very end

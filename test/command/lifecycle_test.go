@@ -71,9 +71,7 @@ func TestClosedTerminalStopsCleanly(t *testing.T) {
 	t.Parallel()
 	f := startFollower(t, "", "up", "--ui", "plain", "--data-dir", filepath.Join(t.TempDir(), "data"))
 	f.awaitText(t, "is ready in")
-	if err := f.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, f.Cmd, syscall.SIGHUP)
 	f.awaitText(t, "stopping")
 	_ = f.Cmd.Process.Signal(syscall.SIGHUP) // it may have ended
 	<-f.Done

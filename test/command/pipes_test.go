@@ -57,9 +57,7 @@ func TestReadingAPipeIsInterrupted(t *testing.T) {
 			}
 			defer cmd.Process.Kill() // it has ended, unless the test fails
 			defer awaitReader(t, pipe).Close()
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			program.Signal(t, cmd, syscall.SIGTERM)
 			_ = cmd.Wait() // its ProcessState has the result
 			if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "ctrlplane: interrupted\n" {
 				t.Errorf("exit code %d: %s", code, &stderr)

@@ -51,9 +51,7 @@ func startReconciler(t *testing.T, p *program.ControlPlane, script string) *reco
 // terminate ends the process as Ctrl-C does.
 func (r *reconcilerProcess) terminate(t *testing.T) {
 	t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, r.cmd, syscall.SIGTERM)
 	if err := <-r.exited; err != nil && !strings.Contains(err.Error(), "exit status") {
 		t.Error(err)
 	}

@@ -102,9 +102,7 @@ func (r *runProcess) readLine(t *testing.T) string {
 
 func (r *runProcess) sendSignal(t *testing.T, sig syscall.Signal) {
 	t.Helper()
-	if err := r.cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, r.cmd, sig)
 }
 
 // trySignal sends a signal to a run that may just have ended.

@@ -176,8 +176,6 @@ func TestDevAsServiceAccount(t *testing.T) {
 	d.requireLine(t, "[operator] using ")
 	d.writeFile(t, "account.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n")
 	d.requireLine(t, "--service-account shop/operator: that ServiceAccount does not exist")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, 0)
 }

@@ -196,9 +196,7 @@ func startVerb(t *testing.T, args ...string) *stuckVerb {
 func (v *stuckVerb) requireEndWhileStuck(t *testing.T, code int) {
 	t.Helper()
 	testutil.Await(t, "full pipe", func() bool { return isFull(v.out) })
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, v.cmd, syscall.SIGTERM)
 	select {
 	case <-v.ended:
 	case <-time.After(program.Timeout):

@@ -170,9 +170,7 @@ func TestWebPage(t *testing.T) {
 	// The page of top outlives the control plane, that of up does not.
 	plane.Stop(t, syscall.SIGINT)
 	awaitLine(t, lines, `"kind":"disconnected"`)
-	if err := top.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, top, syscall.SIGINT)
 	if err := top.Wait(); err != nil {
 		t.Errorf("top: %v", err)
 	}
