@@ -1,7 +1,6 @@
 package logfile
 
 import (
-	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -41,9 +40,7 @@ func readRecords(t *testing.T, path string) []map[string]any {
 	var all []map[string]any
 	for line := range strings.Lines(testutil.ReadFile(t, path)) {
 		var r map[string]any
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		testutil.DecodeJSON(t, line, &r)
 		if _, ok := r["time"].(string); !ok {
 			t.Errorf("%q has no time", line)
 		}

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -100,9 +99,7 @@ func traceLinks(t *testing.T, file string) map[string]bool {
 	t.Helper()
 	data := testutil.ReadFile(t, file)
 	var tree trace.Tree
-	if err := json.Unmarshal([]byte(data), &tree); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, data, &tree)
 	all := map[string]bool{}
 	var walk func(nodes []*trace.Node, above string)
 	walk = func(nodes []*trace.Node, above string) {

@@ -165,9 +165,7 @@ func testReadOnlyVerbs(t *testing.T, p *program.ControlPlane) {
 	var list struct {
 		Items []struct{ Name, State, Reason string }
 	}
-	if err := json.Unmarshal([]byte(ask("controllers", "-o", "json")), &list); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, ask("controllers", "-o", "json"), &list)
 	states := map[string]string{}
 	for _, c := range list.Items {
 		states[c.Name] = strings.TrimSpace(c.State + " " + c.Reason)

@@ -4,7 +4,6 @@ package command_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"encoding/xml"
 	"maps"
 	"os"
@@ -126,9 +125,7 @@ func requireAllRecords(t *testing.T, text string) {
 			Seq, Missed uint64
 			Kind        string
 		}
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
-		}
+		testutil.DecodeJSON(t, lines.Bytes(), &r)
 		missed += r.Missed
 		kinds[r.Kind]++
 		if r.Seq > 0 {

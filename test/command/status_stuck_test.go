@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,9 +123,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 			}
 			Unhealthy []struct{ Object struct{ Kind, Name string } }
 		}
-		if err := json.Unmarshal([]byte(k.mustRun("status", "-o", "json")), &s); err != nil {
-			t.Fatal(err)
-		}
+		testutil.DecodeJSON(t, k.mustRun("status", "-o", "json"), &s)
 		return len(s.HotLoops) == 1 && s.HotLoops[0].Controller == "deployment-controller" && s.HotLoops[0].Key == "default/looping" &&
 			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) == 2
 	})

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -45,9 +46,7 @@ func openPage(t *testing.T, out *bufio.Scanner) *page {
 	}
 	p := &page{t: t, url: url, client: &http.Client{Jar: jar, Timeout: program.Timeout}}
 	var session struct{ Key string }
-	if err := json.Unmarshal([]byte(p.do(http.StatusOK, http.MethodPost, "api/session", `{"token":"`+token+`"}`)), &session); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, p.do(http.StatusOK, http.MethodPost, "api/session", `{"token":"`+token+`"}`), &session)
 	p.key = session.Key
 	return p
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -71,9 +70,7 @@ func recordLinesOf(t *testing.T, lines []string) (records []string) {
 	t.Helper()
 	for _, line := range lines {
 		var r struct{ Seq uint64 }
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+		testutil.DecodeJSON(t, line, &r)
 		if r.Seq > 0 {
 			records = append(records, line)
 		}
@@ -87,9 +84,7 @@ func headerOf(t *testing.T, line string) string {
 		Kind    string
 		Version int
 	}
-	if err := json.Unmarshal([]byte(line), &h); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, line, &h)
 	return fmt.Sprintf("%s %d", h.Kind, h.Version)
 }
 

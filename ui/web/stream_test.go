@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,9 +47,7 @@ func TestStreamHasTheLinesOfTop(t *testing.T) {
 	st.next(`"kind":"snapshot"`)
 	src.add(&observe.Logged{Controller: "deployment-controller", Level: 8, Message: hostile})
 	var got observe.Record
-	if err := json.Unmarshal([]byte(st.next(`"kind":"logged"`)), &got); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, st.next(`"kind":"logged"`), &got)
 	if e := got.Event.(*observe.Logged); e.Message != hostile {
 		t.Errorf("message %q, want %q", e.Message, hostile)
 	}
