@@ -55,9 +55,9 @@ objects stay, and changed files are applied on top of them.
 
 A build error, or an operator that exits, is reported in one line; dev then waits for
 the next change. A "go run" command is compiled while the previous run is stopped and
-the state is restored. An operator gets SIGTERM, with all processes of its group,
-and SIGKILL 10s later; on Windows it gets Ctrl-Break, and is killed 10s later. A second
-Ctrl-C kills it at once.
+the state is restored, on Windows after that. An operator gets SIGTERM (the go command
+and make: SIGINT), with all processes of its group, and SIGKILL 10s later; on Windows
+it gets Ctrl-Break, and is killed 10s later. A second Ctrl-C kills it at once.
 
 Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended dev;
 2, 125, 126 and 127 as those of "run". The operator's own exit codes have no effect.`,
