@@ -20,7 +20,8 @@ func newRolesCommand(t *target) *cobra.Command {
 		Short: "Print the RBAC roles that allow what a client has asked for",
 		Long: `Print, as YAML, the smallest RBAC roles that allow all requests of a client since the
 control plane was started, those included that were refused, which a comment names. If
-its user is a ServiceAccount, the bindings are there, too.
+its user is a ServiceAccount, the bindings are there, too. What may be watched may be
+listed: an informer that has listed by its watch cannot do so on every API server.
 
 Everything that the client can do should have happened before. Only requests for
 resources count, and not those that it made as another user.`,

@@ -152,7 +152,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	stdout := &watchedStdout{cancel, "redirect it to a file"}
 	d.output = newDevOutput(endable(ctx, stdout), view)
 	d.plane.watch = d.watchInputs
-	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, killNow: signals.killNow}
+	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, grace: killGrace, killNow: signals.killNow}
 	err = joinLoss(ctx, d.serve(ctx, stdout, view))
 	cancel(nil)
 	err = errors.Join(err, d.watcher.Close())
