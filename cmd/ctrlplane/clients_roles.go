@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/roles"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 func newRolesCommand(t *target) *cobra.Command {
@@ -57,7 +57,7 @@ func printRoles(out io.Writer, list control.PermissionList) error {
 		fmt.Fprintf(out, "# Other permissions, which %s needed, are not here: there are too many.\n", words.Count(list.LeftOut, "request"))
 	}
 	for i, object := range roles.For(list) {
-		data, err := yaml.Marshal(object)
+		data, err := yamltext.Marshal(object)
 		if err != nil {
 			return err
 		}
