@@ -138,7 +138,8 @@ func (m model) busyLine(p observe.Process, w int) line {
 		if p.LastActive == "" {
 			return nil
 		}
-		return styledLine(truncate(ui.ShortName(words.OneLine(p.LastActive)), w-14, m.theme.ellipsis())+" a moment ago ", faint)
+		const when = " just now "
+		return styledLine(truncate(ui.ShortName(words.OneLine(p.LastActive)), w-len(when), m.theme.ellipsis())+when, faint)
 	}
 	var text string
 	for i, name := range p.Busy {
