@@ -31,7 +31,7 @@ func newHeldCommand(t *target, a actors) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return usage.Errorf("--limit: %d is less than 1", limit)
+				return usage.Errorf("--limit: %d is less than 1: use 1 or more", limit)
 			}
 			client, err := t.controlClient()
 			if err != nil {
