@@ -28,7 +28,7 @@ resources count, and not those that it made as another user.`,
   ctrlplane clients roles shop-operator > config/rbac/role.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage.Errorf("clients roles takes the name of one client, got %d", len(args))
+				return usage.Errorf("clients roles takes the name of one client, got %d: %q lists them", len(args), "ctrlplane clients")
 			}
 			return nil
 		},

@@ -98,7 +98,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if len(names) != 1 {
-		return usage.Errorf("%s step takes one %s, got %q", s.actors.verb, s.actors.noun, args[0])
+		return usage.Errorf("%s step takes one %s, got %q: leave out all but one", s.actors.verb, s.actors.noun, args[0])
 	}
 	s.name = names[0]
 	return nil

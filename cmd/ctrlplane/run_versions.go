@@ -127,7 +127,7 @@ func (m *versionMatrix) validate(flags *pflag.FlagSet) error {
 			return err
 		}
 		if slices.Contains(m.versions[:i], version) {
-			return usage.Errorf("--kubernetes: %s is named twice", version)
+			return usage.Errorf("--kubernetes: %s is named twice: leave one out", version)
 		}
 		m.versions[i] = version
 	}

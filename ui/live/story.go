@@ -118,7 +118,7 @@ func (m model) nothingSelectedText() string {
 	text := "no object is selected: select a line of Activity with one"
 	switch {
 	case m.showsOutput():
-		text = "no object is selected: o shows Activity, select a line there"
+		text = "no object is selected: o shows Activity"
 	case !inFeed(m):
 		text = "no object is selected: tab goes to Activity, select a line there"
 	}
