@@ -35,12 +35,12 @@ func newStatusCommand(t *target) *cobra.Command {
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
 		Long: `Show whether the control plane is ready and settled, the work queues that have had
-work, and the controllers that are not running, as the live view does. Settled
-means that no key of a controller is queued, in progress or due within a second,
-no write is in flight, every informer has caught up with the last write, and
-nothing has been written, delivered or synced for a moment: 10 ms while the process
-is idle, half a second otherwise. With --leader-elect, a control plane that waits for
-the lease is on standby, not settled.
+work, and the controllers that are not running, as the live view does. Settled means
+that no key of a controller is queued, in progress or due within a second, no write
+is in flight, every informer has caught up with the last write, and nothing has been
+written, delivered or synced for a moment: 10 ms while the process is idle, half a
+second otherwise and with --etcd-endpoints. With --leader-elect, a control plane
+that waits for the lease is on standby, not settled.
 
 Below the tables are the namespaces that are being deleted and the Deployments whose
 rollout has exceeded its deadline, each with the reason, and work that repeats itself

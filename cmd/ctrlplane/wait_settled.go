@@ -33,7 +33,8 @@ be observed. For these, nothing must have been written, delivered or synced for
 10 ms and no goroutine of the process must be runnable, or nothing for half a second
 if the process is never idle. Timers outside of queues are unknown, such as those of
 tolerations and of periodic checks of nodes and volumes. With --etcd-endpoints writes
-are not observed in the store, so events may still be in flight.
+are not observed in the store: nothing must have happened for half a second, and an
+event may still be in flight.
 
 If the control plane does not settle in time, the exit code is 1, and stderr says
 what each busy controller still has to do, one line per controller, and which hot loops
