@@ -39,8 +39,8 @@ func newDevCommand(t *target) *cobra.Command {
 		Long: `Start a control plane, apply CustomResourceDefinitions, and run the command of your
 operator with access to it. When a source file changes, stop the operator, restore
 the state from before it first ran, and run it again. On a terminal the view of "up"
-also shows the operator's output; otherwise, and with --ui plain, lines begin with
-[dev], [operator] or [plane].
+also shows the operator's output; otherwise, and with --ui plain, lines after the
+start begin with [dev], [operator] or [plane].
 
 The control plane is ephemeral unless --name or --data-dir is given; other verbs find
 it as --name dev: "ctrlplane --name dev kubectl get pods". The command gets the same

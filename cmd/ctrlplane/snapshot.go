@@ -201,7 +201,7 @@ func formatSize(n int64) string {
 func maxArgs(verb string, n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usage.Errorf("%s takes one name, got %q", verb, args)
+			return usage.Errorf("%s takes one name, got %q: leave out all but one", verb, args)
 		}
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,14 +82,18 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	return unknown
 }
 
+// statusWidth is the number of columns for the tables of stdout.
+func statusWidth() int { return ui.Detect(os.Stdout, os.Environ()).StatusWidth() }
+
 func (c *statusCommand) write(out io.Writer, s status) error {
 	if done, err := c.output.writeObject(out, s); done {
 		return err
 	}
-	if err := ui.WriteStatus(out, s.Snapshot, c.output.format == outputWide); err != nil {
+	width := statusWidth()
+	if err := ui.WriteStatus(out, s.Snapshot, c.output.format == outputWide, width); err != nil {
 		return err
 	}
-	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time); err != nil {
+	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time, width); err != nil {
 		return err
 	}
 	return printHotLoops(out, s.HotLoops)

@@ -63,7 +63,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if w.horizon < 0 {
-		return usage.Errorf("--horizon: %v is negative", w.horizon)
+		return usage.Errorf("--horizon: %v is negative: use 0s or more", w.horizon)
 	}
 	ctx, cancel := withTimeout(ctx, w.timeout)
 	defer cancel()
