@@ -37,6 +37,19 @@ func (p *controlPlane) contextName() string {
 	return datadir.ContextName(p.config.Name)
 }
 
+// programWord is how a command line for this control plane begins.
+func (p *controlPlane) programWord() string {
+	name, dir := p.config.Name, p.dir.Path()
+	ofName, err := datadir.Path(name, "")
+	switch {
+	case name == "", !p.dir.Ephemeral() && (err != nil || ofName != dir):
+		return `ctrlplane --data-dir "` + dir + `"`
+	case name == "default":
+		return "ctrlplane"
+	}
+	return "ctrlplane --name " + name
+}
+
 func (p *controlPlane) createKubeconfig(context.Context) error {
 	p.kubeconfig = kubeconfig.New(p.contextName(), p.url, p.certs.CAPEM, p.certs.AdminCertPEM, p.certs.AdminKeyPEM)
 	return nil
