@@ -88,7 +88,7 @@ func TestSlowStepIsReported(t *testing.T) {
 		if err := p.runSteps(t.Context(), []startStep{waiting(slowStep - time.Second), waiting(10 * slowStep)}); err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{"the start makes no progress: readiness has taken 15s: waiting for etcd"}; !slices.Equal(warnings, want) {
+		if want := []string{"the start takes long: readiness has taken 15s so far: waiting for etcd"}; !slices.Equal(warnings, want) {
 			t.Errorf("got %q, want %q", warnings, want)
 		}
 	})
@@ -97,7 +97,8 @@ func TestSlowStepIsReported(t *testing.T) {
 // A cluster that has answered once may not answer again.
 func TestSlowClusterIsReported(t *testing.T) {
 	for _, endpoints := range [][]string{nil, {"http://a:1", "http://b:1"}} {
-		steps := newControlPlane(&Server{Etcd: EtcdConfig{Endpoints: endpoints}}).startSteps()
+		p := newControlPlane(&Server{Etcd: EtcdConfig{Endpoints: endpoints}})
+		steps := p.startSteps()
 		step := steps[slices.IndexFunc(steps, func(s startStep) bool { return s.stage == "etcd" })]
 		switch {
 		case endpoints == nil && step.waitsFor == nil:
@@ -105,6 +106,12 @@ func TestSlowClusterIsReported(t *testing.T) {
 			t.Errorf("endpoints %q: warns %v", endpoints, step.waitsFor != nil)
 		case !strings.Contains(step.waitsFor(t.Context()), "the etcd cluster http://a:1, http://b:1"):
 			t.Errorf("got %q", step.waitsFor(t.Context()))
+		}
+		if endpoints == nil {
+			continue
+		}
+		if p.writing.Store(true); step.waitsFor(t.Context()) != "writing the snapshot into the etcd cluster" {
+			t.Errorf("while a snapshot is written: %q", step.waitsFor(t.Context()))
 		}
 	}
 }

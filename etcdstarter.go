@@ -112,12 +112,12 @@ func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error
 		if err := p.etcd.wait(ctx); err != nil {
 			return apiserver.Etcd{}, err
 		}
-		if err := recordRelease(p.dir); err != nil {
+		if err := p.recordRelease(); err != nil {
 			return apiserver.Etcd{}, err
 		}
 		return apiserver.Etcd{Endpoints: cluster.Endpoints, CAFile: cluster.CAFile, CertFile: cluster.CertFile, KeyFile: cluster.KeyFile}, nil
 	}
-	record := sync.OnceValue(func() error { return recordRelease(p.dir) })
+	record := sync.OnceValue(p.recordRelease)
 	connect := func() (*clientv3.Client, error) {
 		if err := p.etcd.wait(context.Background()); err != nil { // ends with the step that starts etcd
 			return nil, err

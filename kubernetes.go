@@ -71,10 +71,27 @@ func checkRelease(dir string, last datadir.State) error {
 // what it does: see checkRelease.
 func recordRelease(dir *datadir.Dir) error {
 	state, err := dir.State()
-	if err != nil || state.KubernetesVersion == KubernetesVersion {
+	if err != nil {
 		return err
 	}
-	state.KubernetesVersion = KubernetesVersion
+	return recordVersions(dir, state, state.EmulatedVersion)
+}
+
+// recordRelease is recordRelease for a start, which writes as the version does that it emulates: the next start has to
+// emulate that, too, unless it is told otherwise.
+func (p *controlPlane) recordRelease() error {
+	state, err := p.dir.State()
+	if err != nil {
+		return err
+	}
+	return recordVersions(p.dir, state, p.emulatedVersion())
+}
+
+func recordVersions(dir *datadir.Dir, state datadir.State, emulated string) error {
+	if state.KubernetesVersion == KubernetesVersion && state.EmulatedVersion == emulated {
+		return nil
+	}
+	state.KubernetesVersion, state.EmulatedVersion = KubernetesVersion, emulated
 	return dir.SaveState(state)
 }
 

@@ -71,13 +71,16 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	const older = "v1.30.0"
 	dir := t.TempDir()
 	p, _ := openedDataDir(t, dir)
-	if err := p.dir.SaveState(datadir.State{KubernetesVersion: older}); err != nil {
+	emulated, emulatedBefore := KubernetesVersions()[1], KubernetesVersions()[0]
+	p.kubernetes.Store(&emulated)
+	saved := datadir.State{KubernetesVersion: older, EmulatedVersion: emulatedBefore}
+	if err := p.dir.SaveState(saved); err != nil {
 		t.Fatal(err)
 	}
-	requireRelease := func(want, when string) {
+	requireVersions := func(want, emulated, when string) {
 		t.Helper()
-		if state, _, err := datadir.Peek(dir); err != nil || state.KubernetesVersion != want {
-			t.Errorf("%s: recorded %q, want %q (%v)", when, state.KubernetesVersion, want, err)
+		if state, _, err := datadir.Peek(dir); err != nil || state.KubernetesVersion != want || state.EmulatedVersion != emulated {
+			t.Errorf("%s: recorded %q, %q, want %q, %q (%v)", when, state.KubernetesVersion, state.EmulatedVersion, want, emulated, err)
 		}
 	}
 	if _, err := pki.Ensure(pki.Config{Dir: p.dir.Join("pki"), NoSync: true}); err != nil {
@@ -86,7 +89,7 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	if err := p.startEtcd(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(older, "etcd started")
+	requireVersions(older, emulatedBefore, "etcd started")
 	connection, err := p.apiServerEtcd(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +98,7 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(KubernetesVersion, "API server connected")
-	saved := datadir.State{KubernetesVersion: older}
+	requireVersions(KubernetesVersion, emulated, "API server connected")
 	if err := errors.Join(client.Close(), p.closeEtcd(), p.dir.SaveState(saved), p.dir.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +108,9 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(older, "saved")
+	requireVersions(older, emulatedBefore, "saved")
 	if _, err := stopped.Restore(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(KubernetesVersion, "restored")
+	requireVersions(KubernetesVersion, emulatedBefore, "restored")
 }

@@ -270,6 +270,9 @@ func (o *Observer) judgeSettled(s *Snapshot) {
 			p.LastActive = actor.name
 		}
 	}
+	if latest := o.lastActivity.Load(); latest != 0 {
+		p.LastActivity = time.Unix(0, latest)
+	}
 	p.Settled = p.State == Ready && p.StandbyReason() == "" && p.Busy == nil && p.Quiet
 }
 
@@ -370,7 +373,7 @@ func busyNames(s *Snapshot) []string {
 			add(c.Name, 1)
 		}
 	}
-	if s.Process.Restoring {
+	if s.Process.Restoring || s.Process.TakingOver {
 		add(Own, 1)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })

@@ -97,9 +97,6 @@ func (t Target) decodeFor(origin string, file []byte) (snapshot.State, error) {
 	if err != nil {
 		return state, usage.Errorf("the snapshot is refused: %w", err)
 	}
-	if nested := nestedPrefix(state); nested != "" {
-		return state, usage.Errorf("the snapshot is refused: it contains the state of another control plane, below %s", nested)
-	}
 	if head.Origin != origin {
 		// This control plane rejects tokens that another one has signed.
 		state = objects.WithoutServiceAccountTokens(state)
