@@ -90,10 +90,11 @@ func (p *controlPlane) describeCluster() func(context.Context) string {
 		return nil
 	}
 	return func(context.Context) string {
+		endpoints := strings.Join(p.config.Etcd.Endpoints, ", ")
 		if p.writing.Load() {
-			return "writing the snapshot into the etcd cluster"
+			return fmt.Sprintf("writing the snapshot into the etcd cluster %s: if this does not end, check that most of its members are running", endpoints)
 		}
-		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", strings.Join(p.config.Etcd.Endpoints, ", "))
+		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", endpoints)
 	}
 }
 

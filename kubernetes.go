@@ -67,8 +67,9 @@ func checkRelease(dir string, last datadir.State) error {
 		dir, last.KubernetesVersion, KubernetesVersion)
 }
 
-// recordRelease records the release of this program before it writes to the store, also if it does not end
-// what it does: see checkRelease.
+// recordRelease records the release of this program before the API server or a restore in the stopped folder writes
+// to the store, also if that does not end: see checkRelease. What a start has written until then is a snapshot of a
+// release that is not newer, or the seed of a new store.
 func recordRelease(dir *datadir.Dir) error {
 	state, err := dir.State()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
@@ -21,7 +22,7 @@ func newUsedDir(t *testing.T, kubernetes string) string {
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"kubernetesVersion":%q}`, kubernetes)} {
+	for name, text := range map[string]string{"ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"server":"https://127.0.0.1:1","kubernetesVersion":%q,"later":true}`, kubernetes)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -29,8 +30,17 @@ func newUsedDir(t *testing.T, kubernetes string) string {
 	return dir
 }
 
-// A folder of a newer minor version of Kubernetes is not opened, and one that is more than one version
-// older only with a warning.
+func readStateFile(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// A folder of a newer minor version of Kubernetes is neither opened nor written to, and one that is more than
+// one version older is opened with a warning.
 func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 	own := version.MustParse(KubernetesVersion)
 	newer, older, oldest := own.OffsetMinor(1).String(), own.OffsetMinor(-1).String(), own.OffsetMinor(-2).String()
@@ -45,6 +55,7 @@ func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 		{last: "v" + oldest + ".7", emulated: older},
 	} {
 		dir := newUsedDir(t, test.last)
+		before := readStateFile(t, dir)
 		var warnings []string
 		p := newControlPlane(&Server{Dir: dir, Kubernetes: test.emulated, OnWarning: func(msg string) { warnings = append(warnings, msg) }})
 		err := p.openDataDir(t.Context())
@@ -62,6 +73,9 @@ func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 		}
 		if _, err := (OfflineDataDir{Dir: dir}).Save(t.Context()); err == nil || !strings.Contains(err.Error(), "upgrade ctrlplane") {
 			t.Errorf("%+v: save: %v", test, err)
+		}
+		if diff := cmp.Diff(before, readStateFile(t, dir)); diff != "" {
+			t.Errorf("%+v: state (-want +got):\n%s", test, diff)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package snapshotservice
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
@@ -23,4 +26,14 @@ func (t Target) checkSaved(state snapshot.State) error {
 		return nil
 	}
 	return usage.Errorf("a snapshot has all keys below %[1]s in etcd, and another control plane has its own below %[1]s%[2]s: start that one with an etcd-prefix that is not below %[1]s, or delete its keys if it does not exist any more", t.Prefix, nested)
+}
+
+// withoutNested returns a state without those of such control planes.
+func withoutNested(state snapshot.State) snapshot.State {
+	for nested := state.NestedPrefix(); nested != ""; nested = state.NestedPrefix() {
+		state.Entries = slices.DeleteFunc(slices.Clone(state.Entries), func(e snapshot.Entry) bool {
+			return strings.HasPrefix(e.Key, nested+"/")
+		})
+	}
+	return state
 }

@@ -52,15 +52,6 @@ type Target struct {
 	Versions     Versions
 }
 
-// Save returns the state at a revision as a snapshot file; 0 = the newest.
-func (t Target) Save(ctx context.Context, store Store, revision int64) ([]byte, error) {
-	state, err := store.ReadState(ctx, t.Prefix, revision)
-	if err != nil {
-		return nil, err
-	}
-	return t.Encode(state)
-}
-
 // Encode returns a state of this control plane as a snapshot file.
 func (t Target) Encode(state snapshot.State) ([]byte, error) {
 	if err := t.checkSaved(state); err != nil {
