@@ -303,6 +303,10 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
+	if since < -int64(busyQuietTime) { // the clock was set back
+		o.lastActivity.CompareAndSwap(latest, now.UnixNano())
+		return false
+	}
 	if options := o.options.Load(); since > int64(busyQuietTime) || options != nil && options.VersionsUnknown {
 		return since > int64(busyQuietTime)
 	}
