@@ -91,6 +91,7 @@ func (p *controlPlane) startAPIServer(ctx context.Context) (err error) {
 	p.kubelets, err = kubelet.New(kubelet.Config{
 		CACert: p.certs.CACert, CAKey: p.certs.CAKey, Commands: p.commands, ExplainLog: nodes.ExplainLog,
 		Standby: p.leadership.checkLeader, // not of p, which must not live on with the kubelets
+		Program: p.programWord(),
 		Logger:  p.log.With("component", kubeletName),
 	})
 	if err != nil {

@@ -19,14 +19,13 @@ const (
 
 // beginState removes the address of the last start from the state, or other commands
 // would try to connect there before the API server is ready. From now on they see
-// whether the control plane is private. It returns that state.
-func (p *controlPlane) beginState() (datadir.State, error) {
-	state, err := p.dir.State()
-	if err != nil || state.Server == "" && state.Private == p.config.Private {
-		return state, err
+// whether the control plane is private.
+func (p *controlPlane) beginState(last datadir.State) error {
+	if last.Server == "" && last.Private == p.config.Private {
+		return nil
 	}
-	state.Name, state.Private, state.Server = p.config.Name, p.config.Private, ""
-	return state, p.dir.SaveState(state)
+	last.Name, last.Private, last.Server = p.config.Name, p.config.Private, ""
+	return p.dir.SaveState(last)
 }
 
 // contextName is what the kubeconfig calls the context, the cluster and the user.
@@ -35,6 +34,19 @@ func (p *controlPlane) contextName() string {
 		return "ctrlplane"
 	}
 	return datadir.ContextName(p.config.Name)
+}
+
+// programWord is how a command line for this control plane begins.
+func (p *controlPlane) programWord() string {
+	name, dir := p.config.Name, p.dir.Path()
+	ofName, err := datadir.Path(name, "")
+	switch {
+	case name == "", !p.dir.Ephemeral() && (err != nil || ofName != dir):
+		return `ctrlplane --data-dir "` + dir + `"`
+	case name == "default":
+		return "ctrlplane"
+	}
+	return "ctrlplane --name " + name
 }
 
 func (p *controlPlane) createKubeconfig(context.Context) error {

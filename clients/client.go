@@ -26,7 +26,6 @@ type client struct {
 	caller atomic.Pointer[observe.Caller] // of its last request
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
-	writing                                               atomic.Int64 // as Client.Writing
 	last                                                  atomic.Pointer[answered]
 
 	reports   reportedState
@@ -34,6 +33,7 @@ type client struct {
 	refused   refusedReads
 
 	permissions permissions
+	unanswered  unanswered
 
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
@@ -139,8 +139,9 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 		Name: cl.name, Caller: *cl.caller.Load(), State: "running",
 		Requests: cl.requests.Load(), Reads: cl.reads.Load(), Changes: cl.changes.Load(),
 		Errors: cl.errors.Load(), Conflicts: cl.conflicts.Load(), InFlight: cl.inFlight.Load(),
-		Writing: cl.writing.Load(), Connected: cl.isConnected(),
+		Connected: cl.isConnected(),
 	}
+	v.Writing, v.Unanswered = cl.unanswered.snapshot(now)
 	var paused bool
 	if v.Reason, paused = cl.gate.Describe(); paused {
 		v.State = "paused"

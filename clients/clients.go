@@ -66,6 +66,7 @@ type Clients struct {
 	byName      map[string]*client
 	controllers map[string]*reportedController // by name
 
+	kinds                 sync.Map     // of custom resources, as RESOURCE.GROUP → kind: see completeKind
 	sessions, permissions atomic.Int64 // of all clients
 	unauthenticated       rateLimit    // of the records of requests without authentication
 }
@@ -104,6 +105,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 		return
 	}
 	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
+	r.kinds = &c.kinds
 	if isUnauthenticated(caller.User) {
 		r.limit = &c.unauthenticated
 	}

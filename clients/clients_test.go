@@ -178,8 +178,8 @@ func TestRequestsAreRecorded(t *testing.T) {
 	kubectl, shop := "kubectl (admin)", "shop-operator (system:serviceaccount:ns:operator)"
 	want := []brief{
 		{kubectl, "admin", "", "kubectl-create", "create", "Site ns/shop", "7", "", 201, false},
-		{shop, operator.Name, "", "shop-operator", "update", "sites.example.com ns/shop", "", conflict.Message, 409, true},
-		{kubectl, "admin", "bob", "", "get", "sites.example.com ns/shop", "", "not found", 404, false},
+		{shop, operator.Name, "", "shop-operator", "update", "Site ns/shop", "", conflict.Message, 409, true},
+		{kubectl, "admin", "bob", "", "get", "Site ns/shop", "", "not found", 404, false},
 		{shop, operator.Name, "", "shop-operator", "create", "Secret in ns", "", "422 Invalid", 422, false},
 		{unauthenticatedClients, "", "", "", "get", "/api", "", "401 Unauthorized", 401, false},
 		{"ctrlplane (admin)", "admin", "", "ctrlplane", "create", "/ctrlplanets", "", "404 Not Found", 404, false},
@@ -224,7 +224,7 @@ func TestPublishedRecordsStay(t *testing.T) {
 	f := newFixture(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", sites, strings.NewReader("{}"))
 	r := newRequest(f.observer, f.clients.frames, newClient("kubectl (admin)", f.clients.config.Objects, new(atomic.Int64)), req, &observe.Caller{})
-	r.served, r.status = &observe.ServedCall{}, http.StatusSwitchingProtocols
+	r.kinds, r.served, r.status = &f.clients.kinds, &observe.ServedCall{}, http.StatusSwitchingProtocols
 	r.record() // as Hijack does
 	r.served.Serve("kubectl (admin)", func() {
 		write := observe.BeginWrite()
@@ -462,6 +462,23 @@ func TestMetadataHasNoKind(t *testing.T) {
 	}
 	slices.Sort(got)
 	if want := []string{"Deployment ns/web", "Deployment ns/web", "sites.example.com ns/shop", "sites.example.com ns/shop"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// An answer to a write of a custom resource that failed does not have its kind. It has the same name as others.
+func TestConflictNamesTheKind(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"PATCH", sites + "/shop/status", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "8")})
+	f.send(call{"PUT", sites + "/shop/status", operatorAgent, operator, nil, 409, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`})
+	f.send(call{"PATCH", sites + "/shop/scale", operatorAgent, operator, nil, 200, object("Scale", "shop", "u1", "9")})
+	f.send(call{"PATCH", "/apis/example.com/v1/namespaces/ns/shops/a", operatorAgent, operator, nil, 404, `{"kind":"Status","status":"Failure","code":404,"message":"not found"}`})
+	calls, _ := f.records()
+	var got []string
+	for _, c := range calls {
+		got = append(got, c.Object.String())
+	}
+	if want := []string{"Site ns/shop", "Site ns/shop", "Site ns/shop", "shops.example.com ns/a"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

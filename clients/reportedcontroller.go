@@ -100,7 +100,7 @@ func (c *Clients) removeController(rc *reportedController) (past totals, ok bool
 	past = rc.past
 	for _, s := range r.sessions {
 		if q := s.queues[rc.shortName]; q != nil {
-			past.add(q)
+			past.addEnded(q)
 			delete(s.queues, rc.shortName)
 		}
 		for ref, sync := range s.syncs {
@@ -286,24 +286,24 @@ func (c *Clients) HasQueue(client, queue string) bool {
 	return cl.reports.isReported(queue)
 }
 
-// numbers returns the numbers of a queue: how many keys there are in all processes that report and do
-// not wait to be the leader, and what they and those before them have counted.
+// numbers returns the numbers of a queue: how many keys there are in all processes that report, and what they and those
+// before them have counted. Of those that wait to be the leader it has none while another process works, else one.
 func (r *reportedState) numbers(rc *reportedController, observer *observe.Observer) (v observe.Queue, ok bool) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rc.publishState(now)
-	all := rc.past
+	all, standby := rc.past, r.countedStandby(rc.shortName)
 	for _, s := range r.sessions {
 		q := s.queues[rc.shortName]
 		if q == nil {
 			continue
 		}
-		if all.add(q); s.silent {
+		ok = ok || !s.silent
+		if q.State == StateStandby && s != standby { // with EnableWarmup it has keys, which are those of the leader, too
 			continue
 		}
-		ok = true
-		if q.State == StateStandby { // with EnableWarmup it has keys, which are no work until it is the leader
+		if all.add(q); s.silent {
 			continue
 		}
 		if q.State == "" && !s.isLost(now) {
@@ -323,11 +323,34 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 	return v, ok
 }
 
+// countedStandby returns the process whose keys are those of a controller though it waits to be the leader: of several,
+// the one with the most; nil if another process works.
+func (r *reportedState) countedStandby(controller string) (counted *session) {
+	for _, s := range r.sessions {
+		q := s.queues[controller]
+		switch {
+		case q == nil || s.silent:
+		case q.State != StateStandby:
+			return nil
+		case counted == nil || cmp.Or(cmp.Compare(q.Depth, counted.queues[controller].Depth), cmp.Compare(q.Adds, counted.queues[controller].Adds)) > 0:
+			counted = s
+		}
+	}
+	return counted
+}
+
 // totals are what processes have counted since their start.
 type totals struct{ adds, gets, done, retries int64 }
 
 func (t *totals) add(q *QueueReport) {
 	t.adds, t.gets, t.done, t.retries = addCount(t.adds, q.Adds), addCount(t.gets, q.Gets), addCount(t.done, q.Done), addCount(t.retries, q.Retries)
+}
+
+// addEnded adds what a process has counted that has ended. One that waited to be the leader has done nothing.
+func (t *totals) addEnded(q *QueueReport) {
+	if q.State != StateStandby {
+		t.add(q)
+	}
 }
 
 // maxCount is the largest number of keys or records that counts: JavaScript can read it, and sums of

@@ -18,6 +18,13 @@ const (
 	reportInterval = 3 * time.Second
 )
 
+// reasonLost says of a process that its connection has ended, as when it was killed or has panicked, and reasonSilent
+// that it has not reported for sessionTimeout.
+const (
+	reasonLost   = "its process has closed its connection without a last report"
+	reasonSilent = "its process does not report any more"
+)
+
 // noteClosed notes that the last watch of a connection has ended. If reports came over it, its
 // process has probably ended, or else it reports again soon. Where watches and reports have
 // different connections, only a client without any watch is such a case.
@@ -73,7 +80,7 @@ func (r *reportedState) endLost(session string) {
 	now := time.Now()
 	for _, s := range r.sessions {
 		if !s.silent && s.isLost(now) {
-			r.leave(s, "its process does not report any more")
+			r.leave(s, reasonLost)
 		}
 	}
 }
@@ -181,7 +188,7 @@ func (r *reportedState) stateOf(rc *reportedController, now time.Time) (state, r
 		}
 		return observe.StateStopping, reason
 	case lost != nil:
-		return observe.StateUnknown, "its process has closed its connection without a last report" + lost.lastHeardOf(rc)
+		return observe.StateUnknown, reasonLost + lost.lastHeardOf(rc)
 	case isStandby:
 		reason = "its workers have not started: its process waits to be the leader"
 		if refused := rc.client.refused.describe(now, 1); refused != "" { // with EnableWarmup its caches are filled now

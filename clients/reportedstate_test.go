@@ -273,12 +273,19 @@ func TestStandby(t *testing.T) {
 	const waits = "its workers have not started: its process waits to be the leader"
 	f.report(Report{Session: "second", Number: 1, Controllers: []QueueReport{standby}, Records: []ReportedRecord{siteEvent(1)}})
 	f.expectState(0, "building", waits)
+	if q := f.clients.Queues()[0]; q.Depth != 2 || q.Adds != 3 || len(q.Waiting) != 1 {
+		t.Errorf("%+v: the keys that wait for a leader are not shown", q)
+	}
 	f.report(Report{Session: "leader", Number: 1, Controllers: []QueueReport{{Name: "site", Workers: 1, Adds: 2, Gets: 2, Done: 2}}})
 	f.expectState(0, "running", "")
-	if q := f.clients.Queues()[0]; q.Pending() != 0 || q.Delayed != 0 || len(q.Waiting) != 0 || q.Adds != 5 {
+	if q := f.clients.Queues()[0]; q.Pending() != 0 || q.Delayed != 0 || len(q.Waiting) != 0 || q.Adds != 2 {
 		t.Errorf("%+v: the keys of the process that waits are work", q)
 	}
 	f.report(Report{Session: "leader", Number: 2, Ended: true})
+	f.report(Report{Session: "third", Number: 1, Controllers: []QueueReport{standby}}) // it has the same keys
+	if q := f.clients.Queues()[0]; q.Depth != 2 || q.Adds != 5 {
+		t.Errorf("%+v", q)
+	}
 	f.expectState(0, "building", waits)
 	f.list(configMaps, http.StatusForbidden)
 	f.expectState(0, "building", waits+"; list of configmaps is refused: configmaps is forbidden: User \"u\" cannot list resource \"configmaps\" in API group \"\" at the cluster scope")

@@ -29,6 +29,7 @@ type request struct {
 	http.ResponseWriter
 	observer *observe.Observer
 	client   *client
+	kinds    *sync.Map // as Clients.kinds
 	req      *http.Request
 	call     *observe.Called
 	gate     *intervene.Gate
@@ -93,7 +94,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 	cl.countRequest(c.Began)
 	cl.inFlight.Add(1)
 	if r.isUnfinishedWork() {
-		cl.writing.Add(1)
+		cl.unanswered.begin(r)
 	}
 	return r
 }
@@ -286,7 +287,7 @@ func (r *request) appendRecord(c *observe.Called, at time.Time) {
 		r.observer.AppendAt(c, at)
 	}
 	if r.isUnfinishedWork() {
-		r.client.writing.Add(-1)
+		r.client.unanswered.end(r)
 	}
 }
 
@@ -294,12 +295,28 @@ func (r *request) appendRecord(c *observe.Called, at time.Time) {
 // of what was refused, which object that was and why.
 func (r *request) complete(object recording.ResponseSummary) {
 	c := r.call
-	if c.Object.Kind == "" && (c.Subresource == "" || c.Subresource == "status") && c.Verb != "deletecollection" {
-		c.Object.Kind = object.ObjectKind()
-	}
+	r.completeKind(object)
 	if c.Failed() && c.Status != 0 {
 		r.completeRefusedObject(strings.Contains(object.Message, observe.InjectedFault))
 		c.Error = object.Refusal(c)
+	}
+}
+
+// completeKind adds the kind of a custom resource. An answer that does not have it, as that of a conflict, has the one
+// that an earlier answer had: the same resource is always named in the same way.
+func (r *request) completeKind(object recording.ResponseSummary) {
+	c := r.call
+	if c.Object.Kind != "" || c.Object.Resource == "" || strings.HasPrefix(c.Object.Resource, "/") {
+		return
+	}
+	resource := c.Object.GroupResource()
+	if isObject := c.Subresource == "" || c.Subresource == "status"; isObject && c.Verb != "deletecollection" && !c.Failed() {
+		c.Object.Kind = object.ObjectKind()
+	}
+	if c.Object.Kind != "" {
+		r.kinds.Store(resource, c.Object.Kind)
+	} else if kind, ok := r.kinds.Load(resource); ok {
+		c.Object.Kind = kind.(string)
 	}
 }
 

@@ -311,7 +311,7 @@ func (r *reportedState) forget(id string, all *atomic.Int64) {
 	r.dropped = addCount(r.dropped, r.sessions[id].dropped)
 	for name, q := range r.sessions[id].queues {
 		if rc := r.controllers[name]; rc != nil {
-			rc.past.add(q)
+			rc.past.addEnded(q)
 		}
 	}
 	delete(r.sessions, id)
@@ -360,8 +360,12 @@ func (r *reportedState) endSilent(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
-		if !s.silent && now.Sub(s.seen) > sessionTimeout {
-			r.leave(s, "its process does not report any more")
+		switch {
+		case s.silent || now.Sub(s.seen) <= sessionTimeout:
+		case s.isLost(now):
+			r.leave(s, reasonLost)
+		default:
+			r.leave(s, reasonSilent)
 		}
 	}
 }

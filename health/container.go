@@ -50,10 +50,17 @@ func isSidecar(pod *corev1.Pod, name string) bool {
 	})
 }
 
+// lostReason is the reason of a kubelet for the end of a container that it does not find: how that ended is not known.
+const lostReason = "ContainerStatusUnknown"
+
 func containerProblem(c corev1.ContainerStatus) (problem, bool) {
+	last := c.LastTerminationState.Terminated
+	if last != nil && last.Reason == lostReason && c.State.Waiting != nil {
+		last = nil
+	}
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {
 		text := "is waiting: " + joinReason(w.Reason, w.Message)
-		if last := c.LastTerminationState.Terminated; last != nil {
+		if last != nil {
 			return problem{clarityCrashed, fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), false}, true
 		}
 		return problem{clarityStuck, text, false}, true
@@ -61,7 +68,7 @@ func containerProblem(c corev1.ContainerStatus) (problem, bool) {
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
 		return problem{clarityCrashed, exitText(t), false}, true
 	}
-	if last := c.LastTerminationState.Terminated; last != nil && !c.Ready {
+	if last != nil && !c.Ready {
 		return problem{clarityCrashed, fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), false}, true
 	}
 	if w := c.State.Waiting; w != nil && w.Reason == "ContainerCreating" {

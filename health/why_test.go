@@ -116,6 +116,9 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z") +
 		"\n---\n" + warning("p", "FailedScheduling", "an older one", "2026-01-01T00:00:00Z"),
 		"container app is being created; last warning: FailedMount: the latest"},
+	{"volume that cannot be mounted again", containers(`phase: Running`, `{name: app, state: {waiting: {reason: ContainerCreating}}, lastState: {terminated: {exitCode: 137, reason: ContainerStatusUnknown}}}`) +
+		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
+		"container app is being created; last warning: FailedMount: the latest"},
 	{"volume of an init container that cannot be mounted", initContainers(`{name: s, started: true, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}, {name: j, state: {waiting: {reason: PodInitializing}}}`) +
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
 		"container i is being created; last warning: FailedMount: the latest"},

@@ -24,6 +24,10 @@ type Client struct {
 	InFlight    int64   `json:"inFlight"`          // requests without an answer, watches excluded
 	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events
 
+	// Unanswered are those of Writing that have had no answer for a second, as they wait in a webhook or are held: the
+	// oldest ones, at most 10.
+	Unanswered []UnansweredWrite `json:"unanswered,omitempty"`
+
 	// AwaitsReport is set while a controller of it may work for an event that was sent to it a moment ago, and that
 	// its next report will tell, and when its connection was closed a moment ago: its process may have ended.
 	AwaitsReport bool `json:"awaitsReport,omitempty"`
@@ -42,6 +46,15 @@ type Client struct {
 	// Last is its last call and LastTime when that was answered.
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`
+}
+
+// UnansweredWrite is a write that a client waits for.
+type UnansweredWrite struct {
+	Controller  string    `json:"controller"` // or the name of the client, as in Called
+	Verb        string    `json:"verb"`
+	Object      Object    `json:"object"`
+	Subresource string    `json:"subresource,omitempty"`
+	Since       time.Time `json:"since"`
 }
 
 // ClientWatch is an open watch of a client.

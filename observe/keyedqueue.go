@@ -7,7 +7,7 @@ import "time"
 // and of what it returns, record nothing.
 type KeyedQueue struct{ queue *queue }
 
-// KeyedQueue returns the recorder's queue of that name, always the same.
+// KeyedQueue returns the recorder's queue of that name, the same until CloseQueues.
 func (r *Recorder) KeyedQueue(name string) *KeyedQueue {
 	if r == nil {
 		return nil

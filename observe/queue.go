@@ -33,7 +33,6 @@ func (q *queue) inFlight() int64 { return max(q.gets.Load()-q.done.Load(), 0) }
 // keyTaken is called by a worker's goroutine when it takes a key.
 func (q *queue) keyTaken() {
 	q.gets.Add(1)
-	q.series.depth.Add(-1)
 	if q.recorder == nil {
 		return
 	}

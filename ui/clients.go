@@ -18,13 +18,13 @@ import (
 // maxWatched is the number of watched resources that a table names.
 const maxWatched = 3
 
-// WriteClients writes a table of clients, with all columns if wide is set. Without, lines below it say which
-// reads are refused.
-func WriteClients(w io.Writer, list []observe.Client, wide bool) error {
-	text := strings.TrimPrefix(formatClients(list, wide, time.Now()), "\n")
+// WriteClients writes a table of clients, with all columns if wide is set. Without, it fits width columns, and
+// lines below it say which reads are refused.
+func WriteClients(w io.Writer, list []observe.Client, wide bool, width int) error {
+	text := strings.TrimPrefix(formatClients(list, wide, width, time.Now()), "\n")
 	for _, c := range list {
 		if c.Refused != "" && !wide {
-			text += strings.Join(words.Wrap(words.OneLine(describeRefused(c)), statusWidth-len("  ")), "\n  ") + "\n"
+			text += strings.Join(words.Wrap(words.OneLine(describeRefused(c)), width-len("  ")), "\n  ") + "\n"
 		}
 	}
 	_, err := io.WriteString(w, text)
@@ -35,8 +35,8 @@ func WriteClients(w io.Writer, list []observe.Client, wide bool) error {
 func describeRefused(c observe.Client) string { return c.Name + ": " + c.Refused }
 
 // formatClients is the table of clients: all columns if wide is set, otherwise those that
-// are worth most, in statusWidth columns.
-func formatClients(list []observe.Client, wide bool, now time.Time) string {
+// are worth most, in width columns.
+func formatClients(list []observe.Client, wide bool, width int, now time.Time) string {
 	if wide {
 		return formatTable(wideClientRows(list, now))
 	}
@@ -46,22 +46,22 @@ func formatClients(list []observe.Client, wide bool, now time.Time) string {
 		for i := range rows {
 			rows[i] = slices.Concat(numbers[i], texts(i, watched))
 		}
-		if text := formatTable(rows); fitsStatus(text) {
+		if text := formatTable(rows); fits(text, width) {
 			return text
 		}
 	}
-	if text := formatClientsWrapped(numbers, texts); fitsStatus(text) {
+	if text := formatClientsWrapped(numbers, texts, width); fits(text, width) {
 		return text
 	}
-	return formatClientsBelow(list, numbers)
+	return formatClientsBelow(list, numbers, width)
 }
 
 // minLastRequest is the least width of the column of last requests.
 const minLastRequest = 20
 
 // formatClientsWrapped is the table of clients with last requests that are wrapped.
-func formatClientsWrapped(numbers [][]string, texts func(row, watched int) []string) string {
-	room := statusWidth
+func formatClientsWrapped(numbers [][]string, texts func(row, watched int) []string, width int) string {
+	room := width
 	for i := range len(numbers[0]) + 1 {
 		widest := 0
 		for row := range numbers {
@@ -106,7 +106,7 @@ func clientColumns(list []observe.Client) (numbers [][]string, texts func(row, w
 
 // formatClientsBelow is the table of clients with names that leave no room for other texts:
 // these are in lines below each.
-func formatClientsBelow(list []observe.Client, numbers [][]string) string {
+func formatClientsBelow(list []observe.Client, numbers [][]string, width int) string {
 	lines := strings.SplitAfter(strings.TrimPrefix(formatTable(numbers), "\n"), "\n")
 	var b strings.Builder
 	b.WriteString("\n" + lines[0])
@@ -118,7 +118,7 @@ func formatClientsBelow(list []observe.Client, numbers [][]string) string {
 			if text.is == "" {
 				continue
 			}
-			for n, part := range words.Wrap(text.label+words.OneLine(text.is), statusWidth-len("    ")) {
+			for n, part := range words.Wrap(text.label+words.OneLine(text.is), width-len("    ")) {
 				b.WriteString(map[bool]string{true: "  ", false: "    "}[n == 0] + part + "\n")
 			}
 		}
@@ -126,10 +126,10 @@ func formatClientsBelow(list []observe.Client, numbers [][]string) string {
 	return b.String()
 }
 
-// fitsStatus reports whether each line of a text fits statusWidth.
-func fitsStatus(text string) bool {
+// fits reports whether each line of a text has at most width columns.
+func fits(text string, width int) bool {
 	for l := range strings.Lines(text) {
-		if utf8.RuneCountInString(strings.TrimRight(l, " \n")) > statusWidth {
+		if utf8.RuneCountInString(strings.TrimRight(l, " \n")) > width {
 			return false
 		}
 	}

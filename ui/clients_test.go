@@ -11,7 +11,7 @@ import (
 func TestPausedClientIsMarked(t *testing.T) {
 	var out strings.Builder
 	list := []observe.Client{{Name: "kubectl (admin)", State: "paused"}, {Name: "curl (admin)", State: "running"}}
-	if err := WriteClients(&out, list, false); err != nil {
+	if err := WriteClients(&out, list, false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.Contains(got, "kubectl (admin), paused ") || strings.Contains(got, "curl (admin),") {
@@ -23,7 +23,7 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 	s := observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", State: "running", ReportsDropped: 2048}}}
 	for _, format := range []string{"", "wide"} {
 		var out strings.Builder
-		if err := WriteStatus(&out, s, format == "wide"); err != nil {
+		if err := WriteStatus(&out, s, format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, "dropped 2,048 records of its controllers: causes may be missing") {
@@ -38,10 +38,10 @@ func TestRefusedReadsAreSaid(t *testing.T) {
 	list := []observe.Client{{Name: "kubectl (admin)", State: "running"}, {Name: "operator (admin)", State: "running", Refused: refused}}
 	for _, format := range []string{"", "wide"} {
 		var status, clients strings.Builder
-		if err := WriteStatus(&status, observe.Snapshot{Clients: list, Process: observe.Process{Settled: true}}, format == "wide"); err != nil {
+		if err := WriteStatus(&status, observe.Snapshot{Clients: list, Process: observe.Process{Settled: true}}, format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteClients(&clients, list, format == "wide"); err != nil {
+		if err := WriteClients(&clients, list, format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		for what, got := range map[string]string{"status": status.String(), "clients": clients.String()} {
@@ -109,11 +109,11 @@ func TestClientsFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if err := WriteClients(&out, tc.list, false); err != nil {
+			if err := WriteClients(&out, tc.list, false, maxStatusWidth); err != nil {
 				t.Fatal(err)
 			}
 			for l := range strings.Lines(out.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > statusWidth {
+				if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > maxStatusWidth {
 					t.Errorf("%d columns: %s", n, l)
 				}
 			}

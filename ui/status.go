@@ -17,20 +17,20 @@ import (
 const maxFailing = 3 // failing keys shown per controller
 
 // WriteStatus writes a snapshot as tables of the queues that had work, the clients and the
-// controllers with problems, or with all queues and numbers if wide is set.
-func WriteStatus(w io.Writer, s observe.Snapshot, wide bool) error {
+// controllers with problems, that fit width columns, or with all queues and numbers if wide is set.
+func WriteStatus(w io.Writer, s observe.Snapshot, wide bool, width int) error {
 	queues, troubles := formatBusyTable, formatTroubles
 	if wide {
-		queues = func(s observe.Snapshot) string { return formatTable(wideRows(s.Queues)) }
-		troubles = func(s observe.Snapshot) string { return formatTable(troubleRows(s)) }
+		queues = func(s observe.Snapshot, _ int) string { return formatTable(wideRows(s.Queues)) }
+		troubles = func(s observe.Snapshot, _ int) string { return formatTable(troubleRows(s)) }
 	}
-	_, err := io.WriteString(w, formatHeadline(s)+queues(s)+formatClients(s.Clients, wide, s.Time)+troubles(s))
+	_, err := io.WriteString(w, formatHeadline(s, width)+queues(s, width)+formatClients(s.Clients, wide, width, s.Time)+troubles(s, width))
 	return err
 }
 
 // formatHeadline summarizes the control plane in one sentence. It is broken between its
-// parts where it is longer than statusWidth.
-func formatHeadline(s observe.Snapshot) string {
+// parts where it is longer than width.
+func formatHeadline(s observe.Snapshot, width int) string {
 	p := s.Process
 	var is []string
 	if p.State != "" {
@@ -63,21 +63,31 @@ func formatHeadline(s observe.Snapshot) string {
 	if rest != "" {
 		parts = append([]string{first, rest}, parts[1:]...)
 	}
-	lines := words.Wrap(words.OneLine(name+" is "+parts[0]), statusWidth-1)
+	lines := words.Wrap(words.OneLine(name+" is "+parts[0]), width-1)
 	for _, part := range parts[1:] {
 		part = words.OneLine(part)
-		if last := &lines[len(lines)-1]; len(*last)+len("; ")+len(part) < statusWidth {
+		if last := &lines[len(lines)-1]; len(*last)+len("; ")+len(part) < width {
 			*last += "; " + part
 			continue
 		}
 		lines[len(lines)-1] += ";"
-		lines = append(lines, words.Wrap(part, statusWidth-len("  "))...)
+		lines = append(lines, words.Wrap(part, width-len("  "))...)
 	}
 	return strings.Join(lines, "\n  ") + "\n"
 }
 
-// statusWidth is the number of columns that the status fits.
-const statusWidth = 100
+const (
+	maxStatusWidth = 100 // and of a file
+	minStatusWidth = 80
+)
+
+// StatusWidth is the number of columns that the status fits: those of the terminal, within limits.
+func (m Mode) StatusWidth() int {
+	if m.width() == 0 {
+		return maxStatusWidth
+	}
+	return min(max(m.width(), minStatusWidth), maxStatusWidth)
+}
 
 func formatUptime(d time.Duration) string {
 	switch {
@@ -91,7 +101,7 @@ func formatUptime(d time.Duration) string {
 
 // formatBusyTable shows the queues that had work, deepest first, without those of the API
 // server itself that are idle.
-func formatBusyTable(s observe.Snapshot) string {
+func formatBusyTable(s observe.Snapshot, width int) string {
 	rows := [][]string{{"CONTROLLER", "DEPTH", "IN FLIGHT", "ADDS", "DONE", "RETRIES", "QUEUE P99", "WORK P99"}}
 	several := map[string]int{}
 	for _, q := range s.Queues {
@@ -114,7 +124,7 @@ func formatBusyTable(s observe.Snapshot) string {
 			add(q)
 		}
 	}
-	cutLabels(rows)
+	cutLabels(rows, width)
 	text := formatTable(rows)
 	if internal > 0 && text != "" {
 		text += "and " + CountNoun(internal, "idle queue") + " of the API server itself: -o wide shows them\n"
@@ -125,9 +135,9 @@ func formatBusyTable(s observe.Snapshot) string {
 // minLabel is the width that labels keep, however wide the numbers are.
 const minLabel = 16
 
-// cutLabels cuts the first column of a table so that it fits statusWidth.
-func cutLabels(rows [][]string) {
-	room := statusWidth
+// cutLabels cuts the first column of a table so that it fits width columns.
+func cutLabels(rows [][]string, width int) {
+	room := width
 	for i := range rows[0][1:] {
 		widest := 0
 		for _, row := range rows {
@@ -156,17 +166,17 @@ func queueLabel(q observe.Queue, several bool) string {
 }
 
 // formatTroubles is the table of troubleRows, whose last column is wrapped.
-func formatTroubles(s observe.Snapshot) string {
+func formatTroubles(s observe.Snapshot, width int) string {
 	rows := troubleRows(s)
 	for _, row := range rows {
 		row[0] = ShortName(row[0])
 	}
-	return formatWrapped(rows)
+	return formatWrapped(rows, width)
 }
 
 // formatWrapped aligns rows of three columns below an empty line, and wraps the last one. A table with
 // only a header is empty.
-func formatWrapped(rows [][]string) string {
+func formatWrapped(rows [][]string, width int) string {
 	if len(rows) < 2 {
 		return ""
 	}
@@ -180,7 +190,7 @@ func formatWrapped(rows [][]string) string {
 	b.WriteString("\n")
 	for _, row := range rows {
 		name, state := words.OneLine(row[0]), words.OneLine(row[1])
-		for _, part := range words.Wrap(cmp.Or(words.OneLine(row[2]), "-"), max(statusWidth-widths[0]-widths[1]-4, 30)) {
+		for _, part := range words.Wrap(cmp.Or(words.OneLine(row[2]), "-"), max(width-widths[0]-widths[1]-4, 30)) {
 			fmt.Fprintf(&b, "%-*s  %-*s  %s\n", widths[0], name, widths[1], state, part)
 			name, state = "", ""
 		}

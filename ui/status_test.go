@@ -124,7 +124,7 @@ func TestStatus(t *testing.T) {
 		for _, format := range tt.formats {
 			t.Run(tt.name+"/"+format, func(t *testing.T) {
 				var b bytes.Buffer
-				if err := WriteStatus(&b, tt.snapshot, format == "wide"); err != nil {
+				if err := WriteStatus(&b, tt.snapshot, format == "wide", maxStatusWidth); err != nil {
 					t.Fatal(err)
 				}
 				testutil.Golden(t, "testdata/status/"+strings.TrimSuffix(tt.name+"-"+format, "-")+".golden", b.Bytes())
@@ -140,7 +140,7 @@ func TestStatusNamesTheLeader(t *testing.T) {
 		"b is ready and on standby: no process holds the lease of the controllers\n":          {Name: "b", State: observe.Ready, Leader: observe.LeaderNone},
 		"b is ready and settled\n": {Name: "b", State: observe.Ready, Settled: true, Leader: observe.LeaderOwn, LeaseHolder: "host_b_1"},
 	} {
-		if got := formatHeadline(observe.Snapshot{Process: p}); got != want {
+		if got := formatHeadline(observe.Snapshot{Process: p}, maxStatusWidth); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -153,15 +153,15 @@ func TestBusyNamesSomebody(t *testing.T) {
 	s.Process.Settled, s.Process.Busy = false, nil
 	s.Queues = []observe.Queue{{Name: "job", Controller: "job-controller"}, {Name: "pods", Controller: "replicaset-controller", DoneRate: 0.2}}
 	want := "busy: the last write, delivery or sync was only a moment ago (at work lately: replicaset-controller)"
-	if got := strings.Join(strings.Fields(formatHeadline(s)), " "); !strings.Contains(got, want) {
+	if got := strings.Join(strings.Fields(formatHeadline(s, maxStatusWidth)), " "); !strings.Contains(got, want) {
 		t.Errorf("no %q in %q", want, got)
 	}
 	s.Queues = s.Queues[:1]
-	if got := formatHeadline(s); !strings.Contains(got, "a moment ago") || strings.Contains(got, "lately") {
+	if got := formatHeadline(s, maxStatusWidth); !strings.Contains(got, "a moment ago") || strings.Contains(got, "lately") {
 		t.Errorf("no worker was busy: %q", got)
 	}
 	s.Process.LastActive = "node-lifecycle-controller"
-	if got := formatHeadline(s); !strings.Contains(got, "busy: node-lifecycle: the last write, delivery or sync was only a moment ago") {
+	if got := formatHeadline(s, maxStatusWidth); !strings.Contains(got, "busy: node-lifecycle: the last write, delivery or sync was only a moment ago") {
 		t.Errorf("who was active is not named: %q", got)
 	}
 }
@@ -181,7 +181,7 @@ func TestStatusFitsAHundredColumns(t *testing.T) {
 			{Queue: "certificate", Key: "default/web", Times: 3, Error: strings.Repeat("Operation cannot be fulfilled ", 9)}}})
 	}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, false); err != nil {
+	if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\ngarbage-collector attempt_to_delete  ") {
@@ -204,7 +204,7 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 	s.Queues = []observe.Queue{{Controller: "certificatesigningrequest-approving-controller", Name: "certificate",
 		Depth: huge, InFlight: huge, Adds: huge, Done: huge, Retries: huge, ErrorRetries: huge}}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, false); err != nil {
+	if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\ncsr-approving  ") || !strings.Contains(b.String(), strconv.Itoa(huge)) {
@@ -215,7 +215,7 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 func TestStatusErrors(t *testing.T) {
 	full := errors.New("no space left")
 	for _, wide := range []bool{false, true} {
-		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), wide); !errors.Is(err, full) {
+		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), wide, maxStatusWidth); !errors.Is(err, full) {
 			t.Errorf("wide %v: %v, want the write error", wide, err)
 		}
 	}
@@ -260,7 +260,7 @@ func TestRetriesAreErrors(t *testing.T) {
 		"wide": {"RETRIES  REQUEUES", " 2        5         0.0", " ≤5       ≤5        0.0"},
 	} {
 		var b bytes.Buffer
-		if err := WriteStatus(&b, s, format == "wide"); err != nil {
+		if err := WriteStatus(&b, s, format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want {
@@ -276,7 +276,7 @@ func TestEndedOperator(t *testing.T) {
 	s := idleSnapshot()
 	s.Controllers = []observe.Controller{{Name: "shop/site", State: "off", Reason: "its process has ended", Since: s.Time.Add(-95 * time.Second)}}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, false); err != nil {
+	if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if want := "shop/site   off    its process has ended, 1 m 35 s ago"; !strings.Contains(b.String(), want) {
@@ -284,16 +284,38 @@ func TestEndedOperator(t *testing.T) {
 	}
 }
 
+// TestStatusFitsANarrowTerminal has names, numbers and reasons that need more than 80 columns.
+func TestStatusFitsANarrowTerminal(t *testing.T) {
+	s := busySnapshot()
+	s.Queues = append(s.Queues, observe.Queue{Controller: "taint-eviction-controller", Name: "noexec_taint_node", Adds: 12345, Gets: 12345, Done: 12345, Retries: 1234,
+		Wait: testDurations(12345, time.Millisecond, 300*time.Millisecond, time.Second), Work: testDurations(12345, time.Millisecond, 300*time.Millisecond, time.Second)},
+		observe.Queue{Controller: "taint-eviction-controller", Name: "noexec_taint_pod", Adds: 1})
+	s.Clients = []observe.Client{{Name: "ctrlplane (kubernetes-admin)", RequestRate: 13.6,
+		Last: &observe.Called{Verb: "get", Status: 404, Object: observe.Object{Group: "apps", Resource: "deployments", Namespace: "lesson-1", Name: "web"}}}}
+	for _, c := range []struct{ terminal, width int }{{0, 100}, {40, 80}, {80, 80}, {92, 92}, {200, 100}} {
+		width := Mode{Width: func() int { return c.terminal }}.StatusWidth()
+		var b bytes.Buffer
+		if err := WriteStatus(&b, s, false, width); err != nil || width != c.width {
+			t.Fatalf("%d columns of %d, %v", width, c.terminal, err)
+		}
+		for l := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(l, " \n")); n > width {
+				t.Errorf("%d columns of %d: %s", n, width, l)
+			}
+		}
+	}
+}
+
 func TestUnhealthyObjects(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	if err := WriteUnhealthy(&b, nil, now); err != nil || b.Len() > 0 {
+	if err := WriteUnhealthy(&b, nil, now, maxStatusWidth); err != nil || b.Len() > 0 {
 		t.Errorf("%q, %v", &b, err)
 	}
 	err := WriteUnhealthy(&b, []control.UnhealthyObject{
 		{Object: observe.Object{Kind: "Namespace", Name: "gone"}, State: "Terminating", Since: now.Add(-95 * time.Second), Reason: "being deleted: Some resources are remaining: configmaps. has 1 resource instances; Some content in the namespace has finalizers remaining: example.com/wait in 1 resource instances"},
 		{Object: observe.Object{Kind: "Deployment", Namespace: "shop", Name: "late"}, State: "Failed", Reason: "ReplicaSet late-1: FailedCreate:\nexceeded quota: none"},
-	}, now)
+	}, now, maxStatusWidth)
 	const want = `
 OBJECT                STATE        WHY
 Namespace gone        terminating  for 1 m 35 s: being deleted: Some resources are remaining:

@@ -8,8 +8,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 )
 
-// WriteUnhealthy writes a table of objects; nothing if there are none.
-func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time) error {
+// WriteUnhealthy writes a table of objects in width columns; nothing if there are none.
+func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time, width int) error {
 	rows := [][]string{{"OBJECT", "STATE", "WHY"}}
 	for _, o := range list {
 		why := o.Reason
@@ -18,6 +18,6 @@ func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time) 
 		}
 		rows = append(rows, []string{o.Object.String(), strings.ToLower(o.State), why})
 	}
-	_, err := io.WriteString(w, formatWrapped(rows))
+	_, err := io.WriteString(w, formatWrapped(rows, width))
 	return err
 }

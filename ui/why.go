@@ -67,6 +67,8 @@ func (q *Why) Write(out io.Writer, records []observe.Record, f trace.Format, s t
 	said := slices.Concat([]string{q.Options.Now}, q.Options.Failing, q.Options.Working)
 	isUnknown := errors.As(err, &unknown)
 	switch {
+	case !isUnknown && trace.IsAwaited(q.Options.State, q.About):
+		err = nil // that is what Working says
 	case !q.isAnswered() && !(isUnknown && unknown.IsAnswer()):
 	case isUnknown:
 		said, err = append(said, unknown.Sentence(s)+" "+q.Trace+" shows what is recorded."), nil

@@ -101,3 +101,24 @@ func TestWhyAnswersThatAnObjectWasNotChanged(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is recorded of an object whose creation waits in a webhook. That is what is said about it.
+func TestWhyOfAnObjectThatIsBeingCreated(t *testing.T) {
+	about := observe.Object{Group: "apps", Resource: "deployments", Kind: "Deployment", Namespace: "default", Name: "web"}
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	now := observe.Snapshot{Time: at.Add(4 * time.Second), Clients: []observe.Client{{
+		Name: "kubectl (admin)", Unanswered: []observe.UnansweredWrite{{Controller: "kubectl (admin)", Verb: "create", Object: about, Since: at}},
+	}}}
+	q := Why{About: about, Options: trace.Options{State: now}}
+	var text strings.Builder
+	if err := q.Write(&text, nil, trace.Text, trace.Style{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "kubectl (admin) has been waiting since 12:00:00.000 (4.0 s) for the answer to its request to create Deployment default/web.\n"; text.String() != want {
+		t.Errorf("got %q, want %q", text.String(), want)
+	}
+	q.About.Name = "other"
+	if err := q.Write(&text, nil, trace.Text, trace.Style{}); err == nil {
+		t.Error("an object of which nothing is known is explained")
+	}
+}

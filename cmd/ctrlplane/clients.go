@@ -65,5 +65,5 @@ func printClients(out io.Writer, list []observe.Client, output *outputFlag) erro
 		_, err := fmt.Fprintln(out, "no client has sent a request yet")
 		return err
 	}
-	return ui.WriteClients(out, list, output.format == outputWide)
+	return ui.WriteClients(out, list, output.format == outputWide, statusWidth())
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/roles"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 )
 
 func newRolesCommand(t *target) *cobra.Command {
@@ -20,7 +20,8 @@ func newRolesCommand(t *target) *cobra.Command {
 		Short: "Print the RBAC roles that allow what a client has asked for",
 		Long: `Print, as YAML, the smallest RBAC roles that allow all requests of a client since the
 control plane was started, those included that were refused, which a comment names. If
-its user is a ServiceAccount, the bindings are there, too.
+its user is a ServiceAccount, the bindings are there, too. What may be watched may be
+listed: an informer that has listed by its watch cannot do so on every API server.
 
 Everything that the client can do should have happened before. Only requests for
 resources count, and not those that it made as another user.`,
@@ -28,7 +29,7 @@ resources count, and not those that it made as another user.`,
   ctrlplane clients roles shop-operator > config/rbac/role.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage.Errorf("clients roles takes the name of one client, got %d", len(args))
+				return usage.Errorf("clients roles takes the name of one client, got %d: %q lists them", len(args), "ctrlplane clients")
 			}
 			return nil
 		},
@@ -57,7 +58,7 @@ func printRoles(out io.Writer, list control.PermissionList) error {
 		fmt.Fprintf(out, "# Other permissions, which %s needed, are not here: there are too many.\n", words.Count(list.LeftOut, "request"))
 	}
 	for i, object := range roles.For(list) {
-		data, err := yaml.Marshal(object)
+		data, err := yamltext.Marshal(object)
 		if err != nil {
 			return err
 		}

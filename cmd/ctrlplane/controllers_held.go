@@ -25,13 +25,13 @@ func newHeldCommand(t *target, a actors) *cobra.Command {
   ctrlplane %[1]s held %[2]s -o json | jq '.items[0].body'`, a.verb, a.examples[0]),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage.Errorf("%s held takes the name of one %s, got %d", a.verb, a.noun, len(args))
+				return usage.Errorf("%s held takes the name of one %s, got %d: %q lists them", a.verb, a.noun, len(args), "ctrlplane "+a.verb)
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return usage.Errorf("--limit: %d is less than 1", limit)
+				return usage.Errorf("--limit: %d is less than 1: use 1 or more", limit)
 			}
 			client, err := t.controlClient()
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -86,7 +87,7 @@ type controllerColumn struct {
 func controllerColumns() []controllerColumn {
 	number := func(head string, wide bool, of func(control.Work) int64) controllerColumn {
 		return controllerColumn{head, wide, func(c control.Controller) string {
-			if n := of(c.Work); n > 0 || c.State == "running" || c.State == "paused" {
+			if n := of(c.Work); n > 0 || c.State != observe.StateOff && c.State != observe.StateFailed {
 				return strconv.FormatInt(n, 10)
 			}
 			return ""

@@ -41,7 +41,7 @@ control plane stops.`,
 		ValidArgs: append(speedArgs(), nextKey),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("controllers speed takes one speed, got %q", args)
+				return usage.Errorf("controllers speed takes one speed, got %q: leave out all but one", args)
 			}
 			return nil
 		},

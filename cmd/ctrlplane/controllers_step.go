@@ -83,7 +83,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	case s.until != "" && len(args) > 1:
 		return usage.Errorf("controllers step: the number of writes and --until exclude each other: use one of them")
 	case cmd.Flags().Changed("timeout") && s.timeout <= 0:
-		return usage.Errorf("--timeout: %v is not positive", s.timeout)
+		return usage.Errorf("--timeout: %v is not positive: use one such as 30s, or leave the flag out", s.timeout)
 	case s.until != "" && s.timeout == 0:
 		s.timeout = time.Minute
 	}
@@ -98,7 +98,7 @@ func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if len(names) != 1 {
-		return usage.Errorf("%s step takes one %s, got %q", s.actors.verb, s.actors.noun, args[0])
+		return usage.Errorf("%s step takes one %s, got %q: leave out all but one", s.actors.verb, s.actors.noun, args[0])
 	}
 	s.name = names[0]
 	return nil

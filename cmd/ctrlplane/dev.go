@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,8 +40,8 @@ func newDevCommand(t *target) *cobra.Command {
 		Long: `Start a control plane, apply CustomResourceDefinitions, and run the command of your
 operator with access to it. When a source file changes, stop the operator, restore
 the state from before it first ran, and run it again. On a terminal the view of "up"
-also shows the operator's output; otherwise, and with --ui plain, lines begin with
-[dev], [operator] or [plane].
+also shows the operator's output; otherwise, and with --ui plain, lines after the
+start begin with [dev], [operator] or [plane].
 
 The control plane is ephemeral unless --name or --data-dir is given; other verbs find
 it as --name dev: "ctrlplane --name dev kubectl get pods". The command gets the same
@@ -55,9 +56,9 @@ objects stay, and changed files are applied on top of them.
 
 A build error, or an operator that exits, is reported in one line; dev then waits for
 the next change. A "go run" command is compiled while the previous run is stopped and
-the state is restored. An operator gets SIGTERM, with all processes of its group,
-and SIGKILL 10s later; on Windows it gets Ctrl-Break, and is killed 10s later. A second
-Ctrl-C kills it at once.
+the state is restored, on Windows after that. An operator gets SIGTERM (the go command
+and make: SIGINT), with all processes of its group, and SIGKILL 10s later; on Windows
+it gets Ctrl-Break, and is killed 10s later. A second Ctrl-C kills it at once.
 
 Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended dev;
 2, 125, 126 and 127 as those of "run". The operator's own exit codes have no effect.`,
@@ -152,7 +153,7 @@ func (d *devCommand) run(ctx context.Context, args []string) (int, error) {
 	stdout := &watchedStdout{cancel, "redirect it to a file"}
 	d.output = newDevOutput(endable(ctx, stdout), view)
 	d.plane.watch = d.watchInputs
-	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, killNow: signals.killNow}
+	d.program = devProgram{args: args, server: &d.up.server, account: &d.up.account, output: d.output, grace: killGrace, killNow: signals.killNow}
 	err = joinLoss(ctx, d.serve(ctx, stdout, view))
 	cancel(nil)
 	err = errors.Join(err, d.watcher.Close())
@@ -212,11 +213,11 @@ func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 	return running.Wait
 }
 
-// watchInputs watches files of kustomizations, also of those that cannot be built. A file that does not
-// exist is not among them.
+// watchInputs watches files of kustomizations, also of those that cannot be built. One whose folder was removed is
+// watched again once a kustomization is read while it is back.
 func (d *devCommand) watchInputs(paths []string) {
 	for _, path := range paths {
-		if err := d.watcher.Add(filewatch.Root{Path: path}); err != nil {
+		if err := d.watcher.Add(filewatch.Root{Path: path}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.output.warn(err.Error())
 		}
 	}

@@ -20,6 +20,7 @@ type devProgram struct {
 	server  *ctrlplane.Server
 	account *serviceAccountFlag
 	output  *devOutput
+	grace   time.Duration   // from SIGTERM to SIGKILL
 	killNow <-chan struct{} // closed when the user does not want to wait for its end
 
 	mu   sync.Mutex
@@ -152,7 +153,7 @@ func (c *devProcess) stopGroup() {
 	asked := map[int]bool{}
 	tick := time.NewTicker(groupPollInterval)
 	defer tick.Stop()
-	killNow, grace := c.program.killNow, time.After(killGrace)
+	killNow, grace := c.program.killNow, time.After(c.program.grace)
 	for c.command.groupRuns() {
 		c.command.terminateGroup(asked)
 		select {
@@ -161,6 +162,7 @@ func (c *devProcess) stopGroup() {
 		case <-killNow:
 			killNow = nil
 		case <-grace:
+			c.program.output.warn(fmt.Sprintf("the operator was killed: it had not ended %v after it was asked to", c.program.grace))
 		}
 		c.command.killGroup()
 	}

@@ -40,7 +40,7 @@ the control plane of that run.`,
   ctrlplane down --all`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if d.timeout <= 0 {
-				return usage.Errorf("--timeout: %v is not positive", d.timeout)
+				return usage.Errorf("--timeout: %v is not positive: use one such as 30s, or leave the flag out", d.timeout)
 			}
 			return checkPlaneArgs("down", t, d.all, args)
 		},

@@ -41,7 +41,7 @@ only one that is running.`,
   ctrlplane logs demo`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("logs takes one name, got %q", args)
+				return usage.Errorf("logs takes one name, got %q: leave out all but one", args)
 			}
 			return checkPlaneArgs("logs", t, false, args)
 		},

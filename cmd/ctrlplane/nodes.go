@@ -58,7 +58,7 @@ func newNodesAdd(t *target) *cobra.Command {
 		Example: "  ctrlplane nodes add 3",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("nodes add takes one number, got %q", args)
+				return usage.Errorf("nodes add takes one number, got %q: leave out all but one", args)
 			}
 			return nil
 		},

@@ -119,7 +119,7 @@ func (r *runCommand) checkShareable() error {
 // validate checks the versions and the flags that cannot be used with several.
 func (m *versionMatrix) validate(flags *pflag.FlagSet) error {
 	if m.jobs < 0 {
-		return usage.Errorf("--jobs: %d is negative", m.jobs)
+		return usage.Errorf("--jobs: %d is negative: use 1 or more, or leave the flag out", m.jobs)
 	}
 	for i, text := range m.versions {
 		version, err := ctrlplane.ParseKubernetesVersion(text)
@@ -127,7 +127,7 @@ func (m *versionMatrix) validate(flags *pflag.FlagSet) error {
 			return err
 		}
 		if slices.Contains(m.versions[:i], version) {
-			return usage.Errorf("--kubernetes: %s is named twice", version)
+			return usage.Errorf("--kubernetes: %s is named twice: leave one out", version)
 		}
 		m.versions[i] = version
 	}

@@ -21,6 +21,7 @@ type commandWait struct {
 	timeout    <-chan time.Time
 	planeEnded <-chan struct{}
 	grace      <-chan time.Time // after it the command is killed
+	killed     string           // why it was killed after that; empty = it was not
 	ignored    <-chan time.Time // likewise, after a second signal
 }
 
@@ -44,7 +45,7 @@ func (r *runCommand) waitForExit(c *commandProcess) (int, error) {
 		case <-w.planeEnded:
 			w.terminate(exitFailure, fmt.Errorf("the command was terminated: the control plane has exited: %w", r.up.server.Err()))
 		case <-w.grace:
-			c.kill()
+			w.kill(fmt.Sprintf("it had not exited %v later, and was killed", killGrace))
 		case <-w.ignored:
 			w.killIgnoring()
 		}
@@ -72,10 +73,20 @@ func (w *commandWait) terminate(code int, why error) {
 
 // killIgnoring kills a command that has ignored two signals.
 func (w *commandWait) killIgnoring() {
-	if w.why == nil {
-		w.end(signalExitCode(w.lastSignal), errors.New("the command was killed: it has ignored two signals"))
-	}
 	w.run.interrupted = w.lastSignal
+	if w.why != nil {
+		w.kill("it ignored two signals, and was killed")
+		return
+	}
+	w.end(signalExitCode(w.lastSignal), errors.New("the command was killed: it has ignored two signals"))
+	w.c.kill()
+}
+
+// kill kills the command. Once it has exited, only its output is awaited.
+func (w *commandWait) kill(why string) {
+	if w.killed == "" && w.c.running.Load() {
+		w.killed = why
+	}
 	w.c.kill()
 }
 
@@ -87,7 +98,10 @@ func (w *commandWait) end(code int, why error) {
 
 // result is the exit code of the run, once the command has exited.
 func (w *commandWait) result() (int, error) {
-	if w.why != nil {
+	switch {
+	case w.why != nil && w.killed != "":
+		return w.code, fmt.Errorf("%w; %s", w.why, w.killed)
+	case w.why != nil:
 		return w.code, w.why
 	}
 	code, err := w.c.exitCode()

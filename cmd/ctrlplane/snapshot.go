@@ -21,11 +21,12 @@ func newSnapshotCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Save, list, restore, delete and compare snapshots of the state",
-		Long: `Save all objects of a running or stopped control plane under a name, and restore them
-later. Snapshots are files in your state folder: you can restore each of them to any of
-your control planes, and "up --from NAME" starts a new control plane from one. Where a
-snapshot is named, a path such as ./base.snapshot means a file elsewhere, for example one
-to hand to another person: it contains Secrets in plain text.
+		Long: `Save all objects of a control plane under a name, and restore them later. It may be
+stopped, unless its state is in an etcd cluster (--etcd-endpoints). Snapshots are
+files in your state folder: you can restore each of them to any of your control
+planes, and "up --from NAME" starts a new control plane from one. Where a snapshot
+is named, a path such as ./base.snapshot means a file elsewhere, for example one to
+hand to another person: it contains Secrets in plain text.
 
 A restore happens in place: watches continue and receive the changes, and revisions
 never decrease. Controllers, the scheduler and simulated nodes stop before a restore
@@ -200,7 +201,7 @@ func formatSize(n int64) string {
 func maxArgs(verb string, n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usage.Errorf("%s takes one name, got %q", verb, args)
+			return usage.Errorf("%s takes one name, got %q: leave out all but one", verb, args)
 		}
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,12 +35,12 @@ func newStatusCommand(t *target) *cobra.Command {
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
 		Long: `Show whether the control plane is ready and settled, the work queues that have had
-work, and the controllers that are not running, as the live view does. Settled
-means that no key of a controller is queued, in progress or due within a second,
-no write is in flight, every informer has caught up with the last write, and
-nothing has been written, delivered or synced for a moment: 10 ms while the process
-is idle, half a second otherwise. With --leader-elect, a control plane that waits for
-the lease is on standby, not settled.
+work, and the controllers that are not running, as the live view does. Settled means
+that no key of a controller is queued, in progress or due within a second, no write
+is in flight, every informer has caught up with the last write, and nothing has been
+written, delivered or synced for a moment: 10 ms while the process is idle, half a
+second otherwise and with --etcd-endpoints. With --leader-elect, a control plane
+that waits for the lease is on standby, not settled.
 
 Below the tables are the namespaces that are being deleted and the Deployments whose
 rollout has exceeded its deadline, each with the reason, and work that repeats itself
@@ -81,14 +82,18 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	return unknown
 }
 
+// statusWidth is the number of columns for the tables of stdout.
+func statusWidth() int { return ui.Detect(os.Stdout, os.Environ()).StatusWidth() }
+
 func (c *statusCommand) write(out io.Writer, s status) error {
 	if done, err := c.output.writeObject(out, s); done {
 		return err
 	}
-	if err := ui.WriteStatus(out, s.Snapshot, c.output.format == outputWide); err != nil {
+	width := statusWidth()
+	if err := ui.WriteStatus(out, s.Snapshot, c.output.format == outputWide, width); err != nil {
 		return err
 	}
-	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time); err != nil {
+	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time, width); err != nil {
 		return err
 	}
 	return printHotLoops(out, s.HotLoops)

@@ -53,9 +53,6 @@ step by record, go to any time, at any speed.`,
   ctrlplane top --metrics https://127.0.0.1:10257 --token-file token --ca-file ca.crt`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("metrics") && o.metrics.URL == "" {
-				return usage.Errorf("--metrics: the URL is empty")
-			}
 			if err := o.web.check(); err != nil {
 				return err
 			}

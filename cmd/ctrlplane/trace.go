@@ -58,7 +58,7 @@ what led to an object. With --from, both read a recording.`,
   ctrlplane trace deployment/web -o chrome > web.json     for https://ui.perfetto.dev`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if since < 0 || o.options.Depth < 0 {
-				return usage.Errorf("--since and --depth cannot be negative")
+				return usage.Errorf("--since and --depth cannot be negative: use 0 or more, or leave them out")
 			}
 			if follow && o.past.given() {
 				return usage.Errorf("--follow and --from exclude each other: a recording does not continue")

@@ -16,7 +16,7 @@ import (
 )
 
 // evilText is a name that objects such as Roles can have.
-const evilText = "a\x1b[2J\u007f\u009b31m\u202eb\U000e0001"
+const evilText = "a\x1b[2J\u007f\u0085\u009b31m\u202eb\u2028c\u2029\U000e0001"
 
 // speedOf is a SpeedControl that releases a key.
 type speedOf struct {
@@ -48,20 +48,23 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 	step := func(s stepCommand) error {
 		return s.printStep(&out, ui.Mode{}, &control.SteppedWrite{Error: evilText})
 	}
+	permission := control.Permission{Verb: evilText, Resource: evilText, Namespace: evilText}
+	list := control.PermissionList{Client: evilText, Items: []control.PermissionUse{{Permission: permission, Requests: 1, Refused: 1}}}
 	for name, write := range map[string]func() error{
-		"reconcile":    reconcile,
-		"speed":        func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
-		"-o json":      func() error { return writeObject(asJSON.output) },
-		"-o yaml":      func() error { return writeObject(asYAML.output) },
-		"step -o json": func() error { return step(asJSON) },
-		"step -o yaml": func() error { return step(asYAML) },
+		"clients roles": func() error { return printRoles(&out, list) },
+		"reconcile":     reconcile,
+		"speed":         func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
+		"-o json":       func() error { return writeObject(asJSON.output) },
+		"-o yaml":       func() error { return writeObject(asYAML.output) },
+		"step -o json":  func() error { return step(asJSON) },
+		"step -o yaml":  func() error { return step(asYAML) },
 	} {
 		out.Reset()
 		if err := write(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		text := out.String()
-		if !strings.HasSuffix(text, "\n") || slices.ContainsFunc([]string{"\x1b", "\u007f", "\u009b", "\u202e", "\U000e0001"}, func(c string) bool { return strings.Contains(text, c) }) {
+		if !strings.HasSuffix(text, "\n") || slices.ContainsFunc([]string{"\x1b", "\u007f", "\u0085", "\u009b", "\u202e", "\u2028", "\u2029", "\U000e0001"}, func(c string) bool { return strings.Contains(text, c) }) {
 			t.Errorf("%s: %q", name, text)
 		}
 	}

@@ -208,7 +208,7 @@ func (u *upCommand) validateFlags() error {
 		return err
 	}
 	if net.ParseIP(u.address) == nil {
-		return usage.Errorf("--bind-address: %q is not an IP address", u.address)
+		return usage.Errorf("--bind-address: %q is not an IP address: use one of this machine, such as 127.0.0.1", u.address)
 	}
 	if s.Observe.Records < -1 {
 		return usage.Errorf("--observe-records %d: not a number of records: use 1 or more, or -1 to turn observation off", s.Observe.Records)
@@ -220,7 +220,7 @@ func (u *upCommand) validateFlags() error {
 		return usage.Errorf("-v %d: not a verbosity: use 0 or more", u.verbosity)
 	}
 	if u.port < 0 || u.port > 65535 {
-		return usage.Errorf("--port: %d is not between 0 and 65535", u.port)
+		return usage.Errorf("--port: %d is not between 0 and 65535: use one that is, or leave the flag out", u.port)
 	}
 	if len(s.Etcd.Endpoints) == 0 && s.Etcd.CAFile+s.Etcd.CertFile+s.Etcd.KeyFile != "" {
 		return usage.Errorf("--etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-endpoints: add it, or leave them out")

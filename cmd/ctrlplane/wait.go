@@ -110,7 +110,7 @@ func joinKindAndNames(args []string) []string {
 
 func (w *waitCommand) validateTimeout() error {
 	if w.timeout <= 0 {
-		return usage.Errorf("--timeout: %v is not positive", w.timeout)
+		return usage.Errorf("--timeout: %v is not positive: use one such as 30s, or leave the flag out", w.timeout)
 	}
 	return nil
 }

@@ -26,11 +26,11 @@ func TestOpenRefusesLockedDir(t *testing.T) {
 	if !errors.As(err, &locked) || locked.PID != pid || locked.Path != path {
 		t.Fatalf("got %#v, want a LockedError of process %d", err, pid)
 	}
-	stop := fmt.Sprint("kill ", pid)
+	stop := fmt.Sprintf(`"kill %d"`, pid)
 	if runtime.GOOS == "windows" {
-		stop = "ctrlplane --data-dir " + path + " down"
+		stop = `'ctrlplane --data-dir "` + path + `" down'`
 	}
-	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with "%s", or choose another --name or --data-dir`, path, pid, stop)
+	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with %s, or choose another --name or --data-dir`, path, pid, stop)
 	if got := testutil.ErrorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -20,14 +20,15 @@ import (
 var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 
 // For returns the roles that allow what the list has, first a ClusterRole and then a Role for each
-// namespace, each with its binding if the client is a ServiceAccount.
+// namespace, each with its binding if the client is a ServiceAccount. Whoever may watch may list, too: an informer
+// that has received all objects by a watch lists them where the API server does not support that.
 func For(list control.PermissionList) (objects []runtime.Object) {
 	account, isAccount := serviceAccountOf(list.User)
 	name := account.Name
 	if !isAccount {
 		name = objectName(observe.ProgramOf(list.Client))
 	}
-	scopes := rulesByNamespace(list.Items)
+	scopes := rulesByNamespace(withLists(list.Items))
 	for _, namespace := range slices.Sorted(maps.Keys(scopes)) {
 		meta := metav1.ObjectMeta{Name: name, Namespace: namespace}
 		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}
@@ -64,6 +65,20 @@ var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 // objectName makes a name of an object of the name of a program.
 func objectName(program string) string {
 	return cmp.Or(strings.Trim(notInNames.ReplaceAllString(strings.ToLower(program), "-"), "-"), "client")
+}
+
+// withLists adds the permission to list what a client has watched.
+func withLists(uses []control.PermissionUse) []control.PermissionUse {
+	all := slices.Clone(uses)
+	for _, use := range uses {
+		list := use
+		list.Verb = "list"
+		isKnown := slices.ContainsFunc(uses, func(other control.PermissionUse) bool { return other.Permission == list.Permission })
+		if use.Verb == "watch" && !isKnown {
+			all = append(all, list)
+		}
+	}
+	return all
 }
 
 // resource is what the verbs of a rule are for.

@@ -116,6 +116,16 @@ func TestOtherUsers(t *testing.T) {
 	}
 }
 
+// An informer that has received all objects by a watch lists them on a server that does not support that.
+func TestWatchAllowsList(t *testing.T) {
+	got := text(t, control.PermissionList{Client: "a (b)", Items: []control.PermissionUse{
+		use("watch", "example.com", "sites", ""), use("watch", "", "pods", "web"), use("list", "", "pods", "web"),
+	}})
+	if n := strings.Count(got, "  - list\n  - watch\n"); n != 2 || strings.Count(got, "- list") != 2 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestNoPermissions(t *testing.T) {
 	if got := For(control.PermissionList{Client: "kubectl (a)"}); len(got) != 0 {
 		t.Errorf("got %v", got)

@@ -255,6 +255,15 @@ func newTarget(t *testing.T) Target {
 	return Target{Dir: dir, Prefix: "/registry", ControlPlane: "test", Versions: Versions{Kubernetes: "v1.37.1"}}
 }
 
+// Save returns the state of a store at a revision as a snapshot file; 0 = the newest.
+func (t Target) Save(ctx context.Context, store Store, revision int64) ([]byte, error) {
+	state, err := store.ReadState(ctx, t.Prefix, revision)
+	if err != nil {
+		return nil, err
+	}
+	return t.Encode(state)
+}
+
 // parts stands for the other parts of a control plane, and records their calls and what is
 // said to have changed.
 type parts struct {

@@ -20,8 +20,15 @@ const (
 
 var unmarker = strings.NewReplacer(markerEscape+markerEscape, markerEscape, markerEscape+codeEscape, `\u`)
 
-// mark replaces the formatting characters in JSON, and reports whether it has any.
+// separators are the line and paragraph separators, which package json escapes. A backslash is
+// left as it is, with the character after it.
+var separators = strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029")
+
+// mark replaces the formatting characters and separators in JSON, and reports whether it has any.
 func mark(text []byte) (marked []byte, found bool) {
+	if bytes.Contains(text, []byte(`\u202`)) {
+		text = []byte(separators.Replace(string(text)))
+	}
 	if bytes.IndexFunc(text, needsMark) < 0 {
 		return text, false
 	}
@@ -42,4 +49,6 @@ func mark(text []byte) (marked []byte, found bool) {
 func unmark(text []byte) []byte { return []byte(unmarker.Replace(string(text))) }
 
 // needsMark excludes what is escaped anyway: the characters beyond the basic plane.
-func needsMark(r rune) bool { return r > 0x7f && r <= 0xffff && unicode.Is(unicode.Cf, r) }
+func needsMark(r rune) bool {
+	return r > 0x7f && r <= 0xffff && unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}

@@ -1,7 +1,7 @@
 // Package yamltext writes objects as YAML, whatever characters their strings contain.
 // sigs.k8s.io/yaml fails for DEL and the control characters U+0080 to U+009F, because it
 // reads JSON as YAML, which does not allow them unescaped, and reads U+0085 as a space. It
-// writes characters that change the text direction as they are: here they are escaped.
+// writes characters that change the text direction or end a line as they are: here they are escaped.
 package yamltext
 
 import (
@@ -21,8 +21,8 @@ func Marshal(v any) ([]byte, error) {
 	return FromJSON(text)
 }
 
-// FromJSON converts JSON that package json has written to YAML without control and formatting
-// characters.
+// FromJSON converts JSON that package json has written to YAML without control characters,
+// formatting characters and line separators.
 func FromJSON(text []byte) ([]byte, error) {
 	marked, found := mark(text)
 	out, err := yaml.JSONToYAML(EscapeJSON(marked))

@@ -36,7 +36,7 @@ func requireKept(t *testing.T, want string) {
 	if _, ok := got[want]; !ok {
 		t.Errorf("%q: %q is read without the key", want, text)
 	}
-	if i := bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) }); i >= 0 {
+	if i := bytes.IndexFunc(text, func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }); i >= 0 {
 		t.Errorf("%q: %q has a control or formatting character", want, text)
 	}
 }
@@ -47,6 +47,7 @@ func TestMarshalKeepsText(t *testing.T) {
 	for _, text := range []string{
 		"one\ntwo\u202e\n", "- \u200d: '\"", long, long + "\n" + long,
 		"\u202e" + `\U0010FFFF\U0010202E`, "\u202e\U0010ffff\U0010202e\U0010ffff", "\u202e U0010FFFF U0010FFFFU0010FFFF", `\U0010FFFF\U0010202E`,
+		"one\u2028two\n", `\u2028\\u2029` + "\u2028\u2029", "U0010FFFF\u2029", `\` + "\u2028",
 	} {
 		requireKept(t, text)
 	}

@@ -11,14 +11,16 @@ import (
 
 // failedEffect is a write that a client tries because of an object and cannot make.
 type failedEffect struct {
-	last  *Node
-	times int  // in a row
-	ended bool // the client watches nothing any more
+	last    *Node
+	times   int  // in a row
+	follows bool // one of them most likely follows from the object
+	ended   bool // the client watches nothing any more
 }
 
 // failedEffects returns the writes that clients try because of an object and that have failed since the last time that
-// they succeeded, or that another write made up for them. Of a client that reports its syncs, the
-// keys that fail are known instead, and a conflict is not a failure.
+// they succeeded, or that another write made up for them. A client that tries the same write again does so most likely
+// for the same reason, though the likely cause of that attempt is an event of another object, or none: it counts, too.
+// Of a client that reports its syncs, the keys that fail are known instead, and a conflict is not a failure.
 func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) (list []*failedEffect) {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
@@ -41,18 +43,19 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) (list 
 		switch {
 		case !n.Failed || n.isStored():
 			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f) })
-		case !ok || n.Conflict || n.parent == nil || n.parent.Kind != Event || n.isAbout(about) || !n.descendsFrom(mine),
+		case !ok || n.Conflict || n.parent != nil && n.parent.Kind != Event || n.isAbout(about),
 			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
+		case n.Object.Name == "" && !n.descendsFrom(mine): // it may be to create another object
 		case failing[k] == nil:
-			failing[k] = &failedEffect{n, 1, ended[n.Controller]}
+			failing[k] = &failedEffect{n, 1, n.descendsFrom(mine), ended[n.Controller]}
 			order = append(order, k)
 		default:
-			failing[k].last = n
-			failing[k].times++
+			f := failing[k]
+			f.last, f.times, f.follows = n, f.times+1, f.follows || n.descendsFrom(mine)
 		}
 	}
 	for _, k := range order {
-		if f := failing[k]; f != nil {
+		if f := failing[k]; f != nil && f.follows {
 			list = append(list, f)
 			delete(failing, k)
 		}

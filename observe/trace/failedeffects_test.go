@@ -60,6 +60,45 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 	}
 }
 
+// The attempts at a write have several likely causes: what the client itself has written for the object, what it has
+// read of another one, or none, long after the last event.
+func TestEveryAttemptCounts(t *testing.T) {
+	refused := observe.Called{Verb: "create", Status: 403, Error: "pods is forbidden"}
+	of := func(cause uint64, name string) observe.Called {
+		c := refused
+		c.Cause, c.Object = cause, pod(name)
+		return c
+	}
+	for name, tc := range map[string]struct {
+		attempts []observe.Called
+		want     string
+	}{
+		"another event first": {[]observe.Called{of(98, "a"), of(99, "a"), of(98, "a"), of(0, "a")}, "shop-operator fails to create Pod a, 4 times in a row: 403: pods is forbidden."},
+		"only another event":  {[]observe.Called{of(98, "a"), of(98, "a")}, ""},
+		"no name":             {[]observe.Called{of(98, ""), of(99, ""), of(98, "")}, "shop-operator fails to create Pod in default, once: 403: pods is forbidden."},
+	} {
+		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.attempts)
+		records := clientCalls(calls...)
+		for i, r := range records[1:] {
+			c := r.Event.(*observe.Called)
+			c.Controller, c.Object = "shop-operator", tc.attempts[i].Object
+		}
+		for seq, o := range map[uint64]observe.Object{98: deployment("other"), 99: deployment("web")} {
+			records = append(records, observe.Record{Seq: seq, Time: records[0].Time.Add(1), Event: &observe.Delivered{
+				Controller: "shop-operator", Change: observe.Added, Object: o, ResourceVersion: map[uint64]string{98: "6", 99: "7"}[seq],
+			}})
+		}
+		slices.SortFunc(records, func(a, b observe.Record) int { return int(a.Seq) - int(b.Seq) })
+		chain, err := Why(records, deployment("web"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(chain.Failing, "; "); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // What a client could not do does not count as a failure any more if another one has made up for it, and that
 // of a client which has ended is in the past.
 func TestFailedEffectsOfSeveralClients(t *testing.T) {

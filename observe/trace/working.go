@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,17 +14,19 @@ import (
 // minWorking is how long work for an object has to last until it is worth saying.
 const minWorking = time.Second
 
-// Working says which syncs of an object's key have not ended, and in which queues the key most likely waits, one
-// sentence each. It leaves out what has begun just now.
+// Working says which syncs of an object's key have not ended, in which queues the key most likely waits, which writes of
+// the object have no answer, and which operators that work for it do not run, one sentence each. It leaves out what has
+// begun just now.
 func Working(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) (list []string) {
 	about = *canonicalObject(about)
 	about.UID = ""
-	p := newPainter(s, phrases{})
+	p, said := newPainter(s, phrases{}), map[string]bool{}
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, r := range c.Running {
 			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isObjectKey(records, c.Name, r.Queue, r.Key, about) {
 				list = append(list, p.describeRunning(c, r, now.Time))
+				said[c.Name] = true
 			}
 		}
 	}
@@ -32,9 +35,10 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 		q := &now.Queues[i]
 		if since, waits := waiting[queueName{q.Controller, q.Name}]; waits && !q.Parked && q.Depth > 0 && now.Time.Sub(since) >= minWorking {
 			list = append(list, words.OneLine(about.Key()+" most likely waits in the queue of "+q.Controller)+p.since(since, now.Time)+p.behind(q, now)+".")
+			said[q.Controller] = true
 		}
 	}
-	return list
+	return slices.Concat(list, p.unanswered(now, about), p.notRunning(now, records, about, said))
 }
 
 // describeRunning says since when a sync of a controller has lasted.
@@ -83,6 +87,8 @@ func (p *painter) behind(q *observe.Queue, now observe.Snapshot) string {
 		switch held := heldNote(c); {
 		case isLost(c):
 			return ":" + lostProcess
+		case c.ProcessState() == observe.StateBuilding && c.Reason != "":
+			return ": " + words.OneLine(c.Reason)
 		case held != "":
 			return held
 		case c.State == observe.StatePaused:

@@ -46,8 +46,12 @@ func (s *session) openBox(r *run, of *corev1.Pod, c *corev1.Container) (*box, er
 	if r.pod.newest == nil && slices.ContainsFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return podconfig.HasFiles(&v) }) {
 		r.pod.newest = of
 	}
+	from := podconfig.Source(s)
+	if r.state.Phase == Running {
+		from = startedSource{&s.objects}
+	}
 	s.mu.Unlock()
-	b, err := s.makeBox(r, v, of, c)
+	b, err := s.makeBox(r, v, of, c, from)
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +94,9 @@ func (s *session) endBySignal(r *run, sig syscall.Signal) {
 	s.end(r, nil, 128+int32(sig), "", "")
 }
 
-func (s *session) makeBox(r *run, v *volumes, of *corev1.Pod, c *corev1.Container) (*box, error) {
-	env, err := podconfig.Environment(r.ctx, of, c, s)
+// makeBox makes the box of a run, with the environment that a source has.
+func (s *session) makeBox(r *run, v *volumes, of *corev1.Pod, c *corev1.Container, from podconfig.Source) (*box, error) {
+	env, err := podconfig.Environment(r.ctx, of, c, from)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
 // fixture is a runtime whose changes a test can await.
@@ -205,6 +207,21 @@ func (f *fixture) awaitRunState(pod *corev1.Pod, container string, number int32,
 		case <-f.changes:
 		case <-deadline:
 			f.t.Fatalf("the state is %+v", state)
+		}
+	}
+}
+
+// awaitDeletion waits until the deletion of an object that a Pod depends on is known.
+func (f *fixture) awaitDeletion(on podconfig.Reference) {
+	f.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for f.session.lastState(on) == nil {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			f.t.Fatalf("the deletion of %s is not known", on.Name)
 		}
 	}
 }

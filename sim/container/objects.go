@@ -32,7 +32,8 @@ type objects struct {
 
 	mu         sync.Mutex
 	dependents map[podconfig.Reference]map[types.UID]bool
-	claims     map[string]volumeData // by the name of the PersistentVolume
+	deleted    map[podconfig.Reference]metav1.Object // the last state of those that still have dependents
+	claims     map[string]volumeData                 // by the name of the PersistentVolume
 	hostPaths  map[hostPath]*shell.Dir
 	namespaces map[string]*namespaceUse
 }
@@ -42,7 +43,8 @@ var _ podconfig.Source = (*objects)(nil)
 func (o *objects) init(s *session) {
 	o.s = s
 	o.namespaces = map[string]*namespaceUse{}
-	o.dependents, o.claims, o.hostPaths = map[podconfig.Reference]map[types.UID]bool{}, map[string]volumeData{}, map[hostPath]*shell.Dir{}
+	o.dependents, o.deleted = map[podconfig.Reference]map[types.UID]bool{}, map[podconfig.Reference]metav1.Object{}
+	o.claims, o.hostPaths = map[string]volumeData{}, map[hostPath]*shell.Dir{}
 	core := s.client.CoreV1()
 	o.feeds.services = &feed{
 		name: "services", object: &corev1.Service{}, synced: make(chan struct{}),
@@ -56,7 +58,7 @@ func (o *objects) init(s *session) {
 	}
 	o.feeds.configMaps = &feed{
 		name: "configmaps", object: &corev1.ConfigMap{}, synced: make(chan struct{}),
-		onChange: func(m metav1.Object, _ bool) { o.touch(false, m) }, onList: func(all []metav1.Object) { o.touchAll(false) },
+		onChange: func(m metav1.Object, deleted bool) { o.touch(false, m, deleted) }, onList: func(all []metav1.Object) { o.touchAll(false) },
 		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
 			return core.ConfigMaps("").List(ctx, opt)
 		},
@@ -66,7 +68,7 @@ func (o *objects) init(s *session) {
 	}
 	o.feeds.secrets = &feed{
 		name: "secrets", object: &corev1.Secret{}, synced: make(chan struct{}),
-		onChange: func(m metav1.Object, _ bool) { o.touch(true, m) }, onList: func(all []metav1.Object) { o.touchAll(true) },
+		onChange: func(m metav1.Object, deleted bool) { o.touch(true, m, deleted) }, onList: func(all []metav1.Object) { o.touchAll(true) },
 		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
 			return core.Secrets("").List(ctx, opt)
 		},
@@ -109,15 +111,20 @@ func (o *objects) forget(p *pod) {
 		delete(pods, p.uid)
 		if len(pods) == 0 {
 			delete(o.dependents, on)
+			delete(o.deleted, on)
 		}
 	}
 }
 
-func (o *objects) touch(secret bool, object metav1.Object) {
+func (o *objects) touch(secret bool, object metav1.Object, deleted bool) {
+	on := podconfig.Reference{Secret: secret, Namespace: object.GetNamespace(), Name: object.GetName()}
 	o.mu.Lock()
 	var pods []types.UID
-	for uid := range o.dependents[podconfig.Reference{Secret: secret, Namespace: object.GetNamespace(), Name: object.GetName()}] {
+	for uid := range o.dependents[on] {
 		pods = append(pods, uid)
+	}
+	if delete(o.deleted, on); deleted && len(pods) > 0 {
+		o.deleted[on] = object
 	}
 	o.mu.Unlock()
 	o.s.sourcesChanged(pods)
@@ -155,6 +162,34 @@ func kubeletError(err error, resource, name string) error {
 		return apierrors.NewNotFound(corev1.Resource(resource), name)
 	}
 	return err
+}
+
+// startedSource is the source of containers that have started: an object that was deleted since then is as it was.
+type startedSource struct{ *objects }
+
+// ConfigMap implements podconfig.Source.
+func (s startedSource) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
+	object, err := s.objects.ConfigMap(ctx, namespace, name)
+	if was, ok := s.lastState(podconfig.Reference{Namespace: namespace, Name: name}).(*corev1.ConfigMap); ok && apierrors.IsNotFound(err) {
+		return was, nil
+	}
+	return object, err
+}
+
+// Secret implements podconfig.Source.
+func (s startedSource) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	object, err := s.objects.Secret(ctx, namespace, name)
+	if was, ok := s.lastState(podconfig.Reference{Secret: true, Namespace: namespace, Name: name}).(*corev1.Secret); ok && apierrors.IsNotFound(err) {
+		return was, nil
+	}
+	return object, err
+}
+
+// lastState returns the last state of an object that was deleted and that Pods depend on; nil if it is not known.
+func (o *objects) lastState(on podconfig.Reference) metav1.Object {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.deleted[on]
 }
 
 // Services implements podconfig.Source.

@@ -21,7 +21,7 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 	}
 	dir := shell.NewDir(0)
 	dir.FillOnUse(func() error {
-		files, renewAt, err := s.volumeFiles(s.ctx, of, v)
+		files, renewAt, err := volumeFiles(s.ctx, of, v, s)
 		if err != nil {
 			return err
 		}
@@ -156,21 +156,21 @@ func (r *renewal) stopLocked() {
 
 // volumeFiles returns the files of a volume, and when its tokens have to be replaced; zero =
 // it has none.
-func (s *session) volumeFiles(ctx context.Context, of *corev1.Pod, v *corev1.Volume) (podconfig.Files, time.Time, error) {
-	from := &tokenSource{objects: &s.objects}
-	files, err := podconfig.VolumeFiles(ctx, of, v, from)
-	return files, from.renewAt, err
+func volumeFiles(ctx context.Context, of *corev1.Pod, v *corev1.Volume, from podconfig.Source) (podconfig.Files, time.Time, error) {
+	tokens := &tokenSource{Source: from}
+	files, err := podconfig.VolumeFiles(ctx, of, v, tokens)
+	return files, tokens.renewAt, err
 }
 
 // tokenSource is a source that records when the first of its tokens has to be replaced.
 type tokenSource struct {
-	*objects
+	podconfig.Source
 	renewAt time.Time
 }
 
 // Token implements podconfig.Source.
 func (t *tokenSource) Token(ctx context.Context, namespace, serviceAccount string, request *authenticationv1.TokenRequest) (*authenticationv1.TokenRequest, error) {
-	made, err := t.objects.Token(ctx, namespace, serviceAccount, request)
+	made, err := t.Source.Token(ctx, namespace, serviceAccount, request)
 	if err != nil {
 		return nil, err
 	}

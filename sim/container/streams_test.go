@@ -11,7 +11,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilexec "k8s.io/utils/exec"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
 func TestExec(t *testing.T) {
@@ -35,6 +38,40 @@ func TestExec(t *testing.T) {
 	}
 	if err := f.Exec(t.Context(), pod, "c", 0, []string{"nginx"}, Streams{}); err == nil || !strings.Contains(err.Error(), "executable file not found in $PATH") {
 		t.Errorf("unknown program: %v", err)
+	}
+}
+
+// TestExecAfterDeletion deletes what a container without a command was started with before anything uses it.
+func TestExecAfterDeletion(t *testing.T) {
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"k": "value"}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Data: map[string][]byte{"f": []byte("secret")}}
+	f := newFixture(t, settings, secret)
+	pod := newPod()
+	c := &pod.Spec.Containers[0]
+	c.Env = []corev1.EnvVar{{Name: "A", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}, Key: "k"}}}}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "s", DefaultMode: new(int32(0o600))}}}}
+	f.start(pod)
+	f.await(pod, Running)
+	if err := f.client.CoreV1().ConfigMaps("ns").Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.client.CoreV1().Secrets("ns").Delete(t.Context(), "s", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	f.awaitDeletion(podconfig.Reference{Namespace: "ns", Name: "m"})
+	f.awaitDeletion(podconfig.Reference{Secret: true, Namespace: "ns", Name: "s"})
+	if got := f.exec(pod, "echo $A; cat /v/f"); got != "value\nsecret" {
+		t.Errorf("got %q", got)
+	}
+	later := pod.DeepCopy() // another Pod, which has not started, has to wait
+	later.UID, later.Name = "later", "later"
+	f.start(later)
+	f.await(later, Blocked)
+	f.Remove(later.UID)
+	f.Remove(pod.UID)
+	if n := len(f.session.deleted); n != 0 {
+		t.Errorf("%d deleted objects are kept without a Pod", n)
 	}
 }
 

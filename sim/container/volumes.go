@@ -40,8 +40,8 @@ func (p *pod) openVolumes() (*volumes, error) {
 }
 
 // mountVolumes returns why the volumes of a Pod cannot be mounted for a run. As on a real node, those that were
-// mounted once stay so when their objects are deleted: the first run with a command makes also what only the commands
-// of later containers mount. A run without a command makes none.
+// mounted once stay so when their objects are deleted: what is made later has the last state of these. A run without a
+// command makes none.
 func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
 	s.mu.Lock()
 	mounted := r.pod.mounted
@@ -52,10 +52,7 @@ func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) erro
 		}
 	}
 	if CanRun(c, r.args) || MayRun(c, r.args) {
-		wanted := func(v *corev1.Volume) bool {
-			return isMountedBy(c, v) || !mounted && needsObjects(of, v) && isMountedByCommand(of, v)
-		}
-		if err := s.makeVolumes(r, of, wanted); err != nil {
+		if err := s.makeVolumes(r, of, c); err != nil {
 			return err
 		}
 	}
@@ -81,8 +78,8 @@ func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
 	return nil
 }
 
-// makeVolumes makes the volumes of a Pod that are wanted.
-func (s *session) makeVolumes(r *run, of *corev1.Pod, wanted func(*corev1.Volume) bool) error {
+// makeVolumes makes the volumes of a Pod that a container mounts.
+func (s *session) makeVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
 	s.mu.Lock()
 	v, err := r.pod.openVolumes()
 	s.mu.Unlock()
@@ -90,7 +87,7 @@ func (s *session) makeVolumes(r *run, of *corev1.Pod, wanted func(*corev1.Volume
 		return err
 	}
 	for i := range of.Spec.Volumes {
-		if !wanted(&of.Spec.Volumes[i]) {
+		if !isMountedBy(c, &of.Spec.Volumes[i]) {
 			continue
 		}
 		if _, err := s.dir(r.ctx, of, r.pod, v, of.Spec.Volumes[i].Name); err != nil {
@@ -110,15 +107,6 @@ func needsObjects(of *corev1.Pod, v *corev1.Volume) bool {
 
 func isMountedBy(c *corev1.Container, v *corev1.Volume) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
-}
-
-// isMountedByCommand reports whether a container mounts a volume that has a command that may run: others do not
-// read it.
-func isMountedByCommand(of *corev1.Pod, v *corev1.Volume) bool {
-	return slices.ContainsFunc(slices.Concat(of.Spec.InitContainers, of.Spec.Containers), func(c corev1.Container) bool {
-		args := slices.Concat(c.Command, c.Args)
-		return isMountedBy(&c, v) && (CanRun(&c, args) || MayRun(&c, args))
-	})
 }
 
 // withoutTokens returns a volume without the sources that always exist.
@@ -162,7 +150,7 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 				return nil, err
 			}
 		}
-		files, renewAt, err := s.volumeFiles(ctx, of, v)
+		files, renewAt, err := volumeFiles(ctx, of, v, s.volumeSource(p))
 		if err != nil {
 			return nil, err
 		}
@@ -196,6 +184,17 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		return dir, dir.Chown("/", 0, group)
 	}
 	return dir, nil
+}
+
+// volumeSource returns what a volume of a Pod is made from when it is first used: on a real node it was mounted when
+// the Pod started.
+func (s *session) volumeSource(p *pod) podconfig.Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.mounted {
+		return startedSource{&s.objects}
+	}
+	return s
 }
 
 // take reserves the memory of files from the API. It needs the lock.
@@ -235,7 +234,7 @@ func (s *session) refresh(p *pod) {
 		if dir == nil || !podconfig.HasFiles(source) || !dir.Filled() {
 			continue
 		}
-		files, renewAt, err := s.volumeFiles(s.ctx, of, source)
+		files, renewAt, err := volumeFiles(s.ctx, of, source, s)
 		if err == nil {
 			s.renewTokens(p, renewAt)
 			err = writeFiles(dir, files, fsGroup(of))

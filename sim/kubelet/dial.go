@@ -35,11 +35,11 @@ func (s *Server) Dialer(nodes corelisters.NodeLister, network utilnet.DialFunc) 
 		if err != nil {
 			return nil, err
 		}
-		names, err := simulatedNodesAt(list, host)
-		if err != nil {
-			return nil, err
-		}
-		if names == nil {
+		names, dead := simulatedNodesAt(list, host)
+		switch {
+		case dead != nil:
+			return nil, s.unreachableError(dead)
+		case names == nil:
 			return network(ctx, proto, addr)
 		}
 		c, err := s.listener.dial(ctx, dialTarget{host: host, nodes: names})
@@ -94,11 +94,9 @@ func isInPodRange(node *corev1.Node, addr netip.Addr) bool {
 }
 
 // simulatedNodesAt returns the names of the live simulated nodes with an address. It
-// returns none if a real node has the same address: that kubelet must be reached. It
-// is an error if there are simulated nodes but none is live.
-func simulatedNodesAt(nodes []*corev1.Node, host string) ([]string, error) {
-	var names []string
-	var dead *corev1.Node
+// returns none if a real node has the same address: that kubelet must be reached. If there
+// are simulated nodes but none is live, it returns one of these.
+func simulatedNodesAt(nodes []*corev1.Node, host string) (names []string, dead *corev1.Node) {
 	for _, node := range nodes {
 		switch {
 		case !slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == host }):
@@ -110,17 +108,17 @@ func simulatedNodesAt(nodes []*corev1.Node, host string) ([]string, error) {
 			names = append(names, node.Name)
 		}
 	}
-	if names == nil && dead != nil {
-		return nil, unreachableError(dead)
+	if names != nil {
+		slices.Sort(names)
+		return names, nil
 	}
-	slices.Sort(names)
-	return names, nil
+	return nil, dead
 }
 
 // unreachableError returns why the kubelet of a simulated node does not answer.
-func unreachableError(node *corev1.Node) error {
+func (s *Server) unreachableError(node *corev1.Node) error {
 	if annotations.IsTerminated(node) {
 		return fmt.Errorf("the kubelet of simulated node %s does not answer: its machine was terminated", node.Name)
 	}
-	return fmt.Errorf("the kubelet of simulated node %[1]s does not answer: the node was made to fail: run ctrlplane nodes recover %[1]s", node.Name)
+	return fmt.Errorf("the kubelet of simulated node %[1]s does not answer: the node was made to fail: run %[2]s nodes recover %[1]s", node.Name, s.program)
 }

@@ -28,13 +28,17 @@ func TestSimulatedNodesAt(t *testing.T) {
 		}()}},
 		{name: "a real one with the same address", nodes: []*corev1.Node{markSimulated(newNode("a", addr)), newNode("b", addr)}},
 		{name: "two with the same address", nodes: []*corev1.Node{markSimulated(newNode("b", addr)), markSimulated(newNode("a", addr))}, want: []string{"a", "b"}},
-		{name: "one that has failed", nodes: []*corev1.Node{markFailed(markSimulated(newNode("a", addr)))}, err: "nodes recover a"},
+		{name: "one that has failed", nodes: []*corev1.Node{markFailed(markSimulated(newNode("a", addr)))}, err: "run ctrlplane --name x nodes recover a"},
 		{name: "one whose machine is gone", nodes: []*corev1.Node{markTerminated(markSimulated(newNode("a", addr)))}, err: "its machine was terminated"},
 		{name: "one of two has failed", nodes: []*corev1.Node{markFailed(markSimulated(newNode("a", addr))), markSimulated(newNode("b", addr))}, want: []string{"b"}},
 		{name: "a real one that looks failed", nodes: []*corev1.Node{markFailed(newNode("a", addr))}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := simulatedNodesAt(test.nodes, addr)
+			got, dead := simulatedNodesAt(test.nodes, addr)
+			var err error
+			if dead != nil {
+				err = (&Server{program: "ctrlplane --name x"}).unreachableError(dead)
+			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

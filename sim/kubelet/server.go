@@ -4,6 +4,7 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -33,6 +34,9 @@ type Config struct {
 	// Standby returns why the simulated nodes, and with them the containers, run in another process;
 	// nil while they run in this one. A nil func stands for one that always returns nil.
 	Standby func() error
+	// Program is how a command line of ctrlplane for this control plane begins, in hints, such as "ctrlplane --name a";
+	// empty = "ctrlplane".
+	Program string
 	// Logger receives the errors of connections; nil discards them.
 	Logger *slog.Logger
 }
@@ -44,6 +48,7 @@ type Server struct {
 	commands *container.Runtime
 	explain  func(pod *corev1.Pod, container string, run int32) string
 	standby  func() error
+	program  string
 	log      *slog.Logger
 	listener *pipeListener
 	// nodeLister is the one that Dialer was given, until Close. client-go's
@@ -86,6 +91,7 @@ func New(cfg Config) (*Server, error) {
 		commands:  commands,
 		explain:   explain,
 		standby:   standby,
+		program:   cmp.Or(cfg.Program, "ctrlplane"),
 		log:       log,
 		listener:  newPipeListener(),
 		serveDone: make(chan struct{}),

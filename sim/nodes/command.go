@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -113,6 +114,8 @@ func waitingReason(pod *corev1.Pod) string {
 // followCommand returns the status of a running container with a command.
 func (r *containerRun) followCommand(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
 	switch command.Phase {
+	case container.Blocked:
+		return r.waitForStart(lostStatus(s), command)
 	case container.Running:
 		s.Started = new(command.Started)
 		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
@@ -123,6 +126,23 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 		}
 	}
 	return s
+}
+
+// lostStatus returns the status of a container that ran in a simulation that has ended, and cannot start again in this
+// one yet. It is that of a kubelet whose container runtime does not know the container; the container starts again
+// without another number, as it does if nothing is missing.
+func lostStatus(s corev1.ContainerStatus) corev1.ContainerStatus {
+	s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		Reason: kubecontainer.ContainerReasonStatusUnknown, ExitCode: sigkillExitCode,
+		Message: "The simulated nodes stopped while the container was running",
+	}}
+	return s
+}
+
+// isLost reports whether a container has lostStatus and has not started again.
+func isLost(s corev1.ContainerStatus) bool {
+	last := s.LastTerminationState.Terminated
+	return s.State.Waiting != nil && last != nil && last.Reason == kubecontainer.ContainerReasonStatusUnknown
 }
 
 // describeSimulation returns what is simulated about the commands of a Pod; empty if

@@ -61,6 +61,8 @@ func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerS
 		s = r.advanceTerminated(s)
 	case isRemovedForRestart(s):
 		s = r.startRemoved(s)
+	case isLost(s):
+		s = r.startContainer(s)
 	case s.LastTerminationState.Terminated != nil: // waits for its restart
 		s = r.restartContainer(s, s.LastTerminationState.Terminated)
 	default:

@@ -15,10 +15,6 @@ import (
 // maxReadPatch is the longest status that is searched for containers that have failed.
 const maxReadPatch = 256 << 10
 
-// The exit codes of containers that a signal has ended, as when their Pod is deleted: SIGTERM, and
-// SIGKILL later.
-const exitTerminated, exitKilled = 128 + 15, 128 + 9
-
 // recordExits records, for the sync of the calling goroutine, how containers have failed:
 // why a Pod is replaced is in its status, which no record has.
 func (p *played) recordExits(r *http.Request) {
@@ -33,7 +29,7 @@ func describeExit(c corev1.ContainerStatus) *observe.Logged {
 	switch {
 	case end.Reason != "" && end.Reason != "Error": // which says no more than the code
 		l.Attrs = append(l.Attrs, observe.Attr{Key: "reason", Value: end.Reason})
-	case end.ExitCode == exitTerminated || end.ExitCode == exitKilled:
+	case end.ExitCode == sigtermExitCode || end.ExitCode == sigkillExitCode: // as when its Pod is deleted
 		l.Message = "Container stopped"
 	}
 	return l

@@ -56,7 +56,7 @@ func TestRestartKeepsDeferredResizes(t *testing.T) {
 			l := newTestRegistry(t, smallNode())
 			var events []string
 			f := &podFeed{
-				ctx: t.Context(), registry: l, stages: newStageSet(),
+				ctx: t.Context(), registry: l, stages: newStageSet(nil),
 				record:   func(pod *corev1.Pod, event podEvent) { events = append(events, pod.Name+" "+event.reason) },
 				schedule: func(string, time.Time) {},
 			}

@@ -13,15 +13,25 @@ import (
 )
 
 // withLogger makes client-go and kwok write to one logger until ctx ends. After that
-// they only log that it has ended.
-func withLogger(ctx context.Context, log *slog.Logger) context.Context {
+// they only log that it has ended. stageFailed receives the errors of stages that kwok plays.
+func withLogger(ctx context.Context, log *slog.Logger, stageFailed func(stageFailure)) context.Context {
 	log = slog.New(untilDoneHandler{log.Handler(), ctx})
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
-	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log}, kwoklog.LevelWarn))
+	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log, stageFailed}, kwoklog.LevelWarn))
+}
+
+// stageFailure says that kwok cannot play the stage of a user. kwok only logs that.
+type stageFailure struct {
+	pod, node string // the key of the object; one of them is empty, unless the node is that of the Pod
+	stage     string // the name of the Stage
+	err       string
 }
 
 // kwokLogWriter parses the lines of kwok's logger, which can write only JSON.
-type kwokLogWriter struct{ log *slog.Logger }
+type kwokLogWriter struct {
+	log         *slog.Logger
+	stageFailed func(stageFailure)
+}
 
 func (l kwokLogWriter) Write(line []byte) (int, error) {
 	var fields map[string]any
@@ -32,10 +42,14 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 	if fields[slog.LevelKey] == slog.LevelError.String() {
 		level = slog.LevelError
 	}
-	if cause, _ := fields["err"].(string); isStaleObjectError(cause) {
+	text := func(key string) string { value, _ := fields[key].(string); return value }
+	stage, ofUser := strings.CutPrefix(text("stage"), userPrefix)
+	switch cause := text("err"); {
+	case isStaleObjectError(cause):
 		level = slog.LevelDebug
+	case ofUser && cause != "":
+		l.stageFailed(stageFailure{pod: text("pod"), node: text("node"), stage: stage, err: cause})
 	}
-	message, _ := fields[slog.MessageKey].(string)
 	var attrs []slog.Attr
 	for key, value := range fields {
 		switch key {
@@ -44,7 +58,7 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 			attrs = append(attrs, slog.Any(key, value))
 		}
 	}
-	l.log.LogAttrs(context.Background(), level, "kwok: "+message, attrs...)
+	l.log.LogAttrs(context.Background(), level, "kwok: "+text(slog.MessageKey), attrs...)
 	return len(line), nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/storage"
@@ -43,7 +44,7 @@ func TestLogLevels(t *testing.T) {
 	}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ctx = withLogger(ctx, log)
+	ctx = withLogger(ctx, log, nil)
 	kwok := kwoklog.FromContext(ctx)
 	kwok.Info("Patch pod")
 	kwok.Error("failed to apply stage", "err", errors.New("refused"))
@@ -54,5 +55,20 @@ func TestLogLevels(t *testing.T) {
 	want := "level=ERROR msg=\"kwok: failed to apply stage\" err=refused\nlevel=INFO msg=\"a lease\"\n"
 	if got := out.String(); got != want {
 		t.Errorf("log:\n%s\nwant:\n%s", got, strings.TrimSpace(want))
+	}
+}
+
+// TestStageFailureLines has lines as kwok writes them: TestFailedStage has a real one.
+func TestStageFailureLines(t *testing.T) {
+	var got []stageFailure
+	ctx := withLogger(t.Context(), slog.New(slog.DiscardHandler), func(f stageFailure) { got = append(got, f) })
+	kwok := kwoklog.FromContext(ctx)
+	kwok.With("pod", "n/p", "node", "a").Warn("Failed to get delay", "stage", "user/s", "err", errors.New("no number"))
+	kwok.Error("failed to apply stage", "err", errors.New("refused"), "node", "a", "stage", "user/s")
+	kwok.Error("failed to apply stage", "err", errors.New(`pods "p" not found`), "pod", "n/p", "stage", "user/s")
+	kwok.Warn("something else", "pod", "n/p", "stage", "user/s")
+	want := []stageFailure{{pod: "n/p", node: "a", stage: "s", err: "no number"}, {node: "a", stage: "s", err: "refused"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stageFailure{})); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -28,7 +28,7 @@ func (r *podRegistry) nextDue() []Due {
 	var first Due
 	var restarts []Due
 	for _, e := range r.pods {
-		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || node == nil || !node.live {
+		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || e.byKwok && e.stageFailed || node == nil || !node.live {
 			continue
 		}
 		at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses

@@ -255,7 +255,7 @@ func podPhase(pod *corev1.Pod, st *corev1.PodStatus) corev1.PodPhase {
 			}
 		case s.State.Running != nil, end == nil:
 			return corev1.PodPending
-		case kind == sidecar, end.ExitCode == 0, end.Reason == reasonRestartingAll, shouldRestart(pod, c, kind, end.ExitCode):
+		case kind == sidecar, end.ExitCode == 0, end.Reason == reasonRestartingAll, isLost(s), shouldRestart(pod, c, kind, end.ExitCode):
 			// The main containers decide: they wait, unless they ran before all of the Pod restarted.
 		default:
 			return corev1.PodFailed

@@ -76,7 +76,7 @@ func TestRestartKeepsAddresses(t *testing.T) {
 	timeline(running, at, 1)
 	l := newTestRegistry(t, testNode(nil))
 	f := &podFeed{
-		ctx: t.Context(), registry: l, stages: newStageSet(),
+		ctx: t.Context(), registry: l, stages: newStageSet(nil),
 		record: func(*corev1.Pod, podEvent) {}, schedule: func(string, time.Time) {},
 	}
 	if err := f.Replace([]any{waiting, running}); err != nil {

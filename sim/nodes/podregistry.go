@@ -22,6 +22,7 @@ type podEntry struct {
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	play            dueStage    // what the player is to do; zero if nothing
 	byKwok          bool        // kwok has been given a stage of a user for it
+	stageFailed     bool        // kwok has failed to play that stage, and does not try again before the Pod changes
 	deleting        bool        // it is being deleted
 	finished        bool        // it has succeeded or failed
 	pending         bool        // a write of its status is due now or on its way
@@ -134,6 +135,20 @@ func (r *podRegistry) podRejection(uid types.UID) *rejection {
 	return nil
 }
 
+// failStage notes that kwok has failed to play a stage for the Pod with a key. It returns the UID of the Pod; empty if it
+// is not known.
+func (r *podRegistry) failStage(key string) types.UID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for uid, e := range r.pods {
+		if e.key == key {
+			e.stageFailed = true
+			return uid
+		}
+	}
+	return ""
+}
+
 // newAnnotationError returns what is wrong with the annotations of a Pod, unless that
 // was reported before.
 func (r *podRegistry) newAnnotationError(pod *corev1.Pod, e *podEntry) error {
@@ -206,6 +221,7 @@ func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
 		return false
 	}
 	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
+	e.stageFailed = false
 	return byKwok
 }
 

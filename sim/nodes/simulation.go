@@ -57,11 +57,9 @@ type simulation struct {
 // startSimulation starts a simulation, which runs until stop is called.
 func startSimulation(cfg Config, client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ctx = withLogger(ctx, log)
-	s := &simulation{
-		ctx: ctx, cancel: cancel, client: client, registry: registry, log: log,
-		stages: newStageSet(),
-	}
+	s := &simulation{cancel: cancel, client: client, registry: registry, log: log}
+	ctx = withLogger(ctx, log, s.reportFailedStage)
+	s.ctx, s.stages = ctx, newStageSet(s.reportIgnoredStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
 	})

@@ -174,13 +174,22 @@ func (f stageFeed) addStage(obj any) error {
 		return fmt.Errorf("the watch of stages delivered a %T", obj)
 	}
 	if err := f.stages.set(stage); err != nil {
-		f.log.Warn("a stage is ignored", "err", err)
-		f.recorder.Event(&corev1.ObjectReference{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StageKind,
-			Name: stage.Name, UID: stage.UID, ResourceVersion: stage.ResourceVersion,
-		}, corev1.EventTypeWarning, "InvalidStage", err.Error())
+		f.reportIgnoredStage(stageReference(stage), err)
 	}
 	return nil
+}
+
+// stageReference returns what an event about a Stage is about.
+func stageReference(stage *v1alpha1.Stage) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.StageKind,
+		Name: stage.Name, UID: stage.UID, ResourceVersion: stage.ResourceVersion,
+	}
+}
+
+func (s *simulation) reportIgnoredStage(stage *corev1.ObjectReference, why error) {
+	s.log.Warn("a stage is ignored", "err", why)
+	s.recorder.Event(stage, corev1.EventTypeWarning, "InvalidStage", why.Error())
 }
 
 // Update implements cache.ReflectorStore.

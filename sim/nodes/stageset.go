@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/kwok/pkg/apis/internalversion"
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
@@ -24,19 +25,23 @@ const userPrefix = "user/"
 // stageSet is the set of the Stage objects of users. The feeds, not kwok, match the stages of users, one by one: a stage that cannot be evaluated then affects no other. kwok plays
 // the stage that a feed has named.
 type stageSet struct {
+	// ignored receives why a Stage that is set is ignored from now on. It must not block.
+	ignored func(stage *corev1.ObjectReference, why error)
+
 	mu       sync.Mutex
 	users    map[string]userStage
 	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle
 }
 
 type userStage struct {
+	object   *corev1.ObjectReference
 	ref      internalversion.StageResourceRef
 	matcher  *lifecycle.Stage // with the selector of the user
 	playable *lifecycle.Stage // selects the objects that a feed has named it for
 }
 
-func newStageSet() *stageSet {
-	s := &stageSet{users: map[string]userStage{}}
+func newStageSet(ignored func(stage *corev1.ObjectReference, why error)) *stageSet {
+	s := &stageSet{ignored: ignored, users: map[string]userStage{}}
 	s.rebuild()
 	return s
 }
@@ -85,13 +90,19 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 	}
 	event := &lifecycle.Event{Labels: meta.Labels, Annotations: meta.Annotations, Data: object}
 	var found lifecycle.Lifecycle
-	for _, stage := range s.users {
+	for name, stage := range s.users {
 		if stage.ref != ref {
 			continue
 		}
-		// An error means that an expression does not apply to this object: no match.
-		if matched, err := (lifecycle.Lifecycle{stage.matcher}).Match(ctx, event); err == nil && matched != nil {
-			found = append(found, matched)
+		matched, ended := stage.evaluate(ctx, event, now)
+		if matched {
+			found = append(found, stage.matcher)
+		}
+		if !ended {
+			delete(s.users, name)
+			s.rebuild()
+			s.ignored(stage.object, fmt.Errorf("stage %s is ignored until it changes: for %s %s its expressions take more than %d steps",
+				name, ref.Kind, cache.ObjectName{Namespace: meta.Namespace, Name: meta.Name}, maxStageSteps))
 		}
 	}
 	found = withoutInvalidWeights(ctx, event, found)
@@ -160,5 +171,5 @@ func compileStage(object *v1alpha1.Stage) (userStage, error) {
 	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
 		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
 	}
-	return userStage{ref: stage.Spec.ResourceRef, matcher: lifecycle.NewStage(stage), playable: lifecycle.NewStage(&plays)}, nil
+	return userStage{object: stageReference(object), ref: stage.Spec.ResourceRef, matcher: lifecycle.NewStage(stage), playable: lifecycle.NewStage(&plays)}, nil
 }

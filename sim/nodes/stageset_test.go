@@ -50,7 +50,7 @@ func TestStageSetErrors(t *testing.T) {
 			if c.from != "" {
 				text = strings.Replace(text, c.from, c.to, 1)
 			}
-			set := newStageSet()
+			set := newStageSet(nil)
 			err := set.set(parseStage(t, text))
 			switch {
 			case c.want == "" && err != nil:
@@ -70,7 +70,7 @@ func TestStageSetErrors(t *testing.T) {
 }
 
 func TestStageSetMatch(t *testing.T) {
-	set := newStageSet()
+	set := newStageSet(nil)
 	pod := testPod(func(p *corev1.Pod) {
 		p.Labels = map[string]string{"fails": "yes"}
 		p.Status.Phase = corev1.PodRunning
@@ -112,7 +112,7 @@ func TestStageSetMatch(t *testing.T) {
 // TestStageWithAnInvalidWeight has several stages whose weights come from an annotation: of a
 // negative sum kwok cannot draw one.
 func TestStageWithAnInvalidWeight(t *testing.T) {
-	set := newStageSet()
+	set := newStageSet(nil)
 	for _, name := range []string{"a", "b", "c"} {
 		stage := parseStage(t, strings.NewReplacer("name: fails", "name: "+name, "spec:\n", "spec:\n  weightFrom: {jq: {expression: '.metadata.annotations[\"weight-"+name+"\"]'}}\n").Replace(podStage))
 		if err := set.set(stage); err != nil {
@@ -132,6 +132,76 @@ func TestStageWithAnInvalidWeight(t *testing.T) {
 		if what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch); what.name != weights.want {
 			t.Errorf("weights %+v: matched %q", weights, what.name)
 		}
+	}
+}
+
+// TestEndlessStage has, beside another one, a Stage with an expression that does not end: only that Stage is ignored.
+func TestEndlessStage(t *testing.T) {
+	const selector = "matchExpressions: [{key: .status.phase, operator: In, values: [Running]}]"
+	for name, change := range map[string][2]string{
+		"recursion":    {selector, "matchExpressions: [{key: 'def f: f; f', operator: DoesNotExist}]"},
+		"many results": {selector, "matchExpressions: [{key: 'range(1; 1e12)', operator: Exists}]"},
+		"weight":       {"spec:\n", "spec:\n  weightFrom: {jq: {expression: 'def f: f; f'}}\n"},
+		"delay":        {"spec:\n", "spec:\n  delay: {durationFrom: {jq: {expression: 'def f: f; f'}}}\n"},
+		"jitter":       {"spec:\n", "spec:\n  delay: {durationMilliseconds: 1, jitterDurationFrom: {jq: {expression: 'def f: f; f'}}}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ignored []string
+			set := newStageSet(func(stage *corev1.ObjectReference, why error) {
+				ignored = append(ignored, stage.Kind+" "+stage.Name+": "+why.Error())
+			})
+			endless := strings.NewReplacer("name: fails", "name: endless", change[0], change[1]).Replace(podStage)
+			for _, text := range []string{podStage, endless} {
+				if err := set.set(parseStage(t, text)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pod := testPod(func(p *corev1.Pod) {
+				p.Labels = map[string]string{"fails": "yes"}
+				p.Status.Phase = corev1.PodRunning
+			})
+			matched := make(chan string)
+			go func() {
+				what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
+				matched <- what.name
+			}()
+			select {
+			case got := <-matched:
+				if got != "user/fails" {
+					t.Errorf("matched %q", got)
+				}
+			case <-time.After(waitTimeout):
+				t.Fatal("the expression does not end: does gojq call Done of its context before each step?")
+			}
+			want := []string{"Stage endless: stage endless is ignored until it changes: for Pod n/p its expressions take more than 1048576 steps"}
+			if diff := cmp.Diff(want, ignored); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{"fails"}, set.names()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestFailedStage has a Stage whose template fails, in place of what is due for a Pod by default.
+func TestFailedStage(t *testing.T) {
+	client := fake.NewClientset()
+	f := startTestFleet(t, client, Config{Count: 1})
+	stage := strings.NewReplacer("values: [Running]", "values: [Pending]", `"phase: Failed\nreason: Demo"`, `'{{ fail "it is a demo" }}'`).Replace(podStage)
+	if err := f.simulation.stages.set(parseStage(t, stage)); err != nil {
+		t.Fatal(err)
+	}
+	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })
+	if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := awaitEvent(t, client, func(e *corev1.Event) bool { return e.Reason == "StageFailed" })
+	if got.InvolvedObject.UID != pod.UID || !strings.HasPrefix(got.Message, "stage fails: ") || !strings.Contains(got.Message, "it is a demo") || got.Type != corev1.EventTypeWarning {
+		t.Errorf("got %+v", got)
+	}
+	if due := f.NextDue(); len(due) != 0 {
+		t.Errorf("due although kwok does not try again: %+v", due)
 	}
 }
 

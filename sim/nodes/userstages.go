@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -25,6 +27,21 @@ func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
 	maps.Copy(set, meta.Annotations)
 	set[annotations.Stage] = what.name
 	meta.Annotations = set
+}
+
+// reportFailedStage records an event about the object for which a stage of a user has failed. client-go bounds how many
+// events an object has.
+func (s *simulation) reportFailedStage(f stageFailure) {
+	if s.ctx.Err() != nil {
+		return
+	}
+	var about *corev1.ObjectReference
+	if namespace, name, isPod := strings.Cut(f.pod, "/"); isPod {
+		about = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: s.registry.failStage(f.pod)}
+	} else {
+		about = &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: f.node, UID: types.UID(f.node)} // as a kubelet
+	}
+	s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+f.stage+": "+f.err)
 }
 
 // templateFunctions returns replacements for functions that kwok gives to the templates of

@@ -26,7 +26,7 @@ const reconcilerScript = `[ "$1" = note ] || exit 0
 
 // endedPattern matches why the controller of a process that has ended is off. The last report may be lost
 // on a busy machine: then the control plane notices the end by itself, after 10 s.
-const endedPattern = "its process (has ended|does not report any more)"
+const endedPattern = "its process (has ended|does not report any more|has closed its connection)"
 
 // reconcilerProcess runs reconcilerScript as the reconciler of operator/configmap.
 type reconcilerProcess struct {

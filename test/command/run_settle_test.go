@@ -80,7 +80,7 @@ func TestRunSaysWhatFailsThoughSettled(t *testing.T) {
 	r.requireExit(t, 0)
 
 	const fails = `settled, but operator/configmap is failing: configmap: default/kube-root-ca\.crt, \d+ times in a row(, next attempt in .+)?: exit code 1`
-	const ended = `settled, but operator/secret does not run: its process does not report any more, .+ ago`
+	const ended = `settled, but operator/secret does not run: its process has closed its connection without a last report, .+ ago`
 	files := readReport(t, filepath.Join(r.cmd.Dir, "out"))
 	for name, text := range map[string]string{
 		"stderr": r.stderr.String(), "report.html": files["report.html"],

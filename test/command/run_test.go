@@ -471,4 +471,5 @@ func TestRunGracePeriods(t *testing.T) {
 	}
 	stubborn.requireExit(t, 124)
 	requireLastLine(t, stubborn.stderr.String(), "terminated after "+timeout.String())
+	requireLastLine(t, stubborn.stderr.String(), "; it had not exited 10s later, and was killed")
 }

@@ -73,6 +73,10 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	case freeze:
 		m.frozen = !m.frozen
 	case toggleAll:
+		if m.showsOutput() {
+			m.message = "a is for Activity: o shows it"
+			break
+		}
 		m.showAll = !m.showAll
 		m = m.restartStreams()
 	case sortLeft, sortRight, sortReverse, toggleIdle, toggleInternal:

@@ -12,7 +12,11 @@ import (
 // copySelection copies what is selected to the clipboard of the terminal.
 func (m model) copySelection() (model, tea.Cmd) {
 	what, text := m.selectedText()
-	if text == "" {
+	switch {
+	case text == "" && inFeed(m) && m.showsOutput():
+		m.message = "nothing to copy: lines of the output cannot be selected"
+		return m, nil
+	case text == "":
 		m.message = "nothing to copy: select a line first"
 		return m, nil
 	}
@@ -29,7 +33,7 @@ func (m model) selectedText() (what, text string) {
 	case m.overlay == stepOverlay:
 		return "the diff", linesText(m.stepped.diff)
 	case s.focus == feedPane:
-		if e, ok := s.feed.currentEntry(m.screenAreas().feed.h - 1); ok && e.record.Event != nil {
+		if e, ok := m.selectedEntry(); ok {
 			text := strings.TrimSpace(m.entryLine(e, copiedWidth).plainText())
 			return "the line", text
 		}

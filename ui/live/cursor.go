@@ -61,15 +61,15 @@ func (m model) openSelected() model {
 	if a.tooSmall {
 		return m
 	}
-	if s.focus == feedPane && m.showsOutput() {
-		return m // a line of the output does not name an object
-	}
 	if s.focus == feedPane {
-		e, ok := s.feed.currentEntry(a.feed.h - 1)
-		if !ok || e.record.Event == nil {
-			return m
+		e, ok := m.selectedEntry()
+		switch {
+		case ok:
+			m = m.openRecord(e.record)
+		case m.showsOutput():
+			m.message = "lines of the output cannot be opened: o shows Activity, whose lines can"
 		}
-		return m.openRecord(e.record)
+		return m
 	}
 	n, h := m.upperSize(a)
 	i := s.view.clampToList(n, h).cursor
@@ -86,7 +86,7 @@ func (m model) openSelected() model {
 		opened.listed = &item
 		return m.withCurrentScreen(opened)
 	default:
-		if o := m.pageDetails(a.upper.w - detailMargin)[i].object; o != nil {
+		if o := m.detailObject(); o != nil {
 			return m.openObject(*o)
 		}
 	}

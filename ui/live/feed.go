@@ -84,6 +84,16 @@ func (f feed) currentEntry(h int) (feedEntry, bool) {
 	return visible[f.viewportOf(visible, h).cursor], true
 }
 
+// selectedEntry returns the line of Activity under the cursor, if it is shown: the output of an
+// operator has no cursor.
+func (m model) selectedEntry() (feedEntry, bool) {
+	if m.showsOutput() {
+		return feedEntry{}, false
+	}
+	e, ok := m.currentScreen().feed.currentEntry(m.screenAreas().feed.h - 1)
+	return e, ok && e.record.Event != nil
+}
+
 // feedLines draws the lower pane in w columns and h rows.
 func (m model) feedLines(w, h int) []string {
 	if m.showsOutput() {

@@ -194,6 +194,9 @@ func (m model) isTimely(a action) bool {
 	case faster, slower:
 		return speedIsSlow(m)
 	case toggleFollow:
+		if m.showsOutput() {
+			return m.output.bottom != 0
+		}
 		return !m.currentScreen().feed.following
 	case showTrace, showWhy, toggleYAML:
 		return m.currentScreen().kind != queuesScreen || inFeed(m)

@@ -40,30 +40,36 @@ func joinFields(fields []headerField, w int, gap string) line {
 	}
 }
 
+// stateWidth is the room that the first line of w columns keeps for the state: "busy", "settled"
+// and a few keys that fail take nothing of what stands beside them.
+func stateWidth(w int) int { return min(len("! settled, 3 keys fail "), w*3/10) }
+
+// busyWidth is the room that the second line keeps for who is busy.
+func busyWidth(w int) int { return w / 3 }
+
 // headerLines draws the header: the identity, state and numbers of the control
 // plane.
 func (m model) headerLines(w, h int) []string {
 	p := m.snapshot.Process
-	state := append(styledLine(" ", plain), m.stateLine(p)...)
-	state = append(state, span{" ", plain})
+	modes, state := m.modesLine(), append(m.stateLine(p), span{" ", plain})
+	room := w - modes.width() - max(state.width(), stateWidth(w)) - 2
 	identity, numbers := m.identityFields(p), m.numberFields()
 	if h == 1 {
 		identity, numbers = append(identity, numbers...), nil
 	}
-	first := append(styledLine(" ", plain), joinFields(identity, w-state.width()-2, "  ")...)
-	lines := []string{m.theme.renderLine(joinJustified(first, state, w, m.theme.ellipsis()), w, false)}
+	first := append(styledLine(" ", plain), joinFields(identity, room, "  ")...)
+	lines := []string{m.theme.renderLine(joinJustified(first, append(modes, state...), w, m.theme.ellipsis()), w, false)}
 	if h == 1 || !m.hasSnapshot {
 		return lines
 	}
-	// Who is busy matters more than the numbers, which make room.
-	busy := m.busyLine(p, w/2)
-	second := append(styledLine(" ", plain), joinFields(numbers, w-busy.width()-4, "  ")...)
+	busy := m.busyLine(p, w)
+	second := append(styledLine(" ", plain), joinFields(numbers, w-max(busy.width(), busyWidth(w))-4, "  ")...)
 	return append(lines, m.theme.renderLine(joinJustified(second, busy, w, m.theme.ellipsis()), w, false))
 }
 
-// stateLine returns the state of the control plane and of the view.
-func (m model) stateLine(p observe.Process) line {
-	var l line
+// modesLine says what the user has done to the view and to controllers.
+func (m model) modesLine() line {
+	l := styledLine(" ", plain)
 	if m.past != nil {
 		l = append(l, m.pastLine()...)
 	}
@@ -80,25 +86,33 @@ func (m model) stateLine(p observe.Process) line {
 		}
 		l = append(l, span{fmt.Sprintf("%d %s", n, what), caution})
 	}
+	return l
+}
+
+// stateLine returns the state of the control plane.
+func (m model) stateLine(p observe.Process) line {
 	switch {
 	case m.pullError != "":
-		return append(l, span{m.theme.pickGlyph("○ ", "") + "disconnected", bad})
+		return styledLine(m.theme.pickGlyph("○ ", "")+"disconnected", bad)
 	case !m.hasSnapshot || p.State == observe.Starting:
-		return append(l, span{m.theme.pickGlyph("◌ ", "") + "starting", accent})
+		return styledLine(m.theme.pickGlyph("◌ ", "")+"starting", accent)
 	case p.State == observe.Stopping:
-		return append(l, span{m.theme.pickGlyph("◌ ", "") + "stopping", caution})
+		return styledLine(m.theme.pickGlyph("◌ ", "")+"stopping", caution)
 	}
 	mark, state, st := "◐ ", "busy", accent
 	if p.Settled {
 		mark, state, st = "● ", "settled", good
 	}
-	if p.StandbyReason() != "" {
+	switch {
+	case p.StandbyReason() != "":
 		mark, state, st = "○ ", "standby", caution
+	case len(ui.UnknownQueues(m.snapshot)) > 0:
+		mark, state, st = "○ ", "unknown", caution
 	}
 	if failing := ui.DescribeFailing(m.snapshot); failing != "" {
-		return append(l, span{markBad + " " + state + ", " + failing, bad})
+		return styledLine(markBad+" "+state+", "+failing, bad)
 	}
-	return append(l, span{m.theme.pickGlyph(mark, "") + state, st})
+	return styledLine(m.theme.pickGlyph(mark, "")+state, st)
 }
 
 // hasChangedClient reports whether one of the interventions is in a client.
@@ -110,14 +124,16 @@ func (m model) hasChangedClient() bool {
 }
 
 // busyLine names the busy controllers with the keys that wait for each, as far as they
-// fit into w columns, or a hot loop. Without work it names who was active a moment ago.
+// fit into busyWidth. Without work it names who was active a moment ago. A hot loop and the leader
+// last: they may take half of the w columns.
 func (m model) busyLine(p observe.Process, w int) line {
 	if p.Leader == observe.LeaderOther && p.LeaseHolder != "" {
-		return styledLine(truncate("leader: "+words.OneLine(p.LeaseHolder), w-1, m.theme.ellipsis())+" ", faint)
+		return styledLine(truncate("leader: "+words.OneLine(p.LeaseHolder), w/2-1, m.theme.ellipsis())+" ", faint)
 	}
-	if l := m.loopLine(w); l != nil {
+	if l := m.loopLine(w / 2); l != nil {
 		return l
 	}
+	w = busyWidth(w)
 	if p.Settled || p.State != "" && p.State != observe.Ready {
 		return nil
 	}
@@ -125,7 +141,8 @@ func (m model) busyLine(p observe.Process, w int) line {
 		if p.LastActive == "" {
 			return nil
 		}
-		return styledLine(truncate(ui.ShortName(words.OneLine(p.LastActive)), w-14, m.theme.ellipsis())+" a moment ago ", faint)
+		const when = " just now "
+		return styledLine(truncate(ui.ShortName(words.OneLine(p.LastActive)), w-len(when), m.theme.ellipsis())+when, faint)
 	}
 	var text string
 	for i, name := range p.Busy {
@@ -216,10 +233,12 @@ func (m model) speedField(s observe.Speed) headerField {
 		return headerField{line{{"speed ", faint}, {m.theme.plainSpeed(s), faint}}, 6}
 	}
 	text := m.theme.plainSpeed(s)
+	waiting := ""
 	if n := m.waitingKeys(); n > 0 {
-		text += fmt.Sprintf(", %s %s", formatShort(int64(n)), map[bool]string{true: "key waits", false: "keys wait"}[n == 1])
+		waiting = fmt.Sprintf(", %s %s", formatShort(int64(n)), map[bool]string{true: "key waits", false: "keys wait"}[n == 1])
 	}
-	return headerField{line{{"speed ", caution}, {text, caution}}, 1}
+	waiting = alignLeft(waiting, len(", 99.9k keys wait"), "")
+	return headerField{line{{"speed ", caution}, {text + waiting, caution}}, 1}
 }
 
 func labelledField(label, value string, dropOrder int) headerField {

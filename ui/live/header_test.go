@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,15 @@ func TestHeaderNamesTheLeader(t *testing.T) {
 	}
 }
 
+// TestHeaderOfUnknownQueues has a process whose metrics do not say whether keys are left not look settled or busy.
+func TestHeaderOfUnknownQueues(t *testing.T) {
+	source := &fixedSource{snapshot: observe.Snapshot{Queues: []observe.Queue{{Name: "widget", Depth: -1, Peak: -1}}}}
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 24)
+	if got := m.drawScreen()[0]; !strings.HasSuffix(got, " ○ unknown") {
+		t.Errorf("the header is %q", got)
+	}
+}
+
 // TestSettledIsNotBusy has the header and the table agree when work is over.
 func TestSettledIsNotBusy(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}
@@ -84,4 +94,52 @@ func TestSettledIsNotBusy(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
+}
+
+// TestHeaderItemsKeepTheirPlaces changes what changes from second to second: no item of the header
+// comes, goes or moves because of that.
+func TestHeaderItemsKeepTheirPlaces(t *testing.T) {
+	states := map[string]func(*observe.Process){
+		"settled": func(p *observe.Process) { p.Settled, p.Busy, p.CPUPercent, p.RequestRate = true, nil, 0, 0 },
+		"one":     func(p *observe.Process) { p.Busy = []string{"job-controller"} },
+		"many":    func(p *observe.Process) { p.Busy = controllerNames },
+		"long":    func(p *observe.Process) { p.Busy = controllerNames[4:5] },
+		"active":  func(p *observe.Process) { p.Busy, p.LastActive = nil, controllerNames[4] },
+	}
+	for _, speed := range []observe.Speed{observe.SpeedFull, observe.SpeedTenth} {
+		for _, width := range []int{80, 100, 120, 160, 250} {
+			for _, height := range []int{15, 30} {
+				seen := map[string]string{}
+				for name, change := range states {
+					source := &fixedSource{snapshot: burstSnapshot()}
+					p := &source.snapshot.Process
+					p.Speed, p.CPU = speed, time.Second
+					change(p)
+					if name == "settled" {
+						source.snapshot.Controllers = idleSnapshot().Controllers // no key waits
+					}
+					m := newTestModel(t, Options{Source: source, NoColor: true}, width, height)
+					seen[name] = itemPlaces(m)
+				}
+				for name, places := range seen {
+					if want := seen["settled"]; places != want {
+						t.Errorf("%dx%d, speed %s: with %s busy the items are at %s, settled at %s", width, height, speed, name, places, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// itemPlaces says at which columns the items of the header begin.
+func itemPlaces(m model) string {
+	var places []string
+	for i, l := range m.drawScreen()[:2] {
+		for _, item := range []string{"v0.3.0", "Kubernetes", "https://", " up ", "speed", "API", "memory", "CPU", "etcd", "revision"} {
+			if at := strings.Index(l, item); at >= 0 {
+				places = append(places, fmt.Sprintf("%s %d:%d", strings.TrimSpace(item), i, textWidth(l[:at])))
+			}
+		}
+	}
+	return strings.Join(places, " ")
 }

@@ -38,7 +38,7 @@ func (m model) targetController() string {
 	if s.focus != feedPane || s.kind == controllerScreen {
 		return m.selectedController()
 	}
-	if e, ok := s.feed.currentEntry(m.screenAreas().feed.h - 1); ok && !s.feed.following {
+	if e, ok := m.selectedEntry(); ok && !s.feed.following {
 		return describeRecord(e.record).controller
 	}
 	return ""
@@ -75,6 +75,8 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	state := m.stateOf(name)
 	m = m.pickRow()
 	switch {
+	case name == "" && inFeed(m) && m.showsOutput():
+		m.message = "no controller selected: press tab and select one, or o for Activity"
 	case name == "" && inFeed(m):
 		m.message = "no controller selected: select a line of Activity, or press tab and select one"
 	case m.interventionsIn(name) == nil:

@@ -91,13 +91,30 @@ func hasObject(m model) bool   { return m.selectedObject() != nil }
 func hasStory(m model) bool    { return hasObject(m) || m.selectedKey() != nil }
 func onQueues(m model) bool    { return m.currentScreen().kind == queuesScreen }
 func onPage(m model) bool      { return !onQueues(m) }
-func canOpen(m model) bool     { return inFeed(m) || m.currentScreen().kind != controllerScreen }
 func inFeed(m model) bool      { return m.currentScreen().focus == feedPane }
+func inActivity(m model) bool  { return inFeed(m) && !m.showsOutput() }
 func isSearching(m model) bool { return m.showsText() && m.activeFilter() != "" }
 func hasWarnings(m model) bool { return len(m.warnings) > 0 }
-func canIntervene(m model) bool {
-	return m.interventions != nil && m.currentScreen().kind != objectScreen
+
+// canOpen reports whether the line under the cursor can be opened.
+func canOpen(m model) bool {
+	switch s := m.currentScreen(); {
+	case s.focus == feedPane:
+		_, ok := m.selectedEntry()
+		return ok
+	case s.kind.isPage():
+		return s.kind == objectScreen && m.detailObject() != nil
+	}
+	n, _ := m.upperSize(m.screenAreas())
+	return n > 0
 }
+
+// canIntervene reports whether keys act on a controller or client.
+func canIntervene(m model) bool {
+	name := m.targetController()
+	return m.interventionsIn(name) != nil && m.stateOf(name) != ""
+}
+
 func canStop(m model) bool {
 	_, isClient := m.findClient(m.targetController())
 	return canIntervene(m) && !isClient
@@ -133,7 +150,7 @@ func presentSections() []keySection {
 			{previousMatch, []string{"N"}, "in a text: the previous line found", "previous", isSearching},
 			{freeze, []string{"space"}, "freeze the screen, or resume updates", "freeze", nil},
 			{toggleFollow, []string{"f"}, "follow new activity, or stop following", "follow", inFeed},
-			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inFeed},
+			{toggleAll, []string{"a"}, "show all or only notable activity", "all", inActivity},
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
 			{copySelected, []string{"y"}, "copy what is selected (OSC 52)", "", nil},
 			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
@@ -224,7 +241,7 @@ func (m model) keySections() []keySection {
 // onlyPresent reports whether an action needs a running control plane.
 func onlyPresent(a action) bool {
 	switch a {
-	case pauseResume, stopStart, showStep, openPage, browse, toggleYAML:
+	case pauseResume, stopStart, showStep, openPage, browse, toggleYAML, toggleOutput:
 		return true
 	}
 	return false

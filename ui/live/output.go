@@ -40,7 +40,8 @@ type outputPane struct {
 	bottom uint64 // number of the last visible line; 0 = follow
 }
 
-func hasOutput(m model) bool { return m.output.source != nil && onQueues(m) }
+// hasOutput reports whether the lower pane can show the output. That of the past is not kept.
+func hasOutput(m model) bool { return m.output.source != nil && onQueues(m) && m.past == nil }
 
 func (m model) showsOutput() bool { return hasOutput(m) && !m.output.hidden }
 

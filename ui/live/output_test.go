@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fixedOutput is the output of a program.
@@ -155,6 +157,59 @@ func TestOutputIsBounded(t *testing.T) {
 
 func TestNoOutput(t *testing.T) {
 	m := newTestModel(t, Options{Source: &fixedSource{snapshot: burstSnapshot()}}, 100, 30)
+	if m = pressKeys(t, m, "o"); m.message == "" || m.showsOutput() {
+		t.Errorf("message %q, shows output: %t", m.message, m.showsOutput())
+	}
+}
+
+// TestKeysInTheOutput has the operator's pane in focus: it has no cursor, so keys must not act on a
+// line of Activity, which is not shown.
+func TestKeysInTheOutput(t *testing.T) {
+	f := &fixedOutput{}
+	f.print("first")
+	h := &intervenableSource{fixedSource: &fixedSource{snapshot: burstSnapshot(), records: podCreations(1, 10)}}
+	source := struct {
+		*intervenableSource
+		observe.Inspector
+	}{h, &inspectableSource{h.fixedSource, webInspection()}}
+	m := pressKeys(t, newTestModel(t, Options{Source: source, Output: f, NoColor: true}, 100, 30).readOutput(), "o", "tab", "g")
+	hints := func(m model) string {
+		lines := m.drawScreen()
+		return lines[len(lines)-1]
+	}
+	const offered = " enter open "
+	if got := hints(m); !strings.Contains(got, offered) || !strings.Contains(got, "t trace") {
+		t.Fatalf("in Activity the footer is %q", got)
+	}
+	m = pressKeys(t, m, "o")
+	for _, hint := range []string{offered, "t trace", "w why", "e YAML", "p pause", "a all", "x stop"} {
+		if got := hints(m); strings.Contains(got, hint) {
+			t.Errorf("%q is offered: %q", hint, got)
+		}
+	}
+	for _, key := range []string{"enter", "t", "w", "e", "p", "s", "x", "y", "a"} {
+		next, cmd := m.Update(keyMsg(key))
+		if next := next.(model); cmd != nil || next.message == "" || next.showAll || len(next.screens) > 1 || next.overlay != noOverlay || next.confirming != nil {
+			t.Errorf("%s acts on what is not shown; message %q", key, next.message)
+		}
+	}
+	if len(h.calls) > 0 {
+		t.Errorf("interventions: %v", h.calls)
+	}
+}
+
+// TestPastHasNoOutput goes back in time, where the lower pane shows what happened then.
+func TestPastHasNoOutput(t *testing.T) {
+	f := &fixedOutput{}
+	f.print("of the present")
+	list := frames()
+	source := &fixedSource{snapshot: list[0].snapshot, records: list[0].records}
+	m := newTestModel(t, Options{Source: source, Output: f, NoColor: true}, 100, 30).readOutput()
+	source.snapshot, m.now = list[1].snapshot, list[1].snapshot.Time
+	m = pullPast(t, pullOnce(t, m))
+	if got := lowerPane(m); !strings.Contains(got, "Activity") {
+		t.Errorf("the lower pane is\n%s", got)
+	}
 	if m = pressKeys(t, m, "o"); m.message == "" || m.showsOutput() {
 		t.Errorf("message %q, shows output: %t", m.message, m.showsOutput())
 	}

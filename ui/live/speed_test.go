@@ -95,7 +95,7 @@ func TestBusyNamesWho(t *testing.T) {
 	s := idleSnapshot()
 	s.Process.Settled, s.Process.LastActive = false, "node-lifecycle-controller"
 	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
-	if got := m.View().Content; !strings.Contains(got, "busy") || !strings.Contains(got, "node-lifecycle a moment ago") {
+	if got := m.View().Content; !strings.Contains(got, "busy") || !strings.Contains(got, "node-lifecycle just now") {
 		t.Errorf("got\n%s", got)
 	}
 	s.Process.Busy = nil

@@ -25,25 +25,34 @@ func (m model) selectedObject() *observe.Object {
 	if m.overlay == textOverlay {
 		return m.text.object
 	}
-	s, a := m.currentScreen(), m.screenAreas()
+	s := m.currentScreen()
 	if s.focus == feedPane {
-		if e, ok := s.feed.currentEntry(a.feed.h - 1); ok && e.record.Event != nil {
+		if e, ok := m.selectedEntry(); ok {
 			return describeRecord(e.record).object
 		}
 	}
 	switch s.kind {
 	case objectScreen:
-		if s.focus == upperPane && !a.tooSmall {
-			n, h := m.upperSize(a)
-			if i := s.view.clampToList(n, h).cursor; i < n {
-				if o := m.pageDetails(a.upper.w - detailMargin)[i].object; o != nil {
-					return o
-				}
-			}
+		if o := m.detailObject(); s.focus == upperPane && o != nil {
+			return o
 		}
 		return &s.object
 	case browserScreen:
 		return m.selectedBrowsed()
+	}
+	return nil
+}
+
+// detailObject returns the object that the line under the cursor in the upper pane of a page
+// names; nil if it names none.
+func (m model) detailObject() *observe.Object {
+	a := m.screenAreas()
+	if a.tooSmall {
+		return nil
+	}
+	n, h := m.upperSize(a)
+	if i := m.currentScreen().view.clampToList(n, h).cursor; i < n {
+		return m.pageDetails(a.upper.w - detailMargin)[i].object
 	}
 	return nil
 }
@@ -59,7 +68,7 @@ func (m model) selectedKey() *queueKey {
 	}
 	s := m.currentScreen()
 	if s.focus == feedPane {
-		if e, ok := s.feed.currentEntry(m.screenAreas().feed.h - 1); ok {
+		if e, ok := m.selectedEntry(); ok {
 			return keyOf(e.record)
 		}
 		return nil
@@ -107,7 +116,10 @@ func (m model) tellStory(a action) (model, tea.Cmd) {
 // nothingSelectedText says how to select an object: in the past none can be listed.
 func (m model) nothingSelectedText() string {
 	text := "no object is selected: select a line of Activity with one"
-	if !inFeed(m) {
+	switch {
+	case m.showsOutput():
+		text = "no object is selected: o shows Activity"
+	case !inFeed(m):
 		text = "no object is selected: tab goes to Activity, select a line there"
 	}
 	if m.past != nil || m.browser == nil {

@@ -1,0 +1,76 @@
+package clients
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+const (
+	// minUnanswered is how long a write has no answer until it is named, and maxUnanswered how many are.
+	minUnanswered = time.Second
+	maxUnanswered = 10
+)
+
+// unanswered are the writes of objects of a client that have not been answered. Whether that is so for all
+// counts for settled; which they are is of interest once that takes long, as in a webhook.
+type unanswered struct {
+	mu     sync.Mutex
+	writes map[*request]sentWrite
+}
+
+// sentWrite is what is known of a write before its answer.
+type sentWrite struct {
+	observe.UnansweredWrite
+	contentType string
+	body        *sentBody // which names what is to be created; nil if it is not kept
+}
+
+func (u *unanswered) begin(r *request) {
+	c := r.call
+	w := sentWrite{observe.UnansweredWrite{Controller: c.Controller, Verb: c.Verb, Subresource: c.Subresource, Object: c.Object, Since: c.Began}, r.req.Header.Get("Content-Type"), r.sent}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.writes == nil {
+		u.writes = map[*request]sentWrite{}
+	}
+	u.writes[r] = w
+}
+
+func (u *unanswered) end(r *request) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.writes, r)
+}
+
+// snapshot returns how many there are, and the oldest of those that have lasted for long.
+func (u *unanswered) snapshot(now time.Time) (count int64, list []observe.UnansweredWrite) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var long []sentWrite
+	for _, w := range u.writes {
+		if now.Sub(w.Since) >= minUnanswered {
+			long = append(long, w)
+		}
+	}
+	slices.SortFunc(long, func(a, b sentWrite) int { return a.Since.Compare(b.Since) })
+	for _, w := range long[:min(len(long), maxUnanswered)] {
+		list = append(list, w.named())
+	}
+	return int64(len(u.writes)), list
+}
+
+// named completes the name of what is to be created.
+func (w sentWrite) named() observe.UnansweredWrite {
+	if w.Object.Name == "" {
+		w.body.read(func(sent []byte) {
+			o := recording.ParseObject(w.contentType, sent)
+			w.Object.Name, w.Object.Kind = printable(o.Metadata.Name, maxName), cmp.Or(w.Object.Kind, printable(o.Kind, maxName))
+		})
+	}
+	return w.UnansweredWrite
+}

@@ -1,0 +1,44 @@
+package clients
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A write that has had no answer for long is named, with the object that it is to create.
+func TestUnansweredWrites(t *testing.T) {
+	f := newFixture(t)
+	unanswered := func(d time.Duration) (int64, []observe.UnansweredWrite) {
+		return f.clients.sorted()[0].unanswered.snapshot(time.Now().Add(d))
+	}
+	f.handle(http.MethodPost, sites, `{"kind":"Site","metadata":{"name":"shop"}}`, func(w http.ResponseWriter) {
+		if n, list := unanswered(0); n != 1 || len(list) > 0 {
+			t.Errorf("just now: %d, %+v", n, list)
+		}
+		n, list := unanswered(minUnanswered)
+		want := []observe.UnansweredWrite{{
+			Controller: "shop-operator (" + operator.Name + ")", Verb: "create",
+			Object: observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "ns", Name: "shop"},
+		}}
+		if len(list) == 1 {
+			want[0].Since = list[0].Since
+		}
+		if diff := cmp.Diff(want, list); n != 1 || diff != "" {
+			t.Errorf("%d, %s", n, diff)
+		}
+		w.WriteHeader(http.StatusCreated)
+	})
+	if n, list := unanswered(time.Hour); n != 0 || len(list) > 0 {
+		t.Errorf("after the answer: %d, %+v", n, list)
+	}
+	f.handle(http.MethodGet, sites, "", func(http.ResponseWriter) {
+		if n, _ := unanswered(time.Hour); n != 0 {
+			t.Error("a read counts")
+		}
+	})
+}

@@ -1,0 +1,43 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"io"
+	"testing"
+	"time"
+)
+
+// An operator that ignores SIGTERM is killed, and dev says so.
+func TestStopSaysThatItKilled(t *testing.T) {
+	for script, tt := range map[string]struct {
+		grace time.Duration
+		want  string
+	}{
+		"trap '' TERM; echo ready; while :; do sleep 0.01; done": {100 * time.Millisecond, "[dev] warning: the operator was killed: it had not ended 100ms after it was asked to\n"},
+		"echo ready; exec sleep 1000":                            {killGrace, ""},
+	} {
+		out, to := io.Pipe()
+		p := devProgram{args: []string{"sh", "-c", script}, output: newDevOutput(to, viewPlain), grace: tt.grace}
+		c, err := p.newProcess(p.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.command.startProcess(); err != nil {
+			t.Fatal(err)
+		}
+		c.begun = true
+		lines := bufio.NewReader(out)
+		if line, err := lines.ReadString('\n'); line != "[operator] ready\n" {
+			t.Fatalf("got %q, %v", line, err)
+		}
+		go func() {
+			c.Stop()
+			to.Close()
+		}()
+		if got, err := io.ReadAll(lines); string(got) != tt.want || err != nil {
+			t.Errorf("%s: got %q, want %q, %v", script, got, tt.want, err)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package trace
+
+import (
+	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// unansweredWrite is a write that a client waits for.
+type unansweredWrite struct {
+	*observe.UnansweredWrite
+	client *observe.Client
+}
+
+// unansweredWrites returns the writes of an object without an answer.
+func unansweredWrites(now observe.Snapshot, about observe.Object) (list []unansweredWrite) {
+	about = *canonicalObject(about)
+	for i := range now.Clients {
+		c := &now.Clients[i]
+		for n := range c.Unanswered {
+			if w := &c.Unanswered[n]; canonicalObject(w.Object).Same(about) {
+				list = append(list, unansweredWrite{w, c})
+			}
+		}
+	}
+	return list
+}
+
+// IsAwaited reports whether a client waits for the answer to a write of an object. Nothing may be recorded of it yet.
+func IsAwaited(now observe.Snapshot, about observe.Object) bool {
+	return len(unansweredWrites(now, about)) > 0
+}
+
+// unanswered says which writes of an object clients wait for.
+func (p *painter) unanswered(now observe.Snapshot, about observe.Object) (list []string) {
+	for _, w := range unansweredWrites(now, about) {
+		what := p.requestName(&Node{Kind: Call, Verb: w.Verb, Object: &about, Subresource: w.Subresource})
+		s := words.OneLine(w.Controller) + " has been waiting" + p.since(w.Since, now.Time) + " for the answer to its request to " + what
+		if w.client.State == observe.StatePaused {
+			s += ": the client is paused and its writes are held"
+		}
+		list = append(list, s+".")
+	}
+	return list
+}
