@@ -3,7 +3,6 @@ package ctrlplane
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,30 +12,20 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // newUsedDir returns a data folder with an embedded etcd that a Kubernetes release has used last.
 func newUsedDir(t *testing.T, kubernetes string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{"ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"server":"https://127.0.0.1:1","kubernetesVersion":%q,"later":true}`, kubernetes)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testutil.WriteFiles(t, dir, map[string]string{"etcd/member/": "", "ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"server":"https://127.0.0.1:1","kubernetesVersion":%q,"later":true}`, kubernetes)})
 	return dir
 }
 
 func readStateFile(t *testing.T, dir string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "state.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return testutil.ReadFile(t, filepath.Join(dir, "state.json"))
 }
 
 // A folder of a newer minor version of Kubernetes is neither opened nor written to, and one that is more than

@@ -140,11 +140,5 @@ func (k *KeyedQueue) Snapshot(now time.Time) Queue {
 	if k == nil {
 		return Queue{}
 	}
-	q := k.queue
-	s := Queue{
-		Name: q.name, Controller: q.recorder.name, Adds: q.adds.Load(), Gets: q.gets.Load(), Done: q.done.Load(),
-		InFlight: q.inFlight(), ErrorRetries: q.errorRetries.Load(), Wait: q.wait.summarizeDurations(now), Work: q.work.summarizeDurations(now),
-	}
-	s.Unfinished, s.Longest = q.runningAges(now)
-	return s
+	return k.queue.countSyncs(now)
 }

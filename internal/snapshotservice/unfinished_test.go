@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const configMapC = "/configmaps/default/c"
@@ -152,9 +153,7 @@ func TestUnfinishedSnapshotReplacesNothing(t *testing.T) {
 	if err := os.Mkdir(target.Dir.Join(unfinishedFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(target.Dir.Join("unfinished-2.snapshot"), []byte("older"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, target.Dir.Join("unfinished-2.snapshot"), "older")
 	store.compacted = 2
 	unfinished, ok := errors.AsType[*UnfinishedError](target.FinishPending(t.Context(), store))
 	if !ok || unfinished.Path != target.Dir.Join("unfinished-3.snapshot") {

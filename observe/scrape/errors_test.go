@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const metrics = "workqueue_depth{name=\"job\"} 1\n"
@@ -49,11 +51,7 @@ func checkError(t *testing.T, err error, words ...string) {
 
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), content)
 }
 
 func TestRejectsAnswersWithoutMetrics(t *testing.T) {
