@@ -72,3 +72,16 @@ func TestWritesAreActivity(t *testing.T) {
 		}
 	}
 }
+
+// Of many writes the oldest ones are named, in order.
+func TestOldestUnansweredWrites(t *testing.T) {
+	now, u := time.Now(), unanswered{}
+	for i := range maxUnanswered + 2 {
+		age := time.Duration(i+1) * time.Minute
+		u.begin(&request{req: &http.Request{}, call: &observe.Called{Verb: "update", Began: now.Add(-age), Object: observe.Object{Resource: "sites", Name: age.String()}}})
+	}
+	n, list := u.snapshot(now)
+	if n != maxUnanswered+2 || len(list) != maxUnanswered || list[0].Object.Name != "12m0s" || list[maxUnanswered-1].Object.Name != "3m0s" {
+		t.Errorf("%d, %+v", n, list)
+	}
+}

@@ -309,8 +309,10 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
-	if since < -int64(busyQuietTime) { // the clock was set back
-		o.lastActivity.CompareAndSwap(latest, now.UnixNano())
+	if since < 0 { // there was some after now, unless the clock was set back
+		if present := time.Now().UnixNano(); latest-present > int64(busyQuietTime) {
+			o.lastActivity.CompareAndSwap(latest, present)
+		}
 		return false
 	}
 	if options := o.options.Load(); since > int64(busyQuietTime) || options != nil && options.VersionsUnknown {

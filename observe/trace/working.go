@@ -17,7 +17,8 @@ const minWorking = time.Second
 // Working says which syncs of an object's key have not ended, in which queues the key most likely waits, which writes of
 // the object have no answer, and which operators that work for it do not run, one sentence each. It leaves out what has
 // begun just now.
-func Working(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) (list []string) {
+func Working(o Options, records []observe.Record, about observe.Object, s Style) (list []string) {
+	now := o.State
 	about = *canonicalObject(about)
 	about.UID = ""
 	p, said := newPainter(s, phrases{}), map[string]bool{}
@@ -38,7 +39,7 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 			said[q.Controller] = true
 		}
 	}
-	return slices.Concat(list, p.unanswered(now, about), p.notRunning(now, records, about, said))
+	return slices.Concat(list, p.unanswered(now, about), p.notRunning(o, records, about, said))
 }
 
 // describeRunning says since when a sync of a controller has lasted.
