@@ -59,7 +59,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &simulation{cancel: cancel, client: client, registry: registry, log: log}
 	ctx = withLogger(ctx, log, s.reportFailedStage)
-	s.ctx, s.stages = ctx, newStageSet(s.reportIgnoredStage)
+	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
 	})
