@@ -268,7 +268,7 @@ func (p *controlPlane) warnIfSlow(ctx context.Context, step startStep) (stop fun
 		case <-timer.C:
 		}
 		if reason := step.waitsFor(ctx); ctx.Err() == nil {
-			p.warn(fmt.Sprintf("the start makes no progress: %s has taken %v: %s", step.stage, slowStep, reason))
+			p.warn(fmt.Sprintf("the start takes long: %s has taken %v so far: %s", step.stage, slowStep, reason))
 		}
 	})
 	return func() { cancel(); warning.Wait() }

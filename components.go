@@ -121,10 +121,13 @@ func (p *controlPlane) startLeading(ctx context.Context) error {
 	if err := p.supervisor.Start(ctx, p.api); err != nil {
 		return err
 	}
-	if p.config.Nodes.Count == 0 {
-		return nil
+	if p.config.Nodes.Count > 0 {
+		if err := p.startNodes(ctx); err != nil {
+			return err
+		}
 	}
-	return p.startNodes(ctx)
+	p.leadership.beganToLead()
+	return nil
 }
 
 func (p *controlPlane) closeLease() error {

@@ -24,11 +24,14 @@ func (p *controlPlane) openDataDir(ctx context.Context) (err error) {
 	if err := p.dir.CleanupError(); err != nil {
 		p.warn(err.Error())
 	}
-	state, err := p.beginState()
+	state, err := p.dir.State()
 	if err != nil {
 		return err
 	}
-	if err := p.chooseKubernetes(state); err != nil {
+	if err := p.chooseKubernetes(state); err != nil { // before anything is written to the folder
+		return err
+	}
+	if err := p.beginState(state); err != nil {
 		return err
 	}
 	p.holdsData = state.EmbeddedEtcd
@@ -52,7 +55,7 @@ func (p *controlPlane) initialSnapshot() snapshotservice.Initial {
 
 // closeDataDir removes what a failed start has created, but not a restore that it has
 // begun in an etcd cluster, which only the folder can finish, and not the keys of a state that it has
-// written there.
+// written there. An ephemeral folder is removed in any case: the next start makes new keys.
 func (p *controlPlane) closeDataDir() (err error) {
 	switch {
 	case p.dir == nil:
@@ -62,7 +65,7 @@ func (p *controlPlane) closeDataDir() (err error) {
 	case !p.usesEmbeddedEtcd() && !p.dir.Ephemeral() && p.snapshotTarget().HasPending():
 		p.warn(fmt.Sprintf("data folder %s is kept, because the state in etcd is half restored: start again without --from to finish that", p.dir.Path()))
 		return p.dir.Close()
-	case p.written: // with the keys of the folder
+	case p.written: // with the keys of the folder, unless it is ephemeral
 		p.warn("the etcd cluster holds the state of the snapshot now: start again without --from")
 		return p.dir.Close()
 	case p.placed: // or the next start would begin with that snapshot without being told to

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // A start that fails removes the folder that it has created, unless the next one needs
@@ -26,9 +27,7 @@ func TestFailedStartKeepsAnInterruptedRestore(t *testing.T) {
 		}
 		pending := p.dir.Join(snapshotservice.PendingFile)
 		if interrupted {
-			if err := os.WriteFile(pending, []byte("snapshot"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testutil.WriteFile(t, pending, "snapshot")
 		}
 		if err := p.closeDataDir(); err != nil {
 			t.Fatal(err)

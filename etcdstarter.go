@@ -90,10 +90,11 @@ func (p *controlPlane) describeCluster() func(context.Context) string {
 		return nil
 	}
 	return func(context.Context) string {
+		endpoints := strings.Join(p.config.Etcd.Endpoints, ", ")
 		if p.writing.Load() {
-			return "writing the snapshot into the etcd cluster"
+			return fmt.Sprintf("writing the snapshot into the etcd cluster %s: if this does not end, check that most of its members are running", endpoints)
 		}
-		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", strings.Join(p.config.Etcd.Endpoints, ", "))
+		return fmt.Sprintf("waiting for the etcd cluster %s: check that most of its members are running", endpoints)
 	}
 }
 
@@ -112,12 +113,12 @@ func (p *controlPlane) apiServerEtcd(ctx context.Context) (apiserver.Etcd, error
 		if err := p.etcd.wait(ctx); err != nil {
 			return apiserver.Etcd{}, err
 		}
-		if err := recordRelease(p.dir); err != nil {
+		if err := p.recordRelease(); err != nil {
 			return apiserver.Etcd{}, err
 		}
 		return apiserver.Etcd{Endpoints: cluster.Endpoints, CAFile: cluster.CAFile, CertFile: cluster.CertFile, KeyFile: cluster.KeyFile}, nil
 	}
-	record := sync.OnceValue(func() error { return recordRelease(p.dir) })
+	record := sync.OnceValue(p.recordRelease)
 	connect := func() (*clientv3.Client, error) {
 		if err := p.etcd.wait(context.Background()); err != nil { // ends with the step that starts etcd
 			return nil, err

@@ -67,14 +67,32 @@ func checkRelease(dir string, last datadir.State) error {
 		dir, last.KubernetesVersion, KubernetesVersion)
 }
 
-// recordRelease records the release of this program before it writes to the store, also if it does not end
-// what it does: see checkRelease.
+// recordRelease records the release of this program before the API server or a restore in the stopped folder writes
+// to the store, also if that does not end: see checkRelease. What a start has written until then is a snapshot of a
+// release that is not newer, or the seed of a new store.
 func recordRelease(dir *datadir.Dir) error {
 	state, err := dir.State()
-	if err != nil || state.KubernetesVersion == KubernetesVersion {
+	if err != nil {
 		return err
 	}
-	state.KubernetesVersion = KubernetesVersion
+	return recordVersions(dir, state, state.EmulatedVersion)
+}
+
+// recordRelease is recordRelease for a start, which writes as the version does that it emulates: the next start has to
+// emulate that, too, unless it is told otherwise.
+func (p *controlPlane) recordRelease() error {
+	state, err := p.dir.State()
+	if err != nil {
+		return err
+	}
+	return recordVersions(p.dir, state, p.emulatedVersion())
+}
+
+func recordVersions(dir *datadir.Dir, state datadir.State, emulated string) error {
+	if state.KubernetesVersion == KubernetesVersion && state.EmulatedVersion == emulated {
+		return nil
+	}
+	state.KubernetesVersion, state.EmulatedVersion = KubernetesVersion, emulated
 	return dir.SaveState(state)
 }
 

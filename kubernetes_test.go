@@ -3,34 +3,33 @@ package ctrlplane
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // newUsedDir returns a data folder with an embedded etcd that a Kubernetes release has used last.
 func newUsedDir(t *testing.T, kubernetes string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{"ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"kubernetesVersion":%q}`, kubernetes)} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testutil.WriteFiles(t, dir, map[string]string{"etcd/member/": "", "ctrlplane.json": `{"format":1}`, "state.json": fmt.Sprintf(`{"server":"https://127.0.0.1:1","kubernetesVersion":%q,"later":true}`, kubernetes)})
 	return dir
 }
 
-// A folder of a newer minor version of Kubernetes is not opened, and one that is more than one version
-// older only with a warning.
+func readStateFile(t *testing.T, dir string) string {
+	t.Helper()
+	return testutil.ReadFile(t, filepath.Join(dir, "state.json"))
+}
+
+// A folder of a newer minor version of Kubernetes is neither opened nor written to, and one that is more than
+// one version older is opened with a warning.
 func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 	own := version.MustParse(KubernetesVersion)
 	newer, older, oldest := own.OffsetMinor(1).String(), own.OffsetMinor(-1).String(), own.OffsetMinor(-2).String()
@@ -45,6 +44,7 @@ func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 		{last: "v" + oldest + ".7", emulated: older},
 	} {
 		dir := newUsedDir(t, test.last)
+		before := readStateFile(t, dir)
 		var warnings []string
 		p := newControlPlane(&Server{Dir: dir, Kubernetes: test.emulated, OnWarning: func(msg string) { warnings = append(warnings, msg) }})
 		err := p.openDataDir(t.Context())
@@ -63,6 +63,9 @@ func TestDataFolderOfAnotherKubernetes(t *testing.T) {
 		if _, err := (OfflineDataDir{Dir: dir}).Save(t.Context()); err == nil || !strings.Contains(err.Error(), "upgrade ctrlplane") {
 			t.Errorf("%+v: save: %v", test, err)
 		}
+		if diff := cmp.Diff(before, readStateFile(t, dir)); diff != "" {
+			t.Errorf("%+v: state (-want +got):\n%s", test, diff)
+		}
 	}
 }
 
@@ -71,13 +74,16 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	const older = "v1.30.0"
 	dir := t.TempDir()
 	p, _ := openedDataDir(t, dir)
-	if err := p.dir.SaveState(datadir.State{KubernetesVersion: older}); err != nil {
+	emulated, emulatedBefore := KubernetesVersions()[1], KubernetesVersions()[0]
+	p.kubernetes.Store(&emulated)
+	saved := datadir.State{KubernetesVersion: older, EmulatedVersion: emulatedBefore}
+	if err := p.dir.SaveState(saved); err != nil {
 		t.Fatal(err)
 	}
-	requireRelease := func(want, when string) {
+	requireVersions := func(want, emulated, when string) {
 		t.Helper()
-		if state, _, err := datadir.Peek(dir); err != nil || state.KubernetesVersion != want {
-			t.Errorf("%s: recorded %q, want %q (%v)", when, state.KubernetesVersion, want, err)
+		if state, _, err := datadir.Peek(dir); err != nil || state.KubernetesVersion != want || state.EmulatedVersion != emulated {
+			t.Errorf("%s: recorded %q, %q, want %q, %q (%v)", when, state.KubernetesVersion, state.EmulatedVersion, want, emulated, err)
 		}
 	}
 	if _, err := pki.Ensure(pki.Config{Dir: p.dir.Join("pki"), NoSync: true}); err != nil {
@@ -86,7 +92,7 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	if err := p.startEtcd(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(older, "etcd started")
+	requireVersions(older, emulatedBefore, "etcd started")
 	connection, err := p.apiServerEtcd(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -95,8 +101,7 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(KubernetesVersion, "API server connected")
-	saved := datadir.State{KubernetesVersion: older}
+	requireVersions(KubernetesVersion, emulated, "API server connected")
 	if err := errors.Join(client.Close(), p.closeEtcd(), p.dir.SaveState(saved), p.dir.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +111,9 @@ func TestReleaseIsRecordedBeforeItWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(older, "saved")
+	requireVersions(older, emulatedBefore, "saved")
 	if _, err := stopped.Restore(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
-	requireRelease(KubernetesVersion, "restored")
+	requireVersions(KubernetesVersion, emulatedBefore, "restored")
 }

@@ -20,6 +20,7 @@ type leadership struct {
 
 	mu      sync.Mutex
 	held    bool
+	leads   bool      // what only the leader runs has been started
 	holder  string    // of the lease, in the newest record that was read or written; empty = none
 	renewed time.Time // when the newest renewal was sent that succeeded
 }
@@ -31,13 +32,35 @@ func (l *leadership) check() error {
 	if !l.held {
 		return errLeaseLost
 	}
-	// The monotonic clock stands still while a machine sleeps, the other may be set.
-	now := l.now()
-	age := max(now.Sub(l.renewed), now.Round(0).Sub(l.renewed.Round(0)))
-	if age >= l.duration {
+	if age := l.age(); age >= l.duration {
 		return fmt.Errorf("the controllers' lease was last renewed %v ago: another process may hold it", age.Round(time.Millisecond))
 	}
 	return nil
+}
+
+// age returns how long ago the lease was renewed. It needs the lock.
+func (l *leadership) age() time.Duration {
+	// The monotonic clock stands still while a machine sleeps, the other may be set.
+	now := l.now()
+	return max(now.Sub(l.renewed), now.Round(0).Sub(l.renewed.Round(0)))
+}
+
+// beganToLead notes that what only the leader runs has been started.
+func (l *leadership) beganToLead() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.leads = true
+}
+
+// isTakingOver reports whether this process holds the lease, but has not started all yet that only the leader
+// runs; false for nil.
+func (l *leadership) isTakingOver() bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held && !l.leads
 }
 
 // observedLock is a lock that tells a leadership what happens to it.
@@ -96,7 +119,7 @@ func (l *leadership) note(holder string) {
 }
 
 // leader returns which process holds the lease, and its identity; empty for nil, without leader
-// election.
+// election. One that was suspended for longer than the lease does not know who does.
 func (l *leadership) leader() (leader observe.Leader, holder string) {
 	if l == nil {
 		return "", ""
@@ -104,9 +127,9 @@ func (l *leadership) leader() (leader observe.Leader, holder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.held:
+	case l.held && l.age() < l.duration:
 		return observe.LeaderOwn, l.holder
-	case l.holder == "":
+	case l.held || l.holder == "":
 		return observe.LeaderNone, ""
 	}
 	return observe.LeaderOther, l.holder

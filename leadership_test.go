@@ -59,12 +59,20 @@ func TestLeadership(t *testing.T) {
 	update(mine)
 	expect("elected", true)
 	leader(observe.LeaderOwn, "me")
+	if !l.isTakingOver() {
+		t.Error("the controllers have been started before the election")
+	}
+	if l.beganToLead(); l.isTakingOver() {
+		t.Error("the controllers are started twice")
+	}
 	clock = clock.Add(14 * time.Second)
 	expect("before the lease ends", true)
 	clock = clock.Add(time.Second)
 	expect("after the lease", false)
+	leader(observe.LeaderNone, "") // suspended for as long
 	update(mine)
 	expect("renewed", true)
+	leader(observe.LeaderOwn, "me")
 	clock = clock.Add(14 * time.Second)
 	lock.err = errors.New("no connection")
 	update(mine)

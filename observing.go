@@ -190,6 +190,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 		v.Restoring = s.IsRestoring()
 	}
 	v.Leader, v.LeaseHolder = p.leader()
+	v.TakingOver = p.leadership.isTakingOver()
 	v.URL, v.DataDir, v.Requests = p.url, p.dir.Path(), p.api.RequestCount()
 	if !closing {
 		v.State = observe.Ready

@@ -19,14 +19,13 @@ const (
 
 // beginState removes the address of the last start from the state, or other commands
 // would try to connect there before the API server is ready. From now on they see
-// whether the control plane is private. It returns that state.
-func (p *controlPlane) beginState() (datadir.State, error) {
-	state, err := p.dir.State()
-	if err != nil || state.Server == "" && state.Private == p.config.Private {
-		return state, err
+// whether the control plane is private.
+func (p *controlPlane) beginState(last datadir.State) error {
+	if last.Server == "" && last.Private == p.config.Private {
+		return nil
 	}
-	state.Name, state.Private, state.Server = p.config.Name, p.config.Private, ""
-	return state, p.dir.SaveState(state)
+	last.Name, last.Private, last.Server = p.config.Name, p.config.Private, ""
+	return p.dir.SaveState(last)
 }
 
 // contextName is what the kubeconfig calls the context, the cluster and the user.

@@ -1,7 +1,6 @@
 package ctrlplane
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -9,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
-	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/snapshotservice"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -65,12 +63,7 @@ func (p *controlPlane) recordRestored(c snapshotservice.Change) {
 		Client: &observe.Caller{},
 	}
 	call.Object.Resource, call.Object.Group, _ = strings.Cut(resource, ".")
-	format := runtime.ContentTypeJSON
-	if bytes.HasPrefix(c.Value, []byte("k8s\x00")) {
-		format = runtime.ContentTypeProtobuf
-	}
-	stored := recording.ParseResponse(format, c.Value)
-	call.Object.Kind, call.Object.UID = stored.Kind, stored.Metadata.UID
+	call.Object.Kind, call.Object.UID, _ = snapshot.Identify(c.Value)
 	p.observer.Append(call)
 }
 

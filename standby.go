@@ -71,6 +71,14 @@ func (l leaderInterventions) Step(ctx context.Context, name string) (*control.St
 	return l.Interventions.Step(ctx, name)
 }
 
+// StepHeld implements control.Interventions.
+func (l leaderInterventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	return l.Interventions.StepHeld(ctx, name)
+}
+
 // Delay implements control.Interventions.
 func (l leaderInterventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
 	return l.change(ctx, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/etcd"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // openedDataDir returns a control plane that has opened its data folder, until the end of the test or
@@ -37,9 +38,7 @@ func TestFolderKnowsThatAClusterWasUsed(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "ctrlplane.json"), []byte(`{"format":1}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(dir, "ctrlplane.json"), `{"format":1}`)
 	const cluster = "http://127.0.0.1:1"
 	for _, start := range []struct {
 		endpoints []string

@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/storage"
@@ -29,6 +28,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/etcd"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const mapsKey = "/configmaps/"
@@ -110,14 +110,11 @@ func crowd(t *testing.T, s *watchSharer) (leave func()) {
 
 func awaitSharer(t *testing.T, s *watchSharer, what string, is func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	testutil.Await(t, what, func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return is(), nil
+		return is()
 	})
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }
 
 // A client that does not read goes away. The source has to be stopped: it waits until its next

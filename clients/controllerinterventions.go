@@ -110,7 +110,21 @@ func (i controllerInterventions) Step(ctx context.Context, name string) (*contro
 	case rc == nil:
 		return i.own.Step(ctx, name)
 	}
-	return rc.gate.StepOf(ctx, "controller "+rc.name)
+	wait, cancel := intervene.Waiting(ctx)
+	defer cancel()
+	return rc.gate.StepOf(ctx, wait, "controller "+rc.name)
+}
+
+// StepHeld implements control.Interventions.
+func (i controllerInterventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	rc, err := i.find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case rc == nil:
+		return i.own.StepHeld(ctx, name)
+	}
+	return rc.gate.StepOf(ctx, intervene.NotWaiting(ctx), "controller "+rc.name)
 }
 
 // HeldWrites implements control.Interventions.

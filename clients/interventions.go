@@ -79,11 +79,22 @@ func (i interventions) Clear(_ context.Context, names []string) ([]string, error
 
 // Step implements control.Interventions.
 func (i interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	wait, cancel := intervene.Waiting(ctx)
+	defer cancel()
+	return i.step(ctx, wait, name)
+}
+
+// StepHeld implements control.Interventions.
+func (i interventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	return i.step(ctx, intervene.NotWaiting(ctx), name)
+}
+
+func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
 	cl, err := i.resolveOne(name)
 	if err != nil {
 		return nil, err
 	}
-	return cl.gate.StepOf(ctx, "client "+cl.name)
+	return cl.gate.StepOf(ctx, wait, "client "+cl.name)
 }
 
 // HeldWrites implements control.Interventions.

@@ -76,10 +76,13 @@ func TestStepOfNestedPauses(t *testing.T) {
 		done := f.write()
 		f.awaitHeld(i, name)
 		f.awaitHeld(other, otherName)
-		if step, err := i.Step(soon(t), name); err != nil || step == nil || step.Status != http.StatusCreated {
+		if step, err := i.StepHeld(soon(t), name); err != nil || step == nil || step.Status != http.StatusCreated {
 			t.Fatalf("by client %v: step: %+v, %v", byClient, step, err)
 		}
 		<-done
+		if step, err := i.StepHeld(soon(t), name); err != nil || step != nil {
+			t.Errorf("by client %v: without a held write: %+v, %v", byClient, step, err)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ type Interventions interface {
 	// Step releases the oldest held write of one paused controller, and returns
 	// when it has been answered. The result is nil if none is held within StepTimeout.
 	Step(ctx context.Context, name string) (*SteppedWrite, error)
+	// StepHeld is Step without the wait: the result is nil if none can be released now, also
+	// because another step is in progress.
+	StepHeld(ctx context.Context, name string) (*SteppedWrite, error)
 	// Delay delays each call. Fail makes calls fail. Clear removes both.
 	Delay(ctx context.Context, names []string, d time.Duration) ([]string, error)
 	Fail(ctx context.Context, names []string, f Fault) ([]string, error)

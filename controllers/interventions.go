@@ -101,12 +101,21 @@ func (i interventions) Clear(ctx context.Context, names []string) ([]string, err
 
 // Step implements control.Interventions.
 func (i interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	wait, cancel := intervene.Waiting(ctx)
+	defer cancel()
+	return i.step(ctx, wait, name)
+}
+
+// StepHeld implements control.Interventions.
+func (i interventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	return i.step(ctx, intervene.NotWaiting(ctx), name)
+}
+
+func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
 	u, err := i.resolveOne(name)
 	if err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
-	defer cancel()
 	for {
 		before, err := i.waitResumed(wait)
 		switch {
@@ -115,7 +124,7 @@ func (i interventions) Step(ctx context.Context, name string) (*control.SteppedW
 		case err != nil: // the writes that were held have been refused
 			return nil, nil
 		}
-		step, err := u.step(ctx)
+		step, err := u.step(ctx, wait)
 		if !errors.Is(err, intervene.ErrNotPaused) || i.suspension.Load() == before {
 			return step, err
 		}

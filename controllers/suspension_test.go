@@ -274,6 +274,10 @@ func TestStepDuringARestore(t *testing.T) {
 		if list, err := i.HeldWrites(t.Context(), "job", 1); err != nil || !list.Paused || list.Total != 0 {
 			t.Errorf("held: %+v, %v", list, err)
 		}
+		began := time.Now()
+		if s, err := i.StepHeld(t.Context(), "job"); s != nil || err != nil || time.Since(began) != 0 {
+			t.Errorf("a step of a held write during a restore: %v, %v after %v", s, err, time.Since(began))
+		}
 		go step()
 		if s := <-stepped; s != nil {
 			t.Errorf("stepped %v during a restore", s)

@@ -93,12 +93,12 @@ func (u *unit) clearIntervention(remove func(*intervene.Gate) bool) bool {
 }
 
 // step releases the oldest held write.
-func (u *unit) step(ctx context.Context) (*control.SteppedWrite, error) {
+func (u *unit) step(ctx, wait context.Context) (*control.SteppedWrite, error) {
 	gate := u.currentGate()
 	if gate == nil {
 		return nil, usage.Errorf("controller %s is %w", u.name, intervene.ErrNotPaused)
 	}
-	return gate.StepOf(ctx, "controller "+u.name)
+	return gate.StepOf(ctx, wait, "controller "+u.name)
 }
 
 // endPacing ends the waiting of the controller's syncs, which would keep it from stopping.

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -32,7 +33,7 @@ func TestNamespaceWaitsForCreateInFlight(t *testing.T) {
 		namespace = cp.Namespace(tb)
 		maps := cp.Client().CoreV1().ConfigMaps(namespace)
 		slow := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "slow", Labels: map[string]string{"hook": "slow"}}}
-		awaitTrue(t, "webhook in force", func() bool {
+		testutil.Await(t, "webhook in force", func() bool {
 			_, err := maps.Create(t.Context(), slow, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err != nil
 		})
@@ -66,7 +67,7 @@ func TestNamespaceWaitsForCreateInFlight(t *testing.T) {
 // awaitNamespaceSyncs returns when a namespace is gone, or the namespace controller has synced it twice since
 // its deletion: then that is not finalized while a write is in flight.
 func awaitNamespaceSyncs(t *testing.T, cp *ctrlplanetest.ControlPlane, namespace string) {
-	awaitTrue(t, "syncs of the namespace", func() bool {
+	testutil.Await(t, "syncs of the namespace", func() bool {
 		ns, err := cp.Client().CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 		if err != nil {
 			return apierrors.IsNotFound(err)

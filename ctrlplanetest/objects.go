@@ -140,7 +140,8 @@ const retryHorizon = time.Second
 //
 // Of an operator it knows the keys only if that uses instrument.Manager of the module
 // github.com/ctrlplane/ctrlplane/instrument; else it does not wait for the operator. Nor does it
-// wait for what fails again and again and is retried later than in a second. Use WaitHealthy and
+// wait for what fails again and again and is retried later than in a second, or for a program that
+// sleeps for more than 20 ms between two writes. Use WaitHealthy and
 // WaitGone for objects whose state the test needs.
 func (p *ControlPlane) WaitSettled(t testing.TB) {
 	t.Helper()

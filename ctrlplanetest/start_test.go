@@ -1,7 +1,6 @@
 package ctrlplanetest_test
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,20 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
-
-// awaitCondition waits until a condition is true.
-func awaitCondition(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return is(), nil })
-	if err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-}
 
 func fileMissing(path string) bool {
 	_, err := os.Stat(path)
@@ -36,11 +26,8 @@ func fileMissing(path string) bool {
 // readPID returns the ID of the process that a control plane runs in.
 func readPID(t *testing.T, kubeconfig string) int {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(kubeconfig), "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	data := testutil.ReadFile(t, filepath.Join(filepath.Dir(kubeconfig), "pid"))
+	pid, err := strconv.Atoi(strings.TrimSpace(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +159,7 @@ func TestControlPlaneEndsWithKilledTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	awaitCondition(t, "the end of the control plane", func() bool { return !processAlive(pid) })
+	testutil.Await(t, "the end of the control plane", func() bool { return !processAlive(pid) })
 	if !fileMissing(filepath.Dir(kubeconfig)) {
 		t.Errorf("%s still exists", filepath.Dir(kubeconfig))
 	}

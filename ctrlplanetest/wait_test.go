@@ -18,6 +18,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/ctrlplanetest"
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -99,14 +100,14 @@ func failingTests(t *testing.T, cp *ctrlplanetest.ControlPlane, timeout time.Dur
 			if err != nil {
 				t.Fatal(err)
 			}
-			awaitTrue(t, "the Pod is unschedulable", func() bool { return isUnschedulable(t, cp.Client(), pod) })
+			testutil.Await(t, "the Pod is unschedulable", func() bool { return isUnschedulable(t, cp.Client(), pod) })
 			cp.WaitHealthy(tb, pod)
 		}, []string{"1 of 1 object not healthy: Pod too-big-a-pod-", "Insufficient cpu", "timed out after " + timeout.String()}},
 		{"a quota", func(tb testing.TB) {
 			namespace := cp.Namespace(tb)
 			createZeroPodQuota(t, cp.Client(), namespace)
 			web := cp.Apply(tb, "testdata/web.yaml")
-			awaitTrue(t, "two Pods were refused", func() bool { return countRefusedPods(cp.Records(tb, namespace)) >= 2 })
+			testutil.Await(t, "two Pods were refused", func() bool { return countRefusedPods(cp.Records(tb, namespace)) >= 2 })
 			cp.WaitHealthy(tb, web...)
 		}, []string{
 			"exceeded quota: none",
@@ -158,21 +159,6 @@ type unknownObject struct{ corev1.Pod }
 
 func (*unknownObject) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// awaitTrue waits for what makes a wait fail in the way that the test is about.
-func awaitTrue(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(time.Minute)
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 func isUnschedulable(t *testing.T, client kubernetes.Interface, pod *corev1.Pod) bool {
 	t.Helper()
 	now, err := client.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
@@ -201,7 +187,7 @@ func createZeroPodQuota(t *testing.T, client kubernetes.Interface, namespace str
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitTrue(t, "the quota is in force", func() bool {
+	testutil.Await(t, "the quota is in force", func() bool {
 		_, err := client.CoreV1().Pods(namespace).Create(t.Context(), newPod("refused"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "exceeded quota")
 	})
@@ -224,7 +210,7 @@ func holdJob(t testing.TB, cp *ctrlplanetest.ControlPlane, namespace string) {
 	if _, err := cp.Client().BatchV1().Jobs(namespace).Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	awaitTrue(t, "held write", func() bool {
+	testutil.Await(t, "held write", func() bool {
 		held, err := interventions.HeldWrites(t.Context(), name, 1)
 		return err == nil && held.Total > 0
 	})

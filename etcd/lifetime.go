@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -80,13 +81,13 @@ func recoverAdvice(dir string) string {
 func withAdvice(dir string, err error) error {
 	advice := "see the log; if it happens again, " + recoverAdvice(dir)
 	switch {
-	case causedBy(err, syscall.ENOSPC):
+	case causedBy(err, diskFull...):
 		advice = "free space on the disk of " + dir + " and start again"
-	case causedBy(err, syscall.EDQUOT):
+	case causedBy(err, quotaExceeded...):
 		advice = "raise the disk quota of " + dir + " and start again"
 	case causedBy(err, syscall.EFBIG):
 		advice = "raise the limit of file sizes of the process (ulimit -f) and start again; the data is not damaged"
-	case causedBy(err, syscall.EACCES), causedBy(err, syscall.EPERM), causedBy(err, syscall.EROFS):
+	case causedBy(err, notWritable...):
 		advice = "make " + dir + " writable and start again"
 	case causedBy(err, syscall.ENOTDIR):
 		advice = "use another data folder"
@@ -98,10 +99,12 @@ func withAdvice(dir string, err error) error {
 	return &adviceError{err: err, advice: advice}
 }
 
-// causedBy reports whether err says that its cause is errno: bbolt keeps only the text when
+// causedBy reports whether err says that its cause is one of these: bbolt keeps only the text when
 // a file cannot grow.
-func causedBy(err error, errno syscall.Errno) bool {
-	return errors.Is(err, errno) || strings.HasSuffix(err.Error(), ": "+errno.Error())
+func causedBy(err error, causes ...syscall.Errno) bool {
+	return slices.ContainsFunc(causes, func(cause syscall.Errno) bool {
+		return errors.Is(err, cause) || strings.HasSuffix(err.Error(), ": "+cause.Error())
+	})
 }
 
 // adviceError is an error with what to do about it. Its text is one line.

@@ -22,12 +22,12 @@ func TestFatalLogEntryEndsTheServer(t *testing.T) {
 		want string
 	}{
 		"fatal": {
-			func(lg *zap.Logger) { lg.Fatal("failed to save\nentries", zap.Error(syscall.ENOSPC)) },
-			"etcd: failed to save entries: no space left on device: free space on the disk of ",
+			func(lg *zap.Logger) { lg.Fatal("failed to save\nentries", zap.Error(diskFull[0])) },
+			"etcd: failed to save entries: " + diskFull[0].Error() + ": free space on the disk of ",
 		},
 		"quota": {
-			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(syscall.EDQUOT)) },
-			"etcd: failed: disk quota exceeded: raise the disk quota of ",
+			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(quotaExceeded[0])) },
+			"etcd: failed: " + quotaExceeded[0].Error() + ": raise the disk quota of ",
 		},
 		"file size": {
 			func(lg *zap.Logger) { lg.Fatal("failed", zap.Error(syscall.EFBIG)) },
@@ -201,10 +201,17 @@ func TestFirstFailureWins(t *testing.T) {
 
 // A file of the database that cannot grow is an error without an errno.
 func TestAdviceFitsTheCause(t *testing.T) {
-	for errno, advice := range map[syscall.Errno]string{syscall.ENOSPC: "free space on the disk of /d", syscall.EFBIG: "ulimit -f"} {
-		for _, err := range []error{fmt.Errorf("file resize error: %w", errno), errors.New("file resize error: " + errno.Error())} {
-			if got := withAdvice("/d", err).Error(); !strings.Contains(got, advice) {
-				t.Errorf("got %q, want it to say %q", got, advice)
+	for advice, causes := range map[string][]syscall.Errno{
+		"free space on the disk of /d": diskFull,
+		"raise the disk quota of /d":   quotaExceeded,
+		"make /d writable":             notWritable,
+		"ulimit -f":                    {syscall.EFBIG},
+	} {
+		for _, errno := range causes {
+			for _, err := range []error{fmt.Errorf("file resize error: %w", errno), errors.New("file resize error: " + errno.Error())} {
+				if got := withAdvice("/d", err).Error(); !strings.Contains(got, advice) {
+					t.Errorf("got %q, want it to say %q", got, advice)
+				}
 			}
 		}
 	}

@@ -122,8 +122,8 @@ func TestReplaceStateRandom(t *testing.T) {
 					if seen = e.Kv.ModRevision; !e.IsModify() {
 						continue
 					}
-					was, _ := snapshot.ObjectUID(e.PrevKv.Value)
-					if is, _ := snapshot.ObjectUID(e.Kv.Value); is != was {
+					_, was, _ := snapshot.Identify(e.PrevKv.Value)
+					if _, is, _ := snapshot.Identify(e.Kv.Value); is != was {
 						t.Fatalf("%s became another object", e.Kv.Key)
 					}
 				}

@@ -137,6 +137,7 @@ func (k *keys) addDelayed(added *pendingKey) bool {
 		before.noteOther(added.added)
 		return false
 	}
+	k.endUnknownDelay(added.key)
 	before := k.delayed.of[added.key]
 	switch {
 	case before == nil:
@@ -153,6 +154,19 @@ func (k *keys) addDelayed(added *pendingKey) bool {
 	}
 	k.delayed.set(added)
 	return true
+}
+
+// endUnknownDelay forgets a delay that is still unknown in a later sync of the key: it may have ended while the key
+// was queued.
+func (k *keys) endUnknownDelay(key reconcile.Request) {
+	s, p := k.running[key], k.delayed.of[key]
+	if s == nil || p == nil || !p.limited || !p.added.Before(s.began) {
+		return
+	}
+	k.delayed.remove(p)
+	if e := p.earlier; e != nil && e.due.After(s.began) {
+		k.delayed.set(e)
+	}
 }
 
 // noteOther notes another add of a key that is queued. One that has just become due may be queued by either.

@@ -163,6 +163,47 @@ func TestDelayOfUnknownLimiter(t *testing.T) {
 	}
 }
 
+// The end of a delay that is not known may be that of a key which another add has queued: what the sync of that key
+// adds is not behind it.
+func TestDelayOfUnknownLimiterEndsWhileQueued(t *testing.T) {
+	for name, test := range map[string]struct {
+		after   time.Duration
+		limited bool
+		other   time.Duration // delay of an add by an event, beside the one that is not known
+		bySync  bool
+		due     time.Duration
+	}{
+		"a known delay":       {after: time.Hour, bySync: true, due: time.Hour},
+		"an unknown delay":    {limited: true, bySync: true},
+		"behind another add":  {after: time.Hour, other: time.Minute, due: time.Minute},
+		"after another's end": {after: time.Hour, other: time.Millisecond, bySync: true, due: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k, c, key, event := newKeys(&numbers{}), &controller{name: "site"}, requestFor("shop"), work{event: &eventRun{id: 7}}
+				k.keepApart()
+				k.add(key, work{sync: &syncRun{id: 8}}, 0, true)
+				if test.other > 0 {
+					k.add(key, event, time.Second+test.other, false)
+				}
+				k.add(key, event, 0, false)
+				time.Sleep(time.Second + 10*time.Millisecond)
+				s := k.take(c, key)
+				began := time.Now()
+				k.add(key, work{sync: s}, test.after, test.limited)
+				_, next := k.end(key)
+				if next == nil || (next.by.sync == s) != test.bySync {
+					t.Fatalf("the next add is %+v", next)
+				}
+				var r controllerReport
+				if k.addTo(&r); r.Delayed != 1 || test.due > 0 && (r.NextDue.Sub(began)-test.due).Abs() > 20*time.Millisecond {
+					t.Errorf("%d are delayed, the first for %v, want %v", r.Delayed, r.NextDue.Sub(began), test.due)
+				}
+			})
+		})
+	}
+}
+
 // A delayed key that becomes due while it is queued is the queued one.
 func TestDueWhileQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

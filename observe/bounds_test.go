@@ -35,7 +35,7 @@ func TestDelayedKeysAreForgottenWithoutReaders(t *testing.T) {
 	for range 1000 {
 		q.delayed.add(&delayedKey{due: long})
 	}
-	o.sampler.sample(time.Now())
+	o.sampler.sample()
 	if q.delayed.unsorted.Load() != nil || len(q.delayed.due) > 0 {
 		t.Error("keys that were due a minute ago are kept")
 	}

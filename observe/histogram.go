@@ -87,7 +87,7 @@ func (h *histogram) summarizeDurations(now time.Time) Durations {
 	var recent []*tally
 	epoch := now.UnixNano() / int64(windowSlot)
 	for i := range h.slots {
-		if epoch-h.slots[i].epoch.Load() <= windowSlots {
+		if age := epoch - h.slots[i].epoch.Load(); age >= 0 && age <= windowSlots { // below 0: the clock was set back
 			recent = append(recent, &h.slots[i].tally)
 		}
 	}

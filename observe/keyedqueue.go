@@ -7,7 +7,7 @@ import "time"
 // and of what it returns, record nothing.
 type KeyedQueue struct{ queue *queue }
 
-// KeyedQueue returns the recorder's queue of that name, always the same.
+// KeyedQueue returns the recorder's queue of that name, the same until CloseQueues.
 func (r *Recorder) KeyedQueue(name string) *KeyedQueue {
 	if r == nil {
 		return nil
@@ -140,11 +140,5 @@ func (k *KeyedQueue) Snapshot(now time.Time) Queue {
 	if k == nil {
 		return Queue{}
 	}
-	q := k.queue
-	s := Queue{
-		Name: q.name, Controller: q.recorder.name, Adds: q.adds.Load(), Gets: q.gets.Load(), Done: q.done.Load(),
-		InFlight: q.inFlight(), ErrorRetries: q.errorRetries.Load(), Wait: q.wait.summarizeDurations(now), Work: q.work.summarizeDurations(now),
-	}
-	s.Unfinished, s.Longest = q.runningAges(now)
-	return s
+	return k.queue.countSyncs(now)
 }

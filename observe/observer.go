@@ -270,6 +270,9 @@ func (o *Observer) judgeSettled(s *Snapshot) {
 			p.LastActive = actor.name
 		}
 	}
+	if latest := o.lastActivity.Load(); latest != 0 {
+		p.LastActivity = time.Unix(0, latest)
+	}
 	p.Settled = p.State == Ready && p.StandbyReason() == "" && p.Busy == nil && p.Quiet
 }
 
@@ -300,6 +303,10 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
+	if since < -int64(busyQuietTime) { // the clock was set back
+		o.lastActivity.CompareAndSwap(latest, now.UnixNano())
+		return false
+	}
 	if options := o.options.Load(); since > int64(busyQuietTime) || options != nil && options.VersionsUnknown {
 		return since > int64(busyQuietTime)
 	}
@@ -370,7 +377,7 @@ func busyNames(s *Snapshot) []string {
 			add(c.Name, 1)
 		}
 	}
-	if s.Process.Restoring {
+	if s.Process.Restoring || s.Process.TakingOver {
 		add(Own, 1)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(work[b], work[a]) })

@@ -33,7 +33,6 @@ func (q *queue) inFlight() int64 { return max(q.gets.Load()-q.done.Load(), 0) }
 // keyTaken is called by a worker's goroutine when it takes a key.
 func (q *queue) keyTaken() {
 	q.gets.Add(1)
-	q.series.depth.Add(-1)
 	if q.recorder == nil {
 		return
 	}
@@ -175,25 +174,20 @@ func (q *queue) takeSample() *QueueChanged {
 
 // snapshot returns the queue's numbers except those that the sampler fills in.
 func (q *queue) snapshot(now time.Time) Queue {
-	s := Queue{
-		Name:     q.name,
-		InFlight: q.inFlight(),
-		Depth:    q.depth(),
-		Done:     q.done.Load(),
-		Gets:     q.gets.Load(),
-		Adds:     q.adds.Load(),
-		Retries:  q.retries.Load(),
-		Wait:     q.wait.summarizeDurations(now),
-		Work:     q.work.summarizeDurations(now),
-		Waiting:  q.waitingObjects(10),
-
-		ErrorRetries: q.errorRetries.Load(),
-	}
+	s := q.countSyncs(now)
+	s.Depth, s.Retries, s.Waiting = q.depth(), q.retries.Load(), q.waitingObjects(10)
 	s.Peak = max(s.Depth, q.maxDepth.Load())
 	delayed, due := q.delayed.pendingKeys(now)
 	s.Delayed, s.NextDue = int64(delayed), due
-	if q.recorder != nil {
-		s.Controller = q.recorder.name
+	return s
+}
+
+// countSyncs returns how many keys were taken and worked on, and for how long.
+func (q *queue) countSyncs(now time.Time) Queue {
+	s := Queue{
+		Name: q.name, Controller: q.controllerName(), InFlight: q.inFlight(),
+		Adds: q.adds.Load(), Gets: q.gets.Load(), Done: q.done.Load(), ErrorRetries: q.errorRetries.Load(),
+		Wait: q.wait.summarizeDurations(now), Work: q.work.summarizeDurations(now),
 	}
 	s.Unfinished, s.Longest = q.runningAges(now)
 	return s

@@ -38,7 +38,6 @@ func (q *queue) keyAdded() {
 	now := time.Now()
 	number := uint64(q.adds.Add(1))
 	q.series.adds.Add(1)
-	q.series.depth.Add(1)
 	storeMax(&q.maxDepth, int64(number)-q.gets.Load())
 	if q.recorder == nil {
 		return

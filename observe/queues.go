@@ -85,7 +85,11 @@ func (qs *Queues) Series() []Series {
 	}
 	for i := range list {
 		for _, q := range qs.live {
-			if q.recorder == nil || q.name != list[i].Name {
+			if q.name != list[i].Name {
+				continue
+			}
+			list[i].Depth += q.depth()
+			if q.recorder == nil {
 				continue
 			}
 			all, longest := q.runningAges(now)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // The JSON form is documented: a change of a line here breaks its users.
@@ -38,9 +40,7 @@ func TestRecordJSON(t *testing.T) {
 			t.Errorf("got  %s\nwant %s%s", got, head, want)
 		}
 		var back Record
-		if err := json.Unmarshal(got, &back); err != nil {
-			t.Fatal(err)
-		}
+		testutil.DecodeJSON(t, got, &back)
 		if diff := cmp.Diff(r, back, cmpopts.IgnoreUnexported(Record{})); diff != "" {
 			t.Errorf("-written +read:\n%s", diff)
 		}

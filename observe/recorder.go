@@ -82,6 +82,10 @@ func (r *Recorder) CloseQueues() {
 		return
 	}
 	r.observer.queues.remove(func(q *queue) bool { return q.recorder == r })
+	r.keyed.Clear()
+	r.observer.sampler.mu.Lock()
+	defer r.observer.sampler.mu.Unlock()
+	r.observer.sampler.forgetQueues(r.name)
 }
 
 // maxKinds is how many watched resources, and how many kinds of writes, of a controller are

@@ -47,14 +47,18 @@ type failure struct {
 
 // queueHistory has one sample per second, and the counters at the last sample.
 type queueHistory struct {
-	history  []Sample
-	last     QueueChanged
-	reported bool // by another process, whose next run continues the numbers
+	history []Sample
+	last    QueueChanged
+}
+
+// exceeds reports whether the queue had counted more at the last sample: it is another one now.
+func (h *queueHistory) exceeds(e *QueueChanged) bool {
+	return e.Adds < h.last.Adds || e.Gets < h.last.Gets || e.Done < h.last.Done
 }
 
 func newSampler(o *Observer) *sampler {
 	s := &sampler{observer: o, queues: map[queueID]*queueHistory{}, failures: map[failingKey]*failure{}, stopping: map[string]bool{}, gone: map[string]string{}, dropped: map[failingKey]uint64{}}
-	s.sample(time.Now())
+	s.sample()
 	return s
 }
 
@@ -63,16 +67,17 @@ func (s *sampler) run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		select {
-		case now := <-ticker.C:
-			s.sample(now)
+		case <-ticker.C:
+			s.sample()
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-func (s *sampler) sample(now time.Time) {
+func (s *sampler) sample() {
 	p, more := s.observer.readProcess(), s.observer.moreQueues()
+	now := time.Now() // later than the tick if the machine is busy
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.past, s.times = append(s.past, p), append(s.times, now)
@@ -91,15 +96,13 @@ func (s *sampler) sample(now time.Time) {
 		if v.Outside {
 			continue
 		}
-		id := queueID{v.Controller, v.Name}
-		seen[id] = true
+		seen[queueID{v.Controller, v.Name}] = true
 		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, false)
-		s.queues[id].reported = true
 	}
 	for id, h := range s.queues {
 		switch {
 		case seen[id]:
-		case h.reported:
+		case IsReported(id.controller): // its next run continues the numbers
 			h.history = nil
 		default:
 			delete(s.queues, id)
@@ -123,11 +126,14 @@ func (s *sampler) fillRates(p *Process, now time.Time) {
 func (s *sampler) sampleQueue(e *QueueChanged, now time.Time, onlyWaiting bool) {
 	id := queueID{e.Controller, e.Queue}
 	h := s.queues[id]
-	if h == nil || e.Adds < h.last.Adds { // the controller was restarted
+	isNew := h == nil || h.exceeds(e)
+	if isNew {
 		h = &queueHistory{last: QueueChanged{Controller: e.Controller, Queue: e.Queue}}
 		s.queues[id] = h
 	}
-	h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
+	if isFirst := len(s.times) == 1; !isNew || !isFirst && !IsReported(e.Controller) { // otherwise it may have counted for long
+		h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
+	}
 	if over := len(h.history) - maxSamples; over > 0 {
 		h.history = slices.Delete(h.history, 0, over)
 	}
@@ -152,12 +158,21 @@ func (s *sampler) fillQueue(id queueID, v *Queue) {
 	for _, one := range recent {
 		adds, done = adds+one.Adds, done+one.Done
 	}
-	took := float64(len(recent)) * sampleInterval.Seconds()
+	took := s.sampledFor(len(recent)).Seconds()
 	v.AddRate, v.DoneRate = float64(adds)/took, float64(done)/took
 	v.Peak = max(v.Peak, v.Depth, h.history[len(h.history)-1].Depth)
 	if slices.ContainsFunc(h.history, func(one Sample) bool { return one != Sample{} }) {
 		v.History = slices.Clone(h.history)
 	}
+}
+
+// sampledFor returns the time that the last n samples took: longer than usual if the machine was busy.
+func (s *sampler) sampledFor(n int) time.Duration {
+	took := time.Duration(n) * sampleInterval
+	if last := len(s.times) - 1; last >= n {
+		took = max(took, s.times[last].Sub(s.times[last-n]))
+	}
+	return took
 }
 
 // updateFailures reads the syncs that ended since the last call.
@@ -338,8 +353,13 @@ func (s *sampler) forgetController(name string) {
 	defer s.mu.Unlock()
 	s.updateFailures()
 	delete(s.stopping, name)
-	maps.DeleteFunc(s.queues, func(id queueID, _ *queueHistory) bool { return id.controller == name })
+	s.forgetQueues(name)
 	s.forgetFailures(func(k failingKey) bool { return k.controller == name })
+}
+
+// forgetQueues forgets what the queues of a controller have counted. It needs the lock.
+func (s *sampler) forgetQueues(controller string) {
+	maps.DeleteFunc(s.queues, func(id queueID, _ *queueHistory) bool { return id.controller == controller })
 }
 
 // maxFailingKeys is how many failing keys of a controller a Snapshot has.

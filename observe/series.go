@@ -36,10 +36,10 @@ type Buckets struct {
 }
 
 type series struct {
-	name                 string
-	depth, adds, retries atomic.Int64
-	wait, work           *bucketCounter
-	unfinished, longest  atomicFloat
+	name                string
+	adds, retries       atomic.Int64
+	wait, work          *bucketCounter
+	unfinished, longest atomicFloat
 }
 
 func newSeries(name string) *series {
@@ -49,7 +49,6 @@ func newSeries(name string) *series {
 func (s *series) read() Series {
 	return Series{
 		Name:       s.name,
-		Depth:      s.depth.Load(),
 		Adds:       s.adds.Load(),
 		Retries:    s.retries.Load(),
 		Wait:       s.wait.read(),

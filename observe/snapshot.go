@@ -69,6 +69,8 @@ type Process struct {
 	// Quiet is set if no controller is busy, and there was no write, delivery or sync
 	// in the last 10 ms while no goroutine is runnable, or in the last half second.
 	Quiet bool `json:"quiet,omitempty"`
+	// LastActivity is when the last write of a controller was answered, or the last delivery or sync ended.
+	LastActivity time.Time `json:"lastActivity,omitzero"`
 	// LastActive names the controller whose last write, delivery or sync keeps Quiet from
 	// being set, if Busy is empty.
 	LastActive string `json:"lastActive,omitempty"`
@@ -80,6 +82,8 @@ type Process struct {
 	// process that holds the lease, as far as this one knows.
 	Leader      Leader `json:"leader,omitempty"`
 	LeaseHolder string `json:"leaseHolder,omitempty"`
+	// TakingOver is set while a process that has become the leader starts the controllers.
+	TakingOver bool `json:"takingOver,omitempty"`
 	// Restoring is set while a snapshot is restored. The controllers are stopped then.
 	Restoring bool `json:"restoring,omitempty"`
 
@@ -233,6 +237,9 @@ type Queue struct {
 
 // Pending returns the number of keys that wait or are worked on, as far as it is known.
 func (q *Queue) Pending() int64 { return max(q.Depth, 0) + max(q.InFlight, 0) }
+
+// HasUnknownKeys reports whether it is not known if keys wait or are worked on.
+func (q *Queue) HasUnknownKeys() bool { return q.Depth < 0 || q.InFlight < 0 }
 
 // Durations has quantiles of measured durations, accurate to about 10 %. Max and
 // Sum are exact.

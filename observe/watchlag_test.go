@@ -154,17 +154,18 @@ func TestSettledWithUnknownVersions(t *testing.T) {
 	})
 }
 
-// While a snapshot is restored no controller runs, so that none has work.
-func TestSettledWaitsForARestore(t *testing.T) {
+// While a snapshot is restored, or a new leader starts, no controller runs, so that none has work.
+func TestSettledWaitsForControllers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := Process{State: Ready}
 		o := newTestObserver(t, Options{Process: func() Process { return p }})
 		time.Sleep(busyQuietTime + 1)
-		for _, restoring := range []bool{true, false} {
-			p.Restoring = restoring
+		for _, of := range []Process{{Restoring: true}, {TakingOver: true}, {}} {
+			p.Restoring, p.TakingOver = of.Restoring, of.TakingOver
+			busy := of.Restoring || of.TakingOver
 			s, err := o.Snapshot(t.Context())
-			if err != nil || s.Process.Settled == restoring || slices.Contains(s.Process.Busy, "ctrlplane") != restoring {
-				t.Errorf("restoring %v: %+v, %v", restoring, s.Process, err)
+			if err != nil || s.Process.Settled == busy || slices.Contains(s.Process.Busy, "ctrlplane") != busy {
+				t.Errorf("%+v: %+v, %v", of, s.Process, err)
 			}
 		}
 	})

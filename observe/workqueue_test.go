@@ -497,38 +497,3 @@ func TestQueuesOfAllSourcesAreSorted(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
-
-// The next run of an operator continues the numbers of a reported queue: they are no adds of that second.
-func TestRateOfAQueueThatIsReportedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var reported atomic.Pointer[observe.Queue]
-		o := observe.New(observe.Options{MoreQueues: func() []observe.Queue {
-			if q := reported.Load(); q != nil {
-				return []observe.Queue{*q}
-			}
-			return nil
-		}})
-		defer o.Close()
-		for _, step := range []struct {
-			reported *observe.Queue
-			rate     float64
-		}{
-			{&observe.Queue{Controller: "op", Name: "q", Adds: 100, Done: 100}, 100},
-			{nil, 0},
-			{&observe.Queue{Controller: "op", Name: "q", Adds: 106, Done: 106}, 6},
-		} {
-			reported.Store(step.reported)
-			time.Sleep(time.Second) // until the next sample
-			synctest.Wait()
-			s, err := o.Snapshot(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, q := range s.Queues {
-				if q.DoneRate != step.rate || q.AddRate != step.rate {
-					t.Errorf("%d done: rates %v and %v, want %v", q.Done, q.AddRate, q.DoneRate, step.rate)
-				}
-			}
-		}
-	})
-}

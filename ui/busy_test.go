@@ -18,3 +18,15 @@ func TestBusyDoesNotNameKeysThatWaitForAChange(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Metrics of a process may have no valid value: what is unknown is neither settled nor busy.
+func TestUnknownKeysAreSaid(t *testing.T) {
+	s := observe.Snapshot{Queues: []observe.Queue{{Name: "known"}, {Name: "widget", Depth: -1}, {Name: "gadget", InFlight: -1}, {Name: "other", Depth: -1, Outside: true}}}
+	if got, want := summarizeActivity(s), "not known to be settled: the keys of widget, gadget are unknown"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	s.Queues[0].Depth, s.Process.Busy = 1, []string{"known"}
+	if got, want := summarizeActivity(s), "busy: known (depth 1, 0 in flight)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

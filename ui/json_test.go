@@ -3,7 +3,6 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
@@ -58,13 +58,10 @@ func documentedExamples(t *testing.T) []string {
 
 // TestJSONMatchesDocumentation compares the output with docs/json.md.
 func TestJSONMatchesDocumentation(t *testing.T) {
-	data, err := os.ReadFile("../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testutil.ReadFile(t, "../docs/json.md")
 	var shown []string
 	sections := map[string]string{}
-	for _, section := range strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n### ")[1:] {
+	for _, section := range strings.Split(strings.ReplaceAll(data, "\r\n", "\n"), "\n### ")[1:] {
 		title, text, _ := strings.Cut(section, "\n")
 		sections[strings.Trim(title, "`")] = text
 		for line := range strings.Lines(text) {

@@ -18,7 +18,7 @@ const maxNamed = 3 // queues or controllers named in a sentence
 func summarizeActivity(s observe.Snapshot) string {
 	text, but := "settled", ", but "
 	if !s.Process.Settled {
-		text, but = cmp.Or(s.Process.StandbyReason(), "busy: "+describeWork(s)), "; "
+		text, but = cmp.Or(s.Process.StandbyReason(), describeUnknown(s), "busy: "+describeWork(s)), "; "
 	}
 	if failing := DescribeFailing(s); failing != "" {
 		text += but + failing
@@ -27,6 +27,32 @@ func summarizeActivity(s observe.Snapshot) string {
 		text += "; " + CountNoun(int(math.Round(s.Process.RequestRate)), "request") + "/s"
 	}
 	return words.OneLine(text)
+}
+
+// describeUnknown names the queues for which it is not known whether keys are left, if all others have none.
+// The queues of a control plane are known.
+func describeUnknown(s observe.Snapshot) string {
+	var names []string
+	for _, q := range UnknownQueues(s) {
+		names = append(names, queueLabel(q, true))
+	}
+	if names == nil {
+		return ""
+	}
+	return "not known to be settled: the keys of " + words.First(names, maxNamed) + " are unknown"
+}
+
+// UnknownQueues returns the queues of the process that keep it from being settled because their keys are unknown.
+func UnknownQueues(s observe.Snapshot) (list []observe.Queue) {
+	if s.Process.Settled || s.Process.Busy != nil {
+		return nil
+	}
+	for _, q := range s.Queues {
+		if q.HasUnknownKeys() && !q.Outside {
+			list = append(list, q)
+		}
+	}
+	return list
 }
 
 // describeWork names the deepest queues or, if all are empty, the busy controllers.

@@ -58,7 +58,7 @@ func (d *directory) ensureLeaf(l leafSpec, ca *authority) error {
 		notBefore, notAfter = earlierTime(notBefore, cert.NotBefore), laterTime(notAfter, cert.NotAfter)
 	}
 	notAfter = earlierTime(notAfter, ca.cert.NotAfter)
-	// Unless the clock is behind.
+	// The time of now is always included, also if that makes it longer than maxLeafSpan: it is perhaps the right one.
 	notBefore = laterTime(notBefore, earlierTime(notAfter.Add(-maxLeafSpan), d.now.Add(-Backdate)))
 	if cert != nil && l.matches(cert) && !d.now.Before(cert.NotBefore) && (cert.NotAfter.Sub(d.now) >= RenewLeafBefore || !notAfter.After(cert.NotAfter)) {
 		return nil

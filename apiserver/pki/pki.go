@@ -21,8 +21,9 @@ const (
 	CAValidity = 10 * 365 * 24 * time.Hour
 	// LeafValidity is how long any other certificate is valid, as kubeadm's.
 	LeafValidity = 365 * 24 * time.Hour
-	// maxLeafSpan bounds the time from the first to the last moment of a certificate that was renewed: the systems of
-	// Apple refuse those of servers that are valid for more than 825 days.
+	// maxLeafSpan is the longest time from the first to the last moment of a certificate that was renewed: the systems
+	// of Apple refuse those of servers that are valid for more than 825 days. It is exceeded if an earlier start had a
+	// clock that was ahead of this one by more than maxLeafSpan - LeafValidity.
 	maxLeafSpan = 800 * 24 * time.Hour
 	// RenewCABefore is how long before its expiry a certificate authority is renewed. Certificates
 	// are renewed at a start only, so a control plane has to be restarted at least once in this time.

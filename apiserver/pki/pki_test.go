@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // startTime is a whole second, like the times in certificates.
@@ -52,11 +54,8 @@ func readFiles(t *testing.T, dir string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found[e.Name()] = info.Mode().String() + " " + string(data)
+		data := testutil.ReadFile(t, filepath.Join(dir, e.Name()))
+		found[e.Name()] = info.Mode().String() + " " + data
 	}
 	return found
 }
@@ -96,11 +95,7 @@ func readCertFile(t *testing.T, cfg Config, name string) *x509.Certificate {
 
 func mustReadFile(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return []byte(testutil.ReadFile(t, path))
 }
 
 func TestEnsureCreatesAllFiles(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestRefusesInconsistentFiles(t *testing.T) {
@@ -81,52 +83,21 @@ func TestRefusesInconsistentFiles(t *testing.T) {
 			}
 			cfg, _ := newPKI(t)
 			test.spoil(t, &cfg)
-			before := readTree(t, cfg.Dir)
+			before := testutil.ReadFiles(t, cfg.Dir)
 			_, err := Ensure(cfg)
-			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", cfg.Dir), errorLine(t, err)); diff != "" {
+			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", cfg.Dir), testutil.ErrorLine(t, err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(before, readTree(t, cfg.Dir)); diff != "" {
+			if diff := cmp.Diff(before, testutil.ReadFiles(t, cfg.Dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
 	}
 }
 
-func errorLine(t *testing.T, err error) string {
-	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	if strings.ContainsAny(err.Error(), "\r\n") {
-		t.Errorf("more than one line: %q", err)
-	}
-	return err.Error()
-}
-
-// readTree is readFiles for a folder that may contain folders.
-func readTree(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			found[e.Name()] = "folder"
-			continue
-		}
-		found[e.Name()] = string(mustReadFile(t, filepath.Join(dir, e.Name())))
-	}
-	return found
-}
-
 func TestRefusesInvalidConfig(t *testing.T) {
 	parent := t.TempDir()
-	if err := os.WriteFile(filepath.Join(parent, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(parent, "file"), "")
 	tests := map[string]struct {
 		cfg  Config
 		want string
@@ -140,7 +111,7 @@ func TestRefusesInvalidConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.cfg.Dir = filepath.Join(parent, test.cfg.Dir)
 			_, err := Ensure(test.cfg)
-			if got := errorLine(t, err); got != test.want && runtime.GOOS != "windows" {
+			if got := testutil.ErrorLine(t, err); got != test.want && runtime.GOOS != "windows" {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			entries, err := os.ReadDir(parent)

@@ -15,13 +15,12 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func writeTestFile(t *testing.T, cfg Config, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(cfg.Dir, name), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(cfg.Dir, name), data)
 }
 
 func removeFiles(t *testing.T, cfg Config, names ...string) {
@@ -86,7 +85,7 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 	newCA, newAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
-	if !newCA.NotAfter.Equal(now.Add(CAValidity)) || string(b.CAPEM) != string(mustReadFile(t, b.CACert)) {
+	if !newCA.NotAfter.Equal(now.Add(CAValidity)) || string(b.CAPEM) != testutil.ReadFile(t, b.CACert) {
 		t.Errorf("the new CA is valid until %v", newCA.NotAfter)
 	}
 	for _, ca := range []*x509.Certificate{oldCA, newCA} {

@@ -46,7 +46,7 @@ func TestReportsMissingPermissions(t *testing.T) {
 				}
 				return
 			}
-			got := errorLine(t, err)
+			got := testutil.ErrorLine(t, err)
 			if _, rest, ok := strings.Cut(got, durable.TempPrefix); ok {
 				number, _, _ := strings.Cut(rest, ":")
 				got = strings.ReplaceAll(got, number, "NUMBER")
@@ -74,7 +74,7 @@ func TestDiskFullLeavesNothing(t *testing.T) {
 				}
 				return
 			}
-			if got := errorLine(t, err); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "pki: ") ||
+			if got := testutil.ErrorLine(t, err); !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "pki: ") ||
 				!strings.HasSuffix(got, ": no space left on device: free space on the disk") {
 				t.Errorf("got %s", got)
 			}

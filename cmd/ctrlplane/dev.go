@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -212,11 +213,11 @@ func (d *devCommand) startLoop(ctx context.Context) (wait func()) {
 	return running.Wait
 }
 
-// watchInputs watches files of kustomizations, also of those that cannot be built. A file that does not
-// exist is not among them.
+// watchInputs watches files of kustomizations, also of those that cannot be built. One whose folder was removed is
+// watched again once a kustomization is read while it is back.
 func (d *devCommand) watchInputs(paths []string) {
 	for _, path := range paths {
-		if err := d.watcher.Add(filewatch.Root{Path: path}); err != nil {
+		if err := d.watcher.Add(filewatch.Root{Path: path}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.output.warn(err.Error())
 		}
 	}

@@ -11,12 +11,15 @@ import (
 
 // An operator that ignores SIGTERM is killed, and dev says so.
 func TestStopSaysThatItKilled(t *testing.T) {
-	for script, want := range map[string]string{
-		"trap '' TERM; echo ready; while :; do sleep 0.01; done": "[dev] warning: the operator was killed: it had not ended 100ms after it was asked to\n",
-		"echo ready; exec sleep 1000":                            "",
+	for script, tt := range map[string]struct {
+		grace time.Duration
+		want  string
+	}{
+		"trap '' TERM; echo ready; while :; do sleep 0.01; done": {100 * time.Millisecond, "[dev] warning: the operator was killed: it had not ended 100ms after it was asked to\n"},
+		"echo ready; exec sleep 1000":                            {killGrace, ""},
 	} {
 		out, to := io.Pipe()
-		p := devProgram{args: []string{"sh", "-c", script}, output: newDevOutput(to, viewPlain), grace: 100 * time.Millisecond}
+		p := devProgram{args: []string{"sh", "-c", script}, output: newDevOutput(to, viewPlain), grace: tt.grace}
 		c, err := p.newProcess(p.args)
 		if err != nil {
 			t.Fatal(err)
@@ -33,8 +36,8 @@ func TestStopSaysThatItKilled(t *testing.T) {
 			c.Stop()
 			to.Close()
 		}()
-		if got, err := io.ReadAll(lines); string(got) != want || err != nil {
-			t.Errorf("%s: got %q, want %q, %v", script, got, want, err)
+		if got, err := io.ReadAll(lines); string(got) != tt.want || err != nil {
+			t.Errorf("%s: got %q, want %q, %v", script, got, tt.want, err)
 		}
 	}
 }

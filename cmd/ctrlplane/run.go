@@ -72,8 +72,7 @@ On a terminal the command is in the terminal's foreground process group, which
 receives Ctrl-C and Ctrl-\ from the terminal, so ctrlplane does not forward
 SIGINT and SIGQUIT. It forwards all other signals, but SIGHUP only once: a
 terminal that is closed may send several. Without a terminal the command
-has a process group of its own, and ctrlplane forwards all signals to that group;
-SIGTERM not to what make runs, because make passes it on.
+has a process group of its own, and ctrlplane forwards all signals to that group.
 
 ctrlplane kills a command that still runs 1s after a second signal (without a
 terminal: its process group), and exits with 128 plus the signal's number, or with
@@ -146,7 +145,7 @@ func (r *runCommand) addFlags(cmd *cobra.Command) {
 
 func (r *runCommand) validate(ctx context.Context) error {
 	if r.timeout < 0 {
-		return usage.Errorf("--timeout: %v is negative: use one such as 10m, or leave the flag out", r.timeout)
+		return usage.Errorf("--timeout: %v is negative", r.timeout)
 	}
 	if r.settle && r.up.server.Observe.Records < 0 {
 		return usage.Errorf("--settle needs observation, which --observe-records %d turns off: use one of them", r.up.server.Observe.Records)

@@ -19,7 +19,7 @@ func groupMembers(group int) []groupMember {
 	var found []groupMember
 	for _, p := range all {
 		if p.Proc.P_stat != statZombie {
-			found = append(found, groupMember{int(p.Proc.P_pid), int(p.Eproc.Ppid), unix.ByteSliceToString(p.Proc.P_comm[:])})
+			found = append(found, groupMember{int(p.Proc.P_pid), unix.ByteSliceToString(p.Proc.P_comm[:])})
 		}
 	}
 	return found

@@ -41,10 +41,9 @@ func parseStat(stat string) (p groupMember, group int, runs bool) {
 	if err != nil || len(rest) < 3 {
 		return p, 0, false
 	}
-	parent, parentErr := strconv.Atoi(rest[1])
 	group, err = strconv.Atoi(rest[2])
 	dead := rest[0] == "Z" || rest[0] == "X"
-	return groupMember{pid, parent, stat[open+1 : end]}, group, err == nil && parentErr == nil && !dead
+	return groupMember{pid, stat[open+1 : end]}, group, err == nil && !dead
 }
 
 // killWithParent makes the kernel kill the command when the thread that started it ends,

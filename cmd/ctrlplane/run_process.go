@@ -37,8 +37,8 @@ type commandProcess struct {
 
 // groupMember is a process of the command's process group.
 type groupMember struct {
-	pid, parent int
-	name        string
+	pid  int
+	name string
 }
 
 // newCommandProcess finds the command, so that nothing is started if it does not

@@ -14,12 +14,8 @@ import (
 // forwardedSignals only have a meaning for the command.
 var forwardedSignals = []os.Signal{syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-var (
-	// makePrograms are the names of make. Upon SIGTERM it passes it on to what it runs.
-	makePrograms = []string{"make", "gmake"}
-	// waitUponInterrupt are the names of programs that end upon SIGINT once what they run has ended.
-	waitUponInterrupt = append([]string{"go"}, makePrograms...)
-)
+// waitUponInterrupt are the names of programs that end upon SIGINT once what they run has ended.
+var waitUponInterrupt = []string{"go", "make", "gmake"}
 
 // systemGroup is empty: the process group says what belongs to the command.
 type systemGroup struct{}
@@ -103,27 +99,7 @@ func (c *commandProcess) signal(sig syscall.Signal) {
 		_ = c.cmd.Process.Signal(sig) // it fails if the process has exited
 		return
 	}
-	if sig != syscall.SIGTERM || !c.terminateBesideMake() {
-		_ = syscall.Kill(-c.groupID, sig)
-	}
-}
-
-// terminateBesideMake sends SIGTERM to the group, but for what make runs, and reports whether it has: not
-// if make runs nothing. make itself passes SIGTERM on, and a second one ends many programs at once.
-func (c *commandProcess) terminateBesideMake() bool {
-	members := groupMembers(c.groupID)
-	asked := slices.DeleteFunc(slices.Clone(members), func(p groupMember) bool {
-		return slices.ContainsFunc(members, func(o groupMember) bool {
-			return o.pid == p.parent && slices.Contains(makePrograms, o.name)
-		})
-	})
-	if len(asked) == len(members) {
-		return false
-	}
-	for _, p := range asked {
-		_ = syscall.Kill(p.pid, syscall.SIGTERM) // it may have exited in the meantime
-	}
-	return true
+	_ = syscall.Kill(-c.groupID, sig)
 }
 
 // terminateGroup asks all processes of the command's own group to exit that were not asked

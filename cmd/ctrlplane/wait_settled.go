@@ -30,8 +30,9 @@ paused controller do.
 
 Unnamed queues and the informers of the scheduler and of the simulated nodes cannot
 be observed. For these, nothing must have been written, delivered or synced for
-10 ms and no goroutine of the process must be runnable, or nothing for half a second
-if the process is never idle. Timers outside of queues are unknown, such as those of
+20 ms and no goroutine of the process must be runnable, or nothing for half a second
+if the process is never idle. A program that waits for longer between two writes is not
+known to go on. Timers outside of queues are unknown, such as those of
 tolerations and of periodic checks of nodes and volumes. With --etcd-endpoints writes
 are not observed in the store: nothing must have happened for half a second, and an
 event may still be in flight.

@@ -160,7 +160,7 @@ func handle(mux *http.ServeMux, pattern string, answer func(*http.Request) (any,
 const maxBodySize = 1 << 20
 
 // handleBody is like handle for requests with a body in JSON, which may not have unknown fields.
-func handleBody[T any](mux *http.ServeMux, pattern string, answer func(context.Context, T) (any, error)) {
+func handleBody[T any](mux *http.ServeMux, pattern string, answer func(*http.Request, T) (any, error)) {
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, req *http.Request) {
 		var body T
 		decoder := json.NewDecoder(http.MaxBytesReader(w, req.Body, maxBodySize))
@@ -169,7 +169,7 @@ func handleBody[T any](mux *http.ServeMux, pattern string, answer func(context.C
 			writeAnswer(w, nil, usage.Errorf("request body: %w", err))
 			return
 		}
-		v, err := answer(req.Context(), body)
+		v, err := answer(req, body)
 		writeAnswer(w, v, err)
 	})
 }

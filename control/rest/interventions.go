@@ -24,22 +24,28 @@ type changedActors struct {
 	Names []string `json:"names"`
 }
 
+// heldParameter is the parameter of a step that does not wait for a write. Earlier versions ignore it.
+const heldParameter = "held"
+
 // defaultHeldLimit is the number of held writes that are listed if a request does not say.
 const defaultHeldLimit = 100
 
 // handleInterventions serves interventions below a path.
 func handleInterventions(mux *http.ServeMux, path string, i control.Interventions) {
 	for verb, do := range interventionVerbs(i) {
-		handleBody(mux, "POST "+path+"/"+verb, func(ctx context.Context, body intervention) (any, error) {
-			names, err := do(ctx, body)
+		handleBody(mux, "POST "+path+"/"+verb, func(req *http.Request, body intervention) (any, error) {
+			names, err := do(req.Context(), body)
 			return changedActors{names}, err
 		})
 	}
-	handleBody(mux, "POST "+path+"/step", func(ctx context.Context, body intervention) (any, error) {
+	handleBody(mux, "POST "+path+"/step", func(req *http.Request, body intervention) (any, error) {
 		if len(body.Names) != 1 {
 			return nil, usage.Errorf("step: name one, got %q", body.Names)
 		}
-		return i.Step(ctx, body.Names[0])
+		if req.URL.Query().Has(heldParameter) {
+			return i.StepHeld(req.Context(), body.Names[0])
+		}
+		return i.Step(req.Context(), body.Names[0])
 	})
 	handle(mux, "GET "+path+"/held", func(req *http.Request) (any, error) {
 		params := req.URL.Query()
@@ -138,6 +144,12 @@ func (i interventionsClient) Scale(ctx context.Context, names []string, workers 
 
 func (i interventionsClient) Step(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
 	err = i.client.do(ctx, http.MethodPost, i.path+"/step", nil, intervention{Names: []string{name}}, &stepped)
+	return stepped, err
+}
+
+func (i interventionsClient) StepHeld(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {
+	params := url.Values{heldParameter: {"true"}}
+	err = i.client.do(ctx, http.MethodPost, i.path+"/step", params, intervention{Names: []string{name}}, &stepped)
 	return stepped, err
 }
 

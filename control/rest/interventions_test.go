@@ -74,6 +74,11 @@ func (f *fakeInterventions) Step(_ context.Context, name string) (*control.Stepp
 	return &control.SteppedWrite{HeldWrite: testHeldWrite, Status: 201}, err
 }
 
+func (f *fakeInterventions) StepHeld(_ context.Context, name string) (*control.SteppedWrite, error) {
+	_, err := f.record([]string{name}, "step held")
+	return nil, err
+}
+
 func (f *fakeInterventions) HeldWrites(_ context.Context, name string, limit int) (control.HeldWriteList, error) {
 	_, err := f.record([]string{name}, fmt.Sprintf("held %d", limit))
 	return control.HeldWriteList{Items: []control.HeldWrite{testHeldWrite}, Total: 7}, err
@@ -123,13 +128,16 @@ func TestInterventions(t *testing.T) {
 	if stepped, err := i.Step(ctx, "idle"); stepped != nil || err != nil {
 		t.Errorf("step without a held write: %v, %v", stepped, err)
 	}
+	if stepped, err := i.StepHeld(ctx, "a"); stepped != nil || err != nil {
+		t.Errorf("step of a held write: %v, %v", stepped, err)
+	}
 	held, err := i.HeldWrites(ctx, "a", 5)
 	if diff := cmp.Diff(control.HeldWriteList{Items: []control.HeldWrite{testHeldWrite}, Total: 7}, held); err != nil || diff != "" {
 		t.Errorf("held writes: %v\n%s", err, diff)
 	}
 	const two = ` ["a,b" "c/d?"]`
 	want := []string{"stop" + two, "start" + two, "pause" + two, "resume" + two, "clear" + two, `resume ["*"]`, `delay by 1.5s ["a"]`,
-		`fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `held 5 ["a"]`}
+		`fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `step held ["a"]`, `held 5 ["a"]`}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls: -want +got:\n%s", diff)
 	}

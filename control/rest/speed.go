@@ -14,8 +14,8 @@ type speedBody struct {
 }
 
 func handleSpeed(mux *http.ServeMux, s control.SpeedControl) {
-	handleBody(mux, "PUT "+SpeedPath, func(ctx context.Context, body speedBody) (any, error) {
-		return body, s.SetSpeed(ctx, body.Speed)
+	handleBody(mux, "PUT "+SpeedPath, func(req *http.Request, body speedBody) (any, error) {
+		return body, s.SetSpeed(req.Context(), body.Speed)
 	})
 	handle(mux, "POST "+SpeedPath+"/step", func(req *http.Request) (any, error) { return s.StepKey(req.Context()) })
 }

@@ -209,6 +209,32 @@ func TestStepWaitsForWrite(t *testing.T) {
 	})
 }
 
+// A step that does not wait releases a write that is held, and only such a one.
+func TestStepWithoutWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, api := NewGate(ObjectReader{}), &fakeTransport{}
+		mustPause(t, g)
+		sent := make(chan error, 1)
+		for range 20 {
+			if s, err := g.Step(t.Context(), NotWaiting(t.Context())); s != nil || err != nil {
+				t.Fatalf("without a held write: %v, %v", s, err)
+			}
+			go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, "PUT", pods+"/a", "") }()
+			synctest.Wait()
+			if s, err := g.Step(t.Context(), NotWaiting(t.Context())); s == nil || err != nil {
+				t.Fatalf("with a held write: %v, %v", s, err)
+			}
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+		}
+		g.stepLock <- struct{}{}
+		if s, err := g.Step(t.Context(), NotWaiting(t.Context())); s != nil || err != nil {
+			t.Errorf("during another step: %v, %v", s, err)
+		}
+	})
+}
+
 // A step that is canceled while its write is in flight blocks further steps until
 // the write has been answered.
 func TestCanceledStepBlocksNextStep(t *testing.T) {

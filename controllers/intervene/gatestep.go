@@ -12,11 +12,21 @@ import (
 // ErrNotPaused is the error of a step through a gate that is open.
 var ErrNotPaused = errors.New("not paused: pause it first")
 
-// StepOf is Step for control.Interventions: it waits for a write as long as these do. Its
-// errors name whose gate it is, such as "client kubectl".
-func (g *Gate) StepOf(ctx context.Context, whose string) (*control.SteppedWrite, error) {
-	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
-	defer cancel()
+// Waiting returns the context of the wait of control.Interventions.Step.
+func Waiting(ctx context.Context) (wait context.Context, cancel context.CancelFunc) {
+	return context.WithTimeout(ctx, control.StepTimeout)
+}
+
+// NotWaiting returns that of StepHeld, which has ended.
+func NotWaiting(ctx context.Context) (wait context.Context) {
+	wait, cancel := context.WithCancel(ctx)
+	cancel()
+	return wait
+}
+
+// StepOf is Step for control.Interventions. Its errors name whose gate it is, such as
+// "client kubectl".
+func (g *Gate) StepOf(ctx, wait context.Context, whose string) (*control.SteppedWrite, error) {
 	step, err := g.Step(ctx, wait)
 	switch {
 	case errors.Is(err, ErrNotPaused):
@@ -54,8 +64,12 @@ func (g *Gate) Step(ctx, wait context.Context) (*control.SteppedWrite, error) {
 func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 	select {
 	case g.stepLock <- struct{}{}:
-	case <-wait.Done():
-		return nil, nil
+	default:
+		select {
+		case g.stepLock <- struct{}{}:
+		case <-wait.Done():
+			return nil, nil
+		}
 	}
 	for {
 		g.mu.Lock()

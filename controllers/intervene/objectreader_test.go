@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // fakeAPIServer answers GETs with the object at that path, and writes by calling do.
@@ -209,9 +210,7 @@ func compareJSON(t *testing.T, what, want string, got json.RawMessage) {
 	t.Helper()
 	parse := func(s string) (v any) {
 		if s != "" {
-			if err := json.Unmarshal([]byte(s), &v); err != nil {
-				t.Fatal(err)
-			}
+			testutil.DecodeJSON(t, s, &v)
 		}
 		return v
 	}

@@ -320,4 +320,7 @@ func TestQueuesEndWithTheirController(t *testing.T) {
 	if err != nil || len(s.Queues) != 0 {
 		t.Errorf("%v, %v", s.Queues, err)
 	}
+	if all := p.queues.Series(); len(all) != 1 || all[0].Depth != 0 || all[0].Adds != 1 {
+		t.Errorf("metrics: %+v, want what was added, and no depth", all)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -32,15 +31,6 @@ type fixedAnswer struct {
 
 func (a fixedAnswer) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: a.header, Body: peekedBody{http.NoBody, a.data}}, nil
-}
-
-func encodeProto(b *testing.B, obj runtime.Object) []byte {
-	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
-	data, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), obj)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return data
 }
 
 func benchPod() *corev1.Pod {
@@ -71,11 +61,11 @@ func BenchmarkCalls(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			o := observe.New(observe.Options{})
 			defer o.Close()
-			next := fixedAnswer{http.Header{"Content-Type": {runtime.ContentTypeProtobuf}}, encodeProto(b, c.answer)}
+			next := fixedAnswer{http.Header{"Content-Type": {runtime.ContentTypeProtobuf}}, encodeObject(b, c.answer, runtime.ContentTypeProtobuf)}
 			transport := callRecorder{next, o.Recorder("c")}
 			req, err := http.NewRequest(c.method, "http://x"+c.path, nil)
 			if c.sent != nil {
-				req, err = http.NewRequest(c.method, "http://x"+c.path, bytes.NewReader(encodeProto(b, c.sent)))
+				req, err = http.NewRequest(c.method, "http://x"+c.path, bytes.NewReader(encodeObject(b, c.sent, runtime.ContentTypeProtobuf)))
 			}
 			if err != nil {
 				b.Fatal(err)

@@ -25,7 +25,7 @@ import (
 )
 
 // encodeObject returns an API server's response in JSON or in protobuf.
-func encodeObject(t *testing.T, obj runtime.Object, media string) []byte {
+func encodeObject(t testing.TB, obj runtime.Object, media string) []byte {
 	t.Helper()
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media)
 	if !ok {

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -20,11 +20,7 @@ const configHeader = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSche
 
 func writeConfigFile(t *testing.T, content string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "scheduler.yaml")
-	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return testutil.WriteFile(t, filepath.Join(t.TempDir(), "scheduler.yaml"), content)
 }
 
 func TestNewRefusesConfigFile(t *testing.T) {

@@ -30,6 +30,7 @@ type cycles struct {
 
 	mu     sync.Mutex
 	adds   map[string]int64              // by name of the queue
+	gets   map[string]int64              // by name of the queue, except of the active one
 	waits  map[string]bool               // keys in one of upstream's queues
 	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
 	failed map[string]*observe.KeyedSync // the last attempt for a Pod that waits for another one
@@ -48,7 +49,7 @@ type cycles struct {
 
 func newCycles(recorder *observe.Recorder) *cycles {
 	return &cycles{
-		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{},
+		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{}, gets: map[string]int64{},
 		waits: map[string]bool{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID][]*observe.KeyedSync{},
 	}
 }
@@ -200,11 +201,13 @@ func (c *cycles) moved(key, queue string) {
 	}
 }
 
-// addsTo returns how many Pods were added to one of upstream's queues.
-func (c *cycles) addsTo(queue string) int64 {
+// counts returns how many Pods were added to one of upstream's queues that has a depth, and how many have left it.
+func (c *cycles) counts(queue string, depth int64) (adds, gets int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.adds[queue]
+	// The depth may lack a Pod that was added since it was read: what has left does not become less.
+	c.gets[queue] = max(c.gets[queue], c.adds[queue]-depth)
+	return c.adds[queue], c.gets[queue]
 }
 
 func (c *cycles) forget(pod *corev1.Pod) {

@@ -192,9 +192,12 @@ func TestCyclesRetry(t *testing.T) {
 	}
 	s.log.V(5).Info(gatedEntity, "type", "pod", "entity", klog.KObj(web), "event", "x", "queue", "Unschedulable")
 	for queue, want := range map[string]int64{activeQueue: 2, "backoff": 1, unschedulableQueue: 1, gatedQueue: 1} {
-		if got := s.cycles.addsTo(queue); got != want {
+		if got, _ := s.cycles.counts(queue, 0); got != want {
 			t.Errorf("%d adds to %s, want %d", got, queue, want)
 		}
+	}
+	if _, gets := s.cycles.counts("backoff", 1); gets != 1 {
+		t.Errorf("%d Pods have left the backoff queue, 1 before: depth and adds are read one after the other", gets)
 	}
 	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
 	if len(s.cycles.waits)+len(s.cycles.queued)+len(s.cycles.failed)+len(s.cycles.active) != 0 {

@@ -30,8 +30,8 @@ func (s *Scheduler) Observed() ([]observe.Queue, error) {
 		return nil, err
 	}
 	row := func(name string, depth int, parked bool) observe.Queue {
-		q := observe.Queue{Controller: Name, Name: name, Depth: int64(depth), Delayed: -1, Parked: parked, Adds: inst.cycles.addsTo(name)}
-		q.Gets = max(q.Adds-q.Depth, 0)
+		q := observe.Queue{Controller: Name, Name: name, Depth: int64(depth), Delayed: -1, Parked: parked}
+		q.Adds, q.Gets = inst.cycles.counts(name, q.Depth)
 		q.Done = q.Gets
 		return q
 	}

@@ -34,6 +34,9 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 		return []Work{{"control plane", []string{reason}}}
 	}
 	l := &workCollector{now: s.Time, horizon: horizon, controllers: s.Controllers}
+	if s.Process.TakingOver {
+		l.add("control plane", "it has become the leader and starts the controllers")
+	}
 	if s.Process.Restoring {
 		l.add("control plane", "a snapshot is being restored")
 	}

@@ -56,6 +56,8 @@ func TestRemainingWork(t *testing.T) {
 		{"no leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader = observe.LeaderNone }),
 			[]Work{{"control plane", []string{"on standby: no process holds the lease of the controllers"}}}},
 		{"the leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader, s.Process.LeaseHolder = observe.LeaderOwn, "host_b_1" }), nil},
+		{"the new leader", quietSnapshot(func(s *observe.Snapshot) { s.Process.Leader, s.Process.TakingOver = observe.LeaderOwn, true }),
+			[]Work{{"control plane", []string{"it has become the leader and starts the controllers"}}}},
 		{"queue of another process", quietSnapshot(func(s *observe.Snapshot) {
 			s.Queues = append(s.Queues, observe.Queue{Controller: "operator (admin)", Name: "widget", Outside: true, Depth: 3, InFlight: -1})
 		}), nil},

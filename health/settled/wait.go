@@ -29,6 +29,15 @@ type BusyError struct {
 	Cause error // why the wait ended
 }
 
+// NewBusyError returns the error of a wait that has ended with remaining work, or before it was known whether there is
+// some.
+func NewBusyError(work []Work, cause error) *BusyError {
+	if len(work) == 0 {
+		work = []Work{{"control plane", []string{"too few answers before the deadline"}}}
+	}
+	return &BusyError{Work: work, Cause: cause}
+}
+
 // Error names up to three places with remaining work.
 func (e *BusyError) Error() string {
 	names := make([]string, len(e.Work))
@@ -41,7 +50,26 @@ func (e *BusyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Cause }
 
-// Wait returns when two checks in a row find no remaining work. If ctx reaches its
+// QuietChecks counts the checks in a row that have found no work, and no activity since the first of them: a
+// program that writes, waits for a moment and writes again has no work at each check that finds it waiting.
+type QuietChecks struct {
+	InARow   int
+	activity time.Time // the last one
+}
+
+// Add adds a check that has found work in a snapshot.
+func (q *QuietChecks) Add(s observe.Snapshot, work []Work) {
+	switch latest := s.Process.LastActivity; {
+	case len(work) > 0:
+		q.InARow = 0
+	case q.InARow == 0 || !latest.Equal(q.activity):
+		q.InARow, q.activity = 1, latest
+	default:
+		q.InARow++
+	}
+}
+
+// Wait returns when two checks in a row find no remaining work, and no activity in between. If ctx reaches its
 // deadline first, the error is a [*BusyError], which also has the work of a moment ago if only
 // its effects are awaited then. progress, if not nil, is called with the
 // remaining work when other places are busy than before, at most twice a second.
@@ -51,7 +79,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 	var work, busy []Work // busy is the last that is more than effects
 	var lastBusy time.Time
 	reported, lastReport := "", time.Now()
-	for nothing := 0; ; {
+	for quiet := new(QuietChecks); ; {
 		s, err := src.Snapshot(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -59,16 +87,16 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		case err != nil:
 			return err
 		}
-		nothing++
+		work = RemainingWork(s, horizon)
+		quiet.Add(s, work)
 		timer.Reset(recheckInterval)
-		if work = RemainingWork(s, horizon); len(work) > 0 {
-			nothing = 0
+		if len(work) > 0 {
 			timer.Reset(pollInterval)
 		}
 		if !onlyEffects(work) {
 			busy, lastBusy = work, time.Now()
 		}
-		if nothing == requiredChecks {
+		if quiet.InARow == requiredChecks {
 			return nil
 		}
 		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= progressInterval {
@@ -102,8 +130,5 @@ func waitError(ctx context.Context, work, busy []Work, lastBusy time.Time) error
 	if onlyEffects(work) && time.Since(lastBusy) <= recentTime {
 		work = joinWork(busy, work)
 	}
-	if len(work) == 0 {
-		work = []Work{{"control plane", []string{"too few answers before the deadline"}}}
-	}
-	return &BusyError{Work: work, Cause: cause}
+	return NewBusyError(work, cause)
 }

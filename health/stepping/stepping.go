@@ -28,7 +28,7 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var left []settled.Work
-	for nothing := 0; nothing < requiredChecks; {
+	for quiet := new(settled.QuietChecks); quiet.InARow < requiredChecks; {
 		held, err := gates.HeldWrites(ctx, name, 0)
 		if err == nil && !held.Paused {
 			return usage.Errorf("controller %s is not paused: pause it first", held.Controller)
@@ -38,7 +38,7 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 			did, err = stepOne(ctx, gates, name, each)
 		}
 		if err == nil && !did {
-			left, err = remainingWork(ctx, src, held.Controller)
+			left, err = checkWork(ctx, src, held.Controller, quiet)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -46,12 +46,8 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 		case err != nil:
 			return err
 		case did:
-			nothing = 0
+			*quiet = settled.QuietChecks{}
 			continue
-		case len(left) > 0:
-			nothing = 0
-		default:
-			nothing++
 		}
 		select {
 		case <-ctx.Done():
@@ -63,21 +59,25 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 }
 
 func stepOne(ctx context.Context, gates control.Interventions, name string, each func(*control.SteppedWrite) error) (bool, error) {
-	s, err := gates.Step(ctx, name)
-	if err != nil || s == nil { // another client has stepped it
+	// Without a wait, in which the control plane may settle: another client may have stepped the write, or a
+	// restore refused it.
+	s, err := gates.StepHeld(ctx, name)
+	if err != nil || s == nil {
 		return false, err
 	}
 	return true, each(s)
 }
 
-// remainingWork returns the remaining work except that of other paused controllers and
-// clients.
-func remainingWork(ctx context.Context, src settled.Source, name string) ([]settled.Work, error) {
+// checkWork returns the remaining work except that of other paused controllers and
+// clients, and adds the check to quiet.
+func checkWork(ctx context.Context, src settled.Source, name string, quiet *settled.QuietChecks) ([]settled.Work, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool { return w.Where != name && isPaused(s, w.Where, name) }), nil
+	left := slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool { return w.Where != name && isPaused(s, w.Where, name) })
+	quiet.Add(s, left)
+	return left, nil
 }
 
 // isPaused reports whether who, a controller or a client, can finish its work only after
@@ -101,5 +101,5 @@ func waitError(ctx context.Context, left []settled.Work) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return cause
 	}
-	return &settled.BusyError{Work: left, Cause: cause}
+	return settled.NewBusyError(left, cause)
 }

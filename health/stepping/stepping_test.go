@@ -19,6 +19,7 @@ import (
 type fakeControlPlane struct {
 	control.Interventions
 	held      int
+	refused   bool // a restore refuses the held writes before they are stepped
 	running   bool
 	later     []int // further held writes at each snapshot
 	stuck     bool  // another controller is always busy
@@ -30,7 +31,21 @@ func (p *fakeControlPlane) HeldWrites(context.Context, string, int) (control.Hel
 	return control.HeldWriteList{Controller: "job-controller", Paused: !p.running, Total: p.held}, nil
 }
 
-func (p *fakeControlPlane) Step(context.Context, string) (*control.SteppedWrite, error) {
+func (p *fakeControlPlane) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	if s, err := p.StepHeld(ctx, name); s != nil || err != nil {
+		return s, err
+	}
+	time.Sleep(control.StepTimeout)
+	return nil, nil
+}
+
+func (p *fakeControlPlane) StepHeld(context.Context, string) (*control.SteppedWrite, error) {
+	if p.refused {
+		p.held, p.refused = 0, false
+	}
+	if p.held == 0 {
+		return nil, nil
+	}
 	p.held--
 	return &control.SteppedWrite{Status: 200}, nil
 }
@@ -119,6 +134,20 @@ func TestStepsEveryHeldWrite(t *testing.T) {
 	})
 }
 
+// A write that is no longer held when it is to be stepped, and is not repeated, ends no step late.
+func TestHeldWriteIsRefusedBeforeItsStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		steps, err := stepUntilSettled(t, t.Context(), &fakeControlPlane{held: 2, refused: true, stuck: true, paused: true})
+		if err != nil || steps != 0 {
+			t.Errorf("%d steps: %v", steps, err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 func TestWaitsForOtherControllers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timeout := errors.New("timed out after 1s")
@@ -131,6 +160,16 @@ func TestWaitsForOtherControllers(t *testing.T) {
 		}
 		if len(busy.Work) != 1 || busy.Work[0].Where != "namespace-controller" {
 			t.Errorf("remaining work: %v", busy.Work)
+		}
+	})
+}
+
+func TestDeadlineBeforeTheFirstCheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 0, errors.New("late"))
+		defer cancel()
+		if _, err := stepUntilSettled(t, ctx, &fakeControlPlane{}); err == nil || err.Error() != "not settled: control plane: late" {
+			t.Errorf("got %v", err)
 		}
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const (
@@ -48,12 +50,9 @@ var processWide = map[string]bool{
 // the state of the process or rely on upstream's internals by linkname with
 // those that docs/upstream-hooks.md names.
 func TestHooksAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(hooksPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testutil.ReadFile(t, hooksPage)
 	documented := map[string]bool{}
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(page) {
 		if !strings.HasPrefix(line, "| `") {
 			continue
 		}
@@ -176,9 +175,7 @@ func f() {
 	os.Getpid()
 }
 `
-	if err := os.WriteFile(name, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, name, source)
 	want := []string{"unsafe", "go:linkname", "debug.SetGCPercent", "klog.OsExit", "os.Exit"}
 	if diff := cmp.Diff(want, hooksIn(t, name)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

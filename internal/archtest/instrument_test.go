@@ -5,13 +5,14 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestInstrumentDependsOnNothingOfOurs: an operator that uses the module must not depend
@@ -21,12 +22,9 @@ func TestInstrumentDependsOnNothingOfOurs(t *testing.T) {
 		"instrument/go.mod": {module + " v", "replace ", "k8s.io/kubernetes "},
 		"go.mod":            {"sigs.k8s.io/controller-runtime ", module + "/instrument", "replace "},
 	} {
-		data, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testutil.ReadFile(t, filepath.Join(root, file))
 		for _, text := range forbidden {
-			if strings.Contains(string(data), text) {
+			if strings.Contains(data, text) {
 				t.Errorf("%s has %q", file, text)
 			}
 		}
@@ -40,12 +38,9 @@ func TestWireFormat(t *testing.T) {
 	if !maps.Equal(sent, taken) {
 		t.Errorf("the module sends %v, the control plane takes %v", sent, taken)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operators.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testutil.ReadFile(t, filepath.Join(root, "docs", "operators.md"))
 	for _, field := range slices.Sorted(maps.Keys(sent)) {
-		if !strings.Contains(string(page), `"`+field+`"`) && !strings.Contains(string(page), "`"+field+"`") {
+		if !strings.Contains(page, `"`+field+`"`) && !strings.Contains(page, "`"+field+"`") {
 			t.Errorf("docs/operators.md does not describe %q", field)
 		}
 	}

@@ -2,13 +2,14 @@ package archtest
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // repositoryFiles returns the files and folders of the repository, relative to it and with
@@ -43,11 +44,8 @@ func TestMapNamesExistingFiles(t *testing.T) {
 	isFile := regexp.MustCompile(`\.(go|js|sh|md)$`)
 	found := 0
 	for _, page := range []string{"CONTRIBUTING.md", "docs/architecture.md"} {
-		text, err := os.ReadFile(filepath.Join(root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range inBackticks.FindAllStringSubmatch(string(text), -1) {
+		text := testutil.ReadFile(t, filepath.Join(root, page))
+		for _, m := range inBackticks.FindAllStringSubmatch(text, -1) {
 			name := strings.TrimSuffix(m[1], "/")
 			first, _, below := strings.Cut(name, "/")
 			if !isFile.MatchString(name) && !(below && slices.Contains(all, first)) {
@@ -73,11 +71,8 @@ func TestMapNamesExistingFiles(t *testing.T) {
 // TestDependabotKnowsEveryModule: a module that is left out of .github/dependabot.yml gets no
 // updates.
 func TestDependabotKnowsEveryModule(t *testing.T) {
-	config, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, list, _ := strings.Cut(string(config), "directories: [")
+	config := testutil.ReadFile(t, filepath.Join(root, ".github", "dependabot.yml"))
+	_, list, _ := strings.Cut(config, "directories: [")
 	list, _, _ = strings.Cut(list, "]")
 	known := strings.Split(list, ", ")
 	for _, file := range repositoryFiles(t) {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
@@ -13,9 +15,7 @@ func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(d.Join("file"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, d.Join("file"), "")
 		if err := d.Discard(); err != nil {
 			t.Fatal(err)
 		}
@@ -30,9 +30,7 @@ func TestDiscardRemovesOnlyCreatedDirs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(d.Join("file"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testutil.WriteFile(t, d.Join("file"), "")
 			if err := d.Discard(); err != nil {
 				t.Fatal(err)
 			}

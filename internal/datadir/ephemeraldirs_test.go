@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestEphemeralDirs: the folder of a killed process counts, a file does not.
@@ -14,9 +16,7 @@ func TestEphemeralDirs(t *testing.T) {
 	if err := os.Mkdir(killed, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(parent, tempPrefix+"file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(parent, tempPrefix+"file"), "")
 	if got, err := EphemeralDirs(); err != nil || !slices.Equal(got, []string{killed}) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -159,26 +159,6 @@ func mustClose(t *testing.T, d *Dir) {
 	}
 }
 
-// writeFiles creates files with their folders; a name that ends in "/" is a folder.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if strings.HasSuffix(name, "/") {
-			if err := os.MkdirAll(path, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // readTree returns the mode and the content of everything below a folder, by path.
 func readTree(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -207,15 +187,4 @@ func readTree(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return found
-}
-
-func errorLine(t *testing.T, err error) string {
-	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
-	if strings.ContainsAny(err.Error(), "\r\n") {
-		t.Errorf("more than one line: %q", err)
-	}
-	return err.Error()
 }

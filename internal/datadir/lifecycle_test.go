@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func inspect(t *testing.T, path string) Info {
@@ -38,9 +39,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("open: %+v", info)
 	}
 	before := info.Bytes
-	if err := os.WriteFile(d.Join("big"), make([]byte, 5000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, d.Join("big"), make([]byte, 5000))
 	if got := inspect(t, path).Bytes; got != before+5000 {
 		t.Errorf("size: got %d, want %d", got, before+5000)
 	}
@@ -86,9 +85,7 @@ func TestRemove(t *testing.T) {
 		t.Errorf("no folder: got %v", err)
 	}
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "thesis"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(foreign, "thesis"), "")
 	if err := Remove(t.Context(), foreign); !errors.As(err, new(*NotFoundError)) {
 		t.Errorf("another folder: got %v", err)
 	}

@@ -43,7 +43,7 @@ func (e *LockedError) Error() string {
 	case os.Getpid(): // or a process with the same PID in another container
 		return fmt.Sprintf("data folder %s is in use by process %d: close it there first, %s", e.Path, e.PID, choose)
 	}
-	return fmt.Sprintf(`data folder %s is in use by process %d: stop it with "%s", %s`, e.Path, e.PID, e.stopCommand(), choose)
+	return fmt.Sprintf(`data folder %s is in use by process %d: stop it with %s, %s`, e.Path, e.PID, e.stopCommand(), choose)
 }
 
 // lockFolder locks the folder. If it is in use the error is a *LockedError.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestOpenRefusesLockedDir(t *testing.T) {
@@ -25,12 +26,12 @@ func TestOpenRefusesLockedDir(t *testing.T) {
 	if !errors.As(err, &locked) || locked.PID != pid || locked.Path != path {
 		t.Fatalf("got %#v, want a LockedError of process %d", err, pid)
 	}
-	stop := fmt.Sprint("kill ", pid)
+	stop := fmt.Sprintf(`"kill %d"`, pid)
 	if runtime.GOOS == "windows" {
-		stop = "ctrlplane --data-dir " + path + " down"
+		stop = `'ctrlplane --data-dir "` + path + `" down'`
 	}
-	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with "%s", or choose another --name or --data-dir`, path, pid, stop)
-	if got := errorLine(t, err); got != want {
+	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with %s, or choose another --name or --data-dir`, path, pid, stop)
+	if got := testutil.ErrorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if after := readTree(t, path); len(before) != len(after) {
@@ -50,7 +51,7 @@ func TestOpenRefusesDirLockedBySameProcess(t *testing.T) {
 		t.Fatalf("got %#v, want a LockedError of this process", err)
 	}
 	want := fmt.Sprintf(`data folder %s is in use by process %d: close it there first, or choose another --name or --data-dir`, path, os.Getpid())
-	if got := errorLine(t, err); got != want {
+	if got := testutil.ErrorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -74,7 +75,7 @@ func TestOpenRefusesDirOfUnknownProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, err := Open(t.Context(), path, 1)
 		want := fmt.Sprintf(`data folder %s is in use by another process: stop that one, or choose another --name or --data-dir`, path)
-		if got := errorLine(t, err); got != want {
+		if got := testutil.ErrorLine(t, err); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})

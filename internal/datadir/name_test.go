@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestValidateName(t *testing.T) {
@@ -21,11 +23,11 @@ func TestValidateName(t *testing.T) {
 		if err := ValidateName(name); err == nil {
 			t.Errorf("%q is accepted", name)
 		} else {
-			errorLine(t, err)
+			testutil.ErrorLine(t, err)
 		}
 	}
 	want := `"My Cluster" cannot name a control plane: use at most 63 lower-case letters, digits and "-", beginning and ending with a letter or digit`
-	if diff := cmp.Diff(want, errorLine(t, ValidateName("My Cluster"))); diff != "" {
+	if diff := cmp.Diff(want, testutil.ErrorLine(t, ValidateName("My Cluster"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -73,7 +75,7 @@ func TestList(t *testing.T) {
 		}
 	}
 	list()
-	writeFiles(t, home, map[string]string{
+	testutil.WriteFiles(t, home, map[string]string{
 		"ctrlplane/not-ours/x":        "",
 		"ctrlplane/Upper/" + lockFile: "",
 		"ctrlplane/file":              "",

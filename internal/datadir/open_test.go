@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestOpen(t *testing.T) {
@@ -54,7 +56,7 @@ func TestCloseReportsThatTheFolderWasRemoved(t *testing.T) {
 	}
 	again := mustOpen(t, path) // another process may use a new folder now
 	want := "data folder " + path + " was removed while it was in use: its data is lost unless you have a snapshot or a backup"
-	if got := errorLine(t, d.Close()); got != want {
+	if got := testutil.ErrorLine(t, d.Close()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if _, err := os.Stat(again.Join(pidFile)); err != nil {
@@ -80,7 +82,7 @@ func TestOpenExisting(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir()
-			writeFiles(t, path, test.files)
+			testutil.WriteFiles(t, path, test.files)
 			if err := os.Chmod(path, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +175,7 @@ func TestOpenRefuses(t *testing.T) {
 				t.Skip("the system's own words differ")
 			}
 			parent := t.TempDir()
-			writeFiles(t, parent, test.files)
+			testutil.WriteFiles(t, parent, test.files)
 			before := readTree(t, parent)
 			path := filepath.Join(parent, "d")
 			if test.open != "" {
@@ -183,7 +185,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err == nil {
 				mustClose(t, d)
 			}
-			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", path), errorLine(t, err)); diff != "" {
+			if diff := cmp.Diff(strings.ReplaceAll(test.want, "DIR", path), testutil.ErrorLine(t, err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
 			after := readTree(t, parent)

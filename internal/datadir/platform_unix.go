@@ -15,8 +15,8 @@ import (
 
 const killCommand = "kill -9 %d"
 
-// stopCommand returns the command that asks the process to end.
-func (e *LockedError) stopCommand() string { return fmt.Sprintf("kill %d", e.PID) }
+// stopCommand returns the command that asks the process to end, in quotes.
+func (e *LockedError) stopCommand() string { return fmt.Sprintf(`"kill %d"`, e.PID) }
 
 func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 

@@ -13,10 +13,10 @@ import (
 
 const killCommand = "taskkill /F /PID %d"
 
-// stopCommand returns the command that asks the process to end: without /F, taskkill asks only
+// stopCommand returns the command that asks the process to end, in quotes: without /F, taskkill asks only
 // those that have a window.
 func (e *LockedError) stopCommand() string {
-	return fmt.Sprintf("ctrlplane --data-dir %s down", e.Path)
+	return fmt.Sprintf(`'ctrlplane --data-dir "%s" down'`, e.Path)
 }
 
 // endProcess asks the process to end, as far as it listens: a program that uses the library is

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestRemoveRefusesOtherFolders(t *testing.T) {
@@ -27,9 +29,9 @@ func TestRemoveRefusesOtherFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := t.TempDir()
-			writeFiles(t, path, tt.files)
+			testutil.WriteFiles(t, path, tt.files)
 			before := readTree(t, path)
-			if got := errorLine(t, Remove(t.Context(), path)); !strings.Contains(got, tt.want) || !strings.Contains(got, path) {
+			if got := testutil.ErrorLine(t, Remove(t.Context(), path)); !strings.Contains(got, tt.want) || !strings.Contains(got, path) {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 			if diff := cmp.Diff(before, readTree(t, path)); diff != "" {
@@ -49,7 +51,7 @@ func TestRemoveAllThatIsWritten(t *testing.T) {
 	} {
 		files[name] = "content"
 	}
-	writeFiles(t, path, files)
+	testutil.WriteFiles(t, path, files)
 	if err := Remove(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
@@ -63,8 +65,8 @@ func TestRemoveKnowsTheLogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	state := `{"logFile":` + strconv.Quote(filepath.Join(path, "my.log")) + `}`
 	files := map[string]string{markerFile: `{"format":1}`, lockFile: "", stateFile: state, "my.log": "", "my.log.1": "", "my.log.old": ""}
-	writeFiles(t, path, files)
-	if got := errorLine(t, Remove(t.Context(), path)); !strings.Contains(got, `contains "my.log.old", which`) {
+	testutil.WriteFiles(t, path, files)
+	if got := testutil.ErrorLine(t, Remove(t.Context(), path)); !strings.Contains(got, `contains "my.log.old", which`) {
 		t.Errorf("got %s", got)
 	}
 	if err := os.Remove(filepath.Join(path, "my.log.old")); err != nil {
@@ -79,7 +81,7 @@ func TestRemoveKnowsTheLogFile(t *testing.T) {
 // interrupted is still found as one.
 func TestRemoveKeepsMarkerUntilTheEnd(t *testing.T) {
 	path := t.TempDir()
-	writeFiles(t, path, map[string]string{markerFile: `{"format":1}`, lockFile: "", "etcd/": "", "kubeconfig": "", stateFile: ""})
+	testutil.WriteFiles(t, path, map[string]string{markerFile: `{"format":1}`, lockFile: "", "etcd/": "", "kubeconfig": "", stateFile: ""})
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		t.Fatal(err)

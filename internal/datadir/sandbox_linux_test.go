@@ -19,7 +19,7 @@ func TestOpenUnwritableDir(t *testing.T) {
 		return
 	}
 	parent := t.TempDir()
-	writeFiles(t, parent, map[string]string{"ours/" + markerFile: `{"format":1}`, "empty/": "", "hidden/": ""})
+	testutil.WriteFiles(t, parent, map[string]string{"ours/" + markerFile: `{"format":1}`, "empty/": "", "hidden/": ""})
 	for name, mode := range map[string]os.FileMode{"ours": 0o500, "empty": 0o500, "hidden": 0, ".": 0o500} {
 		testutil.Chmod(t, filepath.Join(parent, name), mode)
 	}
@@ -32,7 +32,7 @@ func TestOpenUnwritableDir(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(parent, name)
 			_, err := Open(t.Context(), path, 1)
-			got := errorLine(t, err)
+			got := testutil.ErrorLine(t, err)
 			want := fmt.Sprintf("data folder %s cannot be used (%s): change its owner or permissions, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
@@ -47,8 +47,8 @@ func TestTempReportsCleanupError(t *testing.T) {
 	}
 	parent := setTempDir(t)
 	stuck := filepath.Join(parent, tempPrefix+"1")
-	writeFiles(t, stuck, map[string]string{lockFile: "", markerFile: `{"ephemeral":true}`, "etcd/wal": "x"})
-	writeFiles(t, parent, map[string]string{tempPrefix + "2/" + lockFile: ""})
+	testutil.WriteFiles(t, stuck, map[string]string{lockFile: "", markerFile: `{"ephemeral":true}`, "etcd/wal": "x"})
+	testutil.WriteFiles(t, parent, map[string]string{tempPrefix + "2/" + lockFile: ""})
 	testutil.Chmod(t, filepath.Join(stuck, "etcd"), 0o500)
 	d, err := OpenTemp()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestTempReportsCleanupError(t *testing.T) {
 	}
 	defer mustClose(t, d)
 	want := fmt.Sprintf("the temporary folder of a killed process could not be removed (unlinkat %s/etcd/wal: permission denied): remove manually: %s", stuck, stuck)
-	if diff := cmp.Diff(want, errorLine(t, d.CleanupError())); diff != "" {
+	if diff := cmp.Diff(want, testutil.ErrorLine(t, d.CleanupError())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Join(parent, tempPrefix+"2")); !os.IsNotExist(err) {
@@ -81,7 +81,7 @@ func TestDiskFull(t *testing.T) {
 			disk := mountFullDisk(t, room)
 			path := filepath.Join(disk, "a", "d")
 			_, err := Open(t.Context(), path, 1)
-			got := errorLine(t, err)
+			got := testutil.ErrorLine(t, err)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(got, "data folder "+path+": the disk is full (") ||
 				!strings.HasSuffix(got, ": no space left on device): free space, or choose another --data-dir") {
 				t.Errorf("got %s", got)
@@ -96,7 +96,7 @@ func TestDiskFull(t *testing.T) {
 	})
 	t.Run("save", func(t *testing.T) {
 		d := mustOpen(t, filepath.Join(mountFullDisk(t, needed), "a", "d"))
-		if got := errorLine(t, d.SaveState(State{Port: 1})); !strings.Contains(got, "the disk is full") {
+		if got := testutil.ErrorLine(t, d.SaveState(State{Port: 1})); !strings.Contains(got, "the disk is full") {
 			t.Errorf("got %s", got)
 		}
 		if s, err := d.State(); err != nil || s.Port != 0 {
@@ -108,7 +108,7 @@ func TestDiskFull(t *testing.T) {
 			disk := mountFullDisk(t, room)
 			t.Setenv("TMPDIR", disk)
 			_, err := OpenTemp()
-			if got := errorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+disk+": the disk is full (") {
+			if got := testutil.ErrorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+disk+": the disk is full (") {
 				t.Errorf("got %s", got)
 			}
 			if left := readTree(t, disk); len(left) != 1 {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestState(t *testing.T) {
@@ -69,15 +71,15 @@ func TestPeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	peek("this process", State{Port: 6443, PID: os.Getpid()}, true)
-	writeFiles(t, path, map[string]string{pidFile: "\x00\n"})
+	testutil.WriteFiles(t, path, map[string]string{pidFile: "\x00\n"})
 	peek("pid torn", State{Port: 6443}, true)
 	mustClose(t, d)
 	peek("closed", State{Port: 6443}, false)
 
-	writeFiles(t, path, map[string]string{stateFile: "x"})
+	testutil.WriteFiles(t, path, map[string]string{stateFile: "x"})
 	_, _, err := Peek(path)
 	want := fmt.Sprintf("data folder %s: state.json is corrupt (invalid character 'x' looking for beginning of value): remove that file, and the next start chooses a new port", path)
-	if got := errorLine(t, err); got != want {
+	if got := testutil.ErrorLine(t, err); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -94,7 +96,7 @@ func TestPeekWhileOpening(t *testing.T) {
 	// A PID that no process has, as after a crash, so that only the lock counts.
 	_, dead, kill := startHolder(t, "open", t.TempDir())
 	kill()
-	writeFiles(t, path, map[string]string{pidFile: strconv.Itoa(dead)})
+	testutil.WriteFiles(t, path, map[string]string{pidFile: strconv.Itoa(dead)})
 
 	looking := func(stop chan struct{}, wantRunning *bool) *sync.WaitGroup {
 		var one sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // startBystander starts a process that uses no data folder. The result reports whether a
@@ -58,9 +59,9 @@ func TestStopSparesOtherProcesses(t *testing.T) {
 			if tt.place != "" {
 				files[lockFile] = `{"pid":` + strconv.Itoa(pid) + `,"start":"` + tt.start + `","place":"` + tt.place + `"}`
 			}
-			writeFiles(t, path, files)
+			testutil.WriteFiles(t, path, files)
 			stopped, err := stopBriefly(t, path)
-			if stopped || !strings.Contains(errorLine(t, err), tt.want) {
+			if stopped || !strings.Contains(testutil.ErrorLine(t, err), tt.want) {
 				t.Errorf("got %v, %v, want %s", stopped, err, tt.want)
 			}
 			if ended() {
@@ -85,7 +86,7 @@ func TestStopAfterCrash(t *testing.T) {
 				t.Fatal(err)
 			}
 			content = strings.NewReplacer("%d", strconv.Itoa(pid), "%s", place).Replace(content)
-			writeFiles(t, path, map[string]string{markerFile: `{"format":1}`, lockFile: content, pidFile: strconv.Itoa(pid) + "\n"})
+			testutil.WriteFiles(t, path, map[string]string{markerFile: `{"format":1}`, lockFile: content, pidFile: strconv.Itoa(pid) + "\n"})
 			synctest.Test(t, func(t *testing.T) {
 				lock, err := tryLock(path, false)
 				if err != nil {
@@ -107,7 +108,7 @@ func TestStopAfterCrash(t *testing.T) {
 func TestStopOlderVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	startHolder(t, "open", path)
-	writeFiles(t, path, map[string]string{lockFile: ""})
+	testutil.WriteFiles(t, path, map[string]string{lockFile: ""})
 	if stopped, err := Stop(t.Context(), path); !stopped || err != nil {
 		t.Errorf("got %v, %v", stopped, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // setTempDir sets the folder for temporary files of the test and its processes.
@@ -41,7 +42,7 @@ func TestTemp(t *testing.T) {
 	if diff := cmp.Diff(State{Port: 6443, PID: os.Getpid()}, s); err != nil || !running || diff != "" {
 		t.Errorf("running %v, %v (-want +got):\n%s", running, err, diff)
 	}
-	writeFiles(t, d.Path(), map[string]string{"etcd/member/wal/0": "x", "etcd/lock": ""})
+	testutil.WriteFiles(t, d.Path(), map[string]string{"etcd/member/wal/0": "x", "etcd/lock": ""})
 	mustClose(t, d)
 	mustClose(t, d)
 	if diff := cmp.Diff(map[string]string{".": readTree(t, parent)["."]}, readTree(t, parent)); diff != "" {
@@ -59,7 +60,7 @@ func TestTempRemovesDirsOfCrashedProcesses(t *testing.T) {
 	setTempDir(t)
 	crashed, _, kill := startHolder(t, "temp", "")
 	alive, _, _ := startHolder(t, "temp", "")
-	writeFiles(t, crashed, map[string]string{"pki/ca.key": "secret"})
+	testutil.WriteFiles(t, crashed, map[string]string{"pki/ca.key": "secret"})
 	kill()
 
 	mine := mustTemp(t)
@@ -91,8 +92,8 @@ func TestTempRemovesAbandonedDirs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			parent := setTempDir(t)
 			path := filepath.Join(parent, tempPrefix+"123")
-			writeFiles(t, path, test.files)
-			writeFiles(t, parent, map[string]string{tempPrefix + "123/": ""})
+			testutil.WriteFiles(t, path, test.files)
+			testutil.WriteFiles(t, parent, map[string]string{tempPrefix + "123/": ""})
 			before := readTree(t, path)
 			mustTemp(t)
 			if !test.keep {
@@ -115,19 +116,19 @@ func TestTempKeepsForeignDirs(t *testing.T) {
 	parent := setTempDir(t)
 	elsewhere := t.TempDir()
 	ours := map[string]string{lockFile: "", markerFile: `{"format":0,"ephemeral":true}`}
-	writeFiles(t, elsewhere, ours)
-	writeFiles(t, parent, map[string]string{tempPrefix + "file": "x", "ctrlplane-1/": "", "other/": ""})
+	testutil.WriteFiles(t, elsewhere, ours)
+	testutil.WriteFiles(t, parent, map[string]string{tempPrefix + "file": "x", "ctrlplane-1/": "", "other/": ""})
 	if err := os.Symlink(elsewhere, filepath.Join(parent, tempPrefix+"link")); err != nil {
 		t.Fatal(err)
 	}
 	open := filepath.Join(parent, tempPrefix+"open")
-	writeFiles(t, open, ours)
+	testutil.WriteFiles(t, open, ours)
 	if err := os.Chmod(open, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {
 		foreign := filepath.Join(parent, tempPrefix+"foreign")
-		writeFiles(t, foreign, ours)
+		testutil.WriteFiles(t, foreign, ours)
 		if err := os.Chown(foreign, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestConcurrentTemps(t *testing.T) {
 	}
 	for range 5 {
 		path, _, kill := startHolder(t, "temp", "")
-		writeFiles(t, path, map[string]string{"etcd/wal": "x"})
+		testutil.WriteFiles(t, path, map[string]string{"etcd/wal": "x"})
 		kill()
 	}
 	all.Wait()
@@ -189,7 +190,7 @@ func TestTempWithoutUsableParent(t *testing.T) {
 		t.Setenv(name, gone)
 	}
 	_, err := OpenTemp()
-	if got := errorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": fix the cause, or set TMPDIR to another folder") {
+	if got := testutil.ErrorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": fix the cause, or set TMPDIR to another folder") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -237,7 +238,7 @@ func TestRemoveKeepsDirLockedAgain(t *testing.T) {
 	retaken := 0
 	for range 600 {
 		path := filepath.Join(parent, "d")
-		writeFiles(t, parent, map[string]string{"d/data": "x"})
+		testutil.WriteFiles(t, parent, map[string]string{"d/data": "x"})
 		old, err := tryLock(path, true)
 		if err != nil {
 			t.Fatal(err)

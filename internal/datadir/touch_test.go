@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestTouch(t *testing.T) {
@@ -15,9 +17,7 @@ func TestTouch(t *testing.T) {
 	if err := os.Mkdir(d.Join("pki"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(d.Join("pki", "sa.pub"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, d.Join("pki", "sa.pub"), "")
 	old := time.Now().Add(-30 * 24 * time.Hour)
 	paths := []string{d.Join("pki", "sa.pub"), d.Join("pki"), d.Join(lockFile), d.Path()}
 	for _, path := range paths {

@@ -244,29 +244,18 @@ func TestLoopRemembersWhatWasNotApplied(t *testing.T) {
 	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed crd.yaml", "2 failed rejected", "3 changed main.go", "3 prepared", "3 ready", "3 began")
 }
 
-// TestLoopChangeDuringTheBuild changes a file twice: what the first change would have
-// built does not begin.
-func TestLoopChangeDuringTheBuild(t *testing.T) {
-	f := &fake{buildTime: time.Minute}
-	reports := f.run(t, func(c chan<- []string) {
-		c <- []string{"a.go"}
-		time.Sleep(time.Second)
-		c <- []string{"b.go"}
-	})
-	requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "stop", "prepare b.go", "begin", "stop")
-	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "3 changed b.go", "3 prepared", "3 ready", "3 began")
-}
-
-// TestLoopChangeWhilePreparing does not interrupt that, but begins no run with it.
-func TestLoopChangeWhilePreparing(t *testing.T) {
-	f := &fake{prepareTime: time.Minute}
-	reports := f.run(t, func(c chan<- []string) {
-		c <- []string{"a.go"}
-		time.Sleep(time.Second)
-		c <- []string{"b.go"}
-	})
-	requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "stop", "prepare b.go", "begin", "stop")
-	requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "3 changed b.go", "3 prepared", "3 ready", "3 began")
+// TestLoopChangeWhileBusy changes a second file during a build, and during a preparation: nothing
+// begins that has the first change only.
+func TestLoopChangeWhileBusy(t *testing.T) {
+	for _, f := range []*fake{{buildTime: time.Minute}, {prepareTime: time.Minute}} {
+		reports := f.run(t, func(c chan<- []string) {
+			c <- []string{"a.go"}
+			time.Sleep(time.Second)
+			c <- []string{"b.go"}
+		})
+		requireDone(t, f, "prepare ", "begin", "stop", "prepare a.go", "stop", "prepare b.go", "begin", "stop")
+		requireReports(t, reports, "1 prepared", "1 ready", "1 began", "2 changed a.go", "2 prepared", "3 changed b.go", "3 prepared", "3 ready", "3 began")
+	}
 }
 
 // TestLoopEndsDuringTheBuild ends while it builds.

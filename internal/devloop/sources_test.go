@@ -2,21 +2,17 @@ package devloop
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestSources(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"run.sh", "bin/operator", "cmd/main.go", "other/main.go", "other/more.go", "go"} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, name, "")
 	}
 	here, err := os.Getwd()
 	if err != nil {

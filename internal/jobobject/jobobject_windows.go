@@ -3,6 +3,7 @@ package jobobject
 import (
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -15,6 +16,11 @@ type Job struct {
 	mu       sync.Mutex
 	handle   windows.Handle
 	released bool
+
+	// On the heap, which does not move: x/sys takes their addresses as uintptr, which do not follow a stack that
+	// grows (golang/go#17908).
+	limits  windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	account accounting
 }
 
 // New returns the job of a process that was just started. What the process has started before it
@@ -36,10 +42,10 @@ func New(p *os.Process) (*Job, error) {
 }
 
 func (j *Job) limit(flags uint32) error {
-	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	info.BasicLimitInformation.LimitFlags = flags
+	j.limits.BasicLimitInformation.LimitFlags = flags
 	_, err := windows.SetInformationJobObject(j.handle, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+		uintptr(unsafe.Pointer(&j.limits)), uint32(unsafe.Sizeof(j.limits)))
+	runtime.KeepAlive(j)
 	return err
 }
 
@@ -65,10 +71,9 @@ func (j *Job) Runs() bool {
 	if j.released {
 		return false
 	}
-	var info accounting
 	err := windows.QueryInformationJobObject(j.handle, windows.JobObjectBasicAccountingInformation,
-		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	return err == nil && info.active > 0
+		uintptr(unsafe.Pointer(&j.account)), uint32(unsafe.Sizeof(j.account)), nil)
+	return err == nil && j.account.active > 0 // j lives until the deferred call
 }
 
 // Release lets the processes that still run continue, also after the end of this process.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // FuzzMerge merges into any file: the file either stays as it is with an error, or is a
@@ -18,10 +20,7 @@ func FuzzMerge(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "config")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "config"), data)
 		t.Setenv("KUBECONFIG", path)
 		const name = "ctrlplane-fuzz"
 		if _, err := Merge(name, New(name, "https://127.0.0.1:6443", []byte("ca"), []byte("cert"), []byte("key"))); err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // usersKubeconfig is a kubeconfig that a user may have.
@@ -50,15 +52,7 @@ func sampleConfig(name string) *clientcmdapi.Config {
 func setKubeconfigFiles(t *testing.T, list []string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testutil.WriteFiles(t, dir, files)
 	var paths []string
 	for _, name := range list {
 		paths = append(paths, filepath.Join(dir, name))
@@ -90,28 +84,6 @@ func mustUnmerge(t *testing.T, name string) {
 	if err := Unmerge(name, sampleConfig(name)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// readFiles returns the content of each file in a folder, by name.
-func readFiles(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			found[e.Name()] = "folder"
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found[e.Name()] = string(data)
-	}
-	return found
 }
 
 func wantMode(t *testing.T, path string, want os.FileMode) {
@@ -190,8 +162,8 @@ users:
 
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "kubeconfig")
-	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o644); err != nil {
+	path := testutil.WriteFile(t, filepath.Join(dir, "kubeconfig"), usersKubeconfig)
+	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(path, sampleConfig("a")); err != nil {
@@ -201,7 +173,7 @@ func TestWrite(t *testing.T) {
 	if got := mustLoad(t, path); got.CurrentContext != "a" || len(got.Contexts) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if got := readFiles(t, dir); len(got) != 1 {
+	if got := testutil.ReadFiles(t, dir); len(got) != 1 {
 		t.Errorf("left behind: %v", got)
 	}
 

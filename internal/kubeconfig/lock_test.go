@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // helperEnv makes the test binary merge contexts whose names begin with its value, and
@@ -121,7 +123,7 @@ func TestConcurrentMerges(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("contexts (-want +got):\n%s", diff)
 	}
-	if got := readFiles(t, dir); len(got) != 1 {
+	if got := testutil.ReadFiles(t, dir); len(got) != 1 {
 		t.Errorf("left behind: %v", got)
 	}
 }
@@ -136,7 +138,7 @@ func TestMergeWaitsForLock(t *testing.T) {
 			merged <- err
 		}()
 		synctest.Wait() // until it waits for the lock
-		if got := readFiles(t, dir)["config"]; got != usersKubeconfig {
+		if got := testutil.ReadFiles(t, dir)["config"]; got != usersKubeconfig {
 			t.Errorf("it changed a locked file: %s", got)
 		}
 		if err := os.Remove(path + ".lock"); err != nil {
@@ -168,7 +170,7 @@ func TestMergeReportsStaleLock(t *testing.T) {
 			t.Errorf("the error came after %v, want %v each", took, staleLockTimeout)
 		}
 	})
-	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig, "config.lock": ""}, readFiles(t, dir)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig, "config.lock": ""}, testutil.ReadFiles(t, dir)); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestMergeAndUnmerge(t *testing.T) {
@@ -50,7 +52,7 @@ func TestMergeAndUnmerge(t *testing.T) {
 			t.Errorf("unmerged (-before +after):\n%s", diff)
 		}
 	}
-	if got := readFiles(t, dir); len(got) != 1 {
+	if got := testutil.ReadFiles(t, dir); len(got) != 1 {
 		t.Errorf("left behind: %v", got)
 	}
 }
@@ -78,7 +80,7 @@ func TestMergeCreatesFile(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	mustUnmerge(t, "b")
-	if got := readFiles(t, filepath.Join(dir, "home", ".kube")); len(got) != 0 {
+	if got := testutil.ReadFiles(t, filepath.Join(dir, "home", ".kube")); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
 	}
 	mustUnmerge(t, "b") // without a file
@@ -87,7 +89,7 @@ func TestMergeCreatesFile(t *testing.T) {
 	dir = setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": ""})
 	mustMerge(t, "a")
 	mustUnmerge(t, "a")
-	if got := readFiles(t, dir); len(got) != 1 {
+	if got := testutil.ReadFiles(t, dir); len(got) != 1 {
 		t.Errorf("got %v, want the file to exist", got)
 	}
 
@@ -187,11 +189,11 @@ func TestUnmergeRestoresCurrentContext(t *testing.T) {
 
 func TestMergeWithSeveralFiles(t *testing.T) {
 	dir := setKubeconfigFiles(t, []string{"missing", "first", "second"}, map[string]string{"first": "", "second": usersKubeconfig})
-	before := readFiles(t, dir)
+	before := testutil.ReadFiles(t, dir)
 	if got := mustMerge(t, "a"); got != filepath.Join(dir, "first") {
 		t.Errorf("merged into %s", got)
 	}
-	after := readFiles(t, dir)
+	after := testutil.ReadFiles(t, dir)
 	if after["second"] != usersKubeconfig || len(after) != 2 {
 		t.Errorf("got %v", after)
 	}
@@ -208,7 +210,7 @@ func TestMergeWithSeveralFiles(t *testing.T) {
 	if err != nil || effective.CurrentContext != "work" || len(effective.Contexts) != 2 {
 		t.Errorf("kubectl sees %+v, %v", effective, err)
 	}
-	if got := readFiles(t, dir); len(got) != len(before) {
+	if got := testutil.ReadFiles(t, dir); len(got) != len(before) {
 		t.Errorf("left behind: %v", got)
 	}
 }
@@ -258,7 +260,7 @@ func TestUnmergeKeepsOtherControlPlane(t *testing.T) {
 	if err := Unmerge("ctrlplane-demo", own); err != nil {
 		t.Fatal(err)
 	}
-	if got := readFiles(t, dir); len(got) != 0 {
+	if got := testutil.ReadFiles(t, dir); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestMergeRefuses(t *testing.T) {
@@ -70,11 +72,11 @@ func TestMergeRefuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := setKubeconfigFiles(t, test.list, test.files)
-			before := readFiles(t, dir)
+			before := testutil.ReadFiles(t, dir)
 			_, err := Merge("a", sampleConfig("a"))
 			want := strings.ReplaceAll(strings.ReplaceAll(test.want, "DIR", dir), "LONG", strings.Repeat("n", 300))
 			wantError(t, err, want)
-			if diff := cmp.Diff(before, readFiles(t, dir)); diff != "" {
+			if diff := cmp.Diff(before, testutil.ReadFiles(t, dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
@@ -91,7 +93,7 @@ func TestMergeRefusesIncompleteContext(t *testing.T) {
 	delete(cfg.AuthInfos, "a")
 	_, err = Merge("a", cfg)
 	wantError(t, err, `kubeconfig: context a: cannot merge, because the current context "a" is incomplete`)
-	if got := readFiles(t, dir); len(got) != 0 {
+	if got := testutil.ReadFiles(t, dir); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
 	}
 
@@ -117,7 +119,7 @@ func TestUnmergeKeepsForeignEntries(t *testing.T) {
 	const own = "contexts: [{name: a, context: {cluster: a, user: a}}]\nclusters: [{name: a, cluster: {server: x}}]\nusers: [{name: a, user: {token: x}}]\ncurrent-context: a\n"
 	dir := setKubeconfigFiles(t, []string{"config"}, map[string]string{"config": own})
 	mustUnmerge(t, "a")
-	if got := readFiles(t, dir)["config"]; got != own {
+	if got := testutil.ReadFiles(t, dir)["config"]; got != own {
 		t.Errorf("got %s", got)
 	}
 }
@@ -132,7 +134,7 @@ func TestUnmergeContinuesAfterError(t *testing.T) {
 	if got := mustLoad(t, good); got.CurrentContext != "work" || len(got.Contexts) != 2 {
 		t.Errorf("got %+v", got)
 	}
-	if got := readFiles(t, dir); len(got) != 2 || got["bad"] != "\t" {
+	if got := testutil.ReadFiles(t, dir); len(got) != 2 || got["bad"] != "\t" {
 		t.Errorf("got %v", got)
 	}
 }

@@ -36,7 +36,7 @@ func TestPermissionDenied(t *testing.T) {
 			testutil.Chmod(t, path, 0o700)
 			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG",
 				dir, strings.ReplaceAll(test.want, "DIR", dir)))
-			if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, readFiles(t, dir)); diff != "" {
+			if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, testutil.ReadFiles(t, dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
 			}
 		})
@@ -73,10 +73,7 @@ func TestUnmergeIgnoresUnrelatedReadOnlyFile(t *testing.T) {
 		return
 	}
 	disk := testutil.MountTmpfs(t, "size=64k")
-	path := filepath.Join(disk, "config")
-	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := testutil.WriteFile(t, filepath.Join(disk, "config"), usersKubeconfig)
 	t.Setenv("KUBECONFIG", path)
 	remount := func(flags uintptr) {
 		t.Helper()
@@ -98,16 +95,13 @@ func TestDiskFull(t *testing.T) {
 		return
 	}
 	disk := testutil.MountTmpfs(t, "size=4k")
-	path := filepath.Join(disk, "config")
-	if err := os.WriteFile(path, []byte(usersKubeconfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := testutil.WriteFile(t, filepath.Join(disk, "config"), usersKubeconfig)
 	t.Setenv("KUBECONFIG", path)
 	_, err := Merge("a", sampleConfig("a"))
 	if err == nil || !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "kubeconfig "+path+": the disk is full (") {
 		t.Errorf("got %v", err)
 	}
-	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, readFiles(t, disk)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, testutil.ReadFiles(t, disk)); diff != "" {
 		t.Errorf("changed (-before +after):\n%s", diff)
 	}
 }

@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte("1234"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), "1234")
 	if data, err := File(path, 4); err != nil || string(data) != "1234" {
 		t.Errorf("a file at the limit: %q, %v", data, err)
 	}

@@ -1,7 +1,6 @@
 package logfile
 
 import (
-	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
@@ -34,24 +34,13 @@ func openLog(t *testing.T, cfg Config) *File {
 	return f
 }
 
-func readLog(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 // readRecords reads a file of JSON records, without their times.
 func readRecords(t *testing.T, path string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
-	for line := range strings.Lines(readLog(t, path)) {
+	for line := range strings.Lines(testutil.ReadFile(t, path)) {
 		var r map[string]any
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
+		testutil.DecodeJSON(t, line, &r)
 		if _, ok := r["time"].(string); !ok {
 			t.Errorf("%q has no time", line)
 		}
@@ -102,7 +91,7 @@ func TestFormats(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.log")
 			f := openLog(t, Config{Path: path, Format: tt.format})
 			slog.New(f.Handler()).With("n", 1).WithGroup("g").Info("it is so", "s", "a b")
-			if got := readLog(t, path); !strings.HasSuffix(got, tt.want) {
+			if got := testutil.ReadFile(t, path); !strings.HasSuffix(got, tt.want) {
 				t.Errorf("got %q, want it to end with %q", got, tt.want)
 			}
 		})
@@ -145,13 +134,10 @@ func TestLevel(t *testing.T) {
 }
 
 func TestOpenAppends(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.log")
-	if err := os.WriteFile(path, []byte("before\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "test.log"), "before\n")
 	f := openLog(t, Config{Path: path})
 	slog.New(f.Handler()).Info("after")
-	got := readLog(t, path)
+	got := testutil.ReadFile(t, path)
 	if !strings.HasPrefix(got, "before\n") || !strings.Contains(got, "msg=after") {
 		t.Errorf("content is %q", got)
 	}

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestPrintTail(t *testing.T) {
@@ -29,10 +30,7 @@ func TestPrintTail(t *testing.T) {
 		{"", 3, ""},
 		{long + long, 1, long},
 	} {
-		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tc.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "log"), tc.content)
 		var got bytes.Buffer
 		if err := Print(t.Context(), &got, path, PrintOptions{Tail: tc.tail}); err != nil || got.String() != tc.want {
 			t.Errorf("the last %d of %d bytes: got %d bytes, %v; want %d", tc.tail, len(tc.content), got.Len(), err, len(tc.want))
@@ -109,10 +107,7 @@ func TestPrintFollow(t *testing.T) {
 }
 
 func TestPrintFollowEndsWithContext(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(path, []byte("a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "log"), "a\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &signalingBuffer{written: make(chan struct{}, 1)}
 	done := make(chan error)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestRotate(t *testing.T) {
@@ -71,7 +73,7 @@ func readFolder(t *testing.T, dir string) map[string]string {
 		if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, want 0600", e.Name(), info.Mode())
 		}
-		files[e.Name()] = readLog(t, filepath.Join(dir, e.Name()))
+		files[e.Name()] = testutil.ReadFile(t, filepath.Join(dir, e.Name()))
 	}
 	return files
 }
@@ -181,7 +183,7 @@ func TestRotateFailureKeepsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Info("found again")
-	if got := readLog(t, filepath.Join(dir, "a.log")); !strings.Contains(got, "found again") {
+	if got := testutil.ReadFile(t, filepath.Join(dir, "a.log")); !strings.Contains(got, "found again") {
 		t.Errorf("after the folder came back the file has %q", got)
 	}
 	if err := f.Close(); err == nil || !strings.HasPrefix(err.Error(), "log file: open ") {

@@ -2,12 +2,13 @@ package logfile
 
 import (
 	"bytes"
-	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestOnWarn(t *testing.T) {
@@ -98,9 +99,7 @@ func decodeRecord(t *testing.T, r slog.Record) map[string]any {
 		t.Fatal(err)
 	}
 	var m map[string]any
-	if err := json.Unmarshal(buf.Bytes(), &m); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, buf.Bytes(), &m)
 	delete(m, "time")
 	return m
 }

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/klog/v2"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestZapLogger(t *testing.T) {
@@ -63,7 +65,7 @@ func TestZapLogger(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.log")
 			f := openLog(t, Config{Path: path, Level: slog.LevelDebug})
 			tt.log(NewZapLogger(slog.New(f.Handler()), "etcd"))
-			_, got, _ := strings.Cut(strings.TrimSuffix(readLog(t, path), "\n"), " ")
+			_, got, _ := strings.Cut(strings.TrimSuffix(testutil.ReadFile(t, path), "\n"), " ")
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -114,7 +116,7 @@ func TestKlogHandler(t *testing.T) {
 	log.Error(errors.New("boom"), "failed", "pod", klog.KRef("ns", "p"))
 	klog.Warning("careful")
 
-	got := regexp.MustCompile(`(?m)^time=\S+ `).ReplaceAllString(readLog(t, path), "")
+	got := regexp.MustCompile(`(?m)^time=\S+ `).ReplaceAllString(testutil.ReadFile(t, path), "")
 	want := `level=INFO msg="old style"
 level=DEBUG msg=fine key=a/b
 level=DEBUG+2 msg=contextual logger=job-controller key="c d"

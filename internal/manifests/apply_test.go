@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const applyOptions = "?fieldManager=ctrlplane&fieldValidation=Strict"
@@ -32,7 +34,7 @@ spec:
 func mustLoad(t *testing.T, docs ...string) []Object {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	writeFiles(t, ".", map[string]string{"a.yaml": strings.Join(docs, "---\n")})
+	testutil.WriteFiles(t, ".", map[string]string{"a.yaml": strings.Join(docs, "---\n")})
 	objs, err := Load(t.Context(), []string{"a.yaml"})
 	if err != nil {
 		t.Fatal(err)

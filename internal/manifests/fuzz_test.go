@@ -1,10 +1,11 @@
 package manifests
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // FuzzLoad reads any file as manifests: it returns objects with a kind and a source, or
@@ -22,10 +23,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "fuzz.yaml")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "fuzz.yaml"), data)
 		objects, err := Load(t.Context(), []string{path})
 		if err != nil {
 			if msg := err.Error(); !strings.Contains(msg, "fuzz.yaml") || strings.Contains(msg, "\n") {

@@ -10,21 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/encoding/unicode"
-)
 
-// writeFiles creates files below a folder, by name.
-func writeFiles(t *testing.T, dir string, files map[string]string) {
-	t.Helper()
-	for name, content := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
+)
 
 // configMapManifest returns the manifest of a ConfigMap.
 func configMapManifest(name string) string {
@@ -58,7 +46,7 @@ func TestLoadPaths(t *testing.T) {
 		{"folder without manifests", []string{"texts"}, nil, "manifests: texts: no *.yaml, *.yml or *.json file in this folder (its subfolders are not read)"},
 	}
 	t.Chdir(t.TempDir())
-	writeFiles(t, ".", files)
+	testutil.WriteFiles(t, ".", files)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			objs, err := Load(t.Context(), tt.paths)
@@ -150,7 +138,7 @@ items:
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.yaml")
-			writeFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
+			testutil.WriteFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
 			objs, err := Load(t.Context(), []string{path})
 			if err != nil {
 				t.Fatal(err)
@@ -170,7 +158,7 @@ items:
 // numbers as such, and YAML 1.1's words for true and false.
 func TestLoadValues(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{
+	testutil.WriteFiles(t, dir, map[string]string{
 		"a.yaml": "apiVersion: v1\nkind: X\nmetadata: {name: a}\nbig: 9007199254740993\nhalf: 0.5\nyes: yes\noctal: 0644\ntext: \"1\"\n1: one\n",
 		"b.json": `{"apiVersion":"v1","kind":"X","metadata":{"name":"b"},"big":9007199254740993,"half":0.5,"text":"1"}`,
 	})
@@ -195,7 +183,7 @@ func TestLoadValues(t *testing.T) {
 // TestLoadMerges checks that a key may override a merged one.
 func TestLoadMerges(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string]string{
+	testutil.WriteFiles(t, dir, map[string]string{
 		"a.yaml": `apiVersion: v1
 kind: X
 metadata:
@@ -261,7 +249,7 @@ func TestLoadRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.yaml")
-			writeFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
+			testutil.WriteFiles(t, filepath.Dir(path), map[string]string{"a.yaml": tt.content})
 			_, err := Load(t.Context(), []string{path})
 			if want := "manifests: " + path + tt.want; err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Fatalf("error is\n%v\nwant it to begin with\n%s", err, want)

@@ -1,12 +1,13 @@
 package manifests
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestURLsAreRefused(t *testing.T) {
@@ -27,13 +28,7 @@ func TestURLsAreRefused(t *testing.T) {
 func TestListRecursively(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b/c/d.yml", "b/x.txt", "a.yaml", "z.json", "b/b.yaml"} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, filepath.Join(dir, filepath.FromSlash(name)), "")
 	}
 	got, err := ListRecursively([]string{dir, filepath.Join(dir, "b", "x.txt")})
 	if err != nil {

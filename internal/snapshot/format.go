@@ -167,6 +167,9 @@ func decodeWithin(data []byte, maxState, maxKeys int64) (Header, State, error) {
 	if _, err := r.ReadByte(); err != io.EOF {
 		return h, State{}, errDamaged
 	}
+	if nested := s.NestedPrefix(); nested != "" {
+		return h, State{}, fmt.Errorf("it contains the state of another control plane, below %s", nested)
+	}
 	return h, s, nil
 }
 

@@ -130,7 +130,7 @@ func namespaceRemoved(key string, want State) bool {
 }
 
 func sameObject(a, b []byte) bool {
-	x, known := ObjectUID(a)
-	y, alsoKnown := ObjectUID(b)
+	_, x, known := Identify(a)
+	_, y, alsoKnown := Identify(b)
 	return known && alsoKnown && x == y
 }

@@ -133,8 +133,8 @@ func TestPlanRandom(t *testing.T) {
 	}
 }
 
-func TestObjectUID(t *testing.T) {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("the-uid")}}
+func TestIdentify(t *testing.T) {
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("the-uid")}}
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	if !ok {
 		t.Fatal("no protobuf")
@@ -148,29 +148,29 @@ func TestObjectUID(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, v := range map[string][]byte{"protobuf": proto, "JSON": text} {
-		if uid, ok := ObjectUID(v); uid != "the-uid" || !ok {
-			t.Errorf("%s: %q, %v", name, uid, ok)
+		if kind, uid, ok := Identify(v); kind != "Pod" || uid != "the-uid" || !ok {
+			t.Errorf("%s: %q, %q, %v", name, kind, uid, ok)
 		}
 	}
 	for name, v := range map[string][]byte{"encrypted": []byte("k8s:enc:aescbc:v1:key1:xxx"), "cut short": proto[:12], "nothing": nil} {
-		if uid, ok := ObjectUID(v); uid != "" || ok {
-			t.Errorf("%s: %q, %v", name, uid, ok)
+		if kind, uid, ok := Identify(v); kind != "" || uid != "" || ok {
+			t.Errorf("%s: %q, %q, %v", name, kind, uid, ok)
 		}
 	}
 }
 
 // The API server stores what is nested more deeply than the CBOR library decodes by default.
-func TestObjectUIDOfDeepCBOR(t *testing.T) {
+func TestIdentifyDeepCBOR(t *testing.T) {
 	var deep any = "x"
 	for range 1000 {
 		deep = []any{deep}
 	}
-	value, err := cbor.Marshal(map[string]any{"metadata": map[string]any{"uid": "u"}, "spec": deep})
+	value, err := cbor.Marshal(map[string]any{"kind": "Widget", "metadata": map[string]any{"uid": "u"}, "spec": deep})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uid, ok := ObjectUID(slices.Concat(cborMagic, value)); uid != "u" || !ok {
-		t.Errorf("got %q, %v", uid, ok)
+	if kind, uid, ok := Identify(slices.Concat(cborMagic, value)); kind != "Widget" || uid != "u" || !ok {
+		t.Errorf("got %q, %q, %v", kind, uid, ok)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -30,9 +31,7 @@ func TestStore(t *testing.T) {
 		}
 	}
 	for _, foreign := range []string{durable.TempPrefix + "123", "README.TXT"} {
-		if err := os.WriteFile(s.Path(foreign), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, s.Path(foreign), "")
 	}
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 3 || list[0].Name != "b.c-d_e" || list[1].Name != "a" || list[2].Name != "broken" || list[2].Error == "" || list[1].Objects != 3 {
@@ -151,10 +150,7 @@ func TestStorePaths(t *testing.T) {
 // TestStoreErrors checks that a failed write leaves nothing behind, and keeps an existing
 // snapshot.
 func TestStoreErrors(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), "")
 	err := Store{file}.Save("a", []byte("x"), false)
 	if err == nil || !strings.Contains(err.Error(), "cannot be written") && !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("got %v", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/leaks"
 )
 
@@ -250,10 +251,17 @@ func newTarget(t *testing.T) Target {
 	if err := os.Mkdir(dir.Join("pki"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(dir.Join("pki", "sa.pub"), []byte("key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, dir.Join("pki", "sa.pub"), "key")
 	return Target{Dir: dir, Prefix: "/registry", ControlPlane: "test", Versions: Versions{Kubernetes: "v1.37.1"}}
+}
+
+// Save returns the state of a store at a revision as a snapshot file; 0 = the newest.
+func (t Target) Save(ctx context.Context, store Store, revision int64) ([]byte, error) {
+	state, err := store.ReadState(ctx, t.Prefix, revision)
+	if err != nil {
+		return nil, err
+	}
+	return t.Encode(state)
 }
 
 // parts stands for the other parts of a control plane, and records their calls and what is

@@ -25,7 +25,7 @@ func TestRestoreKeepsANestedControlPlane(t *testing.T) {
 		"/b.teams":    {"/b.teams/namespaces/kube-system"},
 		"/b.teams/of": {"/b.teams/of/namespaces/kube-system"},
 	} {
-		store := newFakeStore(append(keys, configMapB, namespaceOfAll)...)
+		store := newFakeStore(append(keys, configMapB, "/namespaces/kube-system")...)
 		before := store.keys()
 		service := newStartedService(t, new(parts).config(target, store))
 		want, err := target.Decode(file)
@@ -44,7 +44,7 @@ func TestRestoreKeepsANestedControlPlane(t *testing.T) {
 		if target.HasPending() {
 			t.Error("a restore is pending")
 		}
-		text = "nothing was saved: a snapshot has all keys below /registry in etcd, and another control plane has its own below /registry" + prefix +
+		text = "a snapshot has all keys below /registry in etcd, and another control plane has its own below /registry" + prefix +
 			": start that one with an etcd-prefix that is not below /registry, or delete its keys if it does not exist any more"
 		if _, err := target.Save(t.Context(), store, 0); err == nil || err.Error() != text {
 			t.Errorf("save: got %v, want %s", err, text)
@@ -75,7 +75,7 @@ func TestSnapshotWithANestedControlPlaneIsRefused(t *testing.T) {
 // Objects may be called so, too.
 func TestRestoreOfNamesLikeThoseOfANestedControlPlane(t *testing.T) {
 	target := newTarget(t)
-	store := newFakeStore(namespaceOfAll,
+	store := newFakeStore("/namespaces/kube-system",
 		"/configmaps/namespaces/kube-system", "/services/specs/namespaces/kube-system",
 		"/example.com/namespaces/kube-system", "/apiextensions.k8s.io/customresourcedefinitions/namespaces.example.com",
 		"/example.com/widgets/namespaces/kube-system", "/apiextensions.k8s.io/customresourcedefinitions/widgets.example.com",

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // Two clusters with the same configuration have the same ID.
@@ -56,14 +57,11 @@ func TestInterruptedRestoreIsNotFinishedAfterAnotherRestore(t *testing.T) {
 func TestInitialSnapshotKeepsAPendingRestore(t *testing.T) {
 	path := writeSnapshot(t)
 	target := interruptRestore(t, newFakeStore(configMapB), stateOf(configMapA))
-	before, err := os.ReadFile(target.pendingPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testutil.ReadFile(t, target.pendingPath())
 	if err := target.PlaceInitial(Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "an interrupted restore into etcd cluster cdf818194e3a8c32, below /registry is pending") || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
 		t.Errorf("got %v, want that it is refused", err)
 	}
-	if after, err := os.ReadFile(target.pendingPath()); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(target.pendingPath()); err != nil || string(after) != before {
 		t.Errorf("the pending restore was replaced: %v", err)
 	}
 	target = newTarget(t)
@@ -72,9 +70,7 @@ func TestInitialSnapshotKeepsAPendingRestore(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.WriteFile(target.pendingPath(), []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, target.pendingPath(), "damaged")
 	if err := target.PlaceInitial(Initial{Path: path}); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
 		t.Errorf("damaged file: got %v", err)
 	}
@@ -171,9 +167,7 @@ func TestFinishPendingRestoresAnInterruptedRestore(t *testing.T) {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
 	}
-	if err := os.WriteFile(target.pendingPath(), []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, target.pendingPath(), "damaged")
 	if err := target.FinishPending(t.Context(), store); err == nil || !strings.Contains(err.Error(), "remove "+target.pendingPath()) {
 		t.Errorf("damaged file: got %v, want the way out", err)
 	}

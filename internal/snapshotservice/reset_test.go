@@ -3,6 +3,7 @@ package snapshotservice
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,30 @@ func TestResetRestoresTheStateOfTheStart(t *testing.T) {
 		if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
 			t.Errorf("keys (-want +got):\n%s", diff)
 		}
+	}
+}
+
+// A control plane below the prefix of this one, which is there from the start, delays a reset until it is gone.
+func TestResetBesideANestedControlPlane(t *testing.T) {
+	nested := []string{"/team-b/configmaps/default/x", "/team-b/namespaces/kube-system", "/teams/c/namespaces/kube-system"}
+	store := newFakeStore(append(nested, configMapA)...)
+	s := newStartedService(t, (&parts{}).config(newTarget(t), store))
+	s.BeforeChange(t.Context())
+	store.write(stateOf(append(nested, configMapB)...))
+	before := store.keys()
+	const want = "nothing was restored: a restore replaces all keys below /registry in etcd, and another control plane has its own below /registry/team-b"
+	if _, err := s.Reset(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if diff := cmp.Diff(before, store.keys()); diff != "" {
+		t.Errorf("keys after a refused reset (-want +got):\n%s", diff)
+	}
+	store.write(stateOf(configMapB))
+	if _, err := s.Reset(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{configMapA}, store.keys()); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
 	}
 }
 

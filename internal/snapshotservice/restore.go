@@ -146,7 +146,7 @@ func (s *Service) writeState(ctx context.Context, file []byte, want snapshot.Sta
 		cut = true // a write now would keep the next start from restoring the rest
 		return done, changedKinds{replacesCRDs: true}, target.partlyRestoredError(err)
 	case err != nil:
-		return done, changedKinds{replacesCRDs: true}, s.rollBack(before, want, err)
+		return done, changedKinds{replacesCRDs: true}, s.rollBack(before, err)
 	}
 	bounded, cancel = s.limit(ctx)
 	defer cancel()
@@ -196,17 +196,18 @@ func addRevisions(written, first etcd.WriteResult) {
 	}
 }
 
-// rollBack undoes what a failed restore has written.
-func (s *Service) rollBack(before, want snapshot.State, cause error) error {
+// rollBack undoes what a failed restore has written, with the same care for clients: they may have read
+// objects with the schemas of the snapshot.
+func (s *Service) rollBack(before snapshot.State, cause error) error {
 	ctx, cancel := s.limit(context.Background())
 	defer cancel()
-	began := time.Now()
-	written, err := s.cfg.Store.ReplaceState(ctx, s.cfg.Target.Prefix, before)
-	s.cfg.Changed(changes(want, before, written, began))
+	now, err := s.cfg.Store.ReadState(ctx, s.cfg.Target.Prefix, 0)
+	if err == nil {
+		_, _, err = s.replaceState(ctx, now, before, time.Now())
+	}
 	if err != nil {
 		return fmt.Errorf("only a part was restored: %w: restore it again", errors.Join(cause, err)) // what is written from now on keeps the next start from that
 	}
-	s.waitForInformers(ctx, want, before, written)
 	ctx, cancel = s.limit(ctx)
 	defer cancel()
 	if err := s.cfg.Target.removePending(ctx, s.cfg.Store); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,36 @@ func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
 	}
 	if len(p.changed) != 2 || p.changed[1].Key.Name() != "w" {
 		t.Errorf("written: %v, want the definition and its object", p.changed)
+	}
+}
+
+// What undoes a failed restore changes schemas as the restore does.
+func TestRollbackWritesOtherSchemasFirst(t *testing.T) {
+	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
+	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
+	store.write(want)
+	cfg := p.config(newTarget(t), store)
+	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
+	s := newStartedService(t, cfg)
+	file, err := s.Save(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.write(now)
+	store.onReplace = sync.OnceFunc(func() { close(written) })
+	store.fail(nil, errors.New("the disk is broken")) // once the schema is written
+	if _, err := s.Restore(t.Context(), file); err == nil || !strings.HasPrefix(err.Error(), "nothing was restored") {
+		t.Errorf("got %v", err)
+	}
+	watches := slices.DeleteFunc(p.calls, func(call string) bool { return !strings.HasPrefix(call, "watch ") })
+	if diff := cmp.Diff([]string{"watch example.com/v1/widgets from 3", "watch example.com/v1/widgets from 4"}, watches); diff != "" {
+		t.Errorf("watches that are awaited (-want +got):\n%s", diff)
+	}
+	if last := p.changed[len(p.changed)-1]; last.Key.Name() != "w" {
+		t.Errorf("written last: %+v, want the object again", last)
+	}
+	if diff := cmp.Diff(now.Entries, store.states[len(store.states)-1].Entries); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
 

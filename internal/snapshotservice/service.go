@@ -219,7 +219,11 @@ func (s *Service) readStartState(ctx context.Context) (file []byte, err error) {
 	if revision == 0 {
 		return nil, errors.New("its revision could not be read")
 	}
-	s.startState, err = s.cfg.Target.Save(ctx, s.cfg.Store, revision)
+	state, err := s.cfg.Store.ReadState(ctx, s.cfg.Target.Prefix, revision)
+	if err != nil {
+		return nil, err
+	}
+	s.startState, err = s.cfg.Target.Encode(withoutNested(state)) // a restore checks whether they are there then
 	return s.startState, err
 }
 

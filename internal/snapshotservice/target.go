@@ -52,15 +52,6 @@ type Target struct {
 	Versions     Versions
 }
 
-// Save returns the state at a revision as a snapshot file; 0 = the newest.
-func (t Target) Save(ctx context.Context, store Store, revision int64) ([]byte, error) {
-	state, err := store.ReadState(ctx, t.Prefix, revision)
-	if err != nil {
-		return nil, err
-	}
-	return t.Encode(state)
-}
-
 // Encode returns a state of this control plane as a snapshot file.
 func (t Target) Encode(state snapshot.State) ([]byte, error) {
 	if err := t.checkSaved(state); err != nil {
@@ -96,9 +87,6 @@ func (t Target) decodeFor(origin string, file []byte) (snapshot.State, error) {
 	}
 	if err != nil {
 		return state, usage.Errorf("the snapshot is refused: %w", err)
-	}
-	if nested := nestedPrefix(state); nested != "" {
-		return state, usage.Errorf("the snapshot is refused: it contains the state of another control plane, below %s", nested)
 	}
 	if head.Origin != origin {
 		// This control plane rejects tokens that another one has signed.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // writeSnapshot returns the path of a snapshot that holds configMapA.
@@ -18,9 +20,7 @@ func writeSnapshot(t *testing.T) (path string) {
 		t.Fatal(err)
 	}
 	path = filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, path, file)
 	return path
 }
 

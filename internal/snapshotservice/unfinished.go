@@ -33,7 +33,7 @@ type UnfinishedError struct {
 }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf(`an interrupted restore is not finished, because %s (compared with its snapshot: %d missing, %d different, %d added): "ctrlplane --data-dir %s snapshot restore %s" finishes it, which undoes what was written since`,
+	return fmt.Sprintf(`an interrupted restore is not finished, because %s (compared with its snapshot: %d missing, %d different, %d added): 'ctrlplane --data-dir "%s" snapshot restore "%s"' finishes it, which undoes what was written since`,
 		e.Reason, e.Left.Created, e.Left.Updated+e.Left.Replaced, e.Left.Deleted, e.Dir, e.Path)
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const configMapC = "/configmaps/default/c"
@@ -96,7 +97,7 @@ func requireFinishedOrReported(t *testing.T, target Target, store *fakeStore, re
 		return
 	}
 	unfinished, ok := errors.AsType[*UnfinishedError](err)
-	if !ok || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "snapshot restore "+target.Dir.Join(unfinishedFile)) {
+	if !ok || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), `snapshot restore "`+target.Dir.Join(unfinishedFile)+`"`) {
 		t.Fatalf("got %v, want that it is not finished %s", err, reason)
 	}
 	file, err := os.ReadFile(unfinished.Path)
@@ -152,9 +153,7 @@ func TestUnfinishedSnapshotReplacesNothing(t *testing.T) {
 	if err := os.Mkdir(target.Dir.Join(unfinishedFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(target.Dir.Join("unfinished-2.snapshot"), []byte("older"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, target.Dir.Join("unfinished-2.snapshot"), "older")
 	store.compacted = 2
 	unfinished, ok := errors.AsType[*UnfinishedError](target.FinishPending(t.Context(), store))
 	if !ok || unfinished.Path != target.Dir.Join("unfinished-3.snapshot") {

@@ -2,21 +2,19 @@ package replay
 
 import (
 	"encoding/json"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestLinesMatchDocumentation compares the lines that only recordings have with docs/json.md.
 func TestLinesMatchDocumentation(t *testing.T) {
-	data, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	data := testutil.ReadFile(t, "../../docs/json.md")
+	text := strings.ReplaceAll(data, "\r\n", "\n")
 	for kind, line := range map[string]any{stateChangedKind: &stateChange{}, resourcesKind: &resourcesLine{}} {
 		_, section, _ := strings.Cut(text, "\n### `"+kind+"`\n")
 		section, _, _ = strings.Cut(section, "\n#")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -130,9 +131,7 @@ func TestRotation(t *testing.T) {
 	}
 	// Without the older file, and with that of another recording, the newest one is complete.
 	for _, older := range []string{"", toJSONLine(t, Header{Kind: headerKind, Version: 1, Part: 4, Began: start})} {
-		if err := os.WriteFile(olderFile(path), []byte(older), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, olderFile(path), older)
 		alone := openTest(t, path)
 		requireNewest(t, alone, 400)
 		if len(alone.records) >= len(both.records) {
@@ -161,10 +160,7 @@ func TestCreateReplacesNothing(t *testing.T) {
 		"begun":   {"begun.jsonl", "", "begun.jsonl exists, and may still be written: "},
 		"older":   {"week.jsonl.1", header, "week.jsonl.1 exists, and may still be written: "},
 	} {
-		path := filepath.Join(folder, c.file)
-		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := testutil.WriteFile(t, filepath.Join(folder, c.file), c.content)
 		if _, err := Create(strings.TrimSuffix(path, ".1")); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -189,9 +185,7 @@ func TestRotationSparesAnotherFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Skip("this system does not remove open files:", err)
 	}
-	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, path, "another")
 	if err := first.rotate(); err == nil || !strings.Contains(err.Error(), "another process has replaced the file") {
 		t.Errorf("rotate: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -106,9 +107,7 @@ func write(t *testing.T, lines ...any) string {
 		}
 		text.WriteString(string(data) + "\n")
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, path, text.String())
 	return path
 }
 
@@ -219,10 +218,7 @@ func TestRecordingWithoutSnapshots(t *testing.T) {
 
 func TestUnreadableRecordings(t *testing.T) {
 	folder := t.TempDir()
-	huge := filepath.Join(folder, "huge")
-	if err := os.WriteFile(huge, []byte(toJSONLine(t, NewHeader(start))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	huge := testutil.WriteFile(t, filepath.Join(folder, "huge"), toJSONLine(t, NewHeader(start)))
 	if err := os.Truncate(huge, MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
@@ -351,14 +347,9 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 // TestCutRecording ends in the middle of a line, because the process was killed.
 func TestCutRecording(t *testing.T) {
 	path := write(t, NewHeader(start), record(1, 0), record(2, time.Second))
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testutil.ReadFile(t, path)
 	for cut := 2; cut < 30; cut++ {
-		if err := os.WriteFile(path, data[:len(data)-cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, path, data[:len(data)-cut])
 		r := openTest(t, path)
 		if len(r.records) != 1 || r.Cut != "its last line, 3, is cut" {
 			t.Errorf("%d records, cut: %q", len(r.records), r.Cut)

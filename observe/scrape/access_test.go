@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestInvalidOptions(t *testing.T) {
@@ -68,9 +70,7 @@ func TestTokenFileIsReread(t *testing.T) {
 	file := writeFile(t, "first\n")
 	s, clock := newTestSource(t, Options{URL: server.URL, TokenFile: file})
 	for _, token := range []string{"first", "rotated"} {
-		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, file, token+"\n")
 		takeSnapshot(t, s)
 		if got := <-tokens; got != "Bearer "+token {
 			t.Errorf("%q, want the token %q", got, token)

@@ -56,18 +56,22 @@ func composeSnapshot(scrapes []*scrape) observe.Snapshot {
 	for k, q := range latest.queues {
 		result := composeQueue(k, q, latest.controllers[k.controller])
 		fillChanges(&result, rate, recent, latest)
-		result.History = queueHistory(scrapes, k)
+		if result.Depth >= 0 {
+			result.History = queueHistory(scrapes, k)
+		}
 		s.Queues = append(s.Queues, result)
 	}
 	slices.SortFunc(s.Queues, func(a, b observe.Queue) int {
 		return cmp.Or(cmp.Compare(a.Controller, b.Controller), cmp.Compare(a.Name, b.Name))
 	})
+	unknown := false
 	for _, q := range s.Queues {
+		unknown = unknown || q.HasUnknownKeys()
 		if name := cmp.Or(q.Controller, q.Name); q.Pending() > 0 && !slices.Contains(s.Process.Busy, name) {
 			s.Process.Busy = append(s.Process.Busy, name)
 		}
 	}
-	s.Process.Settled = len(s.Process.Busy) == 0
+	s.Process.Settled = len(s.Process.Busy) == 0 && !unknown
 	return s
 }
 
@@ -103,8 +107,8 @@ func composeControllers(latest *scrape) []observe.Controller {
 		result = append(result, observe.Controller{
 			Name:     name,
 			State:    "running", // a controller has no metrics before it runs
-			Syncs:    toCount(c.syncs),
-			Failures: toCount(c.failures),
+			Syncs:    c.count(c.syncs, syncsNumber),
+			Failures: c.count(c.failures, failuresNumber),
 			// Metrics do not tell what a controller receives and calls.
 			Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1,
 		})
@@ -138,18 +142,10 @@ func composeQueue(k key, q *queue, c *controller) observe.Queue {
 	result.Peak = result.Depth
 	if c != nil && c.workers > 0 {
 		result.Workers = int(toCount(c.workers))
-		result.InFlight = toCount(c.active)
-		result.ErrorRetries = toCount(c.failures - c.terminal)
+		result.InFlight = c.count(c.active, activeNumber)
+		result.ErrorRetries = c.count(c.failures-c.terminal, failuresNumber|c.known&terminalNumber) // older versions lack the latter
 	}
 	return result
-}
-
-// count returns n as a count, or -1 if the process does not expose what it is made from.
-func (q *queue) count(n float64, from numbers) int64 {
-	if q.known&from != from {
-		return -1
-	}
-	return toCount(n)
 }
 
 // fillChanges fills in the rates and recent durations of a queue from earlier
@@ -160,10 +156,10 @@ func fillChanges(q *observe.Queue, rate, recent, latest *scrape) {
 	}
 	k := key{q.Controller, q.Name}
 	is, was, took := latest.queues[k], rate.queueOrZero(k), latest.time.Sub(rate.time)
-	if is.known&addsNumber != 0 {
+	if is.has(addsNumber) && was.invalid&addsNumber == 0 {
 		q.AddRate = perSecond(is.adds-was.adds, took)
 	}
-	if is.known&workNumber != 0 {
+	if is.has(workNumber) && was.invalid&workNumber == 0 {
 		q.DoneRate = perSecond(is.work.count-was.work.count, took)
 	}
 	was = recent.queueOrZero(k)

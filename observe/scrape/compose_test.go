@@ -1,6 +1,7 @@
 package scrape
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func scrapeAt(second, depth, done float64) *scrape {
 		time:    newClock().Add(toDuration(second)),
 		cpu:     second / 2,
 		started: 1.78e9,
-		queues:  map[key]*queue{deployment: {depth: depth, adds: depth + done, wait: h, work: h, known: depthNumber | addsNumber | waitNumber | workNumber}},
+		queues:  map[key]*queue{deployment: {depth: depth, adds: depth + done, wait: h, work: h, exposed: exposed{known: depthNumber | addsNumber | waitNumber | workNumber}}},
 	}
 }
 
@@ -111,7 +112,7 @@ func TestRestartResetsHistory(t *testing.T) {
 func TestUnknownNumbers(t *testing.T) {
 	bare := func(second float64) *scrape {
 		s := scrapeAt(second, 3, 0)
-		s.queues[deployment] = &queue{depth: 3, known: depthNumber}
+		s.queues[deployment] = &queue{depth: 3, exposed: exposed{known: depthNumber}}
 		return s
 	}
 	q := composeSnapshot(keepAll(bare(0), bare(5))).Queues[0]
@@ -121,6 +122,74 @@ func TestUnknownNumbers(t *testing.T) {
 	}
 	if q := composeSnapshot(keepAll(scrapeAt(0, 3, 2))).Queues[0]; q.Adds != 5 || q.Retries != -1 || q.AddRate != -1 {
 		t.Errorf("after one scrape: %+v", q)
+	}
+}
+
+// parsedSnapshot is the snapshot of a process with these metrics.
+func parsedSnapshot(t *testing.T, text string) observe.Snapshot {
+	t.Helper()
+	families, err := parseMetrics([]byte(text), "text/plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	latest := readScrape(families)
+	latest.time = newClock().Time
+	return composeSnapshot([]*scrape{latest})
+}
+
+// A value that a number cannot have leaves the number unknown, and the process with it.
+func TestInvalidNumbers(t *testing.T) {
+	const valid = `# TYPE workqueue_depth gauge
+workqueue_depth{name="a"} 0
+# TYPE workqueue_queue_duration_seconds histogram
+workqueue_queue_duration_seconds_count{name="a"} 4
+# TYPE workqueue_work_duration_seconds histogram
+workqueue_work_duration_seconds_count{name="a"} 4
+`
+	if p := parsedSnapshot(t, valid).Process; !p.Settled {
+		t.Errorf("valid numbers: %+v", p)
+	}
+	for _, value := range []string{"NaN", "+Inf", "-Inf", "-1"} {
+		for old, invalid := range map[string]string{
+			`workqueue_depth{name="a"} 0`:                       `workqueue_depth{name="a"} 0` + "\n" + `workqueue_depth{name="a",priority="1"} ` + value, // a part of the depth
+			`workqueue_work_duration_seconds_count{name="a"} 4`: `workqueue_work_duration_seconds_count{name="a"} ` + value,
+		} {
+			if strings.Contains(invalid, "count") && value[0] == '-' {
+				continue // upstream's parser refuses it
+			}
+			s := parsedSnapshot(t, strings.Replace(valid, old, invalid, 1))
+			if q := s.Queues[0]; !q.HasUnknownKeys() || s.Process.Settled || s.Process.Busy != nil {
+				t.Errorf("%s: %+v, %+v", invalid, q, s.Process)
+			}
+		}
+	}
+	if p := parsedSnapshot(t, strings.Replace(valid, "workqueue_depth gauge", "workqueue_depth summary", 1)).Process; p.Settled {
+		t.Errorf("another type: %+v", p)
+	}
+	active := parsedSnapshot(t, valid+`workqueue_depth{name="b",controller="b"} 0
+controller_runtime_max_concurrent_reconciles{controller="b"} 1
+controller_runtime_active_workers{controller="b"} NaN
+controller_runtime_reconcile_total{controller="b",result="success"} NaN
+`)
+	if q, c := active.Queues[1], active.Controllers[0]; q.InFlight != -1 || c.Syncs != -1 || active.Process.Settled {
+		t.Errorf("active workers: %+v, %+v, %+v", q, c, active.Process)
+	}
+	for i := range 2 { // the earlier scrape, and the latest
+		scrapes := []*scrape{scrapeAt(0, 0, 0), scrapeAt(5, 0, 10)}
+		scrapes[i].queues[deployment].invalid = addsNumber | workNumber
+		if q := composeSnapshot(scrapes).Queues[0]; q.AddRate != -1 || q.DoneRate != -1 {
+			t.Errorf("rates from an invalid number: %+v", q)
+		}
+	}
+}
+
+// Names come from outside: long ones are cut.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("x", maxName-1) + "ü" + strings.Repeat("y", 1<<20)
+	s := parsedSnapshot(t, "workqueue_depth{name=\""+long+"\",controller=\""+long+"\"} 1\ncontroller_runtime_active_workers{controller=\""+long+"\"} 1\n")
+	want := strings.Repeat("x", maxName-1)
+	if q, c := s.Queues[0], s.Controllers[0]; q.Name != want || q.Controller != want || c.Name != want {
+		t.Errorf("names of %d, %d and %d bytes", len(q.Name), len(q.Controller), len(c.Name))
 	}
 }
 

@@ -30,21 +30,21 @@ func explainNetworkError(err error) error {
 	case neterror.IsRefused(err):
 		return errors.New("connection refused: start the process or correct the address")
 	case errors.As(err, &dns):
-		return fmt.Errorf("the host cannot be resolved (%s): correct the address", words.OneLine(dns.Err))
+		return fmt.Errorf("the host cannot be resolved (%s): correct the address", foreignText(dns.Err))
 	case errors.As(err, &unknown):
 		return errors.New("the server certificate is signed by an unknown authority: set --ca-file to the authority's certificate, or skip the check with --insecure-skip-tls-verify")
 	case errors.As(err, &name):
-		return fmt.Errorf("the server certificate is for another host: use one of its names in the address, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(name.Error()))
+		return fmt.Errorf("the server certificate is for another host: use one of its names in the address, or skip the check with --insecure-skip-tls-verify: %s", foreignText(name.Error()))
 	case errors.As(err, &invalid):
-		return fmt.Errorf("the server certificate is not valid: renew it, or skip the check with --insecure-skip-tls-verify: %s", words.OneLine(invalid.Error()))
+		return fmt.Errorf("the server certificate is not valid: renew it, or skip the check with --insecure-skip-tls-verify: %s", foreignText(invalid.Error()))
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return errors.New("the server does not use TLS: use http:// instead of https:// in the address")
 	case errors.As(err, &op) && op.Op == "remote error":
-		return fmt.Errorf("the server rejected the TLS handshake (%s): set --cert-file and --key-file to a client certificate that it accepts", words.OneLine(op.Err.Error()))
+		return fmt.Errorf("the server rejected the TLS handshake (%s): set --cert-file and --key-file to a client certificate that it accepts", foreignText(op.Err.Error()))
 	case errors.As(err, &wrapped):
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s: check that the address is that of the process", words.OneLine(err.Error()))
+	return fmt.Errorf("%s: check that the address is that of the process", foreignText(err.Error()))
 }
 
 // explainStatus turns an answer other than 200 into an error that says what to do.
@@ -62,7 +62,7 @@ func (s *Source) explainStatus(resp *http.Response, body []byte, token bool) err
 	case code == http.StatusNotFound:
 		return fmt.Errorf("no metrics at %s (%s): correct the path of the address", s.url.Path, status)
 	case code >= 300 && code < 400:
-		return fmt.Errorf("the server redirects to %q (%s): use that address if you trust it", words.OneLine(resp.Header.Get("Location")), status)
+		return fmt.Errorf("the server redirects to %q (%s): use that address if you trust it", foreignText(resp.Header.Get("Location")), status)
 	case strings.Contains(string(body), "HTTP request to an HTTPS server"):
 		return errors.New("the server requires TLS: use https:// instead of http:// in the address")
 	}
@@ -71,13 +71,21 @@ func (s *Source) explainStatus(resp *http.Response, body []byte, token bool) err
 
 // quoteStart returns the beginning of an answer in a form to append to a message.
 func quoteStart(body []byte) string {
-	const enough = 80
-	text := []rune(words.OneLine(string(body[:min(len(body), 4*enough)])))
-	if len(text) == 0 {
+	text := beginning(string(body), 80)
+	if text == "" {
 		return ""
 	}
-	if len(text) > enough {
-		text = append(text[:enough], '…')
+	return fmt.Sprintf(" (%q)", text)
+}
+
+// foreignText returns a text that a process has sent, or an error that repeats one, for a message.
+func foreignText(text string) string { return beginning(text, 300) }
+
+// beginning returns at most so many characters of a text, in one line.
+func beginning(text string, enough int) string {
+	cut := []rune(words.OneLine(text[:min(len(text), 4*enough)]))
+	if len(cut) > enough {
+		cut = append(cut[:enough], '…')
 	}
-	return fmt.Sprintf(" (%q)", string(text))
+	return string(cut)
 }

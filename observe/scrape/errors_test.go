@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const metrics = "workqueue_depth{name=\"job\"} 1\n"
@@ -36,8 +38,8 @@ func checkError(t *testing.T, err error, words ...string) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if strings.ContainsAny(err.Error(), "\n\r\x1b") {
-		t.Errorf("more than a line: %q", err)
+	if strings.ContainsAny(err.Error(), "\n\r\x1b") || len(err.Error()) > 1<<10 {
+		t.Fatalf("more than a line: %.1000q", err)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
@@ -49,11 +51,7 @@ func checkError(t *testing.T, err error, words ...string) {
 
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), content)
 }
 
 func TestRejectsAnswersWithoutMetrics(t *testing.T) {
@@ -80,6 +78,11 @@ func TestRejectsAnswersWithoutMetrics(t *testing.T) {
 		{"nothing", respondWith(200, "text/plain", "\n"), Options{}, []string{"the answer is empty", "address"}},
 		{"truncated protobuf", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\x05\x0a"), Options{}, []string{"cannot be parsed", "address"}},
 		{"protobuf with an impossible length", respondWith(200, string(expfmt.NewFormat(expfmt.TypeProtoDelim)), "\xff\xff\xff\xff\xff\xff\xff\x7f"), Options{}, []string{"cannot be parsed", "address"}},
+		{"a long word", respondWith(200, "text/plain", "a{b=\"c\"} "+strings.Repeat("x", 1<<20)+"\n"), Options{}, []string{"text that is not metrics", "expected float", "address"}},
+		{"a long redirect", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", strings.Repeat("x", 1<<18))
+			w.WriteHeader(http.StatusFound)
+		}, Options{}, []string{"the server redirects to \"xxx", "address"}},
 		{"no work queues", respondWith(200, "text/plain", "a 1\nb 2\nc{d=\"e\"} 3\n"), Options{}, []string{"3 metric families but no work queues", "address"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,10 +1,11 @@
 package scrape
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // FuzzParseMetrics reads any body as metrics: it never panics, and its errors are one line.
@@ -19,11 +20,8 @@ func FuzzParseMetrics(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data, "text/plain; version=0.0.4")
+		data := testutil.ReadFile(f, name)
+		f.Add([]byte(data), "text/plain; version=0.0.4")
 	}
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
 		families, err := parseMetrics(body, contentType)

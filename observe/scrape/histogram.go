@@ -20,7 +20,7 @@ type histogram struct {
 }
 
 func newHistogram(from *dto.Histogram) histogram {
-	h := histogram{count: nonNegative(float64(from.GetSampleCount())), sum: nonNegative(from.GetSampleSum())}
+	h := histogram{count: nonNegative(sampleCount(from)), sum: nonNegative(from.GetSampleSum())}
 	buckets := slices.Clone(from.GetBucket())
 	slices.SortFunc(buckets, func(a, b *dto.Bucket) int { return cmp.Compare(a.GetUpperBound(), b.GetUpperBound()) })
 	for _, b := range buckets {
@@ -30,6 +30,14 @@ func newHistogram(from *dto.Histogram) histogram {
 		}
 	}
 	return h
+}
+
+// sampleCount returns the number of values in a histogram. In the text format any number may be given.
+func sampleCount(h *dto.Histogram) float64 {
+	if n := h.GetSampleCountFloat(); n != 0 {
+		return n
+	}
+	return float64(h.GetSampleCount())
 }
 
 func (h histogram) add(o histogram) histogram { return h.combine(o, 1) }

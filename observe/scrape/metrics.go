@@ -1,6 +1,8 @@
 package scrape
 
 import (
+	"math"
+	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -14,11 +16,17 @@ type queue struct {
 	depth, adds, retries float64
 	wait, work           histogram
 	unfinished, longest  float64
-	known                numbers // that the process exposes
+	exposed
 }
 
-// numbers is a set of the numbers of a queue.
-type numbers uint8
+// exposed says which numbers of a queue or of a controller a process exposes.
+type exposed struct {
+	known   numbers
+	invalid numbers // of these, those with a value that they cannot have, such as NaN
+}
+
+// numbers is a set of numbers.
+type numbers uint16
 
 const (
 	depthNumber numbers = 1 << iota
@@ -26,12 +34,33 @@ const (
 	retriesNumber
 	waitNumber
 	workNumber
+	activeNumber
+	syncsNumber
+	failuresNumber
+	terminalNumber
 )
+
+func (e *exposed) add(o exposed) {
+	e.known |= o.known
+	e.invalid |= o.invalid
+}
+
+// has reports whether all of some numbers are exposed, with valid values.
+func (e exposed) has(all numbers) bool { return e.known&^e.invalid&all == all }
+
+// count returns n as a count, or -1 if a number that it is made from is unknown.
+func (e exposed) count(n float64, from numbers) int64 {
+	if !e.has(from) {
+		return -1
+	}
+	return toCount(n)
+}
 
 // controller has the values of the controller_runtime_* metrics of one controller.
 type controller struct {
 	workers, active, syncs, failures float64
 	terminal                         float64 // of failures: the key is not added again
+	exposed
 }
 
 // scrape is the result of one scrape. It is immutable.
@@ -61,33 +90,37 @@ func readScrape(families []*dto.MetricFamily) *scrape {
 func (s *scrape) readProcess(name string, m *dto.Metric) {
 	switch name {
 	case "process_start_time_seconds":
-		s.started = metricValue(m)
+		s.started = nonNegative(metricValue(m))
 	case "process_cpu_seconds_total":
-		s.cpu = metricValue(m)
+		s.cpu = nonNegative(metricValue(m))
 	case "process_resident_memory_bytes":
-		s.memory = metricValue(m)
+		s.memory = nonNegative(metricValue(m))
 	}
 }
 
 func (s *scrape) readQueue(name string, m *dto.Metric) {
 	var q queue
+	value, valid := validValue(m)
 	switch name {
 	case "workqueue_depth":
-		q.depth, q.known = metricValue(m), depthNumber
+		q.depth, q.known = value, depthNumber
 	case "workqueue_adds_total":
-		q.adds, q.known = metricValue(m), addsNumber
+		q.adds, q.known = value, addsNumber
 	case "workqueue_retries_total":
-		q.retries, q.known = metricValue(m), retriesNumber
+		q.retries, q.known = value, retriesNumber
 	case "workqueue_queue_duration_seconds":
 		q.wait, q.known = newHistogram(m.GetHistogram()), waitNumber
 	case "workqueue_work_duration_seconds":
 		q.work, q.known = newHistogram(m.GetHistogram()), workNumber
 	case "workqueue_unfinished_work_seconds":
-		q.unfinished = metricValue(m)
+		q.unfinished = value
 	case "workqueue_longest_running_processor_seconds":
-		q.longest = metricValue(m)
+		q.longest = value
 	default:
 		return
+	}
+	if !valid {
+		q.invalid = q.known
 	}
 	k := key{labelValue(m, "controller"), labelValue(m, "name")}
 	sum, ok := s.queues[k]
@@ -95,7 +128,7 @@ func (s *scrape) readQueue(name string, m *dto.Metric) {
 		sum = new(queue)
 		s.queues[k] = sum
 	}
-	sum.known |= q.known
+	sum.exposed.add(q.exposed)
 	sum.depth += q.depth
 	sum.adds += q.adds
 	sum.retries += q.retries
@@ -107,19 +140,23 @@ func (s *scrape) readQueue(name string, m *dto.Metric) {
 
 func (s *scrape) readController(name string, m *dto.Metric) {
 	var c controller
+	value, valid := validValue(m)
 	switch name {
 	case "controller_runtime_max_concurrent_reconciles":
-		c.workers = metricValue(m)
+		c.workers = value
 	case "controller_runtime_active_workers":
-		c.active = metricValue(m)
+		c.active, c.known = value, activeNumber
 	case "controller_runtime_reconcile_total":
-		c.syncs = metricValue(m)
+		c.syncs, c.known = value, syncsNumber
 	case "controller_runtime_reconcile_errors_total":
-		c.failures = metricValue(m)
+		c.failures, c.known = value, failuresNumber
 	case "controller_runtime_terminal_reconcile_errors_total":
-		c.terminal = metricValue(m)
+		c.terminal, c.known = value, terminalNumber
 	default:
 		return
+	}
+	if !valid {
+		c.invalid = c.known
 	}
 	of := labelValue(m, "controller")
 	sum, ok := s.controllers[of]
@@ -127,6 +164,7 @@ func (s *scrape) readController(name string, m *dto.Metric) {
 		sum = new(controller)
 		s.controllers[of] = sum
 	}
+	sum.exposed.add(c.exposed)
 	sum.workers += c.workers
 	sum.active += c.active
 	sum.syncs += c.syncs
@@ -134,24 +172,45 @@ func (s *scrape) readController(name string, m *dto.Metric) {
 	sum.terminal += c.terminal
 }
 
+// maxName is how many bytes of a name are kept, which is as long as names of Kubernetes are. Those that
+// are the same up to there are taken for one.
+const maxName = 253
+
 func labelValue(m *dto.Metric, name string) string {
 	for _, l := range m.GetLabel() {
 		if l.GetName() == name {
-			return l.GetValue()
+			return cutName(l.GetValue())
 		}
 	}
 	return ""
 }
 
-// metricValue returns the value of a counter, a gauge or an untyped metric; 0 if it
-// is negative or not finite, which none of the metrics read here can be.
+func cutName(name string) string {
+	if len(name) <= maxName {
+		return name
+	}
+	return strings.Clone(strings.ToValidUTF8(name[:maxName], "")) // the rest is not kept in memory
+}
+
+// validValue returns the value of a metric; 0 and false if it is negative or not finite, which none of
+// the metrics read here can be.
+func validValue(m *dto.Metric) (float64, bool) {
+	v := metricValue(m)
+	return nonNegative(v), v >= 0 && !math.IsInf(v, 1)
+}
+
+// metricValue returns the value of a counter, a gauge or an untyped metric, and the count of a
+// histogram; NaN for all else.
 func metricValue(m *dto.Metric) float64 {
-	v := m.GetUntyped().GetValue()
 	switch {
 	case m.Counter != nil:
-		v = m.Counter.GetValue()
+		return m.Counter.GetValue()
 	case m.Gauge != nil:
-		v = m.Gauge.GetValue()
+		return m.Gauge.GetValue()
+	case m.Histogram != nil:
+		return sampleCount(m.Histogram)
+	case m.Untyped != nil:
+		return m.Untyped.GetValue()
 	}
-	return nonNegative(v)
+	return math.NaN()
 }

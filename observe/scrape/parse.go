@@ -11,8 +11,6 @@ import (
 	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // parseMetrics parses an answer in the text or protobuf format.
@@ -32,7 +30,7 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 			return nil, err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the metrics cannot be parsed: %s: %s", words.OneLine(err.Error()), advice)
+			return nil, fmt.Errorf("the metrics cannot be parsed: %s: %s", foreignText(err.Error()), advice)
 		}
 		return families, nil
 	case kind == "text/html" || text[0] == '<':
@@ -46,7 +44,7 @@ func parseMetrics(body []byte, contentType string) ([]*dto.MetricFamily, error) 
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	byName, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("the answer is text that is not metrics%s: %s: %s", quoteStart(text), words.OneLine(err.Error()), advice)
+		return nil, fmt.Errorf("the answer is text that is not metrics%s: %s: %s", quoteStart(text), foreignText(err.Error()), advice)
 	}
 	families := make([]*dto.MetricFamily, 0, len(byName))
 	for _, f := range byName {

@@ -131,7 +131,7 @@ func (s *Source) scrape(ctx context.Context) (*scrape, error) {
 		return nil, s.errorf("the process exposes %d metric families but no work queues (workqueue_*): use the address of a controller manager; one that waits for leader election has none yet", len(families))
 	}
 	if result.keptSize() > maxKept {
-		return nil, s.errorf("the process exposes too much of %s and %s: use the address of a process with fewer, or with shorter names or fewer buckets",
+		return nil, s.errorf("the process exposes too much of %s and %s: use the address of a process with fewer, or with fewer buckets",
 			words.Count(len(result.queues), "work queue"), words.Count(len(result.controllers), "controller"))
 	}
 	result.time = s.now()

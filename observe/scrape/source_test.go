@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -33,11 +32,7 @@ func golden(t *testing.T, name string, got any) {
 
 func readSample(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return testutil.ReadFile(t, filepath.Join("testdata", name+".txt"))
 }
 
 // clock is a clock that only the test advances.

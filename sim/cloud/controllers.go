@@ -48,17 +48,29 @@ type Environment struct {
 	Metrics *controllersmetrics.ControllerManagerMetrics
 }
 
+// builder builds a controller with the client of a service account.
+type builder struct {
+	account string
+	build   func(Environment, kubernetes.Interface) (run func(context.Context), err error)
+}
+
 // Controllers returns the cloud controllers, sorted by name.
 func (p *Provider) Controllers() []Controller {
-	build := map[string]func(Environment) (func(context.Context), error){
-		names.CloudNodeController:          p.buildNodeController,
-		names.CloudNodeLifecycleController: p.buildLifecycleController,
-		names.NodeRouteController:          p.buildRouteController,
-		names.ServiceLBController:          p.buildServiceController,
+	builders := map[string]builder{
+		names.CloudNodeController:          {"node-controller", p.buildNodeController},
+		names.CloudNodeLifecycleController: {"node-controller", p.buildLifecycleController},
+		names.NodeRouteController:          {"route-controller", p.buildRouteController},
+		names.ServiceLBController:          {"service-controller", p.buildServiceController},
 	}
 	var controllers []Controller
-	for _, name := range slices.Sorted(maps.Keys(build)) {
-		c := Controller{Name: name, Build: build[name]}
+	for _, name := range slices.Sorted(maps.Keys(builders)) {
+		c := Controller{Name: name, Build: func(e Environment) (func(context.Context), error) {
+			client, err := e.Client(builders[name].account)
+			if err != nil {
+				return nil, err
+			}
+			return builders[name].build(e, client)
+		}}
 		for alias, of := range names.CCMControllerAliases() {
 			if of == name {
 				c.Aliases = append(c.Aliases, alias)
@@ -71,11 +83,7 @@ func (p *Provider) Controllers() []Controller {
 
 // buildServiceController builds the controller that gives Services of type
 // LoadBalancer their addresses.
-func (p *Provider) buildServiceController(e Environment) (func(context.Context), error) {
-	client, err := e.Client("service-controller")
-	if err != nil {
-		return nil, err
-	}
+func (p *Provider) buildServiceController(e Environment, client kubernetes.Interface) (func(context.Context), error) {
 	services := e.Informers.Core().V1().Services()
 	c, err := servicecontroller.New(p, client, services, e.Informers.Core().V1().Nodes(), clusterName, utilfeature.DefaultFeatureGate)
 	if err != nil {
@@ -100,11 +108,7 @@ func (p *Provider) buildServiceController(e Environment) (func(context.Context),
 
 // buildRouteController builds the controller that keeps a route to the Pods of each
 // node, and sets the condition NetworkUnavailable of the node.
-func (p *Provider) buildRouteController(e Environment) (func(context.Context), error) {
-	client, err := e.Client("route-controller")
-	if err != nil {
-		return nil, err
-	}
+func (p *Provider) buildRouteController(e Environment, client kubernetes.Interface) (func(context.Context), error) {
 	c, err := routecontroller.New(p.routes, client, e.Informers.Core().V1().Nodes(), clusterName, p.podCIDRs)
 	if err != nil {
 		return nil, fmt.Errorf("route controller: %w", err)
@@ -115,11 +119,7 @@ func (p *Provider) buildRouteController(e Environment) (func(context.Context), e
 // buildNodeController builds the controller that initializes nodes with the taint of
 // an external cloud provider. It acts as the node controller, as the lifecycle
 // controller does.
-func (p *Provider) buildNodeController(e Environment) (func(context.Context), error) {
-	client, err := e.Client("node-controller")
-	if err != nil {
-		return nil, err
-	}
+func (p *Provider) buildNodeController(e Environment, client kubernetes.Interface) (func(context.Context), error) {
 	c, err := nodecontroller.NewCloudNodeController(e.Informers.Core().V1().Nodes(), client, p, nodeStatusPeriod, workers, workers)
 	if err != nil {
 		return nil, fmt.Errorf("cloud node controller: %w", err)
@@ -129,11 +129,7 @@ func (p *Provider) buildNodeController(e Environment) (func(context.Context), er
 
 // buildLifecycleController builds the controller that deletes nodes that are not Ready
 // and whose machine does not exist.
-func (p *Provider) buildLifecycleController(e Environment) (func(context.Context), error) {
-	client, err := e.Client("node-controller")
-	if err != nil {
-		return nil, err
-	}
+func (p *Provider) buildLifecycleController(e Environment, client kubernetes.Interface) (func(context.Context), error) {
 	nodes := e.Informers.Core().V1().Nodes()
 	c, err := lifecyclecontroller.NewCloudNodeLifecycleController(nodes, client, p, nodeMonitorPeriod, workers)
 	if err != nil {

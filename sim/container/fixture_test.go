@@ -83,18 +83,7 @@ func (f *fixture) awaitContainer(pod *corev1.Pod, name string, phase Phase) Stat
 // awaitRun waits until a run of a container is in a phase.
 func (f *fixture) awaitRun(pod *corev1.Pod, name string, number int32, phase Phase) State {
 	f.t.Helper()
-	deadline := time.After(patience)
-	for {
-		state, _ := f.State(pod.UID, name, number)
-		if state.Phase == phase {
-			return state
-		}
-		select {
-		case <-f.changes:
-		case <-deadline:
-			f.t.Fatalf("phase %d, waited for %d: %+v", state.Phase, phase, state)
-		}
-	}
+	return f.awaitRunState(pod, name, number, func(s State) bool { return s.Phase == phase })
 }
 
 func (f *fixture) start(pod *corev1.Pod) State {
@@ -202,11 +191,17 @@ func (f *fixture) awaitEvent(t *testing.T, want string) {
 // awaitState waits until the state of the first run of container c is as it should be.
 func (f *fixture) awaitState(pod *corev1.Pod, isRight func(State) bool) {
 	f.t.Helper()
+	f.awaitRunState(pod, "c", 0, isRight)
+}
+
+// awaitRunState waits until the state of a run is as it should be, and returns it.
+func (f *fixture) awaitRunState(pod *corev1.Pod, container string, number int32, isRight func(State) bool) State {
+	f.t.Helper()
 	deadline := time.After(patience)
 	for {
-		state, _ := f.State(pod.UID, "c", 0)
+		state, _ := f.State(pod.UID, container, number)
 		if isRight(state) {
-			return
+			return state
 		}
 		select {
 		case <-f.changes:

@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/procstat"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // cpuTime returns the CPU time that the process has used.
@@ -44,9 +44,7 @@ func FuzzVolumes(f *testing.F) {
 	}
 	host := filepath.Join(f.TempDir(), "host")
 	const hostText, otherText, kept = "text-of-the-machine", "text-of-another-pod", "kept"
-	if err := os.WriteFile(host, []byte(hostText), 0o600); err != nil {
-		f.Fatal(err)
-	}
+	testutil.WriteFile(f, host, hostText)
 	f.Fuzz(func(t *testing.T, subPath, item, mountPath, script string) {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "cm"}, Data: map[string]string{"k": kept}}
 		r := newFixture(t, config)

@@ -2,18 +2,20 @@ package nodes
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/Masterminds/sprig/v3"
 	"sigs.k8s.io/kwok/pkg/utils/gotpl"
+	"sigs.k8s.io/kwok/pkg/utils/yaml"
 )
 
 // maxStageResult is the greatest number, and about the longest text, of a function whose result is as
 // large as its arguments say. The API server takes no larger objects.
 const maxStageResult = 1 << 20
 
-// limitedFunctions returns replacements for the functions of sprig, which kwok gives to the templates of
-// stages, that read the host's environment or use its network, or whose result may be of any size.
+// limitedFunctions returns replacements for the functions, which kwok gives to the templates of stages, that
+// read the host's environment or use its network, or that a single number makes as large as one likes.
 var limitedFunctions = sync.OnceValue(func() gotpl.FuncMap {
 	sized := sprig.TxtFuncMap()
 	functions := gotpl.FuncMap{}
@@ -25,8 +27,22 @@ var limitedFunctions = sync.OnceValue(func() gotpl.FuncMap {
 	for _, name := range []string{"indent", "nindent", "randAlpha", "randAlphaNum", "randAscii", "randBytes", "randNumeric", "repeat", "seq", "until", "untilStep"} {
 		functions[name] = limitResult(sized[name])
 	}
+	functions["YAML"] = limitedYAML
 	return functions
 })
+
+// limitedYAML is kwok's YAML, with an error for an indent that is too large.
+func limitedYAML(value any, indent ...int) (string, error) {
+	data, err := yaml.Marshal(value)
+	if err != nil || len(indent) != 1 || indent[0] <= 0 {
+		return string(data), err
+	}
+	text := "\n" + string(data)
+	if err := checkResult(2*strings.Count(text, "\n"), indent[0]); err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 2*indent[0])), nil
+}
 
 // limitResult returns a function of sprig with an error for a result that is too large.
 func limitResult(function any) any {

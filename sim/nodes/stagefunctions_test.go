@@ -29,6 +29,8 @@ func TestTemplatesOfStages(t *testing.T) {
 		{`{{ randAlpha 3 | len }} {{ randAlphaNum 3 | len }} {{ randAscii 3 | len }} {{ randNumeric 3 | len }} {{ randBytes 3 | len }}`, "3 3 3 3 4", ""},
 		{`{{ randAlpha 2097152 }}`, "", "2097152 is too many"},
 		{`{{ randBytes 2097152 }}`, "", "2097152 is too many"},
+		{`{{ YAML . 5000000 }}`, "", "5000000 is too many: use at most 262144"},
+		{`{{ YAML (repeat 262144 "a\n" | splitList "\n") 2 }}`, "", "2 is too many: use at most 1"},
 	} {
 		got, err := renderer.ToText(tt.template, nil)
 		switch {
@@ -36,6 +38,20 @@ func TestTemplatesOfStages(t *testing.T) {
 			t.Errorf("%s: %v, want an error with %q", tt.template, err, tt.wantError)
 		case tt.wantError == "" && (err != nil || string(got) != tt.want):
 			t.Errorf("%s: %q, %v, want %q", tt.template, got, err, tt.want)
+		}
+	}
+}
+
+// YAML has the same results as kwok's.
+func TestYAMLOfStages(t *testing.T) {
+	value := map[string]any{"a": []any{"b", map[string]any{"c": "1"}}, "d": "e\nf"}
+	for _, template := range []string{`{{ YAML . }}`, `x: {{ YAML . 1 }}`, `x: {{ YAML .a 2 }}`, `{{ YAML . 0 }}`, `{{ YAML . -1 }}`, `{{ YAML . 1 2 }}`} {
+		want, err := gotpl.NewRenderer(nil).ToText(template, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := gotpl.NewRenderer(limitedFunctions()).ToText(template, value); err != nil || string(got) != string(want) {
+			t.Errorf("%s: %q, %v, want %q", template, got, err, want)
 		}
 	}
 }

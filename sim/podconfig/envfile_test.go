@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func fileKey(path, key string, optional *bool) *corev1.EnvVarSource {
@@ -104,10 +106,7 @@ func TestEnvironmentFileErrors(t *testing.T) {
 func TestRemoveOldEnvFiles(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	for name, age := range map[string]time.Duration{envFilePrefix + "1": 2 * time.Minute, envFilePrefix + "2": 0, "other": time.Hour} {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := testutil.WriteFile(t, filepath.Join(dir, name), "")
 		if err := os.Chtimes(file, now.Add(-age), now.Add(-age)); err != nil {
 			t.Fatal(err)
 		}

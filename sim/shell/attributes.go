@@ -141,10 +141,7 @@ func chmod(p *proc, args []string) int {
 }
 
 func chown(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "Rfvch", map[string]byte{"recursive": 'R'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "Rfvch", map[string]byte{"recursive": 'R'})
 	if len(names) < 2 {
 		return p.fail("missing operand")
 	}
@@ -191,10 +188,7 @@ func chown(p *proc, args []string) int {
 }
 
 func stat(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "c:L", map[string]byte{"format": 'c', "dereference": 'L'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "c:L", map[string]byte{"format": 'c', "dereference": 'L'})
 	status := 0
 	for _, name := range names {
 		info, err := p.m.fs.stat(p.cred, p.abs(name), f.has('L'))

@@ -15,10 +15,7 @@ import (
 )
 
 func base64Program(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "dDw:", map[string]byte{"decode": 'd', "wrap": 'w'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "dDw:", map[string]byte{"decode": 'd', "wrap": 'w'})
 	width := 76
 	if f.has('w') {
 		n, err := strconv.Atoi(f['w'])
@@ -85,10 +82,7 @@ func (w *wrapper) finish() error {
 }
 
 func checksum(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "cbtsw", map[string]byte{"check": 'c', "status": 's'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "cbtsw", map[string]byte{"check": 'c', "status": 's'})
 	newHash := map[string]func() hash.Hash{"md5sum": md5.New, "sha1sum": sha1.New, "sha256sum": sha256.New, "sha512sum": sha512.New}[path.Base(args[0])]
 	sum := func(r io.Reader) (string, error) {
 		h := newHash()
@@ -97,27 +91,24 @@ func checksum(p *proc, args []string) int {
 	}
 	if f.has('c') {
 		failed := 0
-		status := p.eachInput(names, func(_ string, r io.Reader) error {
-			return p.lines(r, func(line []byte, _ bool) bool {
-				want, name, ok := strings.Cut(string(line), " ")
-				if !ok {
-					return true
-				}
-				name = strings.TrimLeft(name, " *")
-				got := ""
-				if err := p.withInput(name, func(r io.Reader) (err error) { got, err = sum(r); return err }); err != nil {
-					p.fail("can't open '%s': %s", name, errText(err))
-				}
-				result := "OK"
-				if got != want {
-					result = "FAILED"
-					failed++
-				}
-				if !f.has('s') {
-					p.print(name + ": " + result + "\n")
-				}
-				return true
-			})
+		status := p.eachLine(names, func(line []byte) {
+			want, name, ok := strings.Cut(string(line), " ")
+			if !ok {
+				return
+			}
+			name = strings.TrimLeft(name, " *")
+			got := ""
+			if err := p.withInput(name, func(r io.Reader) (err error) { got, err = sum(r); return err }); err != nil {
+				p.fail("can't open '%s': %s", name, errText(err))
+			}
+			result := "OK"
+			if got != want {
+				result = "FAILED"
+				failed++
+			}
+			if !f.has('s') {
+				p.print(name + ": " + result + "\n")
+			}
 		})
 		if failed > 0 {
 			return p.fail("WARNING: %d of the computed checksums did NOT match", failed)

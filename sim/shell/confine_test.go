@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const (
@@ -51,11 +53,8 @@ func TestConfined(t *testing.T) {
 		}
 		t.Fatalf("%v: %s", err, out)
 	}
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, began := strings.Cut(string(text), beginMark)
+	text := testutil.ReadFile(t, log)
+	_, rest, began := strings.Cut(text, beginMark)
 	_, rest, _ = strings.Cut(rest, "\n")
 	calls, _, ended := strings.Cut(rest, endMark)
 	if !began || !ended {

@@ -18,24 +18,28 @@ func (p *proc) into(source, target string, asFile bool) string {
 	return strings.TrimSuffix(target, "/") + "/" + path.Base(source)
 }
 
-func cp(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "rRadpfLPTvnut:", map[string]byte{"verbose": 'v', "update": 'u', "recursive": 'r', "archive": 'a', "force": 'f', "preserve": 'p', "no-clobber": 'n', "target-directory": 't'})
-	if !ok {
-		return 1
-	}
+// namesAndTarget returns what cp and mv take, and where they put it. It ends the program if that
+// cannot be.
+func (p *proc) namesAndTarget(f flags, operands []string) (names []string, target string) {
 	if f.has('t') {
-		names = append(names, f['t'])
+		operands = append(operands, f['t'])
 	}
-	if len(names) < 2 {
-		return p.fail("missing operand")
+	if len(operands) < 2 {
+		p.exitUsage("missing operand")
 	}
-	target := names[len(names)-1]
+	names, target = operands[:len(operands)-1], operands[len(operands)-1]
+	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); len(names) > 1 && (err != nil || !info.IsDir()) {
+		p.exitUsage("target '%s' is not a directory", target)
+	}
+	return names, target
+}
+
+func cp(p *proc, args []string) int {
+	f, names := p.parseFlags(args, "rRadpfLPTvnut:", map[string]byte{"verbose": 'v', "update": 'u', "recursive": 'r', "archive": 'a', "force": 'f', "preserve": 'p', "no-clobber": 'n', "target-directory": 't'})
+	names, target := p.namesAndTarget(f, names)
 	c := copier{p: p, f: f, recursive: f.has('r') || f.has('R') || f.has('a'), links: f.has('a') || f.has('d') || f.has('P') || (f.has('r') || f.has('R')) && !f.has('L'), keep: f.has('a') || f.has('p')}
-	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); len(names) > 2 && (err != nil || !info.IsDir()) {
-		return p.fail("target '%s' is not a directory", target)
-	}
 	status := 0
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names {
 		to := p.into(name, target, f.has('T'))
 		if strings.HasPrefix(p.clean(to)+"/", strings.TrimSuffix(p.clean(name), "/")+"/") && c.recursive {
 			status = p.fail("can't copy '%s' into itself", name)
@@ -141,22 +145,10 @@ func (p *proc) copyFile(from, to string, mode fs.FileMode) error {
 }
 
 func mv(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "fnTvt:", map[string]byte{"verbose": 'v', "target-directory": 't', "force": 'f', "no-clobber": 'n'})
-	if !ok {
-		return 1
-	}
-	if f.has('t') {
-		names = append(names, f['t'])
-	}
-	if len(names) < 2 {
-		return p.fail("missing operand")
-	}
-	target := names[len(names)-1]
-	if info, err := p.m.fs.stat(p.cred, p.abs(target), true); len(names) > 2 && (err != nil || !info.IsDir()) {
-		return p.fail("target '%s' is not a directory", target)
-	}
+	f, names := p.parseFlags(args, "fnTvt:", map[string]byte{"verbose": 'v', "target-directory": 't', "force": 'f', "no-clobber": 'n'})
+	names, target := p.namesAndTarget(f, names)
 	status := 0
-	for _, name := range names[:len(names)-1] {
+	for _, name := range names {
 		to := p.into(name, target, f.has('T'))
 		if _, err := p.m.fs.stat(p.cred, p.abs(to), false); err == nil && f.has('n') {
 			continue
@@ -180,10 +172,7 @@ func mv(p *proc, args []string) int {
 }
 
 func ln(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "sfnvT", map[string]byte{"symbolic": 's', "force": 'f'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "sfnvT", map[string]byte{"symbolic": 's', "force": 'f'})
 	if len(names) == 1 {
 		names = append(names, ".")
 	}
@@ -215,10 +204,7 @@ func ln(p *proc, args []string) int {
 }
 
 func readlink(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "fn", nil)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "fn", nil)
 	status := 0
 	for _, name := range names {
 		text, err := "", error(nil)

@@ -3,7 +3,6 @@ package shell
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -47,10 +46,7 @@ func (list ranges) has(n int) bool {
 }
 
 func cut(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "d:f:c:b:sO:n", map[string]byte{"delimiter": 'd', "fields": 'f', "characters": 'c', "bytes": 'b', "only-delimited": 's', "output-delimiter": 'O'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "d:f:c:b:sO:n", map[string]byte{"delimiter": 'd', "fields": 'f', "characters": 'c', "bytes": 'b', "only-delimited": 's', "output-delimiter": 'O'})
 	spec := cmp.Or(f['f'], f['c'], f['b'])
 	list, err := parseRanges(spec)
 	if err != nil || spec == "" {
@@ -67,33 +63,30 @@ func cut(p *proc, args []string) int {
 	if f.has('O') {
 		join = f['O']
 	}
-	return p.eachInput(names, func(_ string, r io.Reader) error {
-		return p.lines(r, func(line []byte, _ bool) bool {
-			text := string(line)
-			var kept []string
-			switch {
-			case f.has('f') && (sep == "" || !strings.Contains(text, sep)):
-				if f.has('s') {
-					return true
-				}
-				kept = []string{text}
-			case f.has('f'):
-				for i, field := range strings.Split(text, sep) {
-					if list.has(i + 1) {
-						kept = append(kept, field)
-					}
-				}
-			default:
-				var b strings.Builder
-				for i, c := range []rune(text) {
-					if list.has(i + 1) {
-						b.WriteRune(c)
-					}
-				}
-				kept = []string{b.String()}
+	return p.eachLine(names, func(line []byte) {
+		text := string(line)
+		var kept []string
+		switch {
+		case f.has('f') && (sep == "" || !strings.Contains(text, sep)):
+			if f.has('s') {
+				return
 			}
-			p.print(strings.Join(kept, join) + "\n")
-			return true
-		})
+			kept = []string{text}
+		case f.has('f'):
+			for i, field := range strings.Split(text, sep) {
+				if list.has(i + 1) {
+					kept = append(kept, field)
+				}
+			}
+		default:
+			var b strings.Builder
+			for i, c := range []rune(text) {
+				if list.has(i + 1) {
+					b.WriteRune(c)
+				}
+			}
+			kept = []string{b.String()}
+		}
+		p.print(strings.Join(kept, join) + "\n")
 	})
 }

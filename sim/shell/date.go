@@ -80,10 +80,7 @@ func isoFormat(name string) (string, bool) {
 }
 
 func date(p *proc, args []string) int {
-	f, rest, ok := p.parseFlags(args, "uRI::d:r:s:", map[string]byte{"utc": 'u', "date": 'd', "reference": 'r', "iso-8601": 'I', "rfc-email": 'R', "rfc-2822": 'R'})
-	if !ok {
-		return 1
-	}
+	f, rest := p.parseFlags(args, "uRI::d:r:s:", map[string]byte{"utc": 'u', "date": 'd', "reference": 'r', "iso-8601": 'I', "rfc-email": 'R', "rfc-2822": 'R'})
 	if f.has('s') {
 		return p.fail("can't set date: %s", errText(syscall.EPERM))
 	}
@@ -107,6 +104,7 @@ func date(p *proc, args []string) int {
 	case f.has('R'):
 		format = "%a, %d %b %Y %H:%M:%S %z"
 	case f.has('I'):
+		var ok bool
 		if format, ok = isoFormat(f['I']); !ok {
 			return p.fail("invalid argument '%s'", f['I'])
 		}

@@ -11,10 +11,7 @@ import (
 )
 
 func du(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "shk", map[string]byte{"summarize": 's', "human-readable": 'h'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "shk", map[string]byte{"summarize": 's', "human-readable": 'h'})
 	if len(names) == 0 {
 		names = []string{"."}
 	}
@@ -38,10 +35,7 @@ func du(p *proc, args []string) int {
 }
 
 func df(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "hkP", map[string]byte{"human-readable": 'h'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "hkP", map[string]byte{"human-readable": 'h'})
 	p.printf("%-20s %10s %9s %9s %4s %s\n", "Filesystem", "1K-blocks", "Used", "Available", "Use%", "Mounted on")
 	show := func(d *dirState, at string) {
 		d.mu.RLock()
@@ -92,10 +86,7 @@ func (p *proc) mountsOf(names, mounts []string) (paths []string, status int) {
 }
 
 func cmpFiles(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "s", map[string]byte{"quiet": 's', "silent": 's'})
-	if !ok {
-		return 2
-	}
+	f, names := p.parseFlags(args, "s", map[string]byte{"quiet": 's', "silent": 's'})
 	if len(names) < 2 {
 		return p.fail("missing operand") + 1
 	}

@@ -11,10 +11,7 @@ import (
 )
 
 func touch(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "cmd:r:t:", map[string]byte{"no-create": 'c', "date": 'd', "reference": 'r'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "cmd:r:t:", map[string]byte{"no-create": 'c', "date": 'd', "reference": 'r'})
 	at := time.Now()
 	if f.has('r') {
 		info, err := p.m.fs.stat(p.cred, p.abs(f['r']), true)
@@ -57,10 +54,7 @@ func touch(p *proc, args []string) int {
 }
 
 func rm(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "rRfv", map[string]byte{"recursive": 'r', "force": 'f'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "rRfv", map[string]byte{"recursive": 'r', "force": 'f'})
 	if len(names) == 0 && !f.has('f') {
 		return p.fail("missing operand")
 	}
@@ -87,10 +81,7 @@ func rm(p *proc, args []string) int {
 }
 
 func mkdir(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "pm:v", map[string]byte{"parents": 'p', "mode": 'm'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "pm:v", map[string]byte{"parents": 'p', "mode": 'm'})
 	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
@@ -117,10 +108,7 @@ func mkdir(p *proc, args []string) int {
 }
 
 func rmdir(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "p", map[string]byte{"parents": 'p'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "p", map[string]byte{"parents": 'p'})
 	status := 0
 	for _, name := range names {
 		for {
@@ -145,10 +133,7 @@ func rmdir(p *proc, args []string) int {
 }
 
 func basename(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "", nil)
-	if !ok {
-		return 1
-	}
+	_, names := p.parseFlags(args, "", nil)
 	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
@@ -164,10 +149,7 @@ func basename(p *proc, args []string) int {
 }
 
 func dirname(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "", nil)
-	if !ok {
-		return 1
-	}
+	_, names := p.parseFlags(args, "", nil)
 	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
@@ -191,10 +173,7 @@ func dirOf(name string) string {
 }
 
 func mktemp(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "dp:tuq", nil)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "dp:tuq", nil)
 	template := "tmp.XXXXXX"
 	if len(names) > 0 {
 		template = names[0]
@@ -241,10 +220,7 @@ func mktemp(p *proc, args []string) int {
 }
 
 func truncate(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "s:c", map[string]byte{"size": 's'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "s:c", map[string]byte{"size": 's'})
 	n, err := size(f['s'])
 	if err != nil || n < 0 || strings.HasPrefix(f['s'], "+") {
 		return p.fail("invalid size '%s'", f['s'])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -62,13 +63,10 @@ func (p *proc) readable(names []string) (list []string) {
 }
 
 func grepArgs(p *proc, args []string) (f flags, patterns, names []string, ok bool) {
-	f, names, ok = p.parseFlags(args, "EFGPivcnqlLowxrRhHsae:*f:*m:A:B:C:", map[string]byte{
+	f, names = p.parseFlags(args, "EFGPivcnqlLowxrRhHsae:*f:*m:A:B:C:", map[string]byte{
 		"extended-regexp": 'E', "fixed-strings": 'F', "ignore-case": 'i', "invert-match": 'v', "count": 'c', "line-number": 'n', "quiet": 'q', "silent": 'q',
 		"only-matching": 'o', "word-regexp": 'w', "line-regexp": 'x', "recursive": 'r', "no-filename": 'h', "files-with-matches": 'l', "max-count": 'm', "color": 'a', "line-buffered": 'a', "no-messages": 's', "regexp": 'e', "file": 'f',
 	})
-	if !ok {
-		return nil, nil, nil, false
-	}
 	patterns = f.lines('e')
 	for _, name := range f.lines('f') {
 		text, err := p.readScript(name)
@@ -93,7 +91,7 @@ func grepPattern(p *proc, name string, patterns []string, f flags) (*boundedRege
 	var all []string
 	for _, s := range patterns {
 		if f.has('F') || name == "fgrep" {
-			s = quoteMeta(s)
+			s = regexp.QuoteMeta(s)
 		} else if !f.has('P') {
 			var err error
 			if s, err = translateRegexp(s, extended); err != nil {
@@ -115,18 +113,6 @@ func grepPattern(p *proc, name string, patterns []string, f flags) (*boundedRege
 		pattern = "(?i)" + pattern
 	}
 	return compileRegexp(p, pattern)
-}
-
-// quoteMeta quotes all special characters of a regular expression.
-func quoteMeta(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		if strings.IndexByte(`\.+*?()|[]{}^$`, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // grepRun is a run of grep.

@@ -10,10 +10,7 @@ import (
 
 // gzipProgram is gzip, gunzip and zcat.
 func gzipProgram(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "cdfk123456789nqv", map[string]byte{"decompress": 'd', "stdout": 'c', "force": 'f', "keep": 'k'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "cdfk123456789nqv", map[string]byte{"decompress": 'd', "stdout": 'c', "force": 'f', "keep": 'k'})
 	p.hold(gzipCost)
 	defer p.hold(-gzipCost)
 	program := path.Base(args[0])

@@ -12,10 +12,7 @@ import (
 )
 
 func cat(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "nbu", nil)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "nbu", nil)
 	number := 0
 	return p.eachInput(names, func(_ string, r io.Reader) error {
 		if !f.has('n') && !f.has('b') {
@@ -62,10 +59,7 @@ func size(s string) (int64, error) {
 var countFlags = map[string]byte{"lines": 'n', "bytes": 'c', "quiet": 'q', "verbose": 'v', "follow": 'f'}
 
 func head(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(counts(args), "n:c:qv", countFlags)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(counts(args), "n:c:qv", countFlags)
 	text, bytesOnly := f['n'], f.has('c')
 	if bytesOnly {
 		text = f['c']
@@ -139,10 +133,7 @@ func (p *proc) allButLast(r io.Reader, n int64, bytesOnly bool) error {
 }
 
 func tail(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(counts(args), "n:c:qvfFs:", countFlags)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(counts(args), "n:c:qvfFs:", countFlags)
 	text, bytesOnly := f['n'], f.has('c')
 	if bytesOnly {
 		text = f['c']

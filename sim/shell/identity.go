@@ -12,10 +12,7 @@ import (
 )
 
 func hostname(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "isfI", nil)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "isfI", nil)
 	if len(names) > 0 {
 		return p.fail("sethostname: %s", errText(syscall.EPERM))
 	}
@@ -52,10 +49,7 @@ func (m *machine) hosts() (list [][]string) {
 
 func id(p *proc, args []string) int {
 	program := path.Base(args[0])
-	f, names, ok := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "ugGnr", map[string]byte{"user": 'u', "group": 'g', "groups": 'G', "name": 'n'})
 	uid, gid := int(p.cred.uid), int(p.cred.gid)
 	userName, hasUser := "", false
 	supplementary := p.cred.groups
@@ -115,10 +109,7 @@ func id(p *proc, args []string) int {
 }
 
 func uname(p *proc, args []string) int {
-	f, _, ok := p.parseFlags(args, "asnrvmo", nil)
-	if !ok {
-		return 1
-	}
+	f, _ := p.parseFlags(args, "asnrvmo", nil)
 	if path.Base(args[0]) == "arch" {
 		f = flags{'m': ""}
 	}
@@ -141,9 +132,7 @@ func nproc(p *proc, _ []string) int {
 }
 
 func uptime(p *proc, args []string) int {
-	if _, _, ok := p.parseFlags(args, "", nil); !ok {
-		return 1
-	}
+	p.parseFlags(args, "", nil)
 	up := time.Duration(0)
 	if first := p.m.table.find(1); first != nil {
 		up = time.Since(first.start)
@@ -153,10 +142,7 @@ func uptime(p *proc, args []string) int {
 }
 
 func tty(p *proc, args []string) int {
-	f, _, ok := p.parseFlags(args, "s", map[string]byte{"silent": 's', "quiet": 's'})
-	if !ok {
-		return 2
-	}
+	f, _ := p.parseFlags(args, "s", map[string]byte{"silent": 's', "quiet": 's'})
 	text, status := "/dev/tty\n", 0
 	if !p.isTerminal(0) {
 		text, status = "not a tty\n", 1

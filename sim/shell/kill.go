@@ -213,12 +213,10 @@ func (p *proc) processPattern(pattern string, exact bool) (*boundedRegexp, error
 }
 
 func timeout(p *proc, args []string) int {
-	f, rest, ok := p.parseFlags(args, "+s:k:t:", map[string]byte{"signal": 's', "kill-after": 'k'})
-	if !ok {
-		return 125
-	}
+	f, rest := p.parseFlags(args, "+s:k:t:", map[string]byte{"signal": 's', "kill-after": 'k'})
 	sig := syscall.SIGTERM
 	if f.has('s') {
+		var ok bool
 		if sig, ok = parseSignal(f['s']); !ok {
 			return p.fail("invalid signal '%s'", f['s'])
 		}

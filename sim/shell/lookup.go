@@ -255,10 +255,7 @@ func unixMode(mode fs.FileMode) uint32 {
 }
 
 func which(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "", nil)
-	if !ok {
-		return 1
-	}
+	_, names := p.parseFlags(args, "", nil)
 	status := 0
 	for _, name := range names {
 		at, err := p.look(name, p.getenv("PATH"))

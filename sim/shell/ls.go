@@ -73,10 +73,7 @@ func humanSize(n int64) string {
 }
 
 func ls(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "laA1RdhtrSFinpLq", map[string]byte{"all": 'a', "recursive": 'R', "color": 'q', "human-readable": 'h', "directory": 'd', "almost-all": 'A', "reverse": 'r'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "laA1RdhtrSFinpLq", map[string]byte{"all": 'a', "recursive": 'R', "color": 'q', "human-readable": 'h', "directory": 'd', "almost-all": 'A', "reverse": 'r'})
 	if f.has('n') {
 		f['l'] = ""
 	}

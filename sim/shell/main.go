@@ -8,8 +8,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-var errEOF = io.EOF
-
 // runShell is the program sh, in all its names.
 func runShell(p *proc, args []string) int {
 	defer p.enter()()

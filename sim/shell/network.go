@@ -34,10 +34,7 @@ func (p *proc) resolve(host string) (addresses []string, err error) {
 }
 
 func nslookup(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "", map[string]byte{})
-	if !ok {
-		return 1
-	}
+	_, names := p.parseFlags(args, "", map[string]byte{})
 	if len(names) == 0 {
 		return p.fail("missing operand")
 	}
@@ -66,10 +63,7 @@ func fetch(p *proc, args []string) int {
 		spec = "sSfko:LIiX:m:H:d:w:vu:ON4"
 		long = map[string]byte{"silent": 's', "show-error": 'S', "fail": 'f', "insecure": 'k', "output": 'o', "location": 'L', "max-time": 'm', "connect-timeout": 'm', "header": 'H', "request": 'X', "data": 'd', "write-out": 'w', "head": 'I', "include": 'i', "verbose": 'v', "retry": 'm', "cacert": 'm'}
 	}
-	f, urls, ok := p.parseFlags(args, spec, long)
-	if !ok {
-		return 2
-	}
+	f, urls := p.parseFlags(args, spec, long)
 	if len(urls) == 0 {
 		return p.fail("missing URL")
 	}
@@ -152,10 +146,7 @@ func (p *proc) replaceHost(url string) string {
 
 // netcat is nc. It can only tell whether something listens: nc -z.
 func netcat(p *proc, args []string) int {
-	f, rest, ok := p.parseFlags(args, "zvnuw:", nil)
-	if !ok {
-		return 1
-	}
+	f, rest := p.parseFlags(args, "zvnuw:", nil)
 	if !f.has('z') || f.has('u') || len(rest) != 2 || p.m.cfg.Connect == nil {
 		return noNetwork(p, args)
 	}

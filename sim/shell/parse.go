@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
 
@@ -48,7 +49,7 @@ func stackDepth() int {
 // Read implements [io.Reader].
 func (g *guardedReader) Read(b []byte) (int, error) {
 	if g.src == "" {
-		return 0, errEOF
+		return 0, io.EOF
 	}
 	var frame [1]uintptr
 	if runtime.Callers(g.limit, frame[:]) > 0 {

@@ -11,10 +11,7 @@ const maxPingWait = 10 * time.Second
 
 // ping asks whether something has the address of a host. An answer takes no time.
 func ping(p *proc, args []string) int {
-	f, rest, ok := p.parseFlags(args, "c:i:w:W:s:I:t:qn46", nil)
-	if !ok {
-		return 1
-	}
+	f, rest := p.parseFlags(args, "c:i:w:W:s:I:t:qn46", nil)
 	if len(rest) != 1 {
 		return p.fail("missing operand")
 	}

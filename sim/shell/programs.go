@@ -52,6 +52,17 @@ func (p *proc) eachInput(names []string, do func(name string, r io.Reader) error
 	return status
 }
 
+// eachLine calls do for each line, without its newline, of what eachInput reads. The line is valid
+// until do returns.
+func (p *proc) eachLine(names []string, do func(line []byte)) (status int) {
+	return p.eachInput(names, func(_ string, r io.Reader) error {
+		return p.lines(r, func(line []byte, _ bool) bool {
+			do(line)
+			return true
+		})
+	})
+}
+
 // errStop ends eachInput early.
 var errStop = errors.New("stop")
 

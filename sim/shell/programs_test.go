@@ -45,6 +45,8 @@ func TestPrograms(t *testing.T) {
 		{`echo 1 >f; sed -i.bak s/1/2/ f; cat f f.bak; sed -n --in-place=.bak s/2/3/p f; cat f f.bak; sed -ni p f; cat f; sed -i*x p f 2>&1; ls`,
 			"2\n1\n3\n2\n3\nsed: unrecognized option: i*x\nf\nf.bak\n", 0},
 		{`timeout -+ 1 true 2>&1; sed -: p 2>&1; sort '-*' 2>&1`, "timeout: unrecognized option: +\nsed: unrecognized option: :\nsort: unrecognized option: *\n", 2},
+		{`for p in cat cmp curl egrep fgrep grep sort timeout tty wget; do $p --none x y 2>/dev/null; echo $p $?; done`,
+			"cat 1\ncmp 2\ncurl 2\negrep 2\nfgrep 2\ngrep 2\nsort 2\ntimeout 125\ntty 2\nwget 2\n", 0},
 		{`printf 'a\na\nb\n' | uniq; printf 'a\na\nb\n' | uniq -c; printf 'a\na\nb\n' | uniq -d`, "a\nb\n      2 a\n      1 b\na\n", 0},
 		{`echo a:b:c | cut -d: -f2; echo a:b:c | cut -d: -f1,3; echo abcdef | cut -c2-4; echo nodelim | cut -d: -f2`, "b\na:c\nbcd\nnodelim\n", 0},
 		{`echo hello | tr a-y b-z; echo hello | tr -d l; echo aabb | tr -s a; echo Hi | tr '[:lower:]' '[:upper:]'; echo a,b | tr , '\n'; echo abc1 | tr -cd '0-9'`,

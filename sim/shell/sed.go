@@ -6,10 +6,7 @@ import (
 )
 
 func sed(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "nEri::e:*f:*u", map[string]byte{"quiet": 'n', "silent": 'n', "regexp-extended": 'E', "expression": 'e', "file": 'f', "in-place": 'i'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "nEri::e:*f:*u", map[string]byte{"quiet": 'n', "silent": 'n', "regexp-extended": 'E', "expression": 'e', "file": 'f', "in-place": 'i'})
 	scripts := f.lines('e')
 	for _, name := range f.lines('f') {
 		text, err := p.readScript(name)

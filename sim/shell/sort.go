@@ -12,23 +12,17 @@ import (
 // readLines reads all lines of files.
 func (p *proc) readLines(names []string) (lines []string, release func(), status int) {
 	held := 0
-	status = p.eachInput(names, func(_ string, r io.Reader) error {
-		return p.lines(r, func(line []byte, _ bool) bool {
-			p.hold(len(line) + 16)
-			held += len(line) + 16
-			lines = append(lines, string(line))
-			return true
-		})
+	status = p.eachLine(names, func(line []byte) {
+		p.hold(len(line) + 16)
+		held += len(line) + 16
+		lines = append(lines, string(line))
 	})
 	return lines, func() { p.hold(-held) }, status
 }
 
 func sortLines(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "nrufbdgVhsk:*t:o:c", map[string]byte{"numeric-sort": 'n', "reverse": 'r', "unique": 'u', "key": 'k', "field-separator": 't', "output": 'o', "ignore-case": 'f', "human-numeric-sort": 'h', "version-sort": 'V', "stable": 's',
+	f, names := p.parseFlags(args, "nrufbdgVhsk:*t:o:c", map[string]byte{"numeric-sort": 'n', "reverse": 'r', "unique": 'u', "key": 'k', "field-separator": 't', "output": 'o', "ignore-case": 'f', "human-numeric-sort": 'h', "version-sort": 'V', "stable": 's',
 		"check": 'c', "ignore-leading-blanks": 'b', "dictionary-order": 'd', "general-numeric-sort": 'g'})
-	if !ok {
-		return 2
-	}
 	order, err := newSortOrder(p, f)
 	if err != nil {
 		return p.fail("%v", err) + 1
@@ -117,10 +111,7 @@ func (o *sortOrder) check(names, lines []string) int {
 }
 
 func uniq(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "cdui", map[string]byte{"count": 'c', "repeated": 'd', "unique": 'u', "ignore-case": 'i'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "cdui", map[string]byte{"count": 'c', "repeated": 'd', "unique": 'u', "ignore-case": 'i'})
 	out := p.stdout()
 	if len(names) > 1 {
 		file, err := p.create(names[1], syscall.O_TRUNC)
@@ -140,17 +131,14 @@ func uniq(p *proc, args []string) int {
 		}
 		_, _ = io.WriteString(out, last+"\n")
 	}
-	status := p.eachInput(names[:min(1, len(names))], func(_ string, r io.Reader) error {
-		return p.lines(r, func(line []byte, _ bool) bool {
-			text := string(line)
-			if n > 0 && (text == last || f.has('i') && strings.EqualFold(text, last)) {
-				n++
-				return true
-			}
-			flush()
-			last, n = text, 1
-			return true
-		})
+	status := p.eachLine(names[:min(1, len(names))], func(line []byte) {
+		text := string(line)
+		if n > 0 && (text == last || f.has('i') && strings.EqualFold(text, last)) {
+			n++
+			return
+		}
+		flush()
+		last, n = text, 1
 	})
 	flush()
 	return status

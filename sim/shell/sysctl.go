@@ -7,10 +7,7 @@ import (
 
 // sysctl prints kernel parameters that are files below /proc/sys.
 func sysctl(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "ne", nil)
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "ne", nil)
 	status := 0
 	for _, name := range names {
 		if strings.Contains(name, "=") {

@@ -69,10 +69,7 @@ func seq(p *proc, args []string) int {
 }
 
 func tee(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "ai", map[string]byte{"append": 'a'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "ai", map[string]byte{"append": 'a'})
 	status, mode := 0, syscall.O_TRUNC
 	if f.has('a') {
 		mode = syscall.O_APPEND
@@ -94,10 +91,7 @@ func tee(p *proc, args []string) int {
 }
 
 func tac(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "", nil)
-	if !ok {
-		return 1
-	}
+	_, names := p.parseFlags(args, "", nil)
 	lines, release, status := p.readLines(names)
 	defer release()
 	for _, line := range slices.Backward(lines) {
@@ -107,25 +101,16 @@ func tac(p *proc, args []string) int {
 }
 
 func rev(p *proc, args []string) int {
-	_, names, ok := p.parseFlags(args, "", nil)
-	if !ok {
-		return 1
-	}
-	return p.eachInput(names, func(_ string, r io.Reader) error {
-		return p.lines(r, func(line []byte, _ bool) bool {
-			runes := []rune(string(line))
-			slices.Reverse(runes)
-			p.print(string(runes) + "\n")
-			return true
-		})
+	_, names := p.parseFlags(args, "", nil)
+	return p.eachLine(names, func(line []byte) {
+		runes := []rune(string(line))
+		slices.Reverse(runes)
+		p.print(string(runes) + "\n")
 	})
 }
 
 func nl(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "b:w:s:", map[string]byte{"body-numbering": 'b', "number-width": 'w', "number-separator": 's'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "b:w:s:", map[string]byte{"body-numbering": 'b', "number-width": 'w', "number-separator": 's'})
 	body := cmp.Or(f['b'], "t")
 	if body != "a" && body != "t" {
 		return p.fail("unrecognized option: b%s", body)
@@ -139,16 +124,13 @@ func nl(p *proc, args []string) int {
 		sep = f['s']
 	}
 	n := 0
-	return p.eachInput(names, func(_ string, r io.Reader) error {
-		return p.lines(r, func(line []byte, _ bool) bool {
-			if len(line) == 0 && body == "t" {
-				p.print(strings.Repeat(" ", width+len(sep)) + "\n")
-				return true
-			}
-			n++
-			p.printf("%*d%s%s\n", width, n, sep, line)
-			return true
-		})
+	return p.eachLine(names, func(line []byte) {
+		if len(line) == 0 && body == "t" {
+			p.print(strings.Repeat(" ", width+len(sep)) + "\n")
+			return
+		}
+		n++
+		p.printf("%*d%s%s\n", width, n, sep, line)
 	})
 }
 

@@ -51,10 +51,7 @@ func trSet(s string) []byte {
 }
 
 func tr(p *proc, args []string) int {
-	f, sets, ok := p.parseFlags(args, "cCds", nil)
-	if !ok {
-		return 1
-	}
+	f, sets := p.parseFlags(args, "cCds", nil)
 	if len(sets) == 0 || len(sets) == 1 && !f.has('d') && !f.has('s') {
 		return p.fail("missing operand")
 	}

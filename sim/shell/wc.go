@@ -11,10 +11,7 @@ import (
 type textCounts struct{ lines, words, bytes, chars int }
 
 func wc(p *proc, args []string) int {
-	f, names, ok := p.parseFlags(args, "lwcm", map[string]byte{"lines": 'l', "words": 'w', "bytes": 'c', "chars": 'm'})
-	if !ok {
-		return 1
-	}
+	f, names := p.parseFlags(args, "lwcm", map[string]byte{"lines": 'l', "words": 'w', "bytes": 'c', "chars": 'm'})
 	if len(f) == 0 {
 		f = flags{'l': "", 'w': "", 'c': ""}
 	}

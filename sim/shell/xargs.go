@@ -20,10 +20,7 @@ type xargsRun struct {
 
 func xargs(p *proc, args []string) int {
 	end := xargsCommand(args)
-	f, _, ok := p.parseFlags(args[:end], "0rtn:I:P:d:L:", map[string]byte{"null": '0', "no-run-if-empty": 'r', "max-args": 'n', "replace": 'I', "max-procs": 'P', "delimiter": 'd', "verbose": 't'})
-	if !ok {
-		return 1
-	}
+	f, _ := p.parseFlags(args[:end], "0rtn:I:P:d:L:", map[string]byte{"null": '0', "no-run-if-empty": 'r', "max-args": 'n', "replace": 'I', "max-procs": 'P', "delimiter": 'd', "verbose": 't'})
 	x := xargsRun{p: p, command: args[end:], verbose: f.has('t')}
 	if len(x.command) == 0 {
 		x.command = []string{"echo"}

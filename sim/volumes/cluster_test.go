@@ -20,10 +20,10 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// ignoreServerFields ignores the fields that the fake server sets.
 // deprecatedDriver stands for the driver name of earlier releases.
 const deprecatedDriver = deprecatedDriverPrefix + "test"
 
+// ignoreServerFields ignores the fields that the fake server sets.
 var ignoreServerFields = cmp.Options{
 	cmpopts.IgnoreTypes(metav1.TypeMeta{}),
 	cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields"),

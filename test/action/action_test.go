@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const (
@@ -74,11 +76,8 @@ func writeFile(t *testing.T, path, text string) {
 // writeChecksums writes checksums.txt with the checksum of the archive under a name.
 func (r *releases) writeChecksums(t *testing.T, name string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(r.dir, archive))
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, filepath.Join(r.dir, "checksums.txt"), fmt.Sprintf("%064d  other-%s\n%x  %s\n", 0, archive, sha256.Sum256(data), name))
+	data := testutil.ReadFile(t, filepath.Join(r.dir, archive))
+	writeFile(t, filepath.Join(r.dir, "checksums.txt"), fmt.Sprintf("%064d  other-%s\n%x  %s\n", 0, archive, sha256.Sum256([]byte(data)), name))
 }
 
 func (r *releases) downloads() string {
@@ -200,24 +199,21 @@ func TestRunScript(t *testing.T) {
 // TestActionUsesItsInputs reads action.yml: every input is used, every file exists, and
 // inputs never become part of a script.
 func TestActionUsesItsInputs(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testutil.ReadFile(t, filepath.Join(root, "action.yml"))
 	var action struct {
 		Inputs map[string]struct{ Description string }
 		Runs   struct {
 			Steps []struct{ Run, Shell, Uses string }
 		}
 	}
-	if err := yaml.Unmarshal(text, &action); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &action); err != nil {
 		t.Fatal(err)
 	}
 	if len(action.Inputs) < 5 || len(action.Runs.Steps) < 5 {
 		t.Fatalf("%d inputs and %d steps: is the file read?", len(action.Inputs), len(action.Runs.Steps))
 	}
 	for name, input := range action.Inputs {
-		if !strings.Contains(string(text), "inputs."+name) || input.Description == "" {
+		if !strings.Contains(text, "inputs."+name) || input.Description == "" {
 			t.Errorf("input %s is not used or not described", name)
 		}
 	}
@@ -236,12 +232,9 @@ func TestActionUsesItsInputs(t *testing.T) {
 // TestTemplates reads the templates for other services, and runs the Makefile's.
 func TestTemplates(t *testing.T) {
 	for _, name := range []string{"github.yml", "gitlab.yml"} {
-		text, err := os.ReadFile(filepath.Join(root, "examples", "ci", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testutil.ReadFile(t, filepath.Join(root, "examples", "ci", name))
 		var document map[string]any
-		if err := yaml.Unmarshal(text, &document); err != nil || len(document) < 3 {
+		if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document) < 3 {
 			t.Errorf("%s: %v: %v", name, document, err)
 		}
 	}

@@ -3,13 +3,14 @@
 package action_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 type fileInfo struct{ MTime string }
@@ -35,11 +36,8 @@ type releaseConfig struct {
 
 func readConfig(t *testing.T) (config releaseConfig) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "goreleaser.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(text, &config); err != nil || len(config.Archives) != 1 || len(config.Nfpms) != 1 || len(config.SBOMs) != 1 {
+	text := testutil.ReadFile(t, filepath.Join(root, "goreleaser.yaml"))
+	if err := yaml.Unmarshal([]byte(text), &config); err != nil || len(config.Archives) != 1 || len(config.Nfpms) != 1 || len(config.SBOMs) != 1 {
 		t.Fatalf("%+v, %v", config, err)
 	}
 	return config
@@ -96,11 +94,8 @@ var relativeLink = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^):]*)?\)`)
 // README lead to a file, and no Go module needs others of the repository.
 func TestArchiveFiles(t *testing.T) {
 	files := archiveFiles(t)
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := relativeLink.FindAllStringSubmatch(string(readme), -1)
+	readme := testutil.ReadFile(t, filepath.Join(root, "README.md"))
+	links := relativeLink.FindAllStringSubmatch(readme, -1)
 	if len(links) < 20 {
 		t.Errorf("README.md has %d links: are they found?", len(links))
 	}

@@ -4,21 +4,18 @@ package action_test
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestReleaseNotices compares the licences that a release contains with what Go says of the program.
 func TestReleaseNotices(t *testing.T) {
 	newRelease(t)
-	file, err := os.ReadFile(filepath.Join(root, "bin", "packaging", "THIRD_PARTY_NOTICES"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(file)
+	text := testutil.ReadFile(t, filepath.Join(root, "bin", "packaging", "THIRD_PARTY_NOTICES"))
 	for _, want := range []string{
 		"\nGo: LICENSE\n", "Copyright 2009 The Go Authors", "\ndagre: dagre.LICENSE.txt\n", "Chris Pettitt",
 		"\ngithub.com/cyphar/filepath-securejoin ", "Mozilla Public License Version 2.0", ": NOTICE\n",

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
 )
 
@@ -34,12 +35,9 @@ func newRelease(t *testing.T) release {
 	if dir == "" {
 		t.Skip(`needs a release: "make snapshot-release" runs it`)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testutil.ReadFile(t, filepath.Join(dir, "metadata.json"))
 	var metadata struct{ Version string }
-	if err := json.Unmarshal(text, &metadata); err != nil || metadata.Version == "" {
+	if err := json.Unmarshal([]byte(text), &metadata); err != nil || metadata.Version == "" {
 		t.Fatalf("metadata.json: %s, %v", text, err)
 	}
 	r := release{dir: dir, version: "v" + metadata.Version}

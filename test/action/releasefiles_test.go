@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // maxArchive is what docs/install.md says of the size of archives and packages, in bytes.
@@ -68,12 +70,9 @@ func program(name string) bool {
 // checksums returns checksums.txt by file name.
 func (r release) checksums(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir, "checksums.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testutil.ReadFile(t, filepath.Join(r.dir, "checksums.txt"))
 	sums := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); ok {
 			sums[name] = sum
 		}

@@ -4,7 +4,6 @@ package command_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -45,9 +45,7 @@ func TestChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r readyMessage
-	if err := json.Unmarshal(line, &r); err != nil {
-		t.Fatalf("%s: %v", line, err)
-	}
+	testutil.DecodeJSON(t, line, &r)
 	cfg, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig)
 	if err != nil || cfg.Host != r.URL {
 		t.Errorf("kubeconfig is for %v, %v, want %s", cfg, err, r.URL)

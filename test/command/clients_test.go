@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -137,12 +137,9 @@ func (t *clientsTest) createAccount() (token string) {
 // createCRD creates the CustomResourceDefinition in a file, and waits until it is established.
 func (t *clientsTest) createCRD(file string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testutil.ReadFile(t, file)
 	var crd unstructured.Unstructured
-	if err := yaml.Unmarshal(data, &crd.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(data), &crd.Object); err != nil {
 		t.Fatal(err)
 	}
 	crds := dynamic.NewForConfigOrDie(loadKubeconfig(t.T, t.plane.Dir)).Resource(crdResource)
@@ -179,7 +176,7 @@ func (t *clientsTest) reconcile(ctx context.Context, site *unstructured.Unstruct
 func (t *clientsTest) createSite(name string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
-	writeFile(t.T, file, "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: "+name+"}\nspec: {host: "+name+", image: x, replicas: 1}\n")
+	testutil.WriteFile(t.T, file, "apiVersion: example.com/v1\nkind: Site\nmetadata: {name: "+name+"}\nspec: {host: "+name+", image: x, replicas: 1}\n")
 	t.run("kubectl", "create", "-f", file)
 }
 

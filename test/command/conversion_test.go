@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -40,8 +41,8 @@ func TestStartWithDeadConversionWebhook(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	writeFile(t, filepath.Join(folder, "crd.yaml"), crdWithDeadConversion)
-	writeFile(t, filepath.Join(folder, "gadget.yaml"), "{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a, namespace: default}}")
+	testutil.WriteFile(t, filepath.Join(folder, "crd.yaml"), crdWithDeadConversion)
+	testutil.WriteFile(t, filepath.Join(folder, "gadget.yaml"), "{apiVersion: example.com/v1, kind: Gadget, metadata: {name: a, namespace: default}}")
 	kubectl("apply", "-f", filepath.Join(folder, "crd.yaml"))
 	kubectl("wait", "--for=condition=Established", "--timeout=-1s", "crd/gadgets.example.com")
 	kubectl("apply", "-f", filepath.Join(folder, "gadget.yaml"))

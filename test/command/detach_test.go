@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -139,7 +140,7 @@ func TestDetached(t *testing.T) {
 	if err := syscall.Kill(p.PID, syscall.SIGQUIT); err != nil { // the Go runtime crashes
 		t.Fatal(err)
 	}
-	awaitTrue(t, "end of the process", func() bool { return !processAlive(t, strconv.Itoa(p.PID)) })
+	testutil.Await(t, "end of the process", func() bool { return !processAlive(t, strconv.Itoa(p.PID)) })
 	stdout, _ = u.mustRun(t, "--name", "demo", "logs")
 	requireText(t, stdout, "SIGQUIT: quit")
 	u.requireOnly(t, "demo", "crashed")
@@ -254,7 +255,7 @@ func (u user) suspendedStart(t *testing.T) (start *program.ControlPlane, pid int
 	}
 	for range 20 {
 		start = program.Start(t, u.command(t, "up", "-d", "--etcd-endpoints", "http://127.0.0.1:1"), "")
-		awaitTrue(t, "process", func() bool { return starting() || isClosed(start.Done) })
+		testutil.Await(t, "process", func() bool { return starting() || isClosed(start.Done) })
 		if !starting() || syscall.Kill(pid, syscall.SIGSTOP) != nil {
 			<-start.Done
 			continue
@@ -290,9 +291,7 @@ func TestDetachedStartIsInterrupted(t *testing.T) {
 	if len(list) != 1 || list[0].State != "starting" || list[0].Name != "default" || list[0].PID != pid {
 		t.Errorf("process %d is listed as %+v", pid, list)
 	}
-	if err := start.Cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, start.Cmd, syscall.SIGINT)
 	resume()
 	<-start.Done
 	if code := start.Cmd.ProcessState.ExitCode(); code != 1 || strings.Count(start.Stderr.String(), "\n") != 1 {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -61,19 +62,14 @@ type devProcess struct {
 // writeFile writes a file in the home folder of the process.
 func (d *devProcess) writeFile(t *testing.T, name, text string) {
 	t.Helper()
-	path := filepath.Join(d.cmd.Dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	replaceFile(t, path, text)
+	replaceFile(t, filepath.Join(d.cmd.Dir, name), text)
 }
 
 // replaceFile writes a file that another process may read at any time.
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
-	unfinished := filepath.Join(t.TempDir(), "unfinished")
-	writeFile(t, unfinished, text)
-	if err := os.Rename(unfinished, path); err != nil {
+	unfinished := testutil.WriteFile(t, filepath.Join(t.TempDir(), "unfinished"), text)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Rename(unfinished, path)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -137,7 +133,8 @@ func (d *devProcess) requireLine(t *testing.T, text string) string {
 		select {
 		case line, ok := <-d.lines:
 			if !ok {
-				t.Fatalf("ended before it printed %q: %s", text, &d.seen)
+				<-d.ended
+				t.Fatalf("ended with %v before it printed %q: %s%s", d.cmd.ProcessState, text, &d.seen, &d.stderr)
 			}
 			fmt.Fprintln(&d.seen, line)
 			if strings.Contains(line, text) {
@@ -236,9 +233,7 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	child := d.requireChild(t)
 
 	// The operator ignores SIGTERM: the second signal does not wait for it.
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireLine(t, "stopping")
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) { // it may have waited long enough
 		t.Fatal(err)
@@ -252,11 +247,7 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		replaceFile(t, path, text)
+		replaceFile(t, filepath.Join(folder, name), text)
 	}
 	write("base/kustomization.yaml", "resources: [widget.yaml]\nconfigMapGenerator: [{name: note, files: [note.txt]}]\n")
 	write("base/widget.yaml", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: before}}")
@@ -279,9 +270,7 @@ func TestDevAppliesChangesOfABase(t *testing.T) {
 	d.requireLine(t, "later.txt changed: restarting the operator")
 	d.requireLine(t, "[operator] reconciled one ")
 	child := d.requireChild(t)
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, child)
 }
 
@@ -320,9 +309,7 @@ func TestDevDeletesKeptLeases(t *testing.T) {
 	}
 	end := func(d *devProcess) {
 		t.Helper()
-		if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		program.Signal(t, d.cmd, syscall.SIGTERM)
 		d.requireEnd(t, 143, 0)
 	}
 	begin := func() *devProcess {
@@ -364,9 +351,7 @@ func TestDevKeepsLeasesThatAreData(t *testing.T) {
 	d.writeFile(t, "source/reply.yaml", "two\n")
 	d.requireLine(t, "[operator] found lease.coordination.k8s.io/data and no more")
 	d.requireLine(t, "[operator] leading")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, 0)
 }
 
@@ -418,9 +403,7 @@ func TestDevStopsMakeOnce(t *testing.T) {
 	}
 	end()
 	d.requireLine(t, "[operator] make is ")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireLine(t, "[operator] asked 1")
 	end()
 	d.requireEnd(t, 143, 0)
@@ -466,18 +449,13 @@ func TestDevEndsWithoutOperator(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, "--", "./no-interpreter")
 	d.requireLine(t, "check the path, and the interpreter if it is a script")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, 0)
 }
 
 func TestDevRejects(t *testing.T) {
 	t.Parallel()
-	empty := filepath.Join(t.TempDir(), "x.yaml")
-	if err := os.WriteFile(empty, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	empty := testutil.WriteFile(t, filepath.Join(t.TempDir(), "x.yaml"), "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n")
 	for _, tt := range []struct {
 		name string
 		args []string

@@ -37,10 +37,7 @@ func TestDiskFullRefusesWritesAndServesReads(t *testing.T) {
 	if err := syscall.Statfs(disk, &free); err != nil {
 		t.Fatal(err)
 	}
-	ballast := filepath.Join(disk, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, int64(free.Bavail)*free.Bsize-20<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ballast := testutil.WriteFile(t, filepath.Join(disk, "ballast"), make([]byte, int64(free.Bavail)*free.Bsize-20<<20))
 	var refused error
 	p.Await(t, "full", func() bool {
 		refused = create("x")

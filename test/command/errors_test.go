@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -78,10 +79,7 @@ func TestStartErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "garbage")
-	if err := os.WriteFile(file, []byte("garbage: ["), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "garbage"), "garbage: [")
 	for _, tc := range []struct{ args, says string }{
 		{"up --ephemeral --port " + port, "port " + port + " is in use"},
 		{"up --ephemeral --bind-address 192.0.2.1", "this machine has no address 192.0.2.1"},
@@ -122,7 +120,7 @@ func TestDamagedDataFolder(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
 	program.Up(t, made, "--nodes", "0").Stop(t, syscall.SIGTERM)
 	garbage := func(name string) func(t *testing.T, dir string) {
-		return func(t *testing.T, dir string) { writeFile(t, filepath.Join(dir, name), "garbage") }
+		return func(t *testing.T, dir string) { testutil.WriteFile(t, filepath.Join(dir, name), "garbage") }
 	}
 	remove := func(name string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -137,7 +135,7 @@ func TestDamagedDataFolder(t *testing.T) {
 		says   []string
 	}{
 		{"etcd's database is garbage", func(t *testing.T, dir string) {
-			writeFile(t, filepath.Join(dir, "etcd/member/snap/db"), strings.Repeat("garbage!", 8192))
+			testutil.WriteFile(t, filepath.Join(dir, "etcd/member/snap/db"), strings.Repeat("garbage!", 8192))
 		}, []string{"etcd/member/snap/db", "damaged"}},
 		{"certificate is garbage", garbage("pki/apiserver.crt"), []string{"apiserver.crt"}},
 		{"etcd's member is lost", remove("etcd/member"), []string{filepath.Join("copy", "etcd") + " holds no data", "use another data folder to start empty"}},
@@ -162,11 +160,4 @@ func TestFolderWithoutManifests(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program.RequireFailure(t, program.Command(t, "run", "-f", dir, "--", "true"), 125, dir+": no *.yaml", "its subfolders are not read): add -R to read them")
-}
-
-func writeFile(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -68,9 +69,7 @@ func TestSnapshotDiffGolden(t *testing.T) {
 	golden := filepath.Join(t.TempDir(), "golden.yaml")
 	for _, update := range []string{"--update", ""} {
 		cmd := newRunCommand(t, "--nodes=3", "--", "sh", "-c", goldenScript, program.Path(), golden, update)
-		if err := os.WriteFile(filepath.Join(cmd.Dir, "all.yaml"), []byte(goldenManifest), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, filepath.Join(cmd.Dir, "all.yaml"), goldenManifest)
 		stdout, stderr, code := program.Run(t, cmd)
 		if code != 0 || stdout != "" {
 			t.Errorf("exit code %d, stdout %s: %s", code, stdout, stderr)
@@ -83,12 +82,9 @@ func TestSnapshotDiffGolden(t *testing.T) {
 			t.Errorf("after a change: %s, %v", diff, err)
 		}
 	}
-	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testutil.ReadFile(t, golden)
 	for _, want := range []string{"name: web-", "kind: StatefulSet", "clusterIP: '*'", "nodePort: '*'"} {
-		if !strings.Contains(string(text), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the golden file does not contain %q:\n%s", want, text)
 		}
 	}
@@ -106,18 +102,10 @@ func TestManifestSources(t *testing.T) {
 apiVersion: v1
 metadata: {name: from-stdin}' | "$0" wait -q -f - && cat &&
 		 "$0" kubectl wait --for=create configmap/kube-root-ca.crt >/dev/null && "$0" kubectl get configmaps -o name`, program.Path())
-	for name, text := range map[string]string{
+	testutil.WriteFiles(t, cmd.Dir, map[string]string{
 		"tree/a/b/below.yaml": config("below"), "tree/top.yaml": config("top"), "tree/a/note.txt": "no YAML: {",
 		"kust/kustomization.yaml": "namePrefix: pre-\nresources: [c.yaml]\n", "kust/c.yaml": config("kustomized"),
-	} {
-		path := filepath.Join(cmd.Dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	cmd.Stdin = strings.NewReader(config("from-stdin"))
 	stdout, stderr, code := program.Run(t, cmd)
 	want := "configmap/below\nconfigmap/from-stdin\nconfigmap/kube-root-ca.crt\nconfigmap/pre-kustomized\nconfigmap/top\n"

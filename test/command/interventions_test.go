@@ -3,7 +3,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -89,9 +89,7 @@ func TestInterventionVerbs(t *testing.T) {
 		Status        int
 		Before, After map[string]any
 	}
-	if err := json.Unmarshal([]byte(do("controllers", "step", "replicaset", "-o", "json")), &stepped); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, do("controllers", "step", "replicaset", "-o", "json"), &stepped)
 	if stepped.Verb != "create" || stepped.Status != 201 || stepped.Before != nil || stepped.After["kind"] == nil {
 		t.Errorf("%+v", stepped)
 	}
@@ -105,9 +103,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("status"), "changed manually: replicaset-controller (paused)", " held")
 
 	var asJSON, asYAML controllerList
-	if err := json.Unmarshal([]byte(do("controllers", "-o", "json")), &asJSON); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, do("controllers", "-o", "json"), &asJSON)
 	if err := yaml.Unmarshal([]byte(do("controllers", "-o", "yaml")), &asYAML); err != nil {
 		t.Fatal(err)
 	}

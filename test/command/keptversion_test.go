@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -36,14 +36,9 @@ func TestRestartKeepsKubernetesVersion(t *testing.T) {
 		p.Stop(t, syscall.SIGTERM)
 	}
 	state := filepath.Join(dir, "state.json")
-	text, err := os.ReadFile(state)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := strings.Replace(string(text), `"kubernetesVersion"`, `"emulatedVersion": "1.20", "kubernetesVersion"`, 1)
-	if err := os.WriteFile(state, []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := testutil.ReadFile(t, state)
+	old := strings.Replace(text, `"kubernetesVersion"`, `"emulatedVersion": "1.20", "kubernetesVersion"`, 1)
+	testutil.WriteFile(t, state, old)
 	program.RequireFailure(t, program.Command(t, "up", "--ui", "none", "--data-dir", dir), 1,
 		"last started with Kubernetes 1.20, which this version of ctrlplane cannot emulate: choose 1.34, 1.35, 1.36 or 1.37 with --kubernetes")
 }

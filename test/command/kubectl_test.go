@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -34,7 +35,7 @@ func newKubectlUser(t *testing.T) (u user, kubeconfig string) {
 		t.Fatal(err)
 	}
 	kubeconfig = filepath.Join(u.home, "user.kubeconfig")
-	writeFile(t, kubeconfig, usersKubeconfig)
+	testutil.WriteFile(t, kubeconfig, usersKubeconfig)
 	u.env = append(u.env, "PATH="+u.home+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return u, kubeconfig
 }

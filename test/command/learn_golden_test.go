@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -91,26 +90,16 @@ func updateLinks(t *testing.T, path string, want map[string]string, got map[stri
 	for _, link := range slices.Sorted(maps.Keys(want)) {
 		b.WriteString(want[link] + link + "\n")
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, path, b.String())
 }
 
 // traceLinks returns the writes of a trace, each with the write that caused it,
 // without times, names and versions.
 func traceLinks(t *testing.T, file string) map[string]bool {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testutil.ReadFile(t, file)
 	var tree trace.Tree
-	if err := json.Unmarshal(data, &tree); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, data, &tree)
 	all := map[string]bool{}
 	var walk func(nodes []*trace.Node, above string)
 	walk = func(nodes []*trace.Node, above string) {

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -9,15 +8,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // testLearnWithoutFolder runs a lesson with a folder that cannot be created.
 func testLearnWithoutFolder(t *testing.T, p *program.ControlPlane) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), "")
 	cmd := program.Command(t, "--data-dir", p.Dir, "learn", program.WriteLesson(t, twoSteps), "--dir", filepath.Join(file, "below"))
 	program.RequireFailure(t, cmd, 1, file)
 	requireNoLesson(t, p, cmd.Dir)

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -76,20 +76,13 @@ func testLearnSaysThatItHasEnded(t *testing.T, p *program.ControlPlane) {
 // newClassFile creates the file of a class.
 func newClassFile(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "class.jsonl")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testutil.WriteFile(t, filepath.Join(t.TempDir(), "class.jsonl"), "")
 }
 
 func lastLine(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	data := testutil.ReadFile(t, path)
+	lines := strings.Split(strings.TrimSpace(data), "\n")
 	return lines[len(lines)-1]
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -103,16 +104,10 @@ func goCacheEnv(t *testing.T) (env []string) {
 
 // testLearnDocumentedLesson runs the example in docs/lessons.md.
 func testLearnDocumentedLesson(t *testing.T, p *program.ControlPlane) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "lessons.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), "````markdown\n")
+	text := testutil.ReadFile(t, filepath.Join("..", "..", "docs", "lessons.md"))
+	_, rest, _ := strings.Cut(strings.ReplaceAll(text, "\r\n", "\n"), "````markdown\n")
 	lesson, _, _ := strings.Cut(rest, "````\n")
-	file := filepath.Join(t.TempDir(), "note.md")
-	if err := os.WriteFile(file, []byte(lesson), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "note.md"), lesson)
 	stdout, stderr, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "learn", "--auto", file))
 	if code != 0 || !strings.Contains(stdout, "✓ There is a note.") && !strings.Contains(stdout, "ok There is a note.") {
 		t.Errorf("exit code %d, stderr %q, stdout:\n%s", code, stderr, stdout)

@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -63,9 +64,7 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+fi
 		t.Fatal(err)
 	}
 	p.Await(t, "begin of the lesson", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, cmd, syscall.SIGTERM)
 	awaitEnded := make(chan error, 1)
 	go func() { awaitEnded <- cmd.Wait() }()
 	tick := time.NewTicker(time.Millisecond) // until its very end
@@ -81,11 +80,8 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+fi
 	if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit code %d:\n%s", code, &out)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid := strings.TrimSpace(string(text))
+	text := testutil.ReadFile(t, filepath.Join(dir, "pid"))
+	pid := strings.TrimSpace(text)
 	// What the system has not reaped yet is a zombie, or has no state.
 	if state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output(); len(state) > 0 && state[0] != 'Z' {
 		t.Errorf("process %s of the lesson is left, in state %s", pid, state)

@@ -1,10 +1,8 @@
 package command_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -52,9 +51,7 @@ func TestRestartKeepsCluster(t *testing.T) {
 	before := loadKubeconfig(t, dir)
 	gated := filepath.Join(t.TempDir(), "gated.yaml")
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: example.com/later}], containers: [{name: c, image: nginx}]}}`
-	if err := os.WriteFile(gated, []byte(pod), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, gated, pod)
 	program.MustRun(t, dir, "kubectl", "create", "-f", gated)
 	first.Stop(t, syscall.SIGTERM)
 	program.Up(t, dir)
@@ -74,9 +71,7 @@ func TestClosedTerminalStopsCleanly(t *testing.T) {
 	t.Parallel()
 	f := startFollower(t, "", "up", "--ui", "plain", "--data-dir", filepath.Join(t.TempDir(), "data"))
 	f.awaitText(t, "is ready in")
-	if err := f.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, f.Cmd, syscall.SIGHUP)
 	f.awaitText(t, "stopping")
 	_ = f.Cmd.Process.Signal(syscall.SIGHUP) // it may have ended
 	<-f.Done
@@ -170,9 +165,7 @@ func testReadOnlyVerbs(t *testing.T, p *program.ControlPlane) {
 	var list struct {
 		Items []struct{ Name, State, Reason string }
 	}
-	if err := json.Unmarshal([]byte(ask("controllers", "-o", "json")), &list); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, ask("controllers", "-o", "json"), &list)
 	states := map[string]string{}
 	for _, c := range list.Items {
 		states[c.Name] = strings.TrimSpace(c.State + " " + c.Reason)
@@ -198,12 +191,9 @@ func testReadOnlyVerbs(t *testing.T, p *program.ControlPlane) {
 		watch.awaitText(t, "kube-system")
 		watch.Stop(t, sig)
 	}
-	log, err := os.ReadFile(filepath.Join(p.Dir, "ctrlplane.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := log[:bytes.LastIndexByte(log, '\n')+1] // a line may be written just now
-	for line := range strings.Lines(string(whole)) {
+	log := testutil.ReadFile(t, filepath.Join(p.Dir, "ctrlplane.log"))
+	whole := log[:strings.LastIndexByte(log, '\n')+1] // a line may be written just now
+	for line := range strings.Lines(whole) {
 		if !json.Valid([]byte(line)) {
 			t.Fatalf("a log line is not JSON: %s", line)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestNodeFlagErrors(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "scheduler.yaml")
-	writeFile(t, config, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: -1\n")
+	testutil.WriteFile(t, config, "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: -1\n")
 	for _, tc := range []struct{ flags, says string }{
 		{"--node-pods=1000001", "1000001 pods per node"},
 		{"--scheduler-config=" + config, "parallelism"},

@@ -30,9 +30,7 @@ func TestNohupUp(t *testing.T) {
 	ignoreHangup(t, cmd)
 	p := program.Start(t, cmd, dir)
 	p.AwaitReady(t)
-	if err := p.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, p.Cmd, syscall.SIGHUP)
 	program.MustRun(t, dir, "status")
 	t.Run("errors of the server are logged", func(t *testing.T) { testServerErrorsAreLogged(t, p) })
 	requireCleanStop(t, p, syscall.SIGTERM)

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -97,7 +98,7 @@ func hasHeldWrite(t *testing.T, p *program.ControlPlane, controller, object stri
 func (t *clientsTest) createPage(name string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name+".yaml")
-	writeFile(t.T, file, fmt.Sprintf("apiVersion: shop.example.com/v1\nkind: Page\nmetadata: {name: %s}\nspec: {text: Welcome}\n", name))
+	testutil.WriteFile(t.T, file, fmt.Sprintf("apiVersion: shop.example.com/v1\nkind: Page\nmetadata: {name: %s}\nspec: {text: Welcome}\n", name))
 	t.run("kubectl", "create", "-f", file)
 }
 

@@ -1,13 +1,13 @@
 package command_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -41,9 +41,7 @@ func awaitSettledAfterWork(t *testing.T, p *program.ControlPlane) statusOutput {
 	var s statusOutput
 	p.Await(t, "settled", func() bool {
 		s = statusOutput{}
-		if err := json.Unmarshal([]byte(program.Status(t, p.Dir, "-o", "json")), &s); err != nil {
-			t.Fatal(err)
-		}
+		testutil.DecodeJSON(t, program.Status(t, p.Dir, "-o", "json"), &s)
 		return s.Process.State == "ready" && s.Process.Settled && s.queueAdds("deployment") > 0
 	})
 	return s

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -27,7 +28,7 @@ func newPipe(t *testing.T) string {
 func awaitReader(t *testing.T, path string) *os.File {
 	t.Helper()
 	var end *os.File
-	awaitTrue(t, "a reader of the pipe", func() (opened bool) {
+	testutil.Await(t, "a reader of the pipe", func() (opened bool) {
 		var err error
 		end, err = os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) // fails without a reader
 		return err == nil
@@ -56,9 +57,7 @@ func TestReadingAPipeIsInterrupted(t *testing.T) {
 			}
 			defer cmd.Process.Kill() // it has ended, unless the test fails
 			defer awaitReader(t, pipe).Close()
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			program.Signal(t, cmd, syscall.SIGTERM)
 			_ = cmd.Wait() // its ProcessState has the result
 			if code := cmd.ProcessState.ExitCode(); code != 1 || stderr.String() != "ctrlplane: interrupted\n" {
 				t.Errorf("exit code %d: %s", code, &stderr)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -24,7 +25,7 @@ func testHostileCopy(t *testing.T, dir string) {
 	}
 	local := t.TempDir()
 	outside := filepath.Join(local, "outside")
-	writeFile(t, outside, "of the host\n")
+	testutil.WriteFile(t, outside, "of the host\n")
 
 	source := filepath.Join(local, "source")
 	if err := os.Mkdir(source, 0o755); err != nil {

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -54,7 +55,7 @@ spec:
 // testPodHTTP asks a Pod with a table in every way that reaches it.
 func testPodHTTP(t *testing.T, p *program.ControlPlane, expect func(t *testing.T, want, args string)) {
 	dir, file := p.Dir, filepath.Join(t.TempDir(), "answers.yaml")
-	writeFile(t, file, answersManifest)
+	testutil.WriteFile(t, file, answersManifest)
 	program.MustRun(t, dir, "kubectl", "apply", "-f", file)
 	const body = "hello from a table\n"
 	awaitPod(t, p, "answers", "ready", isReady)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -147,7 +148,7 @@ func TestKubectlPods(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "1")
 	file := filepath.Join(t.TempDir(), "pods.yaml")
-	writeFile(t, file, commandManifest)
+	testutil.WriteFile(t, file, commandManifest)
 	kubectl := func(t *testing.T, args ...string) string {
 		t.Helper()
 		return program.MustRun(t, dir, append([]string{"kubectl"}, args...)...)
@@ -225,7 +226,7 @@ func TestKubectlPods(t *testing.T) {
 			t.Errorf("output %q: %s", out, stderr)
 		}
 		source, back := filepath.Join(t.TempDir(), "source"), filepath.Join(t.TempDir(), "back")
-		writeFile(t, source, "copied\n")
+		testutil.WriteFile(t, source, "copied\n")
 		kubectl(t, "cp", source, "server:/tmp/copy")
 		expect(t, "copied\n", "exec server -- cat /tmp/copy")
 		kubectl(t, "cp", "server:/tmp/copy", back)

@@ -2,7 +2,6 @@ package command_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -51,9 +51,7 @@ func startReconciler(t *testing.T, p *program.ControlPlane, script string) *reco
 // terminate ends the process as Ctrl-C does.
 func (r *reconcilerProcess) terminate(t *testing.T) {
 	t.Helper()
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, r.cmd, syscall.SIGTERM)
 	if err := <-r.exited; err != nil && !strings.Contains(err.Error(), "exit status") {
 		t.Error(err)
 	}
@@ -63,9 +61,7 @@ func (r *reconcilerProcess) terminate(t *testing.T) {
 func testReconcile(t *testing.T, p *program.ControlPlane) {
 	dir := t.TempDir()
 	script, ready := filepath.Join(dir, "copy.sh"), filepath.Join(dir, "ready")
-	if err := os.WriteFile(script, fmt.Appendf(nil, reconcilerScript, ready, program.Path()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, script, fmt.Appendf(nil, reconcilerScript, ready, program.Path()))
 	r := startReconciler(t, p, script)
 	createNote := func() {
 		t.Helper()
@@ -81,9 +77,7 @@ func testReconcile(t *testing.T, p *program.ControlPlane) {
 
 	// Its writes are held while it is paused, and that is what its command waits for.
 	program.MustRun(t, p.Dir, "controllers", "pause", "operator/configmap")
-	if err := os.WriteFile(ready, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, ready, "")
 	held := func() bool { return hasHeldWrite(t, p, "operator/configmap", "ConfigMap default/copy") }
 	p.Await(t, "held write", held)
 	if text := program.MustRun(t, p.Dir, "controllers", "held", "operator/configmap"); !strings.Contains(text, "copy") {

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -125,7 +126,7 @@ func TestRecordingOfFailedStart(t *testing.T) {
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes", "0")
 	port := p.Client(t).RESTClient().Get().URL().Port()
 	manifest := filepath.Join(t.TempDir(), "bad.yaml")
-	writeFile(t, manifest, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, extra: 1}")
+	testutil.WriteFile(t, manifest, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, extra: 1}")
 	dir := filepath.Join(t.TempDir(), "new")
 	for name, tc := range map[string]struct {
 		args  []string

@@ -4,8 +4,8 @@ package command_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"encoding/xml"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -22,19 +23,8 @@ var reportFiles = []string{"ctrlplane.log", "events.jsonl", "junit.xml", "object
 // readReport returns the files of a report by name. There must be no others.
 func readReport(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]string{}
-	var names []string
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()], names = string(data), append(names, e.Name())
-	}
+	files := testutil.ReadFiles(t, dir)
+	names := slices.Sorted(maps.Keys(files))
 	if !slices.Equal(names, reportFiles) {
 		t.Errorf("the report has %q, want %q", names, reportFiles)
 	}
@@ -78,9 +68,7 @@ func TestRunReport(t *testing.T) {
 	t.Parallel()
 	cmd := newRunCommand(t, "--report", "out", "-f", "shop.yaml", "--", "sh", "-c",
 		`until "$0" kubectl -n shop wait pods -l app=big --for=condition=PodScheduled=false --timeout=60s >/dev/null 2>&1; do :; done; echo done; exit 3`, program.Path())
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "shop.yaml"), shopManifest)
 	summary := filepath.Join(t.TempDir(), "summary.md")
 	cmd.Env = append(withoutCIEnv(cmd.Env), "GITHUB_ACTIONS=true", "GITHUB_STEP_SUMMARY="+summary)
 	stdout, stderr, code := program.Run(t, cmd)
@@ -137,9 +125,7 @@ func requireAllRecords(t *testing.T, text string) {
 			Seq, Missed uint64
 			Kind        string
 		}
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatalf("%v: %s", err, lines.Text())
-		}
+		testutil.DecodeJSON(t, lines.Bytes(), &r)
 		missed += r.Missed
 		kinds[r.Kind]++
 		if r.Seq > 0 {
@@ -263,7 +249,7 @@ func TestSignalsWhileTheReportIsWritten(t *testing.T) {
 			}
 			r := startRunWith(t, []string{"GITHUB_STEP_SUMMARY=" + summary}, minimal("--report", "out", "--", "true")...)
 			out := filepath.Join(r.cmd.Dir, "out")
-			awaitTrue(t, "all files", func() bool {
+			testutil.Await(t, "all files", func() bool {
 				entries, err := os.ReadDir(out)
 				return err == nil && slices.EqualFunc(entries, reportFiles, func(e os.DirEntry, name string) bool { return e.Name() == name })
 			})
@@ -281,10 +267,7 @@ func TestSignalsWhileTheReportIsWritten(t *testing.T) {
 
 func TestRunReportErrors(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "file"), "")
 	program.RequireFailure(t, newRunCommand(t, "--report", file, "--", "true"), 125, "--report", file, "use another folder")
 	program.RequireFailure(t, newRunCommand(t, "--report", filepath.Join(file, "out"), "--", "true"), 125, "not a directory")
 }

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -35,10 +35,7 @@ func TestResetKeepsTheFirstWorkOfTheControllers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "web.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "web.yaml"), text)
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "-f", file)
 	client := p.Client(t)
 	pods := func() map[types.UID]bool {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -27,9 +27,7 @@ func TestRunHealthy(t *testing.T) {
 	t.Parallel()
 	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "shop.yaml", "--max-failed-syncs", "100", "--max-conflicts", "job=0",
 		"--", "sh", "-c", "echo done; echo oh >&2")
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "shop.yaml"), shopManifest)
 	cmd.Env = withoutCIEnv(cmd.Env)
 	stdout, stderr, code := program.Run(t, cmd)
 	if code != 123 || stdout != "done\n" {
@@ -53,9 +51,7 @@ func TestRunHealthy(t *testing.T) {
 func TestRunHealthyTooEarly(t *testing.T) {
 	t.Parallel()
 	cmd := newRunCommand(t, "--healthy", "-f", "shop.yaml", "--", "true")
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "shop.yaml"), []byte(shopManifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "shop.yaml"), shopManifest)
 	_, stderr, code := program.Run(t, cmd)
 	if code != 123 {
 		t.Errorf("exit code %d, want 123", code)
@@ -132,7 +128,7 @@ func holdWrite(t *testing.T, r *runProcess, cfg *rest.Config) {
 	go func() { // ends with the control plane
 		_, _ = client.CoreV1().ConfigMaps("default").Create(t.Context(), newConfigMap("held"), metav1.CreateOptions{})
 	}()
-	awaitTrue(t, "the write is held", func() bool { return strings.Contains(verb("clients", "held", "held"), "ConfigMap") })
+	testutil.Await(t, "the write is held", func() bool { return strings.Contains(verb("clients", "held", "held"), "ConfigMap") })
 }
 
 // TestRunSettleEndsAtHotLoop has a loop that goes on after the command: --settle does not
@@ -145,7 +141,7 @@ func TestRunSettleEndsAtHotLoop(t *testing.T) {
 	holdWrite(t, r, cfg)
 	loop := make(chan error, 1)
 	go func() { loop <- reactToOwnWrites(t.Context(), client, "mine", math.MaxInt) }()
-	awaitTrue(t, "the loop writes", func() bool {
+	testutil.Await(t, "the loop writes", func() bool {
 		object, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), "mine", metav1.GetOptions{})
 		return err == nil && object.Data["n"] != ""
 	})
@@ -154,11 +150,8 @@ func TestRunSettleEndsAtHotLoop(t *testing.T) {
 	if err := <-loop; err == nil { // the control plane has ended
 		t.Error("the loop has ended")
 	}
-	data, err := os.ReadFile(filepath.Join(r.cmd.Dir, "out", "junit.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "not settled: a hot loop was found"; !strings.Contains(string(data), want) {
+	data := testutil.ReadFile(t, filepath.Join(r.cmd.Dir, "out", "junit.xml"))
+	if want := "not settled: a hot loop was found"; !strings.Contains(data, want) {
 		t.Errorf("junit.xml does not contain %q: %s", want, data)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -35,12 +36,12 @@ func TestRunAsExec(t *testing.T) {
 	t.Parallel()
 	run := program.Command(t, "run")
 	dir := t.TempDir()
-	writeFile(t, filepath.Join(dir, "go.mod"), "module example.com/a\n\ngo 1.26\n")
+	testutil.WriteFile(t, filepath.Join(dir, "go.mod"), "module example.com/a\n\ngo 1.26\n")
 	for _, name := range []string{"one", "two"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, filepath.Join(dir, name, "a_test.go"), controlPlaneTest)
+		testutil.WriteFile(t, filepath.Join(dir, name, "a_test.go"), controlPlaneTest)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", "-exec", "'"+program.Path()+"' run --", "./...")
 	cmd.Dir, cmd.Env = dir, append(run.Env, goCacheEnv(t)...)

@@ -3,11 +3,11 @@
 package command_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -17,9 +17,7 @@ import (
 func TestReportOfAFailedStart(t *testing.T) {
 	t.Parallel()
 	cmd := newRunCommand(t, "--report", "out", "-f", "typo.yaml", "--", "true")
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "typo.yaml"), []byte("{apiVersion: v1, kind: Podd, metadata: {name: x}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "typo.yaml"), "{apiVersion: v1, kind: Podd, metadata: {name: x}}\n")
 	folder := filepath.Join(cmd.Dir, "out")
 	cmd.Env = withoutCIEnv(cmd.Env)
 	if _, stderr, code := program.Run(t, cmd); code != 125 || !strings.Contains(stderr, "the server has no kind Podd") {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestRunInterruptedWhileJudging has an object whose conversion, which the list at the end asks for,
@@ -45,7 +47,7 @@ func hangingGadget(t *testing.T, version string) (file string, hangs <-chan stru
 	crd := strings.Replace(crdWithDeadConversion, `url: "https://127.0.0.1:1/convert"`,
 		fmt.Sprintf("url: %q, caBundle: %s", *webhook.URL, base64.StdEncoding.EncodeToString(webhook.CABundle)), 1)
 	file = filepath.Join(t.TempDir(), "gadget.yaml")
-	writeFile(t, file, crd+"---\n{apiVersion: example.com/"+version+", kind: Gadget, metadata: {name: a}}\n")
+	testutil.WriteFile(t, file, crd+"---\n{apiVersion: example.com/"+version+", kind: Gadget, metadata: {name: a}}\n")
 	return file, webhook.arrived
 }
 

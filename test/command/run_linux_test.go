@@ -4,9 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestRunKilled kills ctrlplane while its command runs.
@@ -18,18 +17,8 @@ func TestRunKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-r.ended
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(program.Timeout)
-	for {
+	testutil.Await(t, "the command ends", func() bool {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") { // a zombie without a parent that waits for it
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("the command is still running %v after ctrlplane was killed: %s", program.Timeout, stat)
-		}
-	}
+		return err != nil || strings.Contains(string(stat), ") Z ") // a zombie without a parent that waits for it
+	})
 }

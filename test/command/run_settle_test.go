@@ -3,13 +3,13 @@
 package command_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -19,9 +19,7 @@ func TestRunSettlesWithoutNodes(t *testing.T) {
 	cmd := newRunCommand(t, "--nodes=0", "--settle", "--report", "out", "-f", "pod.yaml", "--", "true")
 	cmd.Env = withoutCIEnv(cmd.Env)
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: alone}, spec: {containers: [{name: c, image: c}]}}"
-	if err := os.WriteFile(filepath.Join(cmd.Dir, "pod.yaml"), []byte(pod), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(cmd.Dir, "pod.yaml"), pod)
 	_, stderr, code := program.Run(t, cmd)
 	if code != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
@@ -73,7 +71,7 @@ func TestRunSaysWhatFailsThoughSettled(t *testing.T) {
 			<-ended
 		}
 		t.Cleanup(kill)
-		awaitTrue(t, says, func() bool { return strings.Contains(out.String(), says) })
+		testutil.Await(t, says, func() bool { return strings.Contains(out.String(), says) })
 		return kill
 	}
 	start("configmaps", "false", "default/kube-root-ca.crt: failed with exit code 1, will retry")

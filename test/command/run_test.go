@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -101,9 +102,7 @@ func (r *runProcess) readLine(t *testing.T) string {
 
 func (r *runProcess) sendSignal(t *testing.T, sig syscall.Signal) {
 	t.Helper()
-	if err := r.cmd.Process.Signal(sig); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, r.cmd, sig)
 }
 
 // trySignal sends a signal to a run that may just have ended.
@@ -157,10 +156,7 @@ func requireLastLine(t *testing.T, stderr, want string) {
 // TestRunExitCodes checks the exit codes that are not those of the command.
 func TestRunExitCodes(t *testing.T) {
 	t.Parallel()
-	plain := filepath.Join(t.TempDir(), "plain")
-	if err := os.WriteFile(plain, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	plain := testutil.WriteFile(t, filepath.Join(t.TempDir(), "plain"), "")
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -329,7 +325,7 @@ func TestRunForwardsSignals(t *testing.T) {
 		r := startRun(t, minimal("--", "sh", "-c", "echo $$; cat; exit 7")...)
 		pid := r.readLine(t)
 		r.stdin.Close()
-		awaitTrue(t, "the end of the command", func() bool { return !processAlive(t, pid) })
+		testutil.Await(t, "the end of the command", func() bool { return !processAlive(t, pid) })
 		r.trySignal(t, syscall.SIGINT)
 		r.requireExit(t, 7)
 	})
@@ -341,7 +337,7 @@ func terminateRunWithoutStorage(t *testing.T, args ...string) (r *runProcess) {
 	t.Helper()
 	for range 5 {
 		r = startRun(t, append([]string{"--etcd-endpoints=http://127.0.0.1:1"}, args...)...)
-		awaitTrue(t, "temporary folder", func() bool {
+		testutil.Await(t, "temporary folder", func() bool {
 			found, err := filepath.Glob(filepath.Join(r.cmd.Dir, "ctrlplane-*"))
 			return len(found) > 0 || err != nil || isClosed(r.ended)
 		})
@@ -366,25 +362,8 @@ func processAlive(t *testing.T, pid string) bool {
 // awaitCommandEnd returns when the process has exited whose PID is in the file pid.
 func (r *runProcess) awaitCommandEnd(t *testing.T) {
 	t.Helper()
-	pid, err := os.ReadFile(filepath.Join(r.cmd.Dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	awaitTrue(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(string(pid))) })
-}
-
-func awaitTrue(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(program.Timeout)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("no %s within %v", what, program.Timeout)
-		}
-	}
+	pid := testutil.ReadFile(t, filepath.Join(r.cmd.Dir, "pid"))
+	testutil.Await(t, "end of the command", func() bool { return !processAlive(t, strings.TrimSpace(pid)) })
 }
 
 // TestRunReportsLeftoverProcesses kills the command but not its child process.
@@ -466,7 +445,7 @@ func TestRunGracePeriods(t *testing.T) {
 	r := startRun(t, "--leader-elect", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; "+idleScript+strings.TrimSuffix(reportScript, "exec cat")+"wait")
 	client, _ := r.readClient(t)
 	leases := client.CoordinationV1().Leases("kube-system")
-	awaitTrue(t, "loss of the lease", func() bool {
+	testutil.Await(t, "loss of the lease", func() bool {
 		list, err := leases.List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

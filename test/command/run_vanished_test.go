@@ -3,10 +3,10 @@
 package command_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -39,11 +39,7 @@ func TestRunHealthyVanished(t *testing.T) {
 	cmd := newRunCommand(t, "--settle", "--healthy", "--report", "out", "-f", "gc.yaml", "--",
 		"sh", "-c", `"$0" kubectl delete configmap deleted && "$0" kubectl wait pod/orphan --for=delete --timeout=-1s &&
 			"$0" kubectl wait pod/running --for=condition=Ready --timeout=-1s && "$0" kubectl patch pod running --patch-file owner.yaml && "$0" kubectl wait pod/running --for=delete --timeout=-1s`, program.Path())
-	for name, text := range map[string]string{"gc.yaml": vanishingManifest, "owner.yaml": absentOwner} {
-		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testutil.WriteFiles(t, cmd.Dir, map[string]string{"gc.yaml": vanishingManifest, "owner.yaml": absentOwner})
 	cmd.Env = withoutCIEnv(cmd.Env)
 	_, stderr, code := program.Run(t, cmd)
 	if code != 123 {

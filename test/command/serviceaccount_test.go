@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -71,7 +72,7 @@ func requireAccount(t *testing.T, path, user string) *kubernetes.Clientset {
 func TestRunAsServiceAccount(t *testing.T) {
 	t.Parallel()
 	manifest := filepath.Join(t.TempDir(), "account.yaml")
-	writeFile(t, manifest, accountManifest)
+	testutil.WriteFile(t, manifest, accountManifest)
 	r := startRun(t, "--service-account=shop/operator", "--nodes=0", "--no-scheduler", "-f", manifest, "--", "sh", "-c", `echo "$KUBECONFIG"; "$0" kubectl auth whoami -o jsonpath='{.status.userInfo.username}{"\n"}'; read -r end`, program.Path())
 	path := r.readLine(t)
 	client := requireAccount(t, path, "system:serviceaccount:shop:operator")
@@ -114,7 +115,7 @@ func requireRoles(t *testing.T, dir string, refused func() error) {
 	if _, stderr, code := program.Run(t, apply); code != 0 {
 		t.Fatalf("kubectl apply: %s", stderr)
 	}
-	awaitTrue(t, "the roles allow it", func() bool { return refused() == nil })
+	testutil.Await(t, "the roles allow it", func() bool { return refused() == nil })
 }
 
 func TestServiceAccountFlag(t *testing.T) {
@@ -175,8 +176,6 @@ func TestDevAsServiceAccount(t *testing.T) {
 	d.requireLine(t, "[operator] using ")
 	d.writeFile(t, "account.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n")
 	d.requireLine(t, "--service-account shop/operator: that ServiceAccount does not exist")
-	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, d.cmd, syscall.SIGTERM)
 	d.requireEnd(t, 143, 0)
 }

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -75,11 +76,8 @@ func TestInterruptedRestoreInASharedEtcd(t *testing.T) {
 // finishRestore runs the command that a control plane has named when it started.
 func (k snapshotFixture) finishRestore(p *program.ControlPlane) {
 	k.t.Helper()
-	log, err := os.ReadFile(filepath.Join(k.dir, "ctrlplane.log"))
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	command := regexp.MustCompile(`an interrupted restore is not finished, because .* was (?:written|deleted) since \(compared with its snapshot: .*\): \\?"ctrlplane --data-dir (\S+) snapshot restore ([^\s"\\]+)`).FindStringSubmatch(string(log))
+	log := testutil.ReadFile(k.t, filepath.Join(k.dir, "ctrlplane.log"))
+	command := regexp.MustCompile(`an interrupted restore is not finished, because .* was (?:written|deleted) since \(compared with its snapshot: .*\): \\?"ctrlplane --data-dir (\S+) snapshot restore ([^\s"\\]+)`).FindStringSubmatch(log)
 	if command == nil || command[1] != k.dir {
 		k.t.Fatalf("the log names no command that finishes the restore: got %q", command)
 	}
@@ -112,7 +110,7 @@ func TestMoveIntoACluster(t *testing.T) {
 	defer taken.Close()
 	_, port, _ := net.SplitHostPort(taken.Addr().String())
 	refused := filepath.Join(t.TempDir(), "refused.yaml")
-	writeFile(t, refused, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name, namespace: default}\n")
+	testutil.WriteFile(t, refused, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name, namespace: default}\n")
 	cluster := []string{"up", "--ui", "none", "--nodes", "0", "--etcd-endpoints", startEtcd(t)}
 	program.RequireFailure(t, k.command(append(cluster, "--from", "base", "--port", port)...), 1, "port "+port+" is in use")
 	program.RequireFailure(t, k.command(append(cluster, "--from", "base", "--kube-scheduler-arg", "none=1")...), 2, "none")

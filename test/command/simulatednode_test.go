@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -22,7 +23,7 @@ const simulatedNodeScript = `
 func TestNodeOfUserIsSimulatedWithoutOthers(t *testing.T) {
 	t.Parallel()
 	crd := filepath.Join(t.TempDir(), "crd.yaml")
-	writeFile(t, crd, `
+	testutil.WriteFile(t, crd, `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: sites.example.com}
@@ -47,7 +48,7 @@ spec:
 func writeNodeManifest(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "nodes.yaml")
-	writeFile(t, path, `
+	testutil.WriteFile(t, path, `
 apiVersion: v1
 kind: Node
 metadata: {name: real}

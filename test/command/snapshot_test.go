@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -111,14 +112,9 @@ func testSnapshotFile(t *testing.T, file string) {
 		t.Errorf("a file of the user's own is listed: %s", got)
 	}
 
-	damaged, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	damaged := []byte(testutil.ReadFile(t, file))
 	damaged[len(damaged)-1] ^= 1
-	if err := os.WriteFile(file, damaged, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, file, damaged)
 	program.RequireFailure(t, newSnapshotFixture(t).command("up", "--ui", "none", "--from", file), 2, "the snapshot is refused: it is damaged")
 	program.RequireFailure(t, newSnapshotFixture(t).command("up", "--ui", "none", "--from", filepath.Dir(file)), 1, "is a directory")
 }
@@ -182,10 +178,7 @@ func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
 // with the snapshot.
 func (k snapshotFixture) testFailedStart(snapshot string) {
 	t := k.t
-	manifest := filepath.Join(t.TempDir(), "rejected.yaml")
-	if err := os.WriteFile(manifest, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: UPPER, namespace: default}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	manifest := testutil.WriteFile(t, filepath.Join(t.TempDir(), "rejected.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: UPPER, namespace: default}\n")
 	for _, args := range [][]string{{"--pod-cidr", "zz"}, {"-f", manifest}} {
 		cmd := k.command(append([]string{"up", "--ui", "none", "--nodes", "0", "--from", snapshot}, args...)...)
 		if _, stderr, code := program.Run(t, cmd); code == 0 || !strings.Contains(stderr, args[1]) && !strings.Contains(stderr, "UPPER") {
@@ -208,10 +201,7 @@ func (k snapshotFixture) awaitRootCA() {
 func (k snapshotFixture) testSnapshotErrors() {
 	t := k.t
 	k.mustRun("snapshot", "save", "base")
-	good, err := os.ReadFile(k.snapshotFile("base"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := []byte(testutil.ReadFile(t, k.snapshotFile("base")))
 	flipped := bytes.Clone(good)
 	flipped[len(flipped)/3] ^= 4
 	head, state, err := snapshot.Decode(good)
@@ -227,9 +217,7 @@ func (k snapshotFixture) testSnapshotErrors() {
 		"flipped": flipped, "cut": good[:len(good)/2], "empty": nil,
 		"newer": append([]byte("ctrlplane snapshot 9\n"), good...), "old": old,
 	} {
-		if err := os.WriteFile(k.snapshotFile(name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, k.snapshotFile(name), content)
 	}
 	k.awaitRootCA()
 	revisionNow := func() string {
@@ -296,8 +284,6 @@ func (k snapshotFixture) testSnapshotErrors() {
 	}
 	nowhere := k
 	nowhere.state = filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(nowhere.state, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, nowhere.state, "")
 	program.RequireFailure(t, nowhere.command("snapshot", "save", "x"), 1, `snapshot "x" cannot be`, "set XDG_STATE_HOME")
 }

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -64,7 +64,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	k := newSnapshotFixture(t)
 	p := k.startUp()
 	manifest := filepath.Join(t.TempDir(), "stuck.yaml")
-	writeFile(t, manifest, stuckManifest)
+	testutil.WriteFile(t, manifest, stuckManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	if err := p.Client(t).CoreV1().Namespaces().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		return strings.Contains(k.mustRun("clients"), ": list of configmaps is refused: ")
 	})
 
-	writeFile(t, manifest, loopManifest)
+	testutil.WriteFile(t, manifest, loopManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	awaitHotLoop := func() {
 		t.Helper()
@@ -123,9 +123,7 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 			}
 			Unhealthy []struct{ Object struct{ Kind, Name string } }
 		}
-		if err := json.Unmarshal([]byte(k.mustRun("status", "-o", "json")), &s); err != nil {
-			t.Fatal(err)
-		}
+		testutil.DecodeJSON(t, k.mustRun("status", "-o", "json"), &s)
 		return len(s.HotLoops) == 1 && s.HotLoops[0].Controller == "deployment-controller" && s.HotLoops[0].Key == "default/looping" &&
 			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) == 2
 	})

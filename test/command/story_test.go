@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -53,9 +53,7 @@ func TestStory(t *testing.T) {
 		var chain trace.Chain
 		p.Await(t, "telling a chain that begins with a request", func() bool { // the last link is recorded after the Pod runs
 			chain = trace.Chain{}
-			if err := json.Unmarshal([]byte(output("why", "pod/"+web, "--changed", "-o", "json")), &chain); err != nil {
-				t.Fatal(err)
-			}
+			testutil.DecodeJSON(t, output("why", "pod/"+web, "--changed", "-o", "json"), &chain)
 			return chain.Complete
 		})
 		var who []string
@@ -109,9 +107,7 @@ func TestStory(t *testing.T) {
 		// An event about a node may take the Pod out of its queue for a moment.
 		p.Await(t, "with the Pod in the queue of what does not fit", func() bool {
 			var status observe.Snapshot
-			if err := json.Unmarshal([]byte(output("status", "-o", "json")), &status); err != nil {
-				t.Fatal(err)
-			}
+			testutil.DecodeJSON(t, output("status", "-o", "json"), &status)
 			return !slices.ContainsFunc(status.Queues, func(q observe.Queue) bool {
 				return q.Controller == "kube-scheduler" && (q.Name == "active" && (q.Adds < 2 || q.Done < 2) || q.Name == "unschedulable" && (q.Adds < 1 || q.Depth != 1))
 			})

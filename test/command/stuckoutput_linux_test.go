@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -87,7 +88,7 @@ func TestRunEndsWhileItsOutputIsStuck(t *testing.T) {
 			t.Parallel()
 			script := fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytesForPipes(t, tt.pipes))
 			r := startRun(t, minimal(append(tt.flags, "--", "sh", "-c", script)...)...)
-			awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
+			testutil.Await(t, "full pipe", func() bool { return isFull(r.out) })
 			if tt.pipes < 2 {
 				r.awaitCommandEnd(t)
 			}
@@ -106,7 +107,7 @@ func TestRunPassesOnAllToASlowReader(t *testing.T) {
 	t.Parallel()
 	bytes := bytesForPipes(t, 1.5) // they fit into those before and after ctrlplane
 	r := startRun(t, minimal("--report", "out", "--", "sh", "-c", fmt.Sprintf("echo $$ >pid; yes | head -c %d", bytes))...)
-	awaitTrue(t, "full pipe", func() bool { return isFull(r.out) })
+	testutil.Await(t, "full pipe", func() bool { return isFull(r.out) })
 	r.awaitCommandEnd(t)
 	timer := time.NewTimer(2500 * time.Millisecond)
 	<-timer.C
@@ -194,10 +195,8 @@ func startVerb(t *testing.T, args ...string) *stuckVerb {
 // and that the loss is reported.
 func (v *stuckVerb) requireEndWhileStuck(t *testing.T, code int) {
 	t.Helper()
-	awaitTrue(t, "full pipe", func() bool { return isFull(v.out) })
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testutil.Await(t, "full pipe", func() bool { return isFull(v.out) })
+	program.Signal(t, v.cmd, syscall.SIGTERM)
 	select {
 	case <-v.ended:
 	case <-time.After(program.Timeout):

@@ -11,9 +11,7 @@ import (
 
 // testWaitForSuspended waits for a control plane whose process is stopped, and lets it continue.
 func testWaitForSuspended(t *testing.T, p *program.ControlPlane) {
-	if err := p.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, p.Cmd, syscall.SIGSTOP)
 	defer func() {
 		if err := p.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Error(err)

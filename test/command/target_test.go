@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -37,7 +38,7 @@ func TestVerbsWithoutAName(t *testing.T) {
 	u.mustRun(t, "kubectl", "annotate", "namespace", "default", "--list")
 	u.mustRun(t, "kubectl", "set", "env", "-n", "kube-system", "deployments", "--all", "--list")
 	file := filepath.Join(t.TempDir(), "c.yaml")
-	writeFile(t, file, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
+	testutil.WriteFile(t, file, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
 	for _, args := range []string{
 		"reset", "snapshot restore base", "nodes add", "nodes fail node-1", "controllers pause replicaset", "controllers step replicaset",
 		"controllers speed 1/2", "clients pause kubectl", "reconcile configmaps -- true", "kubectl -n default delete pods --all", "kubectl rollout restart deploy/web",

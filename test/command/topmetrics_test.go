@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // testMetrics are the metrics of a process with two work queues, one with a backlog.
@@ -35,7 +37,7 @@ func serveResponse(t *testing.T, code int, body string) string {
 func TestTopMetrics(t *testing.T) {
 	t.Parallel()
 	token := filepath.Join(t.TempDir(), "token")
-	writeFile(t, token, "secret-token\n")
+	testutil.WriteFile(t, token, "secret-token\n")
 	plain := startFollower(t, "", "top", "--metrics", serveResponse(t, 403, testMetrics), "--token-file", token, "--ui", "plain")
 	plain.awaitText(t, "busy: widget (depth 3)")
 	plain.interrupt(t)

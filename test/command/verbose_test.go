@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -30,8 +31,8 @@ func TestUnusualAPIServer(t *testing.T) {
 	t.Parallel()
 	folder, dir := t.TempDir(), t.TempDir()
 	policy, claim, audit := filepath.Join(folder, "policy.yaml"), filepath.Join(folder, "claim.yaml"), filepath.Join(folder, "audit.log")
-	writeFile(t, policy, auditEverything)
-	writeFile(t, claim, adminClaim)
+	testutil.WriteFile(t, policy, auditEverything)
+	testutil.WriteFile(t, claim, adminClaim)
 	p := program.Up(t, dir, "--nodes", "1", "--runtime-config", "autoscaling/v2=false", "-v", "4", "--kube-apiserver-arg", "audit-policy-file="+policy, "--kube-apiserver-arg", "audit-log-path="+audit)
 	t.Run("unserved kind", func(t *testing.T) { testUnservedKind(t, p) })
 	t.Run("verbose log and audit policy", func(t *testing.T) { testVerboseLogAndAuditPolicy(t, p, claim, audit) })

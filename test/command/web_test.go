@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -45,9 +46,7 @@ func openPage(t *testing.T, out *bufio.Scanner) *page {
 	}
 	p := &page{t: t, url: url, client: &http.Client{Jar: jar, Timeout: program.Timeout}}
 	var session struct{ Key string }
-	if err := json.Unmarshal([]byte(p.do(http.StatusOK, http.MethodPost, "api/session", `{"token":"`+token+`"}`)), &session); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, p.do(http.StatusOK, http.MethodPost, "api/session", `{"token":"`+token+`"}`), &session)
 	p.key = session.Key
 	return p
 }
@@ -170,9 +169,7 @@ func TestWebPage(t *testing.T) {
 	// The page of top outlives the control plane, that of up does not.
 	plane.Stop(t, syscall.SIGINT)
 	awaitLine(t, lines, `"kind":"disconnected"`)
-	if err := top.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	program.Signal(t, top, syscall.SIGINT)
 	if err := top.Wait(); err != nil {
 		t.Errorf("top: %v", err)
 	}

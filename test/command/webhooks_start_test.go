@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -42,17 +43,14 @@ func testStartWithWebhook(t *testing.T, how admissionregistrationv1.WebhookClien
 	}
 
 	state := filepath.Join(dir, "state.json")
-	before, err := os.ReadFile(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testutil.ReadFile(t, state)
 	cmd := program.Command(t, "up", "--ui", "plain", "--data-dir", dir, "--nodes", "2")
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
 	second := program.Start(t, cmd, dir)
 	second.Await(t, "started", func() bool {
 		now, err := os.ReadFile(state)
-		return err == nil && bytes.Contains(now, []byte(`"server"`)) && !bytes.Equal(now, before)
+		return err == nil && bytes.Contains(now, []byte(`"server"`)) && string(now) != before
 	})
 	client := second.Client(t)
 	if _, err := client.RbacV1().ClusterRoles().Get(t.Context(), "edit", metav1.GetOptions{}); err != nil {

@@ -4,7 +4,6 @@ package command_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"syscall"
@@ -13,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -38,12 +38,9 @@ func TestStopWhileWebhookHangs(t *testing.T) {
 	defer func() { cancel(); <-ended }()
 	p.Await(t, "calling the webhook", func() bool { return len(hook.arrived) > 0 })
 	p.Stop(t, syscall.SIGTERM)
-	log, err := os.ReadFile(filepath.Join(p.Dir, "ctrlplane.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := testutil.ReadFile(t, filepath.Join(p.Dir, "ctrlplane.log"))
 	// Otherwise it ends with its timeout.
-	if want := "failed to call webhook: .*: the API server is closing"; !regexp.MustCompile(want).Match(log) {
+	if want := "failed to call webhook: .*: the API server is closing"; !regexp.MustCompile(want).MatchString(log) {
 		t.Errorf("the log does not have %q:\n%s", want, log)
 	}
 	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {

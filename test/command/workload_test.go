@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -25,7 +26,7 @@ func TestKubectlRollout(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "2", "--node-zones", "2")
 	path := filepath.Join(t.TempDir(), "budget.yaml")
-	writeFile(t, path, budgetManifest)
+	testutil.WriteFile(t, path, budgetManifest)
 	for _, step := range []struct{ args, says string }{
 		{"create deployment web --image=registry.invalid/web:1 --replicas=4", "created"},
 		{"apply -f " + path, "poddisruptionbudget.policy/web created"},
@@ -63,7 +64,7 @@ func TestKubectlRollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := program.CreateWeb(t, dir, 1)
-	writeFile(t, path, strings.Replace(budgetManifest, "maxUnavailable: 1", "maxUnavailable: 0", 1))
+	testutil.WriteFile(t, path, strings.Replace(budgetManifest, "maxUnavailable: 1", "maxUnavailable: 0", 1))
 	program.MustRun(t, dir, "kubectl", "apply", "-f", path)
 	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
 	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})

@@ -4,7 +4,6 @@ package docs_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
 )
 
@@ -77,12 +77,9 @@ func requireAction(t *testing.T, b snippets.Block) {
 		t.Errorf("%s: neither an object nor a step with the action: %v", b, err)
 		return
 	}
-	text, err := os.ReadFile(filepath.Join(root, "action.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testutil.ReadFile(t, filepath.Join(root, "action.yml"))
 	var action struct{ Inputs map[string]any }
-	if err := yaml.Unmarshal(text, &action); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &action); err != nil {
 		t.Fatal(err)
 	}
 	for input := range steps[0].With {

@@ -5,12 +5,12 @@ package docs_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
 )
 
@@ -98,10 +98,7 @@ func compileSnippets(t *testing.T, module string, sources []string) {
 	var folders []string
 	for i, source := range sources {
 		folder := fmt.Sprintf("snippet%d", i)
-		file := filepath.Join(t.TempDir(), "snippet.go")
-		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "snippet.go"), source)
 		files[filepath.Join(dir, folder, "snippet.go")] = file
 		folders = append(folders, "./"+folder)
 	}
@@ -109,10 +106,7 @@ func compileSnippets(t *testing.T, module string, sources []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	overlayFile := testutil.WriteFile(t, filepath.Join(t.TempDir(), "overlay.json"), overlay)
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", overlayFile}, folders...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -3,18 +3,19 @@
 package docs_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // TestRequiredVersions compares the versions that pages require with those of the modules.
 func TestRequiredVersions(t *testing.T) {
 	for page, module := range map[string]string{"testing.md": "examples/operator", "operators.md": "instrument"} {
-		mod := readText(t, filepath.Join(root, module, "go.mod"))
-		text := strings.Join(strings.Fields(readText(t, filepath.Join(root, "docs", page))), " ")
+		mod := testutil.ReadFile(t, filepath.Join(root, module, "go.mod"))
+		text := strings.Join(strings.Fields(testutil.ReadFile(t, filepath.Join(root, "docs", page))), " ")
 		for _, required := range []struct{ mod, page string }{
 			{`(?m)^go (\d+\.\d+)`, "Go "},
 			{`k8s\.io/client-go (v\d+\.\d+)`, "k8s.io/client-go "},
@@ -30,13 +31,4 @@ func TestRequiredVersions(t *testing.T) {
 			}
 		}
 	}
-}
-
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -57,8 +57,21 @@ func widgetCRD(group string) *apiextensionsv1.CustomResourceDefinition {
 // establishCRD creates a definition and returns when its resource is served.
 func establishCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
 	t.Helper()
+	createShared(t, controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions(), crd, crd.Name)
+	return awaitEstablished(t, crd)
+}
+
+// createCRD is establishCRD without deleting the definition.
+func createCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
+	t.Helper()
+	createObject(t, controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions(), crd)
+	return awaitEstablished(t, crd)
+}
+
+// awaitEstablished returns the resource of a definition once it is served.
+func awaitEstablished(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
+	t.Helper()
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
-	createShared(t, crds, crd, crd.Name)
 	await(t, "established "+crd.Name, getByName(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return crdCondition(crd, apiextensionsv1.Established) && crdCondition(crd, apiextensionsv1.NamesAccepted)
 	})

@@ -143,19 +143,6 @@ func (w *sampleObjects) newJob(name, runFor string) *batchv1.Job {
 	return j
 }
 
-// createCRD is establishCRD without deleting the definition.
-func createCRD(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) schema.GroupVersionResource {
-	t.Helper()
-	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
-	createObject(t, crds, crd)
-	await(t, "established "+crd.Name, getByName(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-		return crdCondition(crd, apiextensionsv1.Established)
-	})
-	gvr := schema.GroupVersionResource{Group: crd.Spec.Group, Version: crd.Spec.Versions[0].Name, Resource: crd.Spec.Names.Plural}
-	await(t, "list of "+crd.Name, listBySelector(controlPlane.dynamic.Resource(gvr), ""), anyState)
-	return gvr
-}
-
 // saveWhenSteady saves a snapshot once the state is steady.
 func (w *sampleObjects) saveWhenSteady(t *testing.T) []byte {
 	t.Helper()

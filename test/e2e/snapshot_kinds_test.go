@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // The API server finishes the creation or deletion of a kind that was in progress when
@@ -68,9 +69,7 @@ func editCRDInSnapshot(t *testing.T, file []byte, name string, edit func(*apiext
 		t.Fatalf("%s is not in the snapshot", name)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := json.Unmarshal(state.Entries[i].Value, crd); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, state.Entries[i].Value, crd)
 	edit(crd)
 	if state.Entries[i].Value, err = json.Marshal(crd); err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/health/settled"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -87,9 +88,7 @@ func startInChild(t *testing.T, what string, into any) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if err := json.Unmarshal([]byte(out), into); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	testutil.DecodeJSON(t, out, into)
 }
 
 // runStart starts a control plane in the child process and prints the report. How long that takes

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/ptr"
 )
@@ -28,69 +29,75 @@ func (b burst) podCount() int { return b.deployments * b.replicas }
 
 func (b burst) metricKey(what string) string { return what + b.String() }
 
-// namespace returns the namespace that run uses.
+// namespace returns the namespace for a single run in a control plane.
 func (b burst) namespace() string { return "burst-" + b.String() }
 
 func (b burst) String() string { return fmt.Sprintf("%dx%d", b.deployments, b.replicas) }
 
 // burstTimes are durations since the first create of a burst.
 type burstTimes struct {
-	pods    time.Duration // until all Pods existed
+	pods    time.Duration // until all Pods existed, or were Ready
 	settled time.Duration // until every Deployment's status counted them
 }
 
-// run creates the burst's namespace and the Deployments in it.
-func (b burst) run(ctx context.Context, a *apiClient) (burstTimes, error) {
-	ns := b.namespace()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := a.awaitNamespace(ctx, ns); err != nil {
-		return burstTimes{}, err
-	}
-	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
-	if err != nil {
-		return burstTimes{}, err
-	}
+// runUntilCreated creates a namespace and the burst's Deployments in it, and waits until their Pods
+// exist and their statuses count them.
+func (b burst) runUntilCreated(ctx context.Context, a *apiClient, ns string) (burstTimes, error) {
 	pods, err := metadata.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
 		return burstTimes{}, err
 	}
-	deployments := apps.Deployments(ns)
-	podWatch, err := startWatch(ctx, pods.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(ns).Watch)
-	if err != nil {
-		return burstTimes{}, err
-	}
-	defer podWatch.Stop()
-	deploymentWatch, err := startWatch(ctx, deployments.Watch)
-	if err != nil {
-		return burstTimes{}, err
-	}
-	defer deploymentWatch.Stop()
+	open := pods.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(ns).Watch
+	return b.run(ctx, a, ns, open, anyObject, b.statusCountsAllPods)
+}
 
-	began := time.Now()
-	go func() {
-		if err := b.createDeployments(ctx, deployments); err != nil {
-			cancel(err)
-		}
-	}()
-	var got burstTimes
-	settled := make(chan error, 1)
-	go func() { // concurrently with the Pods: the server drops slow watchers
-		err := awaitCount(ctx, deploymentWatch, b.deployments, b.statusCountsAllPods)
-		got.settled = time.Since(began)
-		settled <- err
-	}()
-	err = awaitCount(ctx, podWatch, b.podCount(), anyObject)
-	got.pods = time.Since(began)
+// runUntilReady is runUntilCreated until the Pods are Ready and the statuses say so.
+func (b burst) runUntilReady(ctx context.Context, a *apiClient, ns string) (burstTimes, error) {
+	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
 	if err != nil {
-		cancel(err)
-		<-settled //nolint:errcheck // it fails because of the cancel
-		return got, fmt.Errorf("%s: Pods: %w", b, err)
+		return burstTimes{}, err
 	}
-	if err := <-settled; err != nil {
-		return got, fmt.Errorf("%s: Deployments: %w", b, err)
+	return b.run(ctx, a, ns, core.Pods(ns).Watch, isPodReady, b.statusSaysAvailable)
+}
+
+func (b burst) run(ctx context.Context, a *apiClient, ns string, openPods openWatch, isDone, isSettled func(runtime.Object) bool) (got burstTimes, err error) {
+	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
+	if err != nil {
+		return got, err
 	}
-	return got, nil
+	if err := a.awaitNamespace(ctx, ns); err != nil {
+		return got, err
+	}
+	pods, err := startWatch(ctx, openPods)
+	if err != nil {
+		return got, err
+	}
+	defer pods.Stop()
+	deployments, err := startWatch(ctx, apps.Deployments(ns).Watch)
+	if err != nil {
+		return got, err
+	}
+	defer deployments.Stop()
+	settled := make(chan error, 1)
+	began := time.Now()
+	err = inParallel(ctx, b.deployments, func(ctx context.Context, i int) error {
+		_, err := apps.Deployments(ns).Create(ctx, b.newDeployment(i), metav1.CreateOptions{})
+		return err
+	}, func(ctx context.Context) error {
+		go func() { // concurrently with the Pods: the server drops slow watchers
+			settled <- awaitCount(ctx, deployments, b.deployments, isSettled)
+		}()
+		if err := awaitCount(ctx, pods, b.podCount(), isDone); err != nil {
+			return fmt.Errorf("%s: Pods: %w", b, err)
+		}
+		got.pods = time.Since(began)
+		if err := <-settled; err != nil {
+			return fmt.Errorf("%s: Deployments: %w", b, err)
+		}
+		return nil
+	})
+	got.settled = time.Since(began)
+	return got, err
 }
 
 func anyObject(runtime.Object) bool { return true }
@@ -107,47 +114,25 @@ func (b burst) statusCountsAllPods(o runtime.Object) bool {
 func awaitCount(ctx context.Context, w *restartableWatch, n int, ok func(runtime.Object) bool) error {
 	seen := map[string]bool{}
 	for len(seen) < n {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d: %w", len(seen), n, context.Cause(ctx))
-		case e, open := <-w.ResultChan():
-			object, isObject := e.Object.(metav1.Object)
-			switch {
-			case !open:
-				if err := w.restart(ctx); err != nil {
-					return fmt.Errorf("%d of %d: the server closed the watch: %w", len(seen), n, err)
-				}
-			case e.Type == watch.Error:
-				return fmt.Errorf("%d of %d: watch: %v", len(seen), n, e.Object)
-			case isObject && e.Type != watch.Deleted && ok(e.Object):
-				seen[object.GetName()] = true
+		err := w.awaitEvent(ctx, func(e watch.Event, o metav1.Object) bool {
+			found := e.Type != watch.Deleted && ok(e.Object)
+			if found {
+				seen[o.GetName()] = true
 			}
+			return found
+		})
+		if err != nil {
+			return fmt.Errorf("%d of %d: %w", len(seen), n, err)
 		}
 	}
 	return nil
 }
 
-// createDeployments creates all Deployments with several clients.
-func (b burst) createDeployments(ctx context.Context, client appsclient.DeploymentInterface) error {
-	errs := make(chan error, parallelClients)
-	for first := range parallelClients {
-		go func() {
-			for i := first; i < b.deployments; i += parallelClients {
-				_, err := client.Create(ctx, b.newDeployment(i), metav1.CreateOptions{})
-				if err != nil {
-					errs <- err
-					return
-				}
-			}
-			errs <- nil
-		}()
-	}
-	for range parallelClients {
-		if err := <-errs; err != nil {
-			return err
-		}
-	}
-	return nil
+// statusSaysAvailable reports whether the status of a Deployment counts all its Pods as
+// available.
+func (b burst) statusSaysAvailable(o runtime.Object) bool {
+	d, ok := o.(*appsv1.Deployment)
+	return ok && d.Status.ObservedGeneration == d.Generation && int(d.Status.AvailableReplicas) == b.replicas
 }
 
 func (b burst) newDeployment(i int) *appsv1.Deployment {

@@ -34,22 +34,12 @@ func runChurn(ctx context.Context, o options, stdout, progress io.Writer) error 
 	if err := o.makePathsAbsolute(); err != nil {
 		return err
 	}
-	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
-	if err != nil {
+	var samples []churnSample
+	err := inWorkDir("churn", func(r *workDir) (err error) {
+		samples, err = o.measureChurn(ctx, r, progress)
 		return err
-	}
-	r, err := newWorkDir(parent, "churn")
+	})
 	if err != nil {
-		return err
-	}
-	samples, err := o.measureChurn(ctx, r, progress)
-	if err != nil {
-		return fmt.Errorf("churn: %w: see %s", err, r.log.Name())
-	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(parent); err != nil {
 		return err
 	}
 	text := formatChurn(o.churn, samples)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,10 +49,7 @@ func TestLoadResultsRefusesBadFile(t *testing.T) {
 		`{"format":1,"samples":[]}`:   "format 1 and 0 samples",
 	}
 	for content, want := range tests {
-		path := filepath.Join(t.TempDir(), "out.json")
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := testutil.WriteFile(t, filepath.Join(t.TempDir(), "out.json"), content)
 		if _, err := loadResults(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", content, err, want)
 		}

@@ -69,6 +69,22 @@ func newWorkDir(parent, name string) (*workDir, error) {
 	return &workDir{dir: dir, log: log}, nil
 }
 
+// inWorkDir measures in a folder, which is removed unless that fails: the error names the log.
+func inWorkDir(name string, measure func(r *workDir) error) error {
+	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
+	if err != nil {
+		return err
+	}
+	r, err := newWorkDir(parent, name)
+	if err != nil {
+		return err
+	}
+	if err := measure(r); err != nil {
+		return fmt.Errorf("%s: %w: see %s", name, err, r.log.Name())
+	}
+	return errors.Join(r.close(), os.RemoveAll(parent))
+}
+
 func (r *workDir) join(elem ...string) string {
 	return filepath.Join(append([]string{r.dir}, elem...)...)
 }

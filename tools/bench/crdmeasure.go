@@ -38,8 +38,7 @@ func (m *measurement) measureCRDs(ctx context.Context, a *apiClient) error {
 	if err := sleepContext(ctx, m.idle); err != nil {
 		return err
 	}
-	used, err := cpu()
-	if err := m.recordIfSupported("crdsCPU", used.Seconds(), err); err != nil {
+	if err := m.recordCPU("crdsCPU", cpu); err != nil {
 		return err
 	}
 	return m.recordRSS("crdsRSS")

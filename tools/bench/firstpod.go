@@ -54,7 +54,7 @@ func measureFirstReady(ctx context.Context, m *measurement, a *apiClient) error 
 
 // createOneByOne creates Deployments of one Pod, each when the Pod of the one before has had an event for
 // which done is true, and returns how many milliseconds each took until then.
-func createOneByOne(ctx context.Context, a *apiClient, ns string, open func(context.Context, metav1.ListOptions) (watch.Interface, error), done func(watch.Event) bool) ([]float64, error) {
+func createOneByOne(ctx context.Context, a *apiClient, ns string, open openWatch, done func(watch.Event) bool) ([]float64, error) {
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return nil, err
 	}

@@ -68,21 +68,8 @@ func runGrowth(ctx context.Context, o options, stdout, progress io.Writer) error
 		return err
 	}
 	g := &growthResults{StartedAt: described.StartedAt, Machine: described.Machine, Versions: described.Versions, IdleSeconds: described.IdleSeconds, Nodes: manyNodes}
-	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
+	err = inWorkDir("growth", func(r *workDir) error { return g.measureSteps(ctx, o, r, sizes, progress) })
 	if err != nil {
-		return err
-	}
-	r, err := newWorkDir(parent, "growth")
-	if err != nil {
-		return err
-	}
-	if err := g.measureSteps(ctx, o, r, sizes, progress); err != nil {
-		return fmt.Errorf("growth: %w: see %s", err, r.log.Name())
-	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(parent); err != nil {
 		return err
 	}
 	return g.writeFiles(o, stdout)

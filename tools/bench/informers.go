@@ -61,8 +61,7 @@ func measureInformers(ctx context.Context, m *measurement, a *apiClient) error {
 		return err
 	}
 	m.recordSeconds("seen", time.Since(began))
-	used, err := cpu()
-	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
+	if err := m.recordCPU("cpu", cpu); err != nil {
 		return err
 	}
 	if err := m.recordRSS("rss"); err != nil {

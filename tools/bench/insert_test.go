@@ -1,11 +1,12 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestInsertSection(t *testing.T) {
@@ -15,12 +16,9 @@ func TestInsertSection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testutil.ReadFile(t, path)
 	want := docHeading + "\n<!-- begin bench -->\n\nthree\n\n<!-- end bench -->\n\n<!-- begin growth -->\n\ntwo\n\n<!-- end growth -->\n"
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -136,17 +136,22 @@ func (m *measurement) measureIdle(ctx context.Context) error {
 
 func (m *measurement) measureBurst(ctx context.Context, a *apiClient, b burst) error {
 	cpu := m.controlPlane.startCPUTimer()
-	got, err := b.run(ctx, a)
+	got, err := b.runUntilCreated(ctx, a, b.namespace())
 	if err != nil {
 		return err
 	}
 	m.recordSeconds(b.metricKey("pods"), got.pods)
 	m.recordSeconds(b.metricKey("settled"), got.settled)
-	used, err := cpu()
-	if err := m.recordIfSupported(b.metricKey("cpu"), used.Seconds(), err); err != nil {
+	if err := m.recordCPU(b.metricKey("cpu"), cpu); err != nil {
 		return err
 	}
 	return m.recordRSS(b.metricKey("rss"))
+}
+
+// recordCPU records what a timer of startCPUTimer returns.
+func (m *measurement) recordCPU(key string, timer func() (time.Duration, error)) error {
+	used, err := timer()
+	return m.recordIfSupported(key, used.Seconds(), err)
 }
 
 // recordRSS records the resident memory.

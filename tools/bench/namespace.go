@@ -30,8 +30,7 @@ func (m *measurement) measureFullDelete(ctx context.Context, a *apiClient) error
 		return err
 	}
 	m.recordSeconds("fullGone", took)
-	used, err := cpu()
-	if err := m.recordIfSupported("fullGoneCPU", used.Seconds(), err); err != nil {
+	if err := m.recordCPU("fullGoneCPU", cpu); err != nil {
 		return err
 	}
 	if err := m.recordRSS("rssGone"); err != nil {

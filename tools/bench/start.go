@@ -49,19 +49,12 @@ func runStartProfile(ctx context.Context, o options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	parent, err := os.MkdirTemp("", "ctrlplane-bench-")
-	if err != nil {
+	var profile *startProfile
+	err = inWorkDir("start", func(r *workDir) (err error) {
+		profile, err = o.takeStartProfile(ctx, r)
 		return err
-	}
-	r, err := newWorkDir(parent, "start")
+	})
 	if err != nil {
-		return err
-	}
-	profile, err := o.takeStartProfile(ctx, r)
-	if err != nil {
-		return fmt.Errorf("start: %w: see %s", err, r.log.Name())
-	}
-	if err := errors.Join(r.close(), os.RemoveAll(parent)); err != nil {
 		return err
 	}
 	profile.version = described.Versions["ctrlplane"]

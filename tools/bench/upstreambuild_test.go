@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestVersionLDFlags(t *testing.T) {
@@ -46,9 +48,7 @@ func TestIsBuiltFrom(t *testing.T) {
 			t.Errorf("%s, %s: got %v, %v, want %v", tt.path, tt.version, got, err, tt.want)
 		}
 	}
-	if err := os.WriteFile(none, []byte("no binary"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, none, "no binary")
 	if _, err := isBuiltFrom(none, "v1"); err == nil || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("of a text file: got %v, want advice to remove it", err)
 	}

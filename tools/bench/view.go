@@ -101,6 +101,5 @@ func (m *measurement) measureBurstWithView(ctx context.Context, a *apiClient, b 
 	if v.drawn.Load() == drawn {
 		return errors.New("the view has drawn nothing during the burst")
 	}
-	used, err := cpu()
-	return m.recordIfSupported(b.metricKey("cpuView"), used.Seconds(), err)
+	return m.recordCPU(b.metricKey("cpuView"), cpu)
 }

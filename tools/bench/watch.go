@@ -8,14 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
+// openWatch opens a watch.
+type openWatch func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
 // restartableWatch is a watch that can be restarted: on a busy machine the server drops
 // slow watchers. A restarted watch begins with all existing objects.
 type restartableWatch struct {
 	watch.Interface
-	open func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	open openWatch
 }
 
-func startWatch(ctx context.Context, open func(context.Context, metav1.ListOptions) (watch.Interface, error)) (*restartableWatch, error) {
+func startWatch(ctx context.Context, open openWatch) (*restartableWatch, error) {
 	w, err := open(ctx, metav1.ListOptions{})
 	return &restartableWatch{w, open}, err
 }

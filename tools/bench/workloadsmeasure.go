@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	appsclient "k8s.io/client-go/kubernetes/typed/apps/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 )
@@ -27,18 +25,24 @@ func (m *measurement) createNodes(ctx context.Context, a *apiClient, n int) erro
 	if err != nil {
 		return err
 	}
-	nodes, err := startWatch(ctx, core.Nodes().Watch)
+	began := time.Now()
+	err = createAndAwait(ctx, n, core.Nodes().Watch, isNodeReady, func(ctx context.Context, i int) error {
+		_, err := core.Nodes().Create(ctx, newNode(i), metav1.CreateOptions{})
+		return err
+	})
+	m.recordSeconds("nodesReady", time.Since(began))
+	return err
+}
+
+// createAndAwait creates n objects, and returns when a watch has shown as many that are as they
+// should be. The watch has ended then: it would be too slow if nothing read it.
+func createAndAwait(ctx context.Context, n int, open openWatch, isDone func(runtime.Object) bool, create func(ctx context.Context, i int) error) error {
+	w, err := startWatch(ctx, open)
 	if err != nil {
 		return err
 	}
-	defer nodes.Stop()
-	began := time.Now()
-	err = inParallel(ctx, n, func(ctx context.Context, i int) error {
-		_, err := core.Nodes().Create(ctx, newNode(i), metav1.CreateOptions{})
-		return err
-	}, func(ctx context.Context) error { return awaitCount(ctx, nodes, n, isNodeReady) })
-	m.recordSeconds("nodesReady", time.Since(began))
-	return err
+	defer w.Stop()
+	return inParallel(ctx, n, create, func(ctx context.Context) error { return awaitCount(ctx, w, n, isDone) })
 }
 
 // inParallel calls do with the numbers below n, from several clients, while it awaits
@@ -70,25 +74,18 @@ func measureManyPods(ctx context.Context, m *measurement, a *apiClient) error {
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return err
 	}
-	pods, err := startWatch(ctx, core.Pods(ns).Watch)
-	if err != nil {
-		return err
-	}
-	defer pods.Stop()
 	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
-	err = inParallel(ctx, manyPods, func(ctx context.Context, i int) error {
+	err = createAndAwait(ctx, manyPods, core.Pods(ns).Watch, isPodReady, func(ctx context.Context, i int) error {
 		_, err := core.Pods(ns).Create(ctx, newPod(i), metav1.CreateOptions{})
 		return err
-	}, func(ctx context.Context) error { return awaitCount(ctx, pods, manyPods, isPodReady) })
+	})
 	if err != nil {
 		return fmt.Errorf("Pods: %w", err)
 	}
 	m.recordSeconds("podsReady", time.Since(began))
-	used, err := cpu()
-	if err := m.recordIfSupported("podsCPU", used.Seconds(), err); err != nil {
+	if err := m.recordCPU("podsCPU", cpu); err != nil {
 		return err
 	}
-	pods.Stop() // it would be too slow to follow the deletion if nothing read it meanwhile
 	if err := m.measureIdle(ctx); err != nil {
 		return err
 	}
@@ -106,39 +103,27 @@ func measureScheduling(ctx context.Context, m *measurement, a *apiClient) error 
 	if err := a.awaitNamespace(ctx, ns); err != nil {
 		return err
 	}
-	nodes, err := startWatch(ctx, core.Nodes().Watch)
-	if err != nil {
-		return err
-	}
-	defer nodes.Stop()
-	err = inParallel(ctx, manyNodes, func(ctx context.Context, i int) error {
+	err = createAndAwait(ctx, manyNodes, core.Nodes().Watch, isNodeReady, func(ctx context.Context, i int) error {
 		_, err := core.Nodes().Create(ctx, newPlainNode(i), metav1.CreateOptions{})
 		return err
-	}, func(ctx context.Context) error { return awaitCount(ctx, nodes, manyNodes, isNodeReady) })
+	})
 	if err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}
-	nodes.Stop() // nothing reads it any more
-	pods, err := startWatch(ctx, core.Pods(ns).Watch)
-	if err != nil {
-		return err
-	}
-	defer pods.Stop()
 	cpu, began := m.controlPlane.startCPUTimer(), time.Now()
-	err = inParallel(ctx, manyPods, func(ctx context.Context, i int) error {
+	err = createAndAwait(ctx, manyPods, core.Pods(ns).Watch, isPodBound, func(ctx context.Context, i int) error {
 		pod := newPod(i)
 		pod.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		_, err := core.Pods(ns).Create(ctx, pod, metav1.CreateOptions{})
 		return err
-	}, func(ctx context.Context) error { return awaitCount(ctx, pods, manyPods, isPodBound) })
+	})
 	if err != nil {
 		return fmt.Errorf("Pods: %w", err)
 	}
 	took := time.Since(began)
 	m.recordSeconds("bound", took)
 	m.values["rate"] = manyPods / took.Seconds()
-	used, err := cpu()
-	return m.recordIfSupported("cpu", used.Seconds(), err)
+	return m.recordCPU("cpu", cpu)
 }
 
 func isPodBound(o runtime.Object) bool {
@@ -180,61 +165,10 @@ func measureReadyBurst(ctx context.Context, m *measurement, a *apiClient) error 
 	}
 	m.recordSeconds("ready", got.pods)
 	m.recordSeconds("settled", got.settled)
-	used, err := cpu()
-	if err := m.recordIfSupported("cpu", used.Seconds(), err); err != nil {
+	if err := m.recordCPU("cpu", cpu); err != nil {
 		return err
 	}
 	return m.recordRSS("rss")
-}
-
-// runUntilReady creates a namespace and the burst's Deployments in it, and waits until their
-// Pods are Ready and their statuses say so.
-func (b burst) runUntilReady(ctx context.Context, a *apiClient, ns string) (got burstTimes, err error) {
-	apps, err := appsclient.NewForConfigAndClient(a.restConfig(), a.client)
-	if err != nil {
-		return got, err
-	}
-	core, err := coreclient.NewForConfigAndClient(a.restConfig(), a.client)
-	if err != nil {
-		return got, err
-	}
-	if err := a.awaitNamespace(ctx, ns); err != nil {
-		return got, err
-	}
-	pods, err := startWatch(ctx, core.Pods(ns).Watch)
-	if err != nil {
-		return got, err
-	}
-	defer pods.Stop()
-	deployments, err := startWatch(ctx, apps.Deployments(ns).Watch)
-	if err != nil {
-		return got, err
-	}
-	defer deployments.Stop()
-	settled := make(chan error, 1)
-	began := time.Now()
-	err = inParallel(ctx, b.deployments, func(ctx context.Context, i int) error {
-		_, err := apps.Deployments(ns).Create(ctx, b.newDeployment(i), metav1.CreateOptions{})
-		return err
-	}, func(ctx context.Context) error {
-		go func() { // concurrently with the Pods: the server drops slow watchers
-			settled <- awaitCount(ctx, deployments, b.deployments, b.statusSaysAvailable)
-		}()
-		if err := awaitCount(ctx, pods, b.podCount(), isPodReady); err != nil {
-			return fmt.Errorf("%s: Pods: %w", b, err)
-		}
-		got.pods = time.Since(began)
-		return <-settled
-	})
-	got.settled = time.Since(began)
-	return got, err
-}
-
-// statusSaysAvailable reports whether the status of a Deployment counts all its Pods as
-// available.
-func (b burst) statusSaysAvailable(o runtime.Object) bool {
-	d, ok := o.(*appsv1.Deployment)
-	return ok && d.Status.ObservedGeneration == d.Generation && int(d.Status.AvailableReplicas) == b.replicas
 }
 
 func newPod(i int) *corev1.Pod {

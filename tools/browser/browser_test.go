@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/tools/internal/chromium"
 )
 
@@ -198,9 +199,7 @@ func (b *browser) saveScreenshot(name string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	testutil.WriteFile(b.t, filepath.Join(dir, name+".png"), png)
 }
 
 func TestPageSearchAndZoom(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/web"
 )
@@ -114,9 +115,7 @@ func (p *classPage) picture(name string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	testutil.WriteFile(p.t, filepath.Join(dir, name+".png"), png)
 }
 
 const feedText = `document.getElementById("lines").innerText`

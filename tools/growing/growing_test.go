@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/snippets"
 )
 
@@ -74,9 +75,7 @@ func TestGrowing(t *testing.T) {
 		script += strings.Join(b.Commands, "\n") + "\n"
 	}
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "app.yaml"), []byte(app), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, filepath.Join(home, "app.yaml"), app)
 	log, err := os.Create(filepath.Join(home, "log"))
 	if err != nil {
 		t.Fatal(err)

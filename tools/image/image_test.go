@@ -16,16 +16,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // fakeFiles writes a licence and a program for each platform, and returns the arguments that
 // name them.
 func fakeFiles(t *testing.T) []string {
 	t.Helper()
-	licence := filepath.Join(t.TempDir(), "LICENSE")
-	if err := os.WriteFile(licence, []byte("license"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	licence := testutil.WriteFile(t, filepath.Join(t.TempDir(), "LICENSE"), "license")
 	args := []string{"-license", licence}
 	for _, arch := range []string{"amd64", "arm64"} {
 		path := filepath.Join(t.TempDir(), "ctrlplane")

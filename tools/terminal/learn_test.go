@@ -241,9 +241,7 @@ func testLearnInterrupted(t *testing.T, p *program.ControlPlane) {
 	t.Run("SIGTERM", func(t *testing.T) {
 		v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", file)
 		v.awaitText(t, "Press Enter to continue. lesson-mine $")
-		if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		program.Signal(t, v.cmd, syscall.SIGTERM)
 		v.awaitText(t, "interrupted")
 		<-v.Done()
 		v.requireRestored(t)

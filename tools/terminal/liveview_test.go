@@ -170,9 +170,7 @@ func TestLiveViewEnds(t *testing.T) {
 	t.Parallel()
 	signal := func(s syscall.Signal) func(*testing.T, *terminal) {
 		return func(t *testing.T, v *terminal) {
-			if err := v.cmd.Process.Signal(s); err != nil {
-				t.Fatal(err)
-			}
+			program.Signal(t, v.cmd, s)
 		}
 	}
 	for name, tc := range map[string]struct {

@@ -92,9 +92,9 @@ func loseMember(r *round) error {
 	if err != nil {
 		return err
 	}
-	args := bare("--etcd-endpoints", endpoints(members))
+	etcd := []string{"--etcd-endpoints", endpoints(members)}
 	dir, l := r.join("data"), r.newLedger(4)
-	c, err := r.up(dir, args...)
+	c, err := r.up(dir, bare(etcd...)...)
 	if err != nil {
 		return err
 	}
@@ -104,14 +104,7 @@ func loseMember(r *round) error {
 		}
 	}
 	r.kill9(c.process)
-	if c, err = r.up(dir, args...); err != nil {
-		return err
-	}
-	if err := l.check(r.ctx, c.client); err != nil {
-		return err
-	}
-	r.logf("%d acknowledged writes", l.writes())
-	return c.stop()
+	return r.upAndCheck(dir, l, etcd...)
 }
 
 func (r *round) loseOne(c *controlPlane, l *ledger, m *member) error {

@@ -3,9 +3,10 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestCheckSummaries(t *testing.T) {
@@ -21,10 +22,7 @@ func TestCheckSummaries(t *testing.T) {
 		{section, "| Not healthy | Why |\n<img src=x>", false},
 		{section, "| Not healthy | Why |\n\x1b[2J", false},
 	} {
-		file := filepath.Join(t.TempDir(), "summary.md")
-		if err := os.WriteFile(file, []byte(test.summary), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "summary.md"), test.summary)
 		if err := checkSummaries(test.log, file); (err == nil) != test.clean {
 			t.Errorf("%q, %q: got %v", test.log, test.summary, err)
 		}

@@ -27,10 +27,10 @@ func killUnderLoad(r *round) error {
 	return r.upAndCheck(dir, l)
 }
 
-// upAndCheck starts a control plane once more, which must have all acknowledged writes,
-// and ends it.
-func (r *round) upAndCheck(dir string, l *ledger) error {
-	c, err := r.up(dir, bare()...)
+// upAndCheck starts a control plane once more, with more arguments, which must have all
+// acknowledged writes, and ends it.
+func (r *round) upAndCheck(dir string, l *ledger, args ...string) error {
+	c, err := r.up(dir, bare(args...)...)
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,13 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 const busyThreads = "TORTURE_TEST_BUSY_THREADS"
@@ -46,11 +48,8 @@ func TestSuspendStopsAllThreads(t *testing.T) {
 			t.Fatalf("threads: %v, %v", files, err)
 		}
 		for _, file := range files {
-			stat, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, state, _ := bytes.Cut(stat, []byte(") ")); state[0] != 'T' {
+			stat := testutil.ReadFile(t, file)
+			if _, state, _ := strings.Cut(stat, ") "); state[0] != 'T' {
 				t.Errorf("a thread of a suspended process is in state %c", state[0])
 			}
 		}

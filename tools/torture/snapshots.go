@@ -13,10 +13,14 @@ import (
 // objects is the number of objects of which a state consists.
 const objects = 60
 
-// victim kills the control plane or, in one of four cases, the client of an operation
-// after a random part of d. It returns whether the operation was answered, and the
-// control plane that was started after the end of the other one.
-func (r *round) victim(c *controlPlane, client *process, d time.Duration, args ...string) (answered bool, now *controlPlane, err error) {
+// killDuring runs a verb, and kills the control plane or, in one of four cases, the verb, after a
+// random part of d. It returns whether the verb was answered, and the control plane that was
+// started after the end of the other one.
+func (r *round) killDuring(c *controlPlane, d time.Duration, verb ...string) (answered bool, now *controlPlane, err error) {
+	client, err := r.beginVerb(c.dir, verb...)
+	if err != nil {
+		return false, nil, err
+	}
 	r.pause(d)
 	if r.rand.IntN(4) == 0 {
 		r.kill9(client)
@@ -31,7 +35,7 @@ func (r *round) victim(c *controlPlane, client *process, d time.Duration, args .
 			return false, nil, err
 		}
 	}
-	c, err = r.up(c.dir, args...)
+	c, err = r.up(c.dir, bare()...)
 	return client.ProcessState.Success(), c, err
 }
 
@@ -46,12 +50,8 @@ func killSave(r *round) error {
 			return err
 		}
 		name := fmt.Sprintf("s-%d", i)
-		client, err := r.beginVerb(c.dir, "snapshot", "save", name)
-		if err != nil {
-			return err
-		}
 		var answered bool
-		if answered, c, err = r.victim(c, client, 150*time.Millisecond, bare()...); err != nil {
+		if answered, c, err = r.killDuring(c, 150*time.Millisecond, "snapshot", "save", name); err != nil {
 			return err
 		}
 		if err := r.checkSaved(c, name, saved, answered); err != nil {
@@ -91,15 +91,8 @@ func (r *round) checkSaved(c *controlPlane, name string, saved state, answered b
 }
 
 func killRestore(r *round) error {
-	c, err := r.up(r.join("data"), bare()...)
+	c, saved, err := r.upWithBase()
 	if err != nil {
-		return err
-	}
-	saved, err := r.change(c.client, objects)
-	if err != nil {
-		return err
-	}
-	if _, err := r.verb(c.dir, "snapshot", "save", "a"); err != nil {
 		return err
 	}
 	for range 4 {
@@ -107,36 +100,23 @@ func killRestore(r *round) error {
 		if err != nil {
 			return err
 		}
-		client, err := r.beginVerb(c.dir, "snapshot", "restore", "a")
-		if err != nil {
-			return err
-		}
 		var answered bool
-		if answered, c, err = r.victim(c, client, 400*time.Millisecond, bare()...); err != nil {
+		if answered, c, err = r.killDuring(c, 400*time.Millisecond, "snapshot", "restore", "base"); err != nil {
 			return err
 		}
 		if err := r.checkOneOf(c, before, saved, answered); err != nil {
 			return err
 		}
 	}
-	if _, err := r.verb(c.dir, "snapshot", "restore", "a"); err != nil {
+	if _, err := r.verb(c.dir, "snapshot", "restore", "base"); err != nil {
 		return err
 	}
 	return r.checkOneOf(c, saved, saved, true)
 }
 
 func killReset(r *round) error {
-	c, err := r.up(r.join("data"), bare()...)
+	c, err := r.upWithObjects()
 	if err != nil {
-		return err
-	}
-	if _, err := r.change(c.client, objects); err != nil {
-		return err
-	}
-	if err := c.stop(); err != nil { // a reset returns to the state of a start
-		return err
-	}
-	if c, err = r.up(c.dir, bare()...); err != nil {
 		return err
 	}
 	for range 4 {
@@ -148,12 +128,8 @@ func killReset(r *round) error {
 		if err != nil {
 			return err
 		}
-		client, err := r.beginVerb(c.dir, "reset")
-		if err != nil {
-			return err
-		}
 		var answered bool
-		if answered, c, err = r.victim(c, client, 400*time.Millisecond, bare()...); err != nil {
+		if answered, c, err = r.killDuring(c, 400*time.Millisecond, "reset"); err != nil {
 			return err
 		}
 		if err := r.checkOneOf(c, before, base, answered); err != nil {
@@ -163,18 +139,40 @@ func killReset(r *round) error {
 	return c.stop()
 }
 
-// saveBase saves a snapshot of the name base, and returns its state. Its control plane
-// has ended then.
-func (r *round) saveBase() (state, error) {
-	c, err := r.up(r.join("base"), bare()...)
+// upWithObjects starts a control plane that has objects: a reset returns to the state of a start.
+func (r *round) upWithObjects() (*controlPlane, error) {
+	c, err := r.up(r.join("data"), bare()...)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := r.change(c.client, objects); err != nil {
+		return nil, err
+	}
+	if err := c.stop(); err != nil {
+		return nil, err
+	}
+	return r.up(c.dir, bare()...)
+}
+
+// upWithBase starts a control plane and saves a snapshot of the name base, of which it returns
+// the state.
+func (r *round) upWithBase() (*controlPlane, state, error) {
+	c, err := r.up(r.join("base"), bare()...)
+	if err != nil {
+		return nil, nil, err
 	}
 	saved, err := r.change(c.client, objects)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := r.verb(c.dir, "snapshot", "save", "base"); err != nil {
+	_, err = r.verb(c.dir, "snapshot", "save", "base")
+	return c, saved, err
+}
+
+// saveBase is upWithBase, and ends the control plane.
+func (r *round) saveBase() (state, error) {
+	c, saved, err := r.upWithBase()
+	if err != nil {
 		return nil, err
 	}
 	return saved, c.stop()

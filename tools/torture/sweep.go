@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -130,6 +131,15 @@ func (r *round) killStartAt(at point, dir string, args ...string) (reached bool,
 	return reached, nil
 }
 
+// killVerbAt kills a verb at a system call; one that does not come to it must succeed.
+func (r *round) killVerbAt(at point, dir string, verb ...string) (reached bool, err error) {
+	p, reached, err := r.killAt(at, append([]string{"--data-dir", dir}, verb...)...)
+	if err == nil && !reached && !p.ProcessState.Success() {
+		err = fmt.Errorf("%s: %v: %s", strings.Join(verb, " "), p.ProcessState, lastLine(p.output.String()))
+	}
+	return reached, err
+}
+
 func sweepFirstStart(r *round, at point) (bool, error) {
 	dir := r.join("data")
 	reached, err := r.killStartAt(at, dir)
@@ -171,11 +181,7 @@ func sweepFrom(r *round, at point) (bool, error) {
 
 // sweepRestore kills a restore into a control plane that is stopped.
 func sweepRestore(r *round, at point) (bool, error) {
-	saved, err := r.saveBase()
-	if err != nil {
-		return true, err
-	}
-	c, err := r.up(r.join("base"), bare()...)
+	c, saved, err := r.upWithBase()
 	if err != nil {
 		return true, err
 	}
@@ -186,12 +192,9 @@ func sweepRestore(r *round, at point) (bool, error) {
 	if err := c.stop(); err != nil {
 		return true, err
 	}
-	p, reached, err := r.killAt(at, "--data-dir", c.dir, "snapshot", "restore", "base")
+	reached, err := r.killVerbAt(at, c.dir, "snapshot", "restore", "base")
 	if err != nil {
 		return reached, err
-	}
-	if !reached && !p.ProcessState.Success() {
-		return reached, fmt.Errorf("snapshot restore: %v: %s", p.ProcessState, lastLine(p.output.String()))
 	}
 	if c, err = r.up(c.dir, bare()...); err != nil {
 		return reached, err
@@ -212,12 +215,9 @@ func sweepSave(r *round, at point) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	p, reached, err := r.killAt(at, "--data-dir", c.dir, "snapshot", "save", "swept")
+	reached, err := r.killVerbAt(at, c.dir, "snapshot", "save", "swept")
 	if err != nil {
 		return reached, err
-	}
-	if !reached && !p.ProcessState.Success() {
-		return reached, fmt.Errorf("snapshot save: %v: %s", p.ProcessState, lastLine(p.output.String()))
 	}
 	if err := r.checkSaved(c, "swept", saved, !reached); err != nil {
 		return reached, err
@@ -227,17 +227,8 @@ func sweepSave(r *round, at point) (bool, error) {
 
 // sweepReset kills a control plane at a system call of a reset.
 func sweepReset(r *round, at point) (bool, error) {
-	c, err := r.up(r.join("data"), bare()...)
+	c, err := r.upWithObjects()
 	if err != nil {
-		return true, err
-	}
-	if _, err := r.change(c.client, objects); err != nil {
-		return true, err
-	}
-	if err := c.stop(); err != nil { // a reset returns to the state of a start
-		return true, err
-	}
-	if c, err = r.up(c.dir, bare()...); err != nil {
 		return true, err
 	}
 	base, err := readState(r.ctx, c.client)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/tools/internal/chromium"
 )
@@ -74,9 +75,7 @@ func openMermaid(t *testing.T) context.Context {
 		"mermaid.js": fetchMermaid(t),
 		"page.html":  []byte(`<!doctype html><meta charset="utf-8"><body><script src="mermaid.js"></script><script>mermaid.initialize({startOnLoad: false});</script>`),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, filepath.Join(dir, name), data)
 	}
 	ctx, cancel := context.WithTimeout(chromium.Start(t, 1280, 720), 2*time.Minute)
 	t.Cleanup(cancel)

@@ -4,7 +4,6 @@ package traceformat_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
@@ -46,9 +46,7 @@ func readJournal(t *testing.T, name string) (list []observe.Record) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r observe.Record
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			t.Fatal(err)
-		}
+		testutil.DecodeJSON(t, lines.Bytes(), &r)
 		list = append(list, r)
 	}
 	if err := lines.Err(); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -104,7 +105,7 @@ func TestFileOfAClass(t *testing.T) {
 	r := NewRoster()
 	ended := make(chan error, 1)
 	go func() { ended <- FollowFile(ctx, path, r) }()
-	await(t, func() bool { info, err := os.Stat(path); return err == nil && info.Mode().Perm() == 0o666 })
+	testutil.Await(t, "the mode of the file", func() bool { info, err := os.Stat(path); return err == nil && info.Mode().Perm() == 0o666 })
 	var students sync.WaitGroup
 	for i := range 20 {
 		students.Go(func() {
@@ -123,7 +124,7 @@ func TestFileOfAClass(t *testing.T) {
 		})
 	}
 	students.Wait()
-	await(t, func() bool {
+	testutil.Await(t, "all learners are done", func() bool {
 		list, _ := r.list()
 		done := 0
 		for _, m := range list {
@@ -139,7 +140,7 @@ func TestFileOfAClass(t *testing.T) {
 	if err := appendLine(path, encode(t, Message{Student: "late", Lesson: "a", Step: 1, Of: 2, State: Working})); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool { list, _ := r.list(); return len(list) == 21 })
+	testutil.Await(t, "all learners are listed", func() bool { list, _ := r.list(); return len(list) == 21 })
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -152,9 +153,7 @@ func TestTimesOfAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "class.jsonl")
 	now := time.Now().Truncate(time.Second)
 	slow := Message{Student: "Ann", Lesson: "a", Step: 1, Of: 3, State: Working, Time: now.Add(-10 * time.Minute)}
-	if err := os.WriteFile(path, encode(t, slow), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, path, encode(t, slow))
 	f := &follower{path: path, roster: NewRoster()}
 	expect := func(step int, want time.Time) {
 		t.Helper()
@@ -333,19 +332,6 @@ func TestIsAddress(t *testing.T) {
 	for target, want := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "host:9000": true, ":80": true, "class.jsonl": false, "/srv/a:b": false, `C:\x`: false, "a:b": false, "./a:80": false} {
 		if got := IsAddress(target); got != want {
 			t.Errorf("%s: got %t", target, got)
-		}
-	}
-}
-
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(30 * time.Second); !done(); {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("it did not happen")
 		}
 	}
 }

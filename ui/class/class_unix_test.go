@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // A pipe in place of the file would block the reader.
@@ -35,9 +37,7 @@ func TestFileOfAClassIsRegular(t *testing.T) {
 func TestLinksAreNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	link, other, missing := filepath.Join(dir, "class.jsonl"), filepath.Join(dir, "profile"), filepath.Join(dir, "missing")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, other, "")
 	for _, target := range []string{other, missing} {
 		if err := os.Symlink(target, link); err != nil {
 			t.Fatal(err)

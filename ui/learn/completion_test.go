@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // fakeProgram answers requests for completions.
@@ -25,9 +27,7 @@ func TestCompleteCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"site.yaml", "site.sh"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, filepath.Join(dir, name), "")
 	}
 	s := &shell{dir: dir, namespace: "lesson-1", program: []string{program, "--data-dir", "/x"}, env: os.Environ()}
 	for line, want := range map[string][]string{

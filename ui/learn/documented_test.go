@@ -1,26 +1,23 @@
 package learn
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // docs/lessons.md names all values that a check accepts.
 func TestDocumentedValues(t *testing.T) {
-	page, err := os.ReadFile("../../docs/lessons.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testutil.ReadFile(t, "../../docs/lessons.md")
 	for begin, values := range map[string][]string{
 		"| `controller: NAME` |": observe.ControllerStates(),
 		"| `queue: NAME` |":      queueNumbers,
 		"`records` selects by":   slices.Concat([]string{"called", "synced", "logged"}, recordVerbs["delivered"], []string{observe.VerbRestore}),
 	} {
-		_, text, _ := strings.Cut(string(page), "\n"+begin)
+		_, text, _ := strings.Cut(page, "\n"+begin)
 		text, _, _ = strings.Cut(text, map[bool]string{true: "\n", false: "\n\n"}[begin[0] == '|'])
 		for _, v := range values {
 			if !strings.Contains(text, "`"+v+"`") {

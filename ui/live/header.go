@@ -103,8 +103,11 @@ func (m model) stateLine(p observe.Process) line {
 	if p.Settled {
 		mark, state, st = "● ", "settled", good
 	}
-	if p.StandbyReason() != "" {
+	switch {
+	case p.StandbyReason() != "":
 		mark, state, st = "○ ", "standby", caution
+	case len(ui.UnknownQueues(m.snapshot)) > 0:
+		mark, state, st = "○ ", "unknown", caution
 	}
 	if failing := ui.DescribeFailing(m.snapshot); failing != "" {
 		return styledLine(markBad+" "+state+", "+failing, bad)

@@ -68,6 +68,15 @@ func TestHeaderNamesTheLeader(t *testing.T) {
 	}
 }
 
+// TestHeaderOfUnknownQueues has a process whose metrics do not say whether keys are left not look settled or busy.
+func TestHeaderOfUnknownQueues(t *testing.T) {
+	source := &fixedSource{snapshot: observe.Snapshot{Queues: []observe.Queue{{Name: "widget", Depth: -1, Peak: -1}}}}
+	m := newTestModel(t, Options{Source: source, NoColor: true}, 100, 24)
+	if got := m.drawScreen()[0]; !strings.HasSuffix(got, " ○ unknown") {
+		t.Errorf("the header is %q", got)
+	}
+}
+
 // TestSettledIsNotBusy has the header and the table agree when work is over.
 func TestSettledIsNotBusy(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot()}

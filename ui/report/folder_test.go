@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestLogIsPrivate(t *testing.T) {
@@ -38,9 +40,7 @@ func TestLogIsPrivate(t *testing.T) {
 func TestOpenRemovesAnEarlierReport(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{PageFile, EventsFile, JUnitFile, ObjectsFile, LogFile, OutputFile, "notes.txt"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte("earlier"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testutil.WriteFile(t, filepath.Join(folder, name), "earlier")
 	}
 	f, err := openFolder(folder)
 	if err == nil {
@@ -158,10 +158,7 @@ func TestWriteReportsRemovedFolder(t *testing.T) {
 
 func TestFolderPublishesOnlyCompleteFiles(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(dir, "file"), "")
 	for _, path := range []string{file, filepath.Join(file, "in it")} {
 		if _, err := Open(path); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestCleanOutput(t *testing.T) {
@@ -97,12 +98,9 @@ func TestAssertionsAreReported(t *testing.T) {
 		JUnitFile: {`tests="3" failures="1"`, `<testsuite name="assertions" tests="2" failures="1"`, `<failure type="Assertion" message="2 conflicts">2 conflicts&#xA;12:00 &lt;x&gt;&#xA;12:01 y</failure>`},
 		PageFile:  {"failed an assertion", "<bdi>12:00 &lt;x&gt;</bdi>", "--no-hot-loop", "2 conflicts"},
 	} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testutil.ReadFile(t, filepath.Join(dir, name))
 		for _, want := range wants {
-			if !strings.Contains(string(data), want) {
+			if !strings.Contains(data, want) {
 				t.Errorf("%s does not contain %q:\n%.3000s", name, want, data)
 			}
 		}

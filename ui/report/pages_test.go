@@ -4,13 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 var pagesDir = flag.String("pages", "", "folder to write pages into for the browser tests in tools/browser")
@@ -29,13 +29,8 @@ func TestWriteBrowserPages(t *testing.T) {
 		"empty":        empty,
 		"passed":       writePassedReport(t),
 	} {
-		page, err := os.ReadFile(filepath.Join(dir, PageFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(*pagesDir, name+".html"), page, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		page := testutil.ReadFile(t, filepath.Join(dir, PageFile))
+		testutil.WriteFile(t, filepath.Join(*pagesDir, name+".html"), page)
 	}
 }
 

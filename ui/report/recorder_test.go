@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -32,11 +32,8 @@ func recordLines(t *testing.T, src replay.Source, do func()) (lines []string, mi
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), r.Missed()
+	data := testutil.ReadFile(t, file.Name())
+	return strings.Split(strings.TrimSuffix(data, "\n"), "\n"), r.Missed()
 }
 
 // TestEventsMatchFollowJSON compares the file with the output of "--ui json" for the
@@ -73,9 +70,7 @@ func recordLinesOf(t *testing.T, lines []string) (records []string) {
 	t.Helper()
 	for _, line := range lines {
 		var r struct{ Seq uint64 }
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+		testutil.DecodeJSON(t, line, &r)
 		if r.Seq > 0 {
 			records = append(records, line)
 		}
@@ -89,9 +84,7 @@ func headerOf(t *testing.T, line string) string {
 		Kind    string
 		Version int
 	}
-	if err := json.Unmarshal([]byte(line), &h); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, line, &h)
 	return fmt.Sprintf("%s %d", h.Kind, h.Version)
 }
 

@@ -1,12 +1,12 @@
 package report
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -55,11 +55,7 @@ func TestRetriedFailuresAreNotRed(t *testing.T) {
 				t.Errorf("%+v is red although it was retried", m)
 			}
 		}
-		page, err := os.ReadFile(filepath.Join(writeReport(t, retryJournal(retried), &State{}, Outcome{Command: []string{"true"}, Began: runStart, Took: time.Second}), PageFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(page)
+		text := testutil.ReadFile(t, filepath.Join(writeReport(t, retryJournal(retried), &State{}, Outcome{Command: []string{"true"}, Began: runStart, Took: time.Second}), PageFile))
 		if got := strings.Contains(text, `<li class="bad">`); got == retried {
 			t.Errorf("retried %v: a fact is red: %v", retried, got)
 		}

@@ -163,10 +163,7 @@ func TestNamesAreNotCICommands(t *testing.T) {
 }
 
 func TestPublishToCI(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "summary.md")
-	if err := os.WriteFile(file, []byte("before\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := testutil.WriteFile(t, filepath.Join(t.TempDir(), "summary.md"), "before\n")
 	project := t.TempDir()
 	s := &runSummary{Outcome: timedOutOutcome(), folder: filepath.Join(project, "a b", "out")}
 	tell := func(env map[string]string) string {
@@ -240,10 +237,7 @@ stringData: {password: hunter2}`)
 	if secret.GetManagedFields() == nil && secret.Object["stringData"] == nil {
 		t.Error("writeObjects modified the object")
 	}
-	path := filepath.Join(t.TempDir(), ObjectsFile)
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := testutil.WriteFile(t, filepath.Join(t.TempDir(), ObjectsFile), b.Bytes())
 	loaded, err := manifests.Load(t.Context(), []string{path})
 	if err != nil || len(loaded) != 3 {
 		t.Errorf("%d objects loaded: %v", len(loaded), err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -160,9 +161,7 @@ func (v *visitor) open(link string) int {
 	}
 	status, text := v.do(http.MethodPost, "/api/session", string(body), nil)
 	var answer struct{ Key string }
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		v.t.Fatal(err)
-	}
+	testutil.DecodeJSON(v.t, text, &answer)
 	v.key = answer.Key
 	return status
 }
@@ -218,18 +217,4 @@ func (s *stream) nextEvent(name string) {
 		}
 	}
 	s.t.Fatalf("the stream ended before the event %q: %v", name, s.scan.Err())
-}
-
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("%s did not come", what)
-		case <-tick.C:
-		}
-	}
 }

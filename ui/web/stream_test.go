@@ -2,12 +2,12 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -47,9 +47,7 @@ func TestStreamHasTheLinesOfTop(t *testing.T) {
 	st.next(`"kind":"snapshot"`)
 	src.add(&observe.Logged{Controller: "deployment-controller", Level: 8, Message: hostile})
 	var got observe.Record
-	if err := json.Unmarshal([]byte(st.next(`"kind":"logged"`)), &got); err != nil {
-		t.Fatal(err)
-	}
+	testutil.DecodeJSON(t, st.next(`"kind":"logged"`), &got)
 	if e := got.Event.(*observe.Logged); e.Message != hostile {
 		t.Errorf("message %q, want %q", e.Message, hostile)
 	}
@@ -83,7 +81,7 @@ func TestSourceIsPolledForAllPagesAndNotForNone(t *testing.T) {
 	for _, st := range all {
 		st.body.Close()
 	}
-	await(t, "the end of Follow", func() bool {
+	testutil.Await(t, "the end of Follow", func() bool {
 		s.hub.mu.Lock()
 		defer s.hub.mu.Unlock()
 		return s.hub.pages == 0 && s.hub.stop == nil

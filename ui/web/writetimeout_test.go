@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -56,7 +57,7 @@ func TestTracesThatAreNotRead(t *testing.T) {
 		if err := ask(last); err != nil { // a slow machine needs longer to write the headers
 			t.Log(err)
 		}
-		await(t, "the end of the last answer", func() bool {
+		testutil.Await(t, "the end of the last answer", func() bool {
 			s.limits.mu.Lock()
 			defer s.limits.mu.Unlock()
 			return len(s.limits.used) <= 2*cap(s.traces)

@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
 	"github.com/ctrlplane/ctrlplane/controllers/queues/metrics"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -20,10 +20,7 @@ import (
 // for a rate limiting queue "web" after Add("a") and Add("b"): the lines of the
 // legacyregistry's handler that contain "workqueue".
 func TestMetricsMatchUpstream(t *testing.T) {
-	want, err := os.ReadFile("testdata/upstream.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testutil.ReadFile(t, "testdata/upstream.txt")
 	all := observe.NewQueues()
 	q := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
 		workqueue.TypedRateLimitingQueueConfig[string]{Name: "web", MetricsProvider: queues.Provider{Queues: all}})
@@ -34,7 +31,7 @@ func TestMetricsMatchUpstream(t *testing.T) {
 	registry.MustRegister(metrics.Collector{Queues: all})
 	w := httptest.NewRecorder()
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), w.Body.String()); diff != "" {
+	if diff := cmp.Diff(strings.ReplaceAll(want, "\r\n", "\n"), w.Body.String()); diff != "" {
 		t.Errorf("-upstream +ours:\n%s", diff)
 	}
 }

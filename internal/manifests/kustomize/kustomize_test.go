@@ -3,7 +3,6 @@ package kustomize
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,21 +10,14 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // writeTree writes files below a folder.
 func writeTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testutil.WriteFiles(t, dir, files)
 	return dir
 }
 

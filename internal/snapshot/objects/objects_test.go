@@ -174,7 +174,7 @@ func TestDecodeCBOR(t *testing.T) {
 	if err := cbor.NewSerializer(unstructuredscheme.NewUnstructuredCreator(), unstructuredscheme.NewUnstructuredObjectTyper()).Encode(&unstructured.Unstructured{Object: widget}, &value); err != nil {
 		t.Fatal(err)
 	}
-	if uid, ok := snapshot.ObjectUID(value.Bytes()); uid != "uid" || !ok {
+	if kind, uid, ok := snapshot.Identify(value.Bytes()); kind != "Widget" || uid != "uid" || !ok {
 		t.Errorf("UID %q, %v", uid, ok)
 	}
 	got := decodeObject(value.Bytes())

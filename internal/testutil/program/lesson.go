@@ -1,12 +1,13 @@
 package program
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // WriteLesson writes a lesson with the given steps to a file of the name mine.md and
@@ -15,9 +16,7 @@ func WriteLesson(t *testing.T, steps string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mine.md")
 	text := "---\ntitle: Mine\nsummary: A lesson of my own.\n---\n\n" + steps
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testutil.WriteFile(t, file, text)
 	return file
 }
 

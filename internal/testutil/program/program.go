@@ -132,6 +132,14 @@ func endBeforeDeadline(t *testing.T, cmd *exec.Cmd) (cancel func()) {
 	return func() { quit.Stop(); kill.Stop() }
 }
 
+// Signal sends a signal to the process of a command.
+func Signal(t *testing.T, cmd *exec.Cmd, sig os.Signal) {
+	t.Helper()
+	if err := cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // MustRun runs the program with the control plane in a data folder, fails the test
 // unless it succeeds, and returns what it printed.
 func MustRun(t *testing.T, dir string, args ...string) string {

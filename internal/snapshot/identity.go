@@ -31,20 +31,21 @@ var kubernetesCBOR = func() cbor.DecMode {
 	return mode
 }()
 
-// ObjectUID returns the UID of the object in a value as the API server stores it, empty if
+// Identify returns the kind and the UID of the object in a value as the API server stores it, empty if
 // it has none. It returns false if the value cannot be read, for example because it is
 // encrypted.
-func ObjectUID(value []byte) (string, bool) {
-	if message, ok := bytes.CutPrefix(value, protobufMagic); ok {
-		// Unknown: 2 = raw; every object: 1 = metadata; ObjectMeta: 5 = uid.
-		for _, number := range []protowire.Number{2, 1, 5} {
-			if message, ok = protobufField(message, number); !ok {
-				return "", false
-			}
+func Identify(value []byte) (kind, uid string, ok bool) {
+	if message, is := bytes.CutPrefix(value, protobufMagic); is {
+		// Unknown: 1 = typeMeta, 2 = raw; TypeMeta: 2 = kind; every object: 1 = metadata; ObjectMeta: 5 = uid.
+		kindOf, known := protobufField(message, 1, 2)
+		uidOf, alsoKnown := protobufField(message, 2, 1, 5)
+		if !known || !alsoKnown {
+			return "", "", false
 		}
-		return string(message), true
+		return string(kindOf), string(uidOf), true
 	}
 	var object struct {
+		Kind     string `json:"kind"`
 		Metadata struct {
 			UID string `json:"uid"`
 		} `json:"metadata"`
@@ -54,18 +55,28 @@ func ObjectUID(value []byte) (string, bool) {
 		unmarshal = kubernetesCBOR.Unmarshal
 	}
 	if err := unmarshal(value, &object); err != nil {
-		return "", false
+		return "", "", false
 	}
-	return object.Metadata.UID, true
+	return object.Kind, object.Metadata.UID, true
 }
 
 // IsCBOR reports whether Kubernetes has encoded a value as CBOR: custom resources, with the
 // feature gate CBORServingAndStorage.
 func IsCBOR(value []byte) bool { return bytes.HasPrefix(value, cborMagic) }
 
-// protobufField returns the bytes of a field of a message, nil if it is not set. It
-// returns false if the message is damaged.
-func protobufField(message []byte, number protowire.Number) ([]byte, bool) {
+// protobufField returns the bytes of a field of a message, which is at a path of messages, nil if it is not set. It
+// returns false if a message is damaged.
+func protobufField(message []byte, path ...protowire.Number) ([]byte, bool) {
+	ok := true
+	for _, number := range path {
+		if message, ok = fieldOf(message, number); !ok {
+			break
+		}
+	}
+	return message, ok
+}
+
+func fieldOf(message []byte, number protowire.Number) ([]byte, bool) {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
