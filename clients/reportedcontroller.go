@@ -326,7 +326,8 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 // countedStandby returns the process whose keys are those of a controller though it waits to be the leader: of several,
 // one that lives, and the one with the most; nil if another process has keys or works.
 func (r *reportedState) countedStandby(controller string, now time.Time) (counted *session) {
-	for _, s := range r.sessions {
+	for _, id := range slices.Sorted(maps.Keys(r.sessions)) { // in an order: of equal ones it is always the same
+		s := r.sessions[id]
 		q := s.queues[controller]
 		switch {
 		case q == nil || s.silent:

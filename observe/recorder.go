@@ -48,8 +48,8 @@ func (r *Recorder) SetState(state, reason string) {
 	r.SetStateSince(ControllerChanged{State: state, Reason: reason}, time.Now())
 }
 
-// SetStateSince records the controller's new state, which began earlier than it was noticed. An intervention, or another
-// reason, does not begin another state of the process.
+// SetStateSince records the controller's new state, which began earlier than it was noticed. Another reason does not begin
+// another state, nor does an intervention while the process does not run.
 func (r *Recorder) SetStateSince(state ControllerChanged, since time.Time) {
 	if r == nil {
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 
 // hint is a command in an error that works on the control plane that was selected. Many
 // errors come from packages, or from the server, that know no selection.
-var hint = regexp.MustCompile(`"ctrlplane (?:clients|controllers|explain|kubectl|nodes|status)\b`)
+var hint = regexp.MustCompile(`"ctrlplane (?:clients|controllers|down|explain|kubectl|logs|nodes|status)\b`)
 
 // selectInHints adds --name or --data-dir to the commands that an error suggests, if the command
 // line has it: without it they are about another control plane.
@@ -43,6 +44,18 @@ func hintAtRecursive(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: add -R to read them", err)
+}
+
+// suspended is why a control plane that has been found does not answer.
+const suspended = "the control plane is suspended or overloaded"
+
+// hintAtSuspended says why a control plane accepts a connection and does not answer. Its own API has no other TLS server.
+func hintAtSuspended(err error) error {
+	request, ok := errors.AsType[*url.Error](err)
+	if !ok || !request.Timeout() || !strings.Contains(request.URL, "/ctrlplane/") || strings.Contains(err.Error(), suspended) {
+		return err
+	}
+	return fmt.Errorf(`%w: %s: see "ctrlplane logs", or stop it with "ctrlplane down" and start it again`, err, suspended)
 }
 
 // rewordedError is an error with another text.

@@ -46,7 +46,7 @@ func run(ctx context.Context, release func(), args []string) int {
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = selectInHints(root, asFlagError(root, hintAtRecursive(cmd, err)))
+	err = selectInHints(root, asFlagError(root, hintAtSuspended(hintAtRecursive(cmd, err))))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}

@@ -209,8 +209,8 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 
 // noAnswerHint says what to do about a control plane that does not answer.
 func (w *waitCommand) noAnswerHint() string {
-	return fmt.Sprintf("the control plane is suspended or overloaded: see %q, or stop it with %q and start it again",
-		w.target.commandLine("logs"), w.target.commandLine("down"))
+	return fmt.Sprintf("%s: see %q, or stop it with %q and start it again",
+		suspended, w.target.commandLine("logs"), w.target.commandLine("down"))
 }
 
 // maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL. Of the others, those

@@ -56,13 +56,16 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 		}
 	}
 	if len(l.work) == 0 && !s.Process.Quiet {
-		l.add("control plane", momentAgo)
+		return RecentActivity()
 	}
 	return l.work
 }
 
 // momentAgo is the work when the last write, delivery or sync may have effects that are on their way.
 const momentAgo = "the last write, delivery or sync was only a moment ago"
+
+// RecentActivity is that work, where there is no other.
+func RecentActivity() []Work { return []Work{{"control plane", []string{momentAgo}}} }
 
 // informers is the place that has not received the last write.
 const informers = "informers"

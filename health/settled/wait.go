@@ -88,6 +88,9 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 		if checks >= requiredChecks && HasBeenQuiet(s) {
 			return nil
 		}
+		if len(work) == 0 && !HasBeenQuiet(s) {
+			work = RecentActivity()
+		}
 		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= progressInterval {
 			reported, lastReport = places, time.Now()
 			progress(work)

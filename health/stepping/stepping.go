@@ -81,6 +81,8 @@ func checkWork(ctx context.Context, src settled.Source, name string, checks *int
 		*checks = 0
 	case settled.HasBeenQuiet(s):
 		*checks++
+	default:
+		left = settled.RecentActivity()
 	}
 	return left, nil
 }

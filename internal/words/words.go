@@ -52,9 +52,9 @@ func Quote(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// Path returns a path as a word of a command: in quotes if a shell would split it.
+// Path returns a path as a word of a command: in quotes, unless no shell gives any of its characters a meaning.
 func Path(path string) string {
-	if strings.ContainsAny(path, " \t&();'") {
+	if strings.Trim(path, `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/\:._-+@%,`) != "" {
 		return `"` + path + `"`
 	}
 	return path

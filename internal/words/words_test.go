@@ -82,3 +82,16 @@ func TestOrAnd(t *testing.T) {
 		}
 	}
 }
+
+func TestPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/jo/.local/state/ctrlplane": "/home/jo/.local/state/ctrlplane",
+		`C:\Users\jo`:                     `C:\Users\jo`,
+		`C:\Users\Jo Doe`:                 `"C:\Users\Jo Doe"`,
+		"a|b":                             `"a|b"`,
+	} {
+		if got := Path(path); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

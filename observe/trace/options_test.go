@@ -184,7 +184,7 @@ func TestHostileTextIsCleaned(t *testing.T) {
 	const evil = "a\x1b[2J\x07\u009b31m\u202eb\nc"
 	object := &observe.Object{Resource: "clusterroles", Kind: "ClusterRole", Name: evil}
 	call := &Node{Kind: Call, Verb: "update", Object: object, Status: 403, Error: evil, Controller: "c"}
-	sync := &Node{Kind: Sync, Object: object, Key: evil, Error: evil + "!", Queue: "q", Controller: "c", LogLines: []string{evil}, Children: []*Node{call}}
+	sync := &Node{Kind: Sync, Object: object, Key: evil, Error: evil + "!", Queue: "q" + evil, Controller: "c", LogLines: []string{evil}, Children: []*Node{call}}
 	root := &Node{Kind: Outside, Verb: "create", Object: object, Children: []*Node{sync}, root: true}
 	call.parent, sync.parent = sync, root
 	tree := &Tree{About: *object, Roots: []*Node{root}}

@@ -267,7 +267,7 @@ func (n *Node) queueNote() string {
 	if n.Queue == "" || strings.HasPrefix(n.Controller, strings.ReplaceAll(n.Queue, "_", "-")) {
 		return ""
 	}
-	return " in " + n.Queue
+	return " in " + words.OneLine(n.Queue)
 }
 
 // endedInConflict reports whether a sync failed with a conflict and is repeated.

@@ -52,7 +52,10 @@ func TestRetriedErrorTexts(t *testing.T) {
 			t.Errorf("%v is not retried", err)
 		}
 	}
-	for _, err := range []error{apierrors.NewConflict(pods, "p", errors.New("changed")), answer(http.StatusInternalServerError), errors.New("template: no such field")} {
+	refused := errors.New("failed calling webhook \"w.example.com\": dial tcp 127.0.0.1:9443: connect: connection refused")
+	for _, err := range []error{
+		apierrors.NewConflict(pods, "p", errors.New("changed")), answer(http.StatusInternalServerError), errors.New("template: no such field"), apierrors.NewInternalError(refused),
+	} {
 		if f := (stageFailure{err: err.Error()}); f.isRetried() {
 			t.Errorf("%v is retried", err)
 		}
