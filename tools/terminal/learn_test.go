@@ -84,7 +84,7 @@ func testLearnInteractively(t *testing.T, p *program.ControlPlane) {
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Not yet: “There is a note”: configmap/note does not exist.")
+	v.awaitText(t, "Missing: “There is a note”: configmap/note does not exist.")
 	v.pressKeys(t, "hint"+keyEnter)
 	v.awaitText(t, "Hint: Use kubectl.")
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
