@@ -23,7 +23,7 @@ func TestDroppedReportsAreSaid(t *testing.T) {
 	s := observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", State: "running", ReportsDropped: 2048}}}
 	for _, format := range []string{"", "wide"} {
 		var out strings.Builder
-		if err := WriteStatus(&out, s, format == "wide", maxStatusWidth); err != nil {
+		if err := WriteStatus(&out, s, "", format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); !strings.Contains(got, "dropped 2,048 records of its controllers: causes may be missing") {
@@ -38,7 +38,7 @@ func TestRefusedReadsAreSaid(t *testing.T) {
 	list := []observe.Client{{Name: "kubectl (admin)", State: "running"}, {Name: "operator (admin)", State: "running", Refused: refused}}
 	for _, format := range []string{"", "wide"} {
 		var status, clients strings.Builder
-		if err := WriteStatus(&status, observe.Snapshot{Clients: list, Process: observe.Process{Settled: true}}, format == "wide", maxStatusWidth); err != nil {
+		if err := WriteStatus(&status, observe.Snapshot{Clients: list, Process: observe.Process{Settled: true}}, "", format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		if err := WriteClients(&clients, list, format == "wide", maxStatusWidth); err != nil {

@@ -123,7 +123,7 @@ func TestSettledSaysWhatFails(t *testing.T) {
 	s.Process.RequestRate = 0
 	headline := func() string {
 		var b bytes.Buffer
-		if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
+		if err := WriteStatus(&b, s, "", false, maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		text, _, _ := strings.Cut(b.String(), ";")
@@ -161,7 +161,7 @@ func TestSettledSaysWhatFails(t *testing.T) {
 		t.Errorf("status of a stopped controller: %q", got)
 	}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, true, maxStatusWidth); err != nil || !strings.Contains(b.String(), "off     replicaset: default/web, failed before the stop, 4 times in a row: exceeded quota: compute\n") {
+	if err := WriteStatus(&b, s, "", true, maxStatusWidth); err != nil || !strings.Contains(b.String(), "off     replicaset: default/web, failed before the stop, 4 times in a row: exceeded quota: compute\n") {
 		t.Errorf("status of a stopped controller: %v, %s", err, b.String())
 	}
 	s.Controllers = []observe.Controller{s.Controllers[1]}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -16,15 +17,17 @@ import (
 
 const maxFailing = 3 // failing keys shown per controller
 
-// WriteStatus writes a snapshot as tables of the queues that had work, the clients and the
-// controllers with problems, that fit width columns, or with all queues and numbers if wide is set.
-func WriteStatus(w io.Writer, s observe.Snapshot, wide bool, width int) error {
-	queues, troubles := formatBusyTable, formatTroubles
+// WriteStatus writes a snapshot: a headline, what is wrong, then the queues that had work, the clients,
+// and the controllers that are off, as tables that fit width columns; with wide set, all queues and
+// numbers. objects is text about objects that are not healthy, which follows the controllers with problems.
+func WriteStatus(w io.Writer, s observe.Snapshot, objects string, wide bool, width int) error {
+	queues, states := formatBusyTable, formatStates
 	if wide {
 		queues = func(s observe.Snapshot, _ int) string { return formatTable(wideRows(s.Queues)) }
-		troubles = func(s observe.Snapshot, _ int) string { return formatTable(troubleRows(s)) }
+		states = func(rows [][]string, _ int) string { return formatTable(rows) }
 	}
-	_, err := io.WriteString(w, formatHeadline(s, width)+queues(s, width)+formatClients(s.Clients, wide, width, s.Time)+troubles(s, width))
+	_, err := io.WriteString(w, formatHeadline(s, width)+states(troubleRows(s), width)+objects+
+		queues(s, width)+formatClients(s.Clients, wide, width, s.Time)+states(offRows(s), width))
 	return err
 }
 
@@ -165,9 +168,8 @@ func queueLabel(q observe.Queue, several bool) string {
 	return words.OneLine(label)
 }
 
-// formatTroubles is the table of troubleRows, whose last column is wrapped.
-func formatTroubles(s observe.Snapshot, width int) string {
-	rows := troubleRows(s)
+// formatStates is a table of states, whose last column is wrapped.
+func formatStates(rows [][]string, width int) string {
 	for _, row := range rows {
 		row[0] = ShortName(row[0])
 	}
@@ -220,11 +222,29 @@ func wideRows(queues []observe.Queue) [][]string {
 	return rows
 }
 
-// troubleRows returns the controllers that are not running or have an
+var stateHeading = []string{"CONTROLLER", "STATE", "WHY"}
+
+// isOffByDesign reports whether a controller is off because of flags or feature gates, which is not a problem.
+func isOffByDesign(c observe.Controller) bool {
+	return c.State == observe.StateOff && !c.HasIntervention() && !observe.IsReported(c.Name) && len(c.Failing) == 0
+}
+
+// offRows returns the controllers that are off by design.
+func offRows(s observe.Snapshot) [][]string {
+	rows := [][]string{slices.Clone(stateHeading)}
+	for _, c := range s.Controllers {
+		if isOffByDesign(c) {
+			rows = append(rows, []string{c.Name, c.State, c.Reason})
+		}
+	}
+	return rows
+}
+
+// troubleRows returns the other controllers that are not running or have an
 // intervention, failing keys, and the clients that have an intervention or are refused
 // what they read.
 func troubleRows(s observe.Snapshot) [][]string {
-	rows := [][]string{{"CONTROLLER", "STATE", "WHY"}}
+	rows := [][]string{slices.Clone(stateHeading)}
 	for _, c := range s.Clients {
 		if c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, WithHeld(c.Reason, c.Held)})
@@ -236,6 +256,9 @@ func troubleRows(s observe.Snapshot) [][]string {
 		}
 	}
 	for _, c := range s.Controllers {
+		if isOffByDesign(c) {
+			continue
+		}
 		if c.State != "running" && c.State != "" || c.Reason != "" {
 			rows = append(rows, []string{c.Name, c.State, WithHeld(DescribeReason(c, s.Time), c.Held)})
 		}

@@ -124,11 +124,29 @@ func TestStatus(t *testing.T) {
 		for _, format := range tt.formats {
 			t.Run(tt.name+"/"+format, func(t *testing.T) {
 				var b bytes.Buffer
-				if err := WriteStatus(&b, tt.snapshot, format == "wide", maxStatusWidth); err != nil {
+				if err := WriteStatus(&b, tt.snapshot, "", format == "wide", maxStatusWidth); err != nil {
 					t.Fatal(err)
 				}
 				testutil.Golden(t, "testdata/status/"+strings.TrimSuffix(tt.name+"-"+format, "-")+".golden", b.Bytes())
 			})
+		}
+	}
+}
+
+// What fails comes before the queues, and controllers that are off by design come last.
+func TestStatusBeginsWithWhatFails(t *testing.T) {
+	for _, wide := range []bool{false, true} {
+		var b bytes.Buffer
+		if err := WriteStatus(&b, busySnapshot(), "\nDeployment shop/late\n", wide, maxStatusWidth); err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		for _, text := range []string{"default is ready", "cannot list jobs", "exceeded quota", "shop/late", "IN FLIGHT", "off by default"} {
+			i := strings.Index(b.String()[at:], text)
+			if i < 0 {
+				t.Fatalf("wide %t: %q is missing, or too early:\n%s", wide, text, &b)
+			}
+			at += i
 		}
 	}
 }
@@ -181,7 +199,7 @@ func TestStatusFitsAHundredColumns(t *testing.T) {
 			{Queue: "certificate", Key: "default/web", Times: 3, Error: strings.Repeat("Operation cannot be fulfilled ", 9)}}})
 	}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
+	if err := WriteStatus(&b, s, "", false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\ngarbage-collector attempt_to_delete  ") {
@@ -204,7 +222,7 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 	s.Queues = []observe.Queue{{Controller: "certificatesigningrequest-approving-controller", Name: "certificate",
 		Depth: huge, InFlight: huge, Adds: huge, Done: huge, Retries: huge, ErrorRetries: huge}}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
+	if err := WriteStatus(&b, s, "", false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\ncsr-approving  ") || !strings.Contains(b.String(), strconv.Itoa(huge)) {
@@ -215,7 +233,7 @@ func TestStatusWithHugeNumbers(t *testing.T) {
 func TestStatusErrors(t *testing.T) {
 	full := errors.New("no space left")
 	for _, wide := range []bool{false, true} {
-		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), wide, maxStatusWidth); !errors.Is(err, full) {
+		if err := WriteStatus(&lineBuffer{err: full}, idleSnapshot(), "", wide, maxStatusWidth); !errors.Is(err, full) {
 			t.Errorf("wide %v: %v, want the write error", wide, err)
 		}
 	}
@@ -260,7 +278,7 @@ func TestRetriesAreErrors(t *testing.T) {
 		"wide": {"RETRIES  REQUEUES", " 2        5         0.0", " ≤5       ≤5        0.0"},
 	} {
 		var b bytes.Buffer
-		if err := WriteStatus(&b, s, format == "wide", maxStatusWidth); err != nil {
+		if err := WriteStatus(&b, s, "", format == "wide", maxStatusWidth); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want {
@@ -276,7 +294,7 @@ func TestEndedOperator(t *testing.T) {
 	s := idleSnapshot()
 	s.Controllers = []observe.Controller{{Name: "shop/site", State: "off", Reason: "its process has ended", Since: s.Time.Add(-95 * time.Second)}}
 	var b bytes.Buffer
-	if err := WriteStatus(&b, s, false, maxStatusWidth); err != nil {
+	if err := WriteStatus(&b, s, "", false, maxStatusWidth); err != nil {
 		t.Fatal(err)
 	}
 	if want := "shop/site   off    its process has ended, 1 m 35 s ago"; !strings.Contains(b.String(), want) {
@@ -295,7 +313,7 @@ func TestStatusFitsANarrowTerminal(t *testing.T) {
 	for _, c := range []struct{ terminal, width int }{{0, 100}, {40, 80}, {80, 80}, {92, 92}, {200, 100}} {
 		width := Mode{Width: func() int { return c.terminal }}.StatusWidth()
 		var b bytes.Buffer
-		if err := WriteStatus(&b, s, false, width); err != nil || width != c.width {
+		if err := WriteStatus(&b, s, "", false, width); err != nil || width != c.width {
 			t.Fatalf("%d columns of %d, %v", width, c.terminal, err)
 		}
 		for l := range strings.Lines(b.String()) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,17 +36,18 @@ func newStatusCommand(t *target) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show once whether it is ready and settled, its work queues and its controllers",
-		Long: `Show whether the control plane is ready and settled, the work queues that have had
-work, and the controllers that are not running, as the live view does. Settled means
-that no key of a controller is queued, in progress or due within a second, no write
-is in flight, every informer has caught up with the last write, and nothing has been
-written, delivered or synced for a moment: 10 ms while the process is idle, half a
-second otherwise and with --etcd-endpoints. With --leader-elect, a control plane
-that waits for the lease is on standby, not settled.
+		Long: `Show whether the control plane is ready and settled, then what fails, then the work
+queues that have had work, the clients, and the controllers that are off, as the live
+view does. Settled means that no key of a controller is queued, in progress or due
+within a second, no write is in flight, every informer has caught up with the last
+write, and nothing has been written, delivered or synced for a moment: 10 ms while the
+process is idle, half a second otherwise and with --etcd-endpoints. With
+--leader-elect, a control plane that waits for the lease is on standby, not settled.
 
-Below the tables are the namespaces that are being deleted and the Deployments whose
-rollout has exceeded its deadline, each with the reason, and work that repeats itself
-without an end, such as that of a controller whose update causes its next sync.
+What fails are keys, and controllers that have failed or were changed manually; the
+namespaces that are being deleted and the Deployments whose rollout has exceeded its
+deadline, each with the reason; and work that repeats itself without an end, such as
+that of a controller whose update causes its next sync.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
 A recording has no objects.`,
@@ -90,13 +93,15 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	if err := ui.WriteStatus(out, s.Snapshot, c.output.format == outputWide, width); err != nil {
+	var objects bytes.Buffer // what is wrong with them
+	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
+	if len(s.HotLoops) > 0 {
+		objects.WriteString("\n")
+	}
+	if err := errors.Join(err, printHotLoops(&objects, s.HotLoops)); err != nil {
 		return err
 	}
-	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time, width); err != nil {
-		return err
-	}
-	return printHotLoops(out, s.HotLoops)
+	return ui.WriteStatus(out, s.Snapshot, objects.String(), c.output.format == outputWide, width)
 }
 
 // findUnhealthy returns the objects that wait for something that need not come by itself.

@@ -31,7 +31,7 @@ type cycles struct {
 	mu     sync.Mutex
 	adds   map[string]int64              // by name of the queue
 	gets   map[string]int64              // by name of the queue, except of the active one
-	waits  map[string]bool               // keys in one of upstream's queues
+	waits  map[string]string             // by key: the one of upstream's queues that it is in
 	queued map[string]*observe.QueuedKey // by key; until the scheduler takes it
 	failed map[string]*observe.KeyedSync // the last attempt for a Pod that waits for another one
 	// active are the attempts for each Pod, oldest first. There may be two: upstream queues a
@@ -50,7 +50,7 @@ type cycles struct {
 func newCycles(recorder *observe.Recorder) *cycles {
 	return &cycles{
 		recorder: recorder, queue: recorder.KeyedQueue(activeQueue), leave: func() {}, waitTurn: func() {}, adds: map[string]int64{}, gets: map[string]int64{},
-		waits: map[string]bool{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID][]*observe.KeyedSync{},
+		waits: map[string]string{}, queued: map[string]*observe.QueuedKey{}, failed: map[string]*observe.KeyedSync{}, active: map[types.UID][]*observe.KeyedSync{},
 	}
 }
 
@@ -88,6 +88,9 @@ func (c *cycles) begin(entity framework.QueuedEntityInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.queue.Begin(key, c.queued[key])
+	if c.waits[key] != activeQueue { // upstream takes Pods from the backoff queue while the active one is empty
+		c.adds[activeQueue]++
+	}
 	c.forgetKey(key)
 	if pod, ok := entity.(*framework.QueuedPodInfo); ok {
 		c.current, c.currentPod, c.attempted = s, pod.Pod.UID, false
@@ -172,7 +175,7 @@ func (c *cycles) endFailed(s *observe.KeyedSync, pod *corev1.Pod, failure string
 	}
 	s.End(failure)
 	switch {
-	case c.waits[key]:
+	case c.waits[key] != "":
 		c.failed[key] = s
 	case len(c.active[pod.UID]) == 0: // it was deleted during the attempt, or bound after all
 		c.queue.Forget(key)
@@ -190,7 +193,7 @@ func (c *cycles) moved(key, queue string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.adds[queue]++
-	c.waits[key] = true
+	c.waits[key] = queue
 	switch {
 	case queue == unschedulableQueue, queue == gatedQueue:
 		delete(c.queued, key)

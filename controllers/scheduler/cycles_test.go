@@ -191,10 +191,14 @@ func TestCyclesRetry(t *testing.T) {
 		t.Errorf("after an error: %+v, after a timeout: %+v", got[1], got[2])
 	}
 	s.log.V(5).Info(gatedEntity, "type", "pod", "entity", klog.KObj(web), "event", "x", "queue", "Unschedulable")
-	for queue, want := range map[string]int64{activeQueue: 2, "backoff": 1, unschedulableQueue: 1, gatedQueue: 1} {
+	// The second attempt took the Pod from the backoff queue, past the active one.
+	for queue, want := range map[string]int64{activeQueue: 3, "backoff": 1, unschedulableQueue: 1, gatedQueue: 1} {
 		if got, _ := s.cycles.counts(queue, 0); got != want {
 			t.Errorf("%d adds to %s, want %d", got, queue, want)
 		}
+	}
+	if done := s.cycles.queue.Snapshot(time.Now()).Done; done != 3 {
+		t.Errorf("%d done, want as many as were added to the active queue: 3", done)
 	}
 	if _, gets := s.cycles.counts("backoff", 1); gets != 1 {
 		t.Errorf("%d Pods have left the backoff queue, 1 before: depth and adds are read one after the other", gets)

@@ -72,6 +72,7 @@ func TestLearn(t *testing.T) {
 		{"asks before it runs a file", testLearnAsksBeforeRunningFile},
 		{"keeps the namespace until asked", testLearnKeepsTheNamespace},
 		{"says what failed to a student", testLearnSaysWhatFailed},
+		{"erases prompts within a text", testLearnErasesPrompts},
 		{"colors of snapshot diff", testSnapshotDiffHasColors},
 		{"interrupted", testLearnInterrupted},
 	} {
@@ -84,7 +85,7 @@ func testLearnInteractively(t *testing.T, p *program.ControlPlane) {
 	v := startTerminal(t, 240, 60, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	v.awaitText(t, "lesson-mine $")
 	v.pressKeys(t, keyEnter)
-	v.awaitText(t, "Not yet: “There is a note”: configmap/note does not exist.")
+	v.awaitText(t, "Missing: “There is a note”: configmap/note does not exist.")
 	v.pressKeys(t, "hint"+keyEnter)
 	v.awaitText(t, "Hint: Use kubectl.")
 	v.pressKeys(t, "kubectl get configmap nothing"+keyEnter)
@@ -189,6 +190,20 @@ func testLearnKeepsTheNamespace(t *testing.T, p *program.ControlPlane) {
 	v.awaitText(t, "note   1 ")
 	v.awaitText(t, "kubectl get configmaps note")
 	v.pressKeys(t, keyEnter)
+	v.requireExit(t)
+	program.RequireLessonCleanedUp(t, p)
+}
+
+// testLearnErasesPrompts runs a lesson with a text for which the first screen has no room.
+func testLearnErasesPrompts(t *testing.T, p *program.ControlPlane) {
+	file := program.WriteLesson(t, "## One\n```show\ncommand: seq 101 112\n```\n```ask\nquestion: How many?\nnumber: 12\n```\n")
+	v := startTerminal(t, 100, 24, "--data-dir", p.Dir, "learn", "--yes", file)
+	const prompt = "Press Enter to continue."
+	v.awaitText(t, prompt)
+	v.pressKeys(t, keyEnter)
+	v.awaitText(t, "Answer:")
+	v.awaitTextGone(t, prompt)
+	v.pressKeys(t, "quit"+keyEnter)
 	v.requireExit(t)
 	program.RequireLessonCleanedUp(t, p)
 }

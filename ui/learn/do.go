@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,7 +83,8 @@ func (r *runner) announceSlow(d *Do) {
 type task struct {
 	*runner
 	*Do
-	hintsGiven int
+	hintsGiven   int
+	failedChecks int
 }
 
 // readCommand reads and executes one line of the reader. It returns errTaskDone when
@@ -133,7 +135,21 @@ func (t *task) handleLine(ctx context.Context, line string) error {
 		t.printf("%s\n", t.faint("Press Enter to continue."))
 		return nil
 	}
-	return t.awaitEffect(ctx)
+	if err := t.awaitEffect(ctx); err != nil {
+		return err
+	}
+	if t.exitCode != 0 && slices.Contains(t.Do.Run, line) {
+		t.printWayOut()
+	}
+	return nil
+}
+
+// maxFailedChecks is after how many checks that fail the way out is named.
+const maxFailedChecks = 2
+
+// printWayOut says what to do where an earlier command of the reader prevents the solution.
+func (t *task) printWayOut() {
+	t.printf("%s", t.wrap("", "", t.faint(`If an earlier command has made it impossible: "skip" sets the lesson up again and does this task.`)))
 }
 
 // awaitEffect waits a moment for the effects of a command.
@@ -145,7 +161,7 @@ func (t *task) awaitEffect(ctx context.Context) error {
 	return err
 }
 
-// checkNow prints which checks do not hold yet.
+// checkNow prints which checks do not hold.
 func (t *task) checkNow(ctx context.Context) error {
 	if len(t.Until) == 0 {
 		return errTaskDone
@@ -165,7 +181,10 @@ func (t *task) checkNow(ctx context.Context) error {
 		return err
 	}
 	for _, m := range out {
-		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Not yet: "+t.renderInline(m.plain(t.substituteNamespace))))
+		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Missing: "+t.renderInline(m.plain(t.substituteNamespace))))
+	}
+	if t.failedChecks++; t.failedChecks >= maxFailedChecks {
+		t.printWayOut()
 	}
 	return nil
 }

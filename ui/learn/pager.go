@@ -52,10 +52,18 @@ func (r *runner) printPaged(ctx context.Context, text string) error {
 			if err := r.waitForEnter(ctx); err != nil {
 				return err
 			}
+			r.erasePrompt()
 		}
 		r.printf("%s", part)
 	}
 	return nil
+}
+
+// erasePrompt erases the prompt at which Enter was pressed: it would stay in the middle of a text.
+func (c *console) erasePrompt() {
+	if c.tty != nil {
+		c.printf("\x1b[A\x1b[K")
+	}
 }
 
 // splitRows splits a text that does not fit in room rows. The first part fits below what is

@@ -48,7 +48,7 @@ func (m *unmetCheck) plainState() string {
 	case c.Settled:
 		return fmt.Sprintf("the control plane has not settled yet: %s.", m.value.busy)
 	case m.value.absent:
-		return fmt.Sprintf("the command %q does not succeed yet.", c.Command)
+		return fmt.Sprintf("the command %q fails.", c.Command)
 	}
 	return fmt.Sprintf("the command %q prints %s%s.", c.Command, strings.Replace(m.plainValue(), "not set", "nothing", 1), c.plainWish())
 }

@@ -23,7 +23,7 @@ func TestPlainWords(t *testing.T) {
 		"job is \"running\", needed: 2.":                                            {&Check{Controller: "job", Is: &is}, value{text: "running"}},
 		"writes that job holds: 0.":                                                 {&Check{Held: "job"}, value{text: "0"}},
 		"the control plane has not settled yet: job: sync of x/y running for 2s.":   {&Check{Settled: true}, value{busy: "job: sync of x/y running for 2s"}},
-		"the command \"test -x controller\" does not succeed yet.":                  {&Check{Command: "test -x controller"}, value{absent: true}},
+		"the command \"test -x controller\" fails.":                                 {&Check{Command: "test -x controller"}, value{absent: true}},
 		"the command \"cat job-1.log\" prints nothing, needed: 2.":                  {&Check{Command: "cat job-1.log", Is: &is}, value{}},
 	} {
 		if got := m.plain(same); got != want {

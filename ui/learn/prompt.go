@@ -77,7 +77,8 @@ func (r *runner) runForeground(ctx context.Context, line string) error {
 		r.Foreground.Add(1)
 		defer time.AfterFunc(interruptGrace, func() { r.Foreground.Add(-1) })
 	}
-	_, err := r.executeLine(ctx, line, r.Out)
+	code, err := r.executeLine(ctx, line, r.Out)
+	r.exitCode = code
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -107,9 +107,13 @@ func (r *runner) handleAside(a *Ask, line string, wrong int, right float64) bool
 	case "help", "?":
 		r.printf("%s\n", r.renderMarkdown(a.helpText()+r.leaveHelp()))
 	case "hint":
-		if len(a.Hints) == 0 {
-			r.printf("There is no hint; \"skip\" shows the answer.\n")
-			break
+		switch {
+		case len(a.Hints) == 0 && len(a.Choices) > 0:
+			r.printf("Try an answer: a wrong one says why it is wrong. \"skip\" shows the right one.\n")
+			return true
+		case len(a.Hints) == 0:
+			r.printf("This question has no hint; \"skip\" shows the answer.\n")
+			return true
 		}
 		r.printf("%s", r.wrap(r.formatCue("Hint: "), "  ", r.renderInline(r.substituteNamespace(a.Hints[min(wrong, len(a.Hints)-1)]))))
 	case "skip":

@@ -80,6 +80,7 @@ type runner struct {
 	created   bool // the lesson's namespace
 	toolsDir  string
 	step      int
+	exitCode  int      // of the reader's last command
 	replaying bool     // earlier steps are repeated, without output
 	leftOut   []string // titles of steps that were not completed
 }

@@ -51,8 +51,8 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 		command += fmt.Sprintf(" --depth %d", s.Depth)
 	}
 	if s.Recent {
-		o.Since = r.probe.before.Time
-		command += " --since " + time.Since(o.Since).Round(time.Second).String()
+		o.Since = r.recentStart(records, about)
+		command += " --since " + (time.Since(o.Since).Truncate(time.Second) + time.Second).String()
 	}
 	tree, err := trace.Build(records, about, o)
 	if err != nil {
@@ -61,6 +61,22 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 	var b bytes.Buffer
 	err = tree.Write(&b, trace.Text, r.traceStyle())
 	return b.String(), command, err
+}
+
+// recentStart returns when the last change of an object by a client began, since the last Do or Act began: what the
+// reader tried before that is about something else. Without one it is when that Do or Act began.
+func (r *runner) recentStart(records []observe.Record, about observe.Object) time.Time {
+	for _, rec := range slices.Backward(records) {
+		if rec.Seq <= r.probe.partStart {
+			break
+		}
+		c, ok := rec.Event.(*observe.Called)
+		if ok && c.Client != nil && c.IsWrite() && !c.Failed() && c.Subresource != "status" &&
+			c.Object.GroupResource() == about.GroupResource() && c.Object.Key() == about.Key() {
+			return rec.Time
+		}
+	}
+	return r.probe.before.Time
 }
 
 // saveTraces saves the traces that the lesson names.

@@ -10,8 +10,12 @@ import (
 
 // performAction applies the action of a key.
 func (m model) performAction(a action) (model, tea.Cmd) {
-	if a == quit {
+	switch a {
+	case quit:
 		return m.requestQuit()
+	case browse:
+		m.typingKind, m.kindInput = true, ""
+		return m, nil
 	}
 	if m.past != nil && m.overlay == noOverlay {
 		if next, cmd, done := m.performInPast(a); done {
@@ -41,12 +45,6 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 		return m.tellStory(a)
 	case toggleYAML:
 		return m.showYAML(), nil
-	case browse:
-		if m.browser == nil {
-			m.message = "this source has no objects: it provides metrics only"
-			break
-		}
-		m.typingKind, m.kindInput = true, ""
 	case showStep:
 		if m.stepped == nil {
 			m.message = "no step to show: this view has not released a write yet"
@@ -143,7 +141,7 @@ func (m model) performInOverlay(a action) model {
 		if m.overlay == textOverlay {
 			return m.openSubject()
 		}
-		m.overlay = noOverlay
+		return m.closeOverlay()
 	case toggleYAML:
 		if m.overlay == textOverlay && m.text.object != nil {
 			return m.openSubject().showYAML()
@@ -152,11 +150,13 @@ func (m model) performInOverlay(a action) model {
 		return m.typeFilter()
 	case nextMatch, previousMatch:
 		return m.findAgain(a)
-	case back, help, showWarnings, showStep:
-		if a == back && m.overlayFind != "" {
+	case back:
+		if m.overlayFind != "" {
 			return m.setFilter("")
 		}
-		m.overlay = noOverlay
+		return m.closeOverlay()
+	case help, showWarnings, showStep:
+		return m.toggleOverlay(a)
 	default:
 		lines := len(m.overlayLines(m.width))
 		m.overlayView = m.overlayView.panBy(stepSize(a, lines, m.overlayHeight()), lines, m.overlayHeight())

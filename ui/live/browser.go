@@ -49,13 +49,27 @@ type browseResult struct {
 	err     error
 }
 
-// editKind handles a key pressed while a kind is typed.
+// unlistable says why objects cannot be listed here; empty if they can.
+func (m model) unlistable() string {
+	switch {
+	case m.past != nil && m.source == nil:
+		return "a recording has no objects"
+	case m.past != nil:
+		return m.pastReason("objects cannot be listed")
+	case m.browser == nil:
+		return "this source has no objects: it provides metrics only"
+	}
+	return ""
+}
+
+// editKind handles a key pressed while a kind is typed. That is also possible where none can be
+// listed, as the letters would act as keys otherwise.
 func (m model) editKind(msg tea.KeyPressMsg) (model, tea.Cmd) {
 	switch msg.String() {
 	case "enter":
 		kind := strings.TrimSpace(m.kindInput)
 		m.typingKind, m.kindInput = false, ""
-		if kind != "" {
+		if m.message = m.unlistable(); kind != "" && m.message == "" {
 			return m.openBrowser(kind)
 		}
 	case "esc", "ctrl+u":
@@ -77,7 +91,7 @@ func (m model) openBrowser(kind string) (model, tea.Cmd) {
 	s := m.newScreen(browserScreen)
 	s.browsed, s.upperShare = kind, 70
 	s.feed.stream, m = m.newStream(s)
-	m = m.pushScreen(s)
+	m = m.openOverlay(noOverlay).pushScreen(s)
 	m.browsing = true
 	return m, m.browseCmd(kind)
 }

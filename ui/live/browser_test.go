@@ -111,10 +111,39 @@ func TestBrowserPromptCanBeLeft(t *testing.T) {
 			t.Errorf("%q: %d screens", keys, len(m.screens))
 		}
 	}
-	m := pressKeys(t, newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24), ":")
-	if m.typingKind || !strings.Contains(m.View().Content, "this source has no objects") {
-		t.Error("a source of metrics is browsed")
+}
+
+// Where no objects can be listed, the prompt says why, and the letters that follow do not act as keys.
+func TestBrowserPromptWithoutObjects(t *testing.T) {
+	for name, c := range map[string]struct {
+		m   model
+		why string
+	}{
+		"metrics":   {newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24), "this source has no objects"},
+		"recording": {newReplayModel(t, writeRecording(t, frames()), 100, 24), "a recording has no objects"},
+	} {
+		before := c.m.past
+		m := pressKeys(t, c.m, ":", "p", "o", "d", "s", "?")
+		if got := lastLine(m); !strings.Contains(got, ":pods?") || !strings.Contains(got, c.why) {
+			t.Errorf("%s: %q", name, got)
+		}
+		if m = pressKeys(t, m, "enter"); m.typingKind || !strings.Contains(m.message, c.why) || len(m.screens) != 1 || m.overlay != noOverlay || m.past != before {
+			t.Errorf("%s: message %q, %d screens, overlay %d, moved in time: %t", name, m.message, len(m.screens), m.overlay, m.past != before)
+		}
 	}
+}
+
+// Objects can be listed from a text, too, which the list takes the place of.
+func TestBrowseFromAText(t *testing.T) {
+	m := pressKeys(t, newTestModel(t, Options{Source: newBrowsableSource(), NoColor: true}, 100, 24), "?", ":", "p", "o", "enter")
+	if m.overlay != noOverlay || !onBrowser(m) {
+		t.Errorf("overlay %d, %d screens", m.overlay, len(m.screens))
+	}
+}
+
+func lastLine(m model) string {
+	lines := strings.Split(m.View().Content, "\n")
+	return lines[len(lines)-1]
 }
 
 // t and w tell the story of the object under the cursor, from the records.

@@ -146,7 +146,11 @@ func (m model) footerLine(w int) line {
 		return joinJustified(l, styledLine("12:30:05, or 1m30s since the beginning; enter go  esc cancel ", faint), w, m.theme.ellipsis())
 	case m.typingKind:
 		l := line{{" :", highlight}, {m.kindInput + m.theme.pickGlyph("▏", "_"), plain}}
-		return joinJustified(l, styledLine("a kind, such as pods or deploy; enter list  esc cancel ", faint), w, m.theme.ellipsis())
+		help := styledLine("a kind, such as pods or deploy; enter list  esc cancel ", faint)
+		if why := m.unlistable(); why != "" {
+			help = styledLine(why+"  esc cancel ", caution)
+		}
+		return joinJustified(l, help, w, m.theme.ellipsis())
 	case m.typingFilter:
 		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
 		keys := "enter apply  esc clear "

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -48,6 +49,35 @@ func TestHelpDescribesEveryKey(t *testing.T) {
 	}
 	if m = pressKeys(t, m, "esc"); m.overlay != noOverlay {
 		t.Error("esc does not close the help")
+	}
+}
+
+// ? opens the help over a text, and goes back to where the text was. On a page it opens the help, too.
+func TestHelpOverTexts(t *testing.T) {
+	source := newBrowsableSource()
+	pods := openPods(t, newTestModel(t, Options{Source: source, NoColor: true}, 100, 12))
+	pods = pressKeys(t, pods, "j")
+	told := sendMsgs(t, pods, pods.storyCmd(showTrace, &webPod, nil)())
+	yaml := pressKeys(t, pods, "e")
+	warned := pods
+	warned.warnings = []string{"slow"}
+	for name, m := range map[string]model{"list": pods, "trace": pressKeys(t, told, "/", "c", "enter", "j"), "YAML": yaml, "warnings": pressKeys(t, warned, "W")} {
+		before := m.View().Content
+		for _, back := range []string{"?", "esc", "enter"} {
+			help := pressKeys(t, m, "?")
+			if help.overlay != helpOverlay || !strings.Contains(help.View().Content, "move down one line") {
+				t.Errorf("%s: ? does not open the help:\n%s", name, help.View().Content)
+			}
+			if got := pressKeys(t, help, "j", "/", "x", "esc", back).View().Content; got != before {
+				t.Errorf("%s: after %s\n%s", name, back, cmp.Diff(before, got))
+			}
+		}
+	}
+	if m := pressKeys(t, told, "W", "d"); m.overlay != textOverlay {
+		t.Error("a key of another overlay closes a text")
+	}
+	if !strings.Contains(lastLine(told), "? help") {
+		t.Errorf("keys of a text: %q", lastLine(told))
 	}
 }
 

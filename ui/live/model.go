@@ -84,10 +84,11 @@ type model struct {
 	confirming   *confirmation // open stop or start question; nil if none
 	overlay      overlay
 	overlayView  viewport
-	overlayFind  string    // what is searched in it
-	text         *textView // of textOverlay
-	message      string    // response to the last key
-	clicked      string    // what a second click on it opens
+	overlayFind  string        // what is searched in it
+	covered      *shownOverlay // by the help; nil if none
+	text         *textView     // of textOverlay
+	message      string        // response to the last key
+	clicked      string        // what a second click on it opens
 
 	// Interventions.
 	inProgress   string        // the running intervention, other than a step; empty if none

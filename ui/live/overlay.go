@@ -9,7 +9,37 @@ import (
 
 // openOverlay shows an overlay from its beginning.
 func (m model) openOverlay(o overlay) model {
-	m.overlay, m.overlayView, m.overlayFind = o, viewport{}, ""
+	m.overlay, m.overlayView, m.overlayFind, m.covered = o, viewport{}, "", nil
+	return m
+}
+
+// shownOverlay is an overlay that the help covers.
+type shownOverlay struct {
+	overlay overlay
+	view    viewport
+	find    string
+}
+
+// toggleOverlay closes the overlay of a key, or opens the help over another one.
+func (m model) toggleOverlay(a action) model {
+	switch own := map[action]overlay{help: helpOverlay, showWarnings: warningsOverlay, showStep: stepOverlay}[a]; {
+	case m.overlay == own:
+		return m.closeOverlay()
+	case a == help:
+		covered := shownOverlay{m.overlay, m.overlayView, m.overlayFind}
+		m = m.openOverlay(helpOverlay)
+		m.covered = &covered
+	}
+	return m
+}
+
+// closeOverlay closes the overlay. What the help covers is shown again.
+func (m model) closeOverlay() model {
+	c := m.covered
+	m = m.openOverlay(noOverlay)
+	if c != nil {
+		m.overlay, m.overlayView, m.overlayFind = c.overlay, c.view, c.find
+	}
 	return m
 }
 
@@ -76,6 +106,9 @@ func (m model) overlayKeys() (keys []headerField) {
 	}
 	if m.overlay == stepOverlay && canStep(m) {
 		add("s", "step", 0)
+	}
+	if m.overlay != helpOverlay {
+		add("?", "help", 2)
 	}
 	if m.overlay != textOverlay {
 		return keys

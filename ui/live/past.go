@@ -223,8 +223,6 @@ func (m model) performInPast(a action) (model, tea.Cmd, bool) {
 		m.message = m.pastReason("a page cannot be served")
 	case toggleOutput:
 		m.message = m.pastReason("the output of an operator is not kept")
-	case browse:
-		m.message = m.pastReason("objects cannot be listed")
 	case toggleYAML:
 		m.message = m.pastReason("the YAML of objects is not recorded")
 	default:

@@ -233,7 +233,7 @@ func TestInterventionsAreOffInTheRecording(t *testing.T) {
 	m := newReplayModel(t, writeRecording(t, frames()), 80, 24)
 	for key, want := range map[string]string{
 		"p": "a controller cannot be changed: this is a recording", "x": "a controller cannot be changed", "P": "a page cannot be served",
-		":": "objects cannot be listed", "e": "the YAML of objects is not recorded",
+		"e": "the YAML of objects is not recorded",
 	} {
 		if got := pressKeys(t, m, key); !strings.Contains(got.message, want) || len(got.message) > 78 {
 			t.Errorf("%q: message %q, want %q", key, got.message, want)
