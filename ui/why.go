@@ -15,6 +15,7 @@ import (
 // ObjectState is the state of an object at present, as far as it is known.
 type ObjectState struct {
 	Problem          string // what is wrong with it; empty if nothing is
+	Log              string // says which command shows why a container of it has ended; may be empty
 	FailedNode       string // says that its node was failed by a user; empty if it was not
 	Exists, Deleting bool
 }
@@ -41,6 +42,9 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	o := &q.Options
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
 	if q.State.Problem != "" {
+		if q.State.Log != "" {
+			o.Working = append(o.Working, q.State.Log+".")
+		}
 		if q.State.FailedNode != "" {
 			o.Working = append(o.Working, q.State.FailedNode+".")
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // statusCommand has the flags of "ctrlplane status".
@@ -96,7 +97,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 	if err := ui.WriteUnhealthy(out, s.Unhealthy, s.Time, width); err != nil {
 		return err
 	}
-	return printHotLoops(out, s.HotLoops)
+	return c.target.printHotLoops(out, s.HotLoops)
 }
 
 // findUnhealthy returns the objects that wait for something that need not come by itself.
@@ -117,11 +118,17 @@ func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyO
 // unhealthyTimeout bounds the search for unhealthy objects.
 const unhealthyTimeout = 5 * time.Second
 
-func printHotLoops(out io.Writer, loops []assert.HotLoop) error {
+// printHotLoops prints work that repeats itself, and which page explains the first built-in controller among it.
+func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
+	explanation := ""
 	for _, l := range loops {
 		if _, err := fmt.Fprintln(out, "hot loop:", l); err != nil {
 			return err
 		}
+		if page, ok := explain.FindPage(l.Controller); ok && explanation == "" {
+			explanation = fmt.Sprintf("%q says how that controller works and what its failures look like\n", t.commandLine("explain "+quoteWord(page.ShortName())))
+		}
 	}
-	return nil
+	_, err := io.WriteString(out, explanation)
+	return err
 }

@@ -21,14 +21,11 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 	about = *canonicalObject(about)
 	about.UID = ""
 	p, said := newPainter(s, phrases{}), map[string]bool{}
-	for i := range now.Controllers {
-		c := &now.Controllers[i]
-		for _, r := range c.Running {
-			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isObjectKey(records, c.Name, r.Queue, r.Key, about) {
-				list = append(list, p.describeRunning(c, r, now.Time))
-				said[c.Name] = true
-			}
+	for _, o := range createdFor(records, about) {
+		if len(list) == maxWorking {
+			break
 		}
+		list = append(list, p.running(now, records, o, said)...)
 	}
 	waiting := waitingSince(now, records, about)
 	for i := range now.Queues {
@@ -41,12 +38,53 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 	return slices.Concat(list, p.unanswered(now, about), p.notRunning(now, records, about, said))
 }
 
+// maxWorking is for how many objects syncs that run are named: an object may have many Pods.
+const maxWorking = 3
+
+// running says which syncs of an object's key have not ended, and notes their controllers.
+func (p *painter) running(now observe.Snapshot, records []observe.Record, o observe.Object, said map[string]bool) (list []string) {
+	for i := range now.Controllers {
+		c := &now.Controllers[i]
+		for _, r := range c.Running {
+			if r.Key == o.Key() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isRunningFor(now, records, c.Name, r, o) {
+				list = append(list, p.describeRunning(c, r, now.Time))
+				said[c.Name] = true
+			}
+		}
+	}
+	return list
+}
+
+// isRunningFor reports whether a sync with the key of an object is of that object. A key that is only likely may be that of
+// an object that the sync works on for another one, such as a Pod of a ReplicaSet.
+func isRunningFor(now observe.Snapshot, records []observe.Record, controller string, r observe.RunningSync, o observe.Object) bool {
+	isKnown := r.KeyBasis.Certain() || r.KeyBasis.Inferred() && hasKeysOf(now, records, queueName{controller, r.Queue}, o)
+	return isKnown && isObjectKey(records, controller, r.Queue, r.Key, o)
+}
+
 // describeRunning says since when a sync of a controller has lasted.
 func (p *painter) describeRunning(c *observe.Controller, r observe.RunningSync, now time.Time) string {
-	if isLost(c) {
-		return words.OneLine(c.Name+" had been syncing "+r.Key) + " since " + p.formatClock(r.Since) + " when" + lostProcess + "."
+	likely := ""
+	if !r.KeyBasis.Certain() {
+		likely = " most likely"
 	}
-	return words.OneLine(c.Name+" has been syncing "+r.Key) + p.since(r.Since, now) + heldNote(c) + "."
+	if isLost(c) {
+		return words.OneLine(c.Name+likely+" had been syncing "+r.Key) + " since " + p.formatClock(r.Since) + " when" + lostProcess + "."
+	}
+	text := words.OneLine(c.Name+likely+" has been syncing "+r.Key) + p.since(r.Since, now)
+	if held := heldNote(c); held != "" {
+		return text + held + "."
+	}
+	return text + unansweredNote(c) + "."
+}
+
+// unansweredNote says that writes of a controller have no answer: one of them may be why a sync lasts.
+func unansweredNote(c *observe.Controller) string {
+	n := c.Writing - int64(c.Held)
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(": the controller waits for the answer to %s, as from a webhook", words.Count(int(n), "write"))
 }
 
 // lostProcess says of what has not ended in an operator that it may never: the process has most likely ended.
