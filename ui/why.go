@@ -18,6 +18,8 @@ type ObjectState struct {
 	Log              string // says which command shows why a container of it has ended; may be empty
 	FailedNode       string // says that its node was failed by a user; empty if it was not
 	Exists, Deleting bool
+	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
+	Recorded bool
 }
 
 // Describer examines objects.
@@ -50,11 +52,37 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		}
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
+	withoutPast := o.Working
+	o.Working = slices.Concat(o.Working, q.describePast(records, s))
 	chain, err := trace.Why(records, q.About, *o)
-	if errors.Is(err, trace.ErrNoRecords) && q.ExplainMissing != nil {
+	if !errors.Is(err, trace.ErrNoRecords) {
+		return chain, err
+	}
+	o.Working = withoutPast
+	if q.ExplainMissing != nil {
 		err = q.ExplainMissing(err)
 	}
-	return chain, err
+	return nil, err
+}
+
+// describePast says what a recording knows of what was wrong with an object, and that it does not know its state.
+func (q *Why) describePast(records []observe.Record, s trace.Style) []string {
+	if !q.State.Recorded {
+		return nil
+	}
+	past := trace.ReadPast(q.Options.State, records, q.About, s)
+	if len(past.Objects) == 0 {
+		return nil
+	}
+	var said []string
+	for _, i := range interventionsOn(q.Options.State, past.Objects) {
+		said = append(said, i.String()+".")
+	}
+	said = append(said, past.Problems...)
+	if len(said)+len(q.Options.Failing)+len(q.Options.Working) == 0 {
+		return nil
+	}
+	return append(said, "Whether it was ready is not known: a recording has no objects.")
 }
 
 // Write writes the chain of causes and what is known of the object at present. If the change is not

@@ -46,7 +46,8 @@ failed, or if a Deployment has exceeded its progressDeadlineSeconds: its control
 still tries, and the rollout may recover after that. stderr then says why, one line
 per object: the Pod that is unschedulable, the quota that is exceeded, the container
 that crashes and the command that shows its log. It also says with which error a
-controller fails for an object and when its next attempt is, and names controllers that are stopped, paused or changed otherwise.`,
+controller fails for an object and when its next attempt is, and names controllers that
+are stopped, paused or changed otherwise.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion

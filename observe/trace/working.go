@@ -14,7 +14,7 @@ import (
 // minWorking is how long work for an object has to last until it is worth saying.
 const minWorking = time.Second
 
-// Working says which syncs of an object's key have not ended, in which queues the key most likely waits, which writes of
+// Working says which syncs of an object's key, and of those that its controllers have created for it, have not ended, in which queues the key most likely waits, which writes of
 // the object have no answer, and which operators that work for it do not run, one sentence each. It leaves out what has
 // begun just now.
 func Working(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) (list []string) {
@@ -38,7 +38,7 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 	return slices.Concat(list, p.unanswered(now, about), p.notRunning(now, records, about, said))
 }
 
-// maxWorking is for how many objects syncs that run are named: an object may have many Pods.
+// maxWorking is after how many syncs no further object is looked at: one may have many Pods.
 const maxWorking = 3
 
 // running says which syncs of an object's key have not ended, and notes their controllers.
@@ -46,7 +46,7 @@ func (p *painter) running(now observe.Snapshot, records []observe.Record, o obse
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, r := range c.Running {
-			if r.Key == o.Key() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isRunningFor(now, records, c.Name, r, o) {
+			if r.Key == o.Key() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isRunningFor(now, records, c, r, o) {
 				list = append(list, p.describeRunning(c, r, now.Time))
 				said[c.Name] = true
 			}
@@ -56,10 +56,11 @@ func (p *painter) running(now observe.Snapshot, records []observe.Record, o obse
 }
 
 // isRunningFor reports whether a sync with the key of an object is of that object. A key that is only likely may be that of
-// an object that the sync works on for another one, such as a Pod of a ReplicaSet.
-func isRunningFor(now observe.Snapshot, records []observe.Record, controller string, r observe.RunningSync, o observe.Object) bool {
-	isKnown := r.KeyBasis.Certain() || r.KeyBasis.Inferred() && hasKeysOf(now, records, queueName{controller, r.Queue}, o)
-	return isKnown && isObjectKey(records, controller, r.Queue, r.Key, o)
+// an object that the sync works on for another one, such as a Pod of a ReplicaSet. If the controller is paused and holds
+// writes, that says enough.
+func isRunningFor(now observe.Snapshot, records []observe.Record, c *observe.Controller, r observe.RunningSync, o observe.Object) bool {
+	isLikely := r.KeyBasis.Inferred() && heldNote(c) == "" && hasKeysOf(now, records, queueName{c.Name, r.Queue}, o)
+	return (r.KeyBasis.Certain() || isLikely) && isObjectKey(records, c.Name, r.Queue, r.Key, o)
 }
 
 // describeRunning says since when a sync of a controller has lasted.

@@ -179,6 +179,8 @@ func TestWorkOfABuiltInController(t *testing.T) {
 			Running: []observe.RunningSync{{Queue: queue, ID: 7, Key: key, KeyBasis: basis, Since: workStart}},
 		}}}
 	}
+	paused := holding(running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1))
+	paused.Controllers[0].State = observe.StatePaused
 	const hangs = "replicaset-controller most likely has been syncing default/z-1 since 12:00:00.000 (9.0 s): the controller waits for the answer to 1 write, as from a webhook."
 	for name, tc := range map[string]struct {
 		now   observe.Snapshot
@@ -188,6 +190,7 @@ func TestWorkOfABuiltInController(t *testing.T) {
 		"its event":          {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), set, []string{hangs}},
 		"its Deployment":     {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), deployment, []string{hangs}},
 		"a call":             {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisCall, 1), set, []string{hangs}},
+		"paused":             {paused, set, nil},
 		"another ReplicaSet": {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), apps("replicasets", "ReplicaSet", "z-2"), nil},
 		"the event of a Pod": {running("replicaset-controller", "replicaset", "default/z-1-a", observe.BasisEvent, 1), pod("z-1-a"), nil},
 		"a ReplicaSet of it": {running("deployment-controller", "deployment", "default/z-1", observe.BasisCall, 1), set, nil},
