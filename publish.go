@@ -9,6 +9,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Names of files in the data folder.
@@ -42,7 +43,7 @@ func (p *controlPlane) programWord() string {
 	ofName, err := datadir.Path(name, "")
 	switch {
 	case name == "", !p.dir.Ephemeral() && (err != nil || ofName != dir):
-		return `ctrlplane --data-dir "` + dir + `"`
+		return "ctrlplane --data-dir " + words.Path(dir)
 	case name == "default":
 		return "ctrlplane"
 	}

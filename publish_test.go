@@ -13,7 +13,8 @@ func TestProgramWord(t *testing.T) {
 	for _, test := range []struct{ name, dir, want string }{
 		{"default", "", "ctrlplane"},
 		{"dev", "", "ctrlplane --name dev"},
-		{"default", elsewhere, `ctrlplane --data-dir "` + elsewhere + `"`},
+		{"default", elsewhere, "ctrlplane --data-dir " + elsewhere},
+		{"default", elsewhere + " 2", `ctrlplane --data-dir "` + elsewhere + ` 2"`},
 	} {
 		path, err := datadir.Path(test.name, test.dir)
 		if err != nil {

@@ -261,7 +261,7 @@ func TestEndedControllersOfOthersMakeRoom(t *testing.T) {
 func (f *fixture) endedControllers(names ...string) {
 	f.Helper()
 	for _, name := range names {
-		f.report(Report{Session: name, Number: 1, Controllers: []QueueReport{{Name: name, Workers: 1, Adds: 7}}, Ended: true})
+		f.report(Report{Session: name, Number: 1, Controllers: []QueueReport{{Name: name, Workers: 1, Adds: 7, Gets: 7}}, Ended: true})
 		time.Sleep(time.Second)
 	}
 }
@@ -279,7 +279,7 @@ func TestReportKeepsItsOwnControllers(t *testing.T) {
 		f := newReportFixture(t)
 		defer f.observer.Close()
 		f.endedControllers(append([]string{"oldest"}, numberedNames("ended", maxControllers-1)...)...)
-		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{{Name: "new", Workers: 1}, {Name: "oldest", Workers: 1, Adds: 1}}})
+		f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{{Name: "new", Workers: 1}, {Name: "oldest", Workers: 1, Adds: 1, Gets: 1}}})
 		c := f.clientNamed("shop-operator (" + operator.Name + ")")
 		for name, want := range map[string]bool{"new": true, "oldest": true, "ended-00": false, "ended-01": true} {
 			if slices.Contains(c.Controllers, "shop-operator/"+name) != want {

@@ -100,7 +100,7 @@ func (c *Clients) removeController(rc *reportedController) (past totals, ok bool
 	past = rc.past
 	for _, s := range r.sessions {
 		if q := s.queues[rc.shortName]; q != nil {
-			past.addEnded(q)
+			past.add(q)
 			delete(s.queues, rc.shortName)
 		}
 		for ref, sync := range s.syncs {
@@ -287,23 +287,23 @@ func (c *Clients) HasQueue(client, queue string) bool {
 }
 
 // numbers returns the numbers of a queue: how many keys there are in all processes that report, and what they and those
-// before them have counted. Of those that wait to be the leader it has none while another process works, else one.
+// before them have counted. Of those that wait to be the leader it has the keys of one, and none while another process works.
 func (r *reportedState) numbers(rc *reportedController, observer *observe.Observer) (v observe.Queue, ok bool) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rc.publishState(now)
-	all, standby := rc.past, r.countedStandby(rc.shortName)
+	all, standby := rc.past, r.countedStandby(rc.shortName, now)
 	for _, s := range r.sessions {
 		q := s.queues[rc.shortName]
 		if q == nil {
 			continue
 		}
-		ok = ok || !s.silent
-		if q.State == StateStandby && s != standby { // with EnableWarmup it has keys, which are those of the leader, too
+		if all.add(q); s.silent {
 			continue
 		}
-		if all.add(q); s.silent {
+		ok = true
+		if q.isStandby() && s != standby { // with EnableWarmup it has keys, which are those of the leader, too
 			continue
 		}
 		if q.State == "" && !s.isLost(now) {
@@ -324,32 +324,38 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 }
 
 // countedStandby returns the process whose keys are those of a controller though it waits to be the leader: of several,
-// the one with the most; nil if another process works.
-func (r *reportedState) countedStandby(controller string) (counted *session) {
+// one that lives, and the one with the most; nil if another process has keys or works.
+func (r *reportedState) countedStandby(controller string, now time.Time) (counted *session) {
 	for _, s := range r.sessions {
 		q := s.queues[controller]
 		switch {
 		case q == nil || s.silent:
-		case q.State != StateStandby:
+		case q.State == StateStarting && q.Depth+q.Delayed == 0: // it may wait to be the leader next
+		case !q.isStandby():
 			return nil
-		case counted == nil || cmp.Or(cmp.Compare(q.Depth, counted.queues[controller].Depth), cmp.Compare(q.Adds, counted.queues[controller].Adds)) > 0:
+		case counted == nil, counted.isLost(now) && !s.isLost(now):
+			counted = s
+		case s.isLost(now) && !counted.isLost(now):
+		case q.Depth > counted.queues[controller].Depth:
 			counted = s
 		}
 	}
 	return counted
 }
 
+// isStandby reports whether the process waits to be the leader, or ends without having been it.
+func (q *QueueReport) isStandby() bool {
+	return q.State == StateStandby || q.State == StateStopping && q.Gets == 0
+}
+
 // totals are what processes have counted since their start.
 type totals struct{ adds, gets, done, retries int64 }
 
+// add adds what a process has counted, once it has taken a key: until then it may wait to be the leader, whose keys it
+// has, too. What was counted never becomes less.
 func (t *totals) add(q *QueueReport) {
-	t.adds, t.gets, t.done, t.retries = addCount(t.adds, q.Adds), addCount(t.gets, q.Gets), addCount(t.done, q.Done), addCount(t.retries, q.Retries)
-}
-
-// addEnded adds what a process has counted that has ended. One that waited to be the leader has done nothing.
-func (t *totals) addEnded(q *QueueReport) {
-	if q.State != StateStandby {
-		t.add(q)
+	if q.Gets > 0 {
+		t.adds, t.gets, t.done, t.retries = addCount(t.adds, q.Adds), addCount(t.gets, q.Gets), addCount(t.done, q.Done), addCount(t.retries, q.Retries)
 	}
 }
 

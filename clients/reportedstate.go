@@ -101,7 +101,7 @@ func (r *reportedState) isConnected(now time.Time) bool {
 // of that follows. So does one if its connection has just ended, unless the process has ended, too.
 func (r *reportedState) awaitsReport(now time.Time) bool {
 	event := time.Unix(0, r.eventSent.Load())
-	sentNow := now.Sub(event) <= maxReportDelay
+	sentNow := now.Sub(event).Abs() <= maxReportDelay // not if the clock was set back
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {

@@ -258,7 +258,7 @@ func TestProcessAfterKilledOne(t *testing.T) {
 	reports.mu.Lock()
 	reports.sessions["old"].lost = time.Now().Add(-time.Second)
 	reports.mu.Unlock()
-	f.report(Report{Session: "new", Number: 1, Controllers: []QueueReport{{Name: "site", Workers: 1, Adds: 1}}})
+	f.report(Report{Session: "new", Number: 1, Controllers: []QueueReport{{Name: "site", Workers: 1, Adds: 1, Gets: 1}}})
 	f.expectState(0, "running", "")
 	if q := f.clients.Queues()[0]; q.Depth != 0 || q.InFlight != 0 || q.Adds != 4 {
 		t.Errorf("the queue has the keys of the killed process: %+v", q)
@@ -269,11 +269,11 @@ func TestProcessAfterKilledOne(t *testing.T) {
 func TestStandby(t *testing.T) {
 	f := newReportFixture(t)
 	standby := siteIs(StateStandby)
-	standby.InFlight, standby.Delayed, standby.NextDue = 0, 1, time.Now().Add(time.Hour)
+	standby.InFlight, standby.Gets, standby.Delayed, standby.NextDue = 0, 0, 1, time.Now().Add(time.Hour)
 	const waits = "its workers have not started: its process waits to be the leader"
 	f.report(Report{Session: "second", Number: 1, Controllers: []QueueReport{standby}, Records: []ReportedRecord{siteEvent(1)}})
 	f.expectState(0, "building", waits)
-	if q := f.clients.Queues()[0]; q.Depth != 2 || q.Adds != 3 || len(q.Waiting) != 1 {
+	if q := f.clients.Queues()[0]; q.Depth != 2 || q.Adds != 0 || len(q.Waiting) != 1 {
 		t.Errorf("%+v: the keys that wait for a leader are not shown", q)
 	}
 	f.report(Report{Session: "leader", Number: 1, Controllers: []QueueReport{{Name: "site", Workers: 1, Adds: 2, Gets: 2, Done: 2}}})
@@ -283,12 +283,82 @@ func TestStandby(t *testing.T) {
 	}
 	f.report(Report{Session: "leader", Number: 2, Ended: true})
 	f.report(Report{Session: "third", Number: 1, Controllers: []QueueReport{standby}}) // it has the same keys
-	if q := f.clients.Queues()[0]; q.Depth != 2 || q.Adds != 5 {
+	if q := f.clients.Queues()[0]; q.Depth != 2 || q.Adds != 2 {
 		t.Errorf("%+v", q)
 	}
 	f.expectState(0, "building", waits)
 	f.list(configMaps, http.StatusForbidden)
 	f.expectState(0, "building", waits+"; list of configmaps is refused: configmaps is forbidden: User \"u\" cannot list resource \"configmaps\" in API group \"\" at the cluster scope")
+}
+
+// Of processes that wait to be the leader one counts: not one that was killed, and also while another one starts. The keys
+// of one that has ended do not count, though it says that it stops. What was counted never becomes less.
+func TestCountedStandby(t *testing.T) {
+	f := newReportFixture(t)
+	adds := int64(0)
+	expect := func(when string, depth, atLeast int64) {
+		t.Helper()
+		q := f.clients.Queues()[0]
+		if q.Depth != depth || q.Adds < max(adds, atLeast) {
+			t.Errorf("%s: depth %d, %d adds after %d", when, q.Depth, q.Adds, adds)
+		}
+		adds = q.Adds
+	}
+	report := func(session string, number uint64, state string, depth, gets int64, ended bool) {
+		t.Helper()
+		f.report(Report{Session: session, Number: number, Ended: ended, Controllers: []QueueReport{{Name: "site", State: state, Depth: depth, Adds: depth + gets, Gets: gets, Done: gets}}})
+	}
+	report("killed", 1, StateStandby, 5, 0, false)
+	expect("a standby", 5, 0)
+	report("second", 1, StateStandby, 2, 0, false)
+	expect("two of them", 5, 0)
+	lose(f, "killed")
+	expect("one was killed", 2, 0)
+	report("third", 1, StateStarting, 0, 0, false)
+	expect("one starts", 2, 0)
+	report("third", 2, StateStandby, 2, 0, false)
+	expect("two again", 2, 0)
+	report("second", 2, "", 0, 2, false)
+	expect("one works", 0, 2)
+	report("second", 3, StateStopping, 0, 2, true)
+	expect("it has ended", 2, 2)
+	report("third", 3, StateStopping, 2, 0, false)
+	expect("the other one stops", 2, 2)
+	report("fourth", 1, "", 0, 1, false)
+	expect("a new one works", 0, 3)
+	report("third", 4, StateStopping, 2, 0, true)
+	expect("the standby has ended", 0, 3)
+	if adds != 3 {
+		t.Errorf("%d adds, with those of processes that never worked", adds)
+	}
+}
+
+// lose ends the connection of a process without a last report.
+func lose(f *fixture, session string) {
+	reports := &f.clients.sorted()[0].reports
+	reports.mu.Lock()
+	defer reports.mu.Unlock()
+	reports.sessions[session].lost = time.Now().Add(-time.Second)
+}
+
+// An intervention does not begin another state of the process.
+func TestSinceWhenAProcessWaits(t *testing.T) {
+	f := newNestedFixture(t)
+	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteIs(StateStandby)}})
+	since := controllerNamed(f.snapshot(), nestedController).Since
+	f.pause(f.controller, nestedController)
+	if c := controllerNamed(f.snapshot(), nestedController); c.State != observe.StatePaused || !c.Since.Equal(since) {
+		t.Errorf("%s since %s, before since %s", c.State, c.Since, since)
+	}
+}
+
+// A process that was killed has closed its connection, also once it has not reported for long.
+func TestReasonOfALostProcess(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	lose(f, "s")
+	f.silence()
+	f.expectState(0, "off", reasonLost)
 }
 
 // While a manager stops, its syncs go on: the process has not ended.

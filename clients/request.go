@@ -287,6 +287,7 @@ func (r *request) appendRecord(c *observe.Called, at time.Time) {
 		r.observer.AppendAt(c, at)
 	}
 	if r.isUnfinishedWork() {
+		r.observer.MarkActive(c.Controller, at)
 		r.client.unanswered.end(r)
 	}
 }

@@ -190,7 +190,7 @@ func (c *Clients) apply(cl *client, program, conn string, r *Report) bool {
 		s.applyRecord(&r.Records[i], controllers, now)
 	}
 	if r.Ended {
-		state.leave(s, "its process has ended")
+		state.leave(s, observe.ReasonEnded)
 		state.forget(r.Session, &c.sessions)
 		state.ended[state.endings%maxSessions] = endedSession{r.Session, r.Number}
 		state.endings++
@@ -311,7 +311,7 @@ func (r *reportedState) forget(id string, all *atomic.Int64) {
 	r.dropped = addCount(r.dropped, r.sessions[id].dropped)
 	for name, q := range r.sessions[id].queues {
 		if rc := r.controllers[name]; rc != nil {
-			rc.past.addEnded(q)
+			rc.past.add(q)
 		}
 	}
 	delete(r.sessions, id)

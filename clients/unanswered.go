@@ -49,19 +49,24 @@ func (u *unanswered) end(r *request) {
 
 // snapshot returns how many there are, and the oldest of those that have lasted for long.
 func (u *unanswered) snapshot(now time.Time) (count int64, list []observe.UnansweredWrite) {
+	count, long := u.lasting(now)
+	slices.SortFunc(long, func(a, b sentWrite) int { return a.Since.Compare(b.Since) })
+	for _, w := range long[:min(len(long), maxUnanswered)] {
+		list = append(list, w.named())
+	}
+	return count, list
+}
+
+// lasting returns how many there are, and those that have lasted for long.
+func (u *unanswered) lasting(now time.Time) (count int64, long []sentWrite) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	var long []sentWrite
 	for _, w := range u.writes {
 		if now.Sub(w.Since) >= minUnanswered {
 			long = append(long, w)
 		}
 	}
-	slices.SortFunc(long, func(a, b sentWrite) int { return a.Since.Compare(b.Since) })
-	for _, w := range long[:min(len(long), maxUnanswered)] {
-		list = append(list, w.named())
-	}
-	return int64(len(u.writes)), list
+	return int64(len(u.writes)), long
 }
 
 // named completes the name of what is to be created.

@@ -42,3 +42,46 @@ func TestUnansweredWrites(t *testing.T) {
 		}
 	})
 }
+
+// A control plane is not settled right after a write, also if it has failed. Leases and Events have no effects.
+func TestWritesAreActivity(t *testing.T) {
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		counts       bool
+	}{
+		{http.MethodPost, sites, http.StatusCreated, true},
+		{http.MethodPost, sites, http.StatusConflict, true},
+		{http.MethodGet, sites, http.StatusOK, false},
+		{http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/shop", http.StatusOK, false},
+		{http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events", http.StatusCreated, false},
+		{http.MethodPost, "/ctrlplane/v1/controllers/pause", http.StatusOK, false},
+	} {
+		f := newFixture(t)
+		f.handle(tt.method, tt.path, "{}", func(w http.ResponseWriter) { w.WriteHeader(tt.status) })
+		s, err := f.observer.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, who := s.Process.LastActivity, ""
+		if tt.counts {
+			who = "shop-operator (" + operator.Name + ")"
+		}
+		if last.IsZero() == tt.counts || !s.Process.Quiet && s.Process.LastActive != who {
+			t.Errorf("%s %s: %d: activity at %v of %q, want %v", tt.method, tt.path, tt.status, last, s.Process.LastActive, tt.counts)
+		}
+	}
+}
+
+// Of many writes the oldest ones are named, in order.
+func TestOldestUnansweredWrites(t *testing.T) {
+	now, u := time.Now(), unanswered{}
+	for i := range maxUnanswered + 2 {
+		age := time.Duration(i+1) * time.Minute
+		u.begin(&request{req: &http.Request{}, call: &observe.Called{Verb: "update", Began: now.Add(-age), Object: observe.Object{Resource: "sites", Name: age.String()}}})
+	}
+	n, list := u.snapshot(now)
+	if n != maxUnanswered+2 || len(list) != maxUnanswered || list[0].Object.Name != "12m0s" || list[maxUnanswered-1].Object.Name != "3m0s" {
+		t.Errorf("%d, %+v", n, list)
+	}
+}

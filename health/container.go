@@ -61,7 +61,7 @@ const lostReason = "ContainerStatusUnknown"
 
 func containerProblem(c corev1.ContainerStatus) (problem, bool) {
 	last := c.LastTerminationState.Terminated
-	if last != nil && last.Reason == lostReason && c.State.Waiting != nil {
+	if last != nil && last.Reason == lostReason {
 		last = nil
 	}
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {

@@ -119,6 +119,8 @@ status: {phase: Failed, containerStatuses: [{name: main, state: {terminated: {ex
 	{"volume that cannot be mounted again", containers(`phase: Running`, `{name: app, state: {waiting: {reason: ContainerCreating}}, lastState: {terminated: {exitCode: 137, reason: ContainerStatusUnknown}}}`) +
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
 		"container app is being created; last warning: FailedMount: the latest"},
+	{"container that was lost", containers(`phase: Running`, `{name: app, state: {running: {}}, lastState: {terminated: {exitCode: 137, reason: ContainerStatusUnknown}}}`),
+		"container app is running but not ready"},
 	{"volume of an init container that cannot be mounted", initContainers(`{name: s, started: true, state: {running: {}}}, {name: i, state: {waiting: {reason: PodInitializing}}}, {name: j, state: {waiting: {reason: PodInitializing}}}`) +
 		"\n---\n" + warning("p", "FailedMount", "the latest", "2026-01-02T00:00:00Z"),
 		"container i is being created; last warning: FailedMount: the latest"},

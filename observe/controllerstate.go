@@ -13,6 +13,9 @@ const (
 	StateUnknown  = "unknown"
 )
 
+// ReasonEnded is in the reason of a controller of an operator that is off because its process has sent its last report.
+const ReasonEnded = "its process has ended"
+
 // HasIntervention reports whether a person or a test has changed what the controller does.
 func (c *Controller) HasIntervention() bool {
 	return c.State == StatePaused || c.State == StateRunning && c.Reason != "" || c.State == StateOff && c.Reason == ReasonStopped

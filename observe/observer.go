@@ -69,8 +69,8 @@ type Observer struct {
 
 	startEnd     atomic.Uint64 // Seq of the last record of the start; 0 before MarkStartEnd
 	syncs        atomic.Uint64
-	lastActivity atomic.Int64             // time of the last write, delivery or sync; Unix nanoseconds
-	lastActor    atomic.Pointer[Recorder] // whose that was
+	lastActivity atomic.Int64           // time of the last write, delivery or sync; Unix nanoseconds
+	lastActor    atomic.Pointer[string] // whose that was
 
 	delayWarning sync.Once
 
@@ -162,10 +162,16 @@ func (o *Observer) append(e Event, now time.Time) uint64 {
 	return o.journal.append(&Record{Time: now, Event: e})
 }
 
-func (r *Recorder) markActive(now time.Time) {
-	storeMax(&r.observer.lastActivity, now.UnixNano())
-	r.observer.lastActor.Store(r)
+// MarkActive notes that a write of a controller or client has ended at a time: until its effects can be seen, the
+// control plane is not settled.
+func (o *Observer) MarkActive(who string, at time.Time) { o.markActive(&who, at) }
+
+func (o *Observer) markActive(who *string, at time.Time) {
+	storeMax(&o.lastActivity, at.UnixNano())
+	o.lastActor.Store(who)
 }
+
+func (r *Recorder) markActive(now time.Time) { r.observer.markActive(&r.name, now) }
 
 // Records implements Source.
 func (o *Observer) Records(ctx context.Context, q Query) (Page, error) {
@@ -267,7 +273,7 @@ func (o *Observer) judgeSettled(s *Snapshot) {
 		p.Quiet = o.isQuiet(s.Time)
 		p.Busy = s.dueBy(s.Time.Add(settleHorizon))
 		if actor := o.lastActor.Load(); actor != nil && p.Busy == nil && !p.Quiet {
-			p.LastActive = actor.name
+			p.LastActive = *actor
 		}
 	}
 	if latest := o.lastActivity.Load(); latest != 0 {
@@ -303,8 +309,10 @@ func (s *Snapshot) dueBy(by time.Time) (names []string) {
 func (o *Observer) isQuiet(now time.Time) bool {
 	latest := o.lastActivity.Load()
 	since := now.UnixNano() - latest
-	if since < -int64(busyQuietTime) { // the clock was set back
-		o.lastActivity.CompareAndSwap(latest, now.UnixNano())
+	if since < 0 { // there was some after now, unless the clock was set back
+		if present := time.Now().UnixNano(); latest-present > int64(busyQuietTime) {
+			o.lastActivity.CompareAndSwap(latest, present)
+		}
 		return false
 	}
 	if options := o.options.Load(); since > int64(busyQuietTime) || options != nil && options.VersionsUnknown {

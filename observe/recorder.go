@@ -48,14 +48,19 @@ func (r *Recorder) SetState(state, reason string) {
 	r.SetStateSince(ControllerChanged{State: state, Reason: reason}, time.Now())
 }
 
-// SetStateSince records the controller's new state, which began earlier than it was noticed.
+// SetStateSince records the controller's new state, which began earlier than it was noticed. An intervention, or another
+// reason, does not begin another state of the process.
 func (r *Recorder) SetStateSince(state ControllerChanged, since time.Time) {
 	if r == nil {
 		return
 	}
 	state.Controller = r.name
-	if old := r.state.Load(); old != nil && old.ControllerChanged == state {
+	old := r.state.Load()
+	if old != nil && old.ControllerChanged == state {
 		return
+	}
+	if old != nil && old.ProcessState() == state.ProcessState() {
+		since = old.since
 	}
 	s := &controllerState{state, since}
 	r.state.Store(s)

@@ -69,9 +69,6 @@ func (r *Recorder) RecordDelivery(d *Delivered, at time.Time) uint64 {
 // sync are set.
 func (r *Recorder) RecordReportedCall(c *Called, at time.Time) {
 	r.countCall(c, nil)
-	if c.IsWrite() && !c.IsRoutine() {
-		r.markActive(at)
-	}
 	r.observer.append(c, at)
 }
 

@@ -106,7 +106,8 @@ func (h *Handler) currentLag(now time.Time) (WatchLag, bool) {
 	if b.Written <= h.baseVersion { // it was part of the initial list
 		return b, false
 	}
-	return b, now.UnixNano()-max(h.lastEvent.Load(), of.at.Load()) < int64(lagGrace)
+	age := now.Sub(time.Unix(0, max(h.lastEvent.Load(), of.at.Load())))
+	return b, age.Abs() < lagGrace // not if the clock was set back
 }
 
 // handlers holds the handlers of all controllers.

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ type Why struct {
 // Chain returns the chain of causes with what is known of the object at present.
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
-	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(o.State, records, q.About, s)
+	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if q.State.Problem != "" {
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")
@@ -59,7 +60,10 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		return chain, err
 	}
 	o.Working = withoutPast
-	if q.ExplainMissing != nil {
+	switch {
+	case trace.IsAwaited(o.State, q.About):
+		err = fmt.Errorf("nothing is recorded of it yet: %s", strings.TrimSuffix(strings.Join(o.Working, " "), "."))
+	case q.ExplainMissing != nil:
 		err = q.ExplainMissing(err)
 	}
 	return nil, err

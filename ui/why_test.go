@@ -117,6 +117,9 @@ func TestWhyOfAnObjectThatIsBeingCreated(t *testing.T) {
 	if want := "kubectl (admin) has been waiting since 12:00:00.000 (4.0 s) for the answer to its request to create Deployment default/web.\n"; text.String() != want {
 		t.Errorf("got %q, want %q", text.String(), want)
 	}
+	if _, err := q.Chain(nil, trace.Style{}); err == nil || err.Error()+".\n" != "nothing is recorded of it yet: "+text.String() {
+		t.Errorf("got %v", err) // on the page, and with -o json
+	}
 	q.About.Name = "other"
 	if err := q.Write(&text, nil, trace.Text, trace.Style{}); err == nil {
 		t.Error("an object of which nothing is known is explained")

@@ -149,6 +149,15 @@ func describeFailure(what string, output []string) string {
 // Stop ends all processes of the group, by force if they take too long.
 func (c *devProcess) Stop() { c.stop.Do(c.stopGroup) }
 
+// killedText says what was killed. A command that has ended may have left what it had started, or be "go run", which has
+// left the operator.
+func (c *devProcess) killedText() string {
+	if c.command.running.Load() {
+		return fmt.Sprintf("the operator was killed: it had not ended %v after it was asked to", c.program.grace)
+	}
+	return fmt.Sprintf("processes that the operator's command has started were killed: they had not ended %v after they were asked to", c.program.grace)
+}
+
 func (c *devProcess) stopGroup() {
 	asked := map[int]bool{}
 	tick := time.NewTicker(groupPollInterval)
@@ -162,7 +171,7 @@ func (c *devProcess) stopGroup() {
 		case <-killNow:
 			killNow = nil
 		case <-grace:
-			c.program.output.warn(fmt.Sprintf("the operator was killed: it had not ended %v after it was asked to", c.program.grace))
+			c.program.output.warn(c.killedText())
 		}
 		c.command.killGroup()
 	}

@@ -13,10 +13,12 @@ import (
 func TestStopSaysThatItKilled(t *testing.T) {
 	for script, tt := range map[string]struct {
 		grace time.Duration
+		exits bool
 		want  string
 	}{
-		"trap '' TERM; echo ready; while :; do sleep 0.01; done": {100 * time.Millisecond, "[dev] warning: the operator was killed: it had not ended 100ms after it was asked to\n"},
-		"echo ready; exec sleep 1000":                            {killGrace, ""},
+		"trap '' TERM; echo ready; while :; do sleep 0.01; done":                           {100 * time.Millisecond, false, "[dev] warning: the operator was killed: it had not ended 100ms after it was asked to\n"},
+		"(trap '' TERM; echo ready; exec >/dev/null 2>&1; while :; do sleep 0.01; done) &": {100 * time.Millisecond, true, "[dev] warning: processes that the operator's command has started were killed: they had not ended 100ms after they were asked to\n"},
+		"echo ready; exec sleep 1000":                                                      {killGrace, false, ""},
 	} {
 		out, to := io.Pipe()
 		p := devProgram{args: []string{"sh", "-c", script}, output: newDevOutput(to, viewPlain), grace: tt.grace}
@@ -31,6 +33,9 @@ func TestStopSaysThatItKilled(t *testing.T) {
 		lines := bufio.NewReader(out)
 		if line, err := lines.ReadString('\n'); line != "[operator] ready\n" {
 			t.Fatalf("got %q, %v", line, err)
+		}
+		if tt.exits {
+			<-c.command.exited
 		}
 		go func() {
 			c.Stop()

@@ -24,9 +24,9 @@ func newWaitSettled(w *waitCommand) *cobra.Command {
 		Short: "Wait until the control plane has settled",
 		Long: `Wait until the control plane has settled: no key is queued or in progress in any
 controller or in the scheduler, no delayed key is due within the horizon, no write
-of a controller is in flight, and every event handler has received the last write to
-the resource that it watches. Leases and events do not count. Held writes of a
-paused controller do.
+is in flight, and every event handler has received the last write to the resource
+that it watches. Leases and events do not count. Held writes of a paused controller
+do.
 
 Unnamed queues and the informers of the scheduler and of the simulated nodes cannot
 be observed. For these, nothing must have been written, delivered or synced for

@@ -56,6 +56,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err := o.options.ReadFailing(ctx, src, about); err != nil {
 		return err
 	}
+	o.options.AtEnd = o.past.given() && o.past.at == ""
 	o.options.WhyDeleted, o.options.WhyChanged = o.commandFor("why", args, "--deleted"), o.commandFor("why", args, "--changed")
 	question := ui.Why{
 		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",

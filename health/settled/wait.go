@@ -14,6 +14,7 @@ const (
 	pollInterval     = 25 * time.Millisecond  // between checks
 	recheckInterval  = 10 * time.Millisecond  // after a check that found no work
 	requiredChecks   = 2                      // in a row that must find no work
+	quietTime        = 20 * time.Millisecond  // without activity
 	progressInterval = 500 * time.Millisecond // between progress reports
 	recentTime       = time.Second            // how long work counts whose effects are awaited
 )
@@ -50,26 +51,13 @@ func (e *BusyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Cause }
 
-// QuietChecks counts the checks in a row that have found no work, and no activity since the first of them: a
-// program that writes, waits for a moment and writes again has no work at each check that finds it waiting.
-type QuietChecks struct {
-	InARow   int
-	activity time.Time // the last one
+// HasBeenQuiet reports whether there was no activity for 20 ms before a snapshot: a program that writes, waits for a
+// moment and writes again has no work at each check that finds it waiting.
+func HasBeenQuiet(s observe.Snapshot) bool {
+	return s.Time.Sub(s.Process.LastActivity) >= quietTime
 }
 
-// Add adds a check that has found work in a snapshot.
-func (q *QuietChecks) Add(s observe.Snapshot, work []Work) {
-	switch latest := s.Process.LastActivity; {
-	case len(work) > 0:
-		q.InARow = 0
-	case q.InARow == 0 || !latest.Equal(q.activity):
-		q.InARow, q.activity = 1, latest
-	default:
-		q.InARow++
-	}
-}
-
-// Wait returns when two checks in a row find no remaining work, and no activity in between. If ctx reaches its
+// Wait returns when two checks in a row find no remaining work, and there was no activity for 20 ms. If ctx reaches its
 // deadline first, the error is a [*BusyError], which also has the work of a moment ago if only
 // its effects are awaited then. progress, if not nil, is called with the
 // remaining work when other places are busy than before, at most twice a second.
@@ -79,7 +67,7 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 	var work, busy []Work // busy is the last that is more than effects
 	var lastBusy time.Time
 	reported, lastReport := "", time.Now()
-	for quiet := new(QuietChecks); ; {
+	for checks := 0; ; {
 		s, err := src.Snapshot(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -88,15 +76,16 @@ func Wait(ctx context.Context, src Source, horizon time.Duration, progress func(
 			return err
 		}
 		work = RemainingWork(s, horizon)
-		quiet.Add(s, work)
+		checks++
 		timer.Reset(recheckInterval)
 		if len(work) > 0 {
+			checks = 0
 			timer.Reset(pollInterval)
 		}
 		if !onlyEffects(work) {
 			busy, lastBusy = work, time.Now()
 		}
-		if quiet.InARow == requiredChecks {
+		if checks >= requiredChecks && HasBeenQuiet(s) {
 			return nil
 		}
 		if places := placesOf(work); progress != nil && places != reported && time.Since(lastReport) >= progressInterval {

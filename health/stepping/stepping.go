@@ -16,7 +16,7 @@ import (
 
 const (
 	pollInterval   = 50 * time.Millisecond
-	requiredChecks = 3 // in a row that must find no work
+	requiredChecks = 3 // that must find no work, with none in between
 	horizon        = time.Second
 )
 
@@ -28,7 +28,7 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var left []settled.Work
-	for quiet := new(settled.QuietChecks); quiet.InARow < requiredChecks; {
+	for checks := 0; checks < requiredChecks; {
 		held, err := gates.HeldWrites(ctx, name, 0)
 		if err == nil && !held.Paused {
 			return usage.Errorf("controller %s is not paused: pause it first", held.Controller)
@@ -38,7 +38,7 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 			did, err = stepOne(ctx, gates, name, each)
 		}
 		if err == nil && !did {
-			left, err = checkWork(ctx, src, held.Controller, quiet)
+			left, err = checkWork(ctx, src, held.Controller, &checks)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -46,7 +46,7 @@ func UntilSettled(ctx context.Context, gates control.Interventions, src settled.
 		case err != nil:
 			return err
 		case did:
-			*quiet = settled.QuietChecks{}
+			checks = 0
 			continue
 		}
 		select {
@@ -69,14 +69,19 @@ func stepOne(ctx context.Context, gates control.Interventions, name string, each
 }
 
 // checkWork returns the remaining work except that of other paused controllers and
-// clients, and adds the check to quiet.
-func checkWork(ctx context.Context, src settled.Source, name string, quiet *settled.QuietChecks) ([]settled.Work, error) {
+// clients, and counts the check if there is none.
+func checkWork(ctx context.Context, src settled.Source, name string, checks *int) ([]settled.Work, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	left := slices.DeleteFunc(settled.RemainingWork(s, horizon), func(w settled.Work) bool { return w.Where != name && isPaused(s, w.Where, name) })
-	quiet.Add(s, left)
+	switch {
+	case len(left) > 0:
+		*checks = 0
+	case settled.HasBeenQuiet(s):
+		*checks++
+	}
 	return left, nil
 }
 

@@ -21,9 +21,10 @@ type fakeControlPlane struct {
 	held      int
 	refused   bool // a restore refuses the held writes before they are stepped
 	running   bool
-	later     []int // further held writes at each snapshot
-	stuck     bool  // another controller is always busy
-	paused    bool  // and is paused
+	later     []int         // further held writes at each snapshot
+	stuck     bool          // another controller is always busy
+	paused    bool          // and is paused
+	writes    time.Duration // another client writes that often; 0 = never
 	snapshots int
 }
 
@@ -52,7 +53,10 @@ func (p *fakeControlPlane) StepHeld(context.Context, string) (*control.SteppedWr
 
 func (p *fakeControlPlane) Snapshot(context.Context) (observe.Snapshot, error) {
 	p.snapshots++
-	s := observe.Snapshot{Process: observe.Process{State: observe.Ready, Settled: true}}
+	s := observe.Snapshot{Time: time.Now(), Process: observe.Process{State: observe.Ready, Settled: true, Quiet: true}}
+	if p.writes > 0 {
+		s.Process.LastActivity = s.Time.Truncate(p.writes)
+	}
 	if len(p.later) > 0 {
 		p.held, p.later = p.held+p.later[0], p.later[1:]
 		s.Queues = append(s.Queues, observe.Queue{Controller: "job-controller", Name: "job", InFlight: 1})
@@ -80,6 +84,7 @@ func (p *operatorPlane) HeldWrites(context.Context, string, int) (control.HeldWr
 
 func (p *operatorPlane) Snapshot(context.Context) (observe.Snapshot, error) {
 	return observe.Snapshot{
+		Time:        time.Now(),
 		Process:     observe.Process{State: observe.Ready, Settled: true, Quiet: true},
 		Queues:      []observe.Queue{{Controller: "operator/site", Name: "site", InFlight: 1}},
 		Controllers: []observe.Controller{{Name: "operator/site", State: p.controller}, {Name: "operator/page", State: "paused"}},
@@ -132,6 +137,23 @@ func TestStepsEveryHeldWrite(t *testing.T) {
 			t.Errorf("%d checks, want %d", p.snapshots, want)
 		}
 	})
+}
+
+// What a program does that writes now and then is no work of the controller, also while another one is paused. One that
+// goes on after a moment has no work at each check that finds it waiting.
+func TestProgramThatWritesAllTheTime(t *testing.T) {
+	for every, ends := range map[time.Duration]bool{15 * time.Millisecond: false, 80 * time.Millisecond: true} {
+		for _, paused := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				p := &fakeControlPlane{held: 1, writes: every, stuck: paused, paused: paused}
+				if steps, err := stepUntilSettled(t, ctx, p); steps != 1 || ends != (err == nil) {
+					t.Errorf("a write every %v, another one paused %v: %d steps, %v", every, paused, steps, err)
+				}
+			})
+		}
+	}
 }
 
 // A write that is no longer held when it is to be stepped, and is not repeated, ends no step late.

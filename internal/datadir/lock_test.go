@@ -28,7 +28,7 @@ func TestOpenRefusesLockedDir(t *testing.T) {
 	}
 	stop := fmt.Sprintf(`"kill %d"`, pid)
 	if runtime.GOOS == "windows" {
-		stop = `'ctrlplane --data-dir "` + path + `" down'`
+		stop = "'ctrlplane --data-dir " + path + " down'"
 	}
 	want := fmt.Sprintf(`data folder %s is in use by process %d: stop it with %s, or choose another --name or --data-dir`, path, pid, stop)
 	if got := testutil.ErrorLine(t, err); got != want {

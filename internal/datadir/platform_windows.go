@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"github.com/ctrlplane/ctrlplane/internal/stopevent"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 const killCommand = "taskkill /F /PID %d"
@@ -16,7 +17,7 @@ const killCommand = "taskkill /F /PID %d"
 // stopCommand returns the command that asks the process to end, in quotes: without /F, taskkill asks only
 // those that have a window.
 func (e *LockedError) stopCommand() string {
-	return fmt.Sprintf(`'ctrlplane --data-dir "%s" down'`, e.Path)
+	return fmt.Sprintf("'ctrlplane --data-dir %s down'", words.Path(e.Path))
 }
 
 // endProcess asks the process to end, as far as it listens: a program that uses the library is

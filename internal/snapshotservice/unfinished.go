@@ -13,6 +13,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // unfinishedFile is, in the data folder, the snapshot of a restore that was interrupted and
@@ -33,8 +34,8 @@ type UnfinishedError struct {
 }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf(`an interrupted restore is not finished, because %s (compared with its snapshot: %d missing, %d different, %d added): 'ctrlplane --data-dir "%s" snapshot restore "%s"' finishes it, which undoes what was written since`,
-		e.Reason, e.Left.Created, e.Left.Updated+e.Left.Replaced, e.Left.Deleted, e.Dir, e.Path)
+	return fmt.Sprintf(`an interrupted restore is not finished, because %s (compared with its snapshot: %d missing, %d different, %d added): 'ctrlplane --data-dir %s snapshot restore %s' finishes it, which undoes what was written since`,
+		e.Reason, e.Left.Created, e.Left.Updated+e.Left.Replaced, e.Left.Deleted, words.Path(e.Dir), words.Path(e.Path))
 }
 
 // findOtherChange says what has changed the state after a restore began, other than the

@@ -97,7 +97,7 @@ func requireFinishedOrReported(t *testing.T, target Target, store *fakeStore, re
 		return
 	}
 	unfinished, ok := errors.AsType[*UnfinishedError](err)
-	if !ok || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), `snapshot restore "`+target.Dir.Join(unfinishedFile)+`"`) {
+	if !ok || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "snapshot restore "+target.Dir.Join(unfinishedFile)+"'") {
 		t.Fatalf("got %v, want that it is not finished %s", err, reason)
 	}
 	file, err := os.ReadFile(unfinished.Path)

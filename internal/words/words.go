@@ -52,6 +52,14 @@ func Quote(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
+// Path returns a path as a word of a command: in quotes if a shell would split it.
+func Path(path string) string {
+	if strings.ContainsAny(path, " \t&();'") {
+		return `"` + path + `"`
+	}
+	return path
+}
+
 // First lists the first names, and counts those beyond most: "a, b and 3 more".
 func First(names []string, most int) string {
 	if over := len(names) - most; over > 0 {

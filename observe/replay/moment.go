@@ -83,7 +83,11 @@ func (m *Moment) fromRecords() observe.Snapshot {
 					Name: e.Controller, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1, Syncs: -1, Failures: -1,
 				})
 			}
-			s.Controllers[i].State, s.Controllers[i].Reason, s.Controllers[i].Since = e.State, e.Reason, r.Time
+			c := &s.Controllers[i]
+			if c.ProcessState() != e.ProcessState() {
+				c.Since = r.Time
+			}
+			c.State, c.Reason, c.Process = e.State, e.Reason, e.Process
 		case *observe.QueueChanged:
 			q := observe.Queue{
 				Controller: e.Controller, Name: e.Queue, Depth: e.Depth, Peak: max(e.Depth, e.MaxDepth), InFlight: e.InFlight,

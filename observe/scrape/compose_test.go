@@ -183,6 +183,33 @@ controller_runtime_reconcile_total{controller="b",result="success"} NaN
 	}
 }
 
+// controller-runtime exposes a depth for each priority: each from its first key on, and with too many of them some
+// that are negative.
+func TestDepthOfPriorities(t *testing.T) {
+	const durations = `# TYPE workqueue_queue_duration_seconds histogram
+workqueue_queue_duration_seconds_count{name="a"} 0
+# TYPE workqueue_work_duration_seconds histogram
+workqueue_work_duration_seconds_count{name="a"} 0
+`
+	for name, test := range map[string]struct {
+		metrics string
+		depth   int64
+	}{
+		"no key yet":              {`workqueue_adds_total{name="a"} 0`, 0},
+		"no depth":                {`workqueue_adds_total{name="a"} 1`, -1},
+		"adds that are invalid":   {`workqueue_adds_total{name="a"} NaN`, -1},
+		"a negative part":         {"workqueue_depth{name=\"a\",priority=\"0\"} 2\nworkqueue_depth{name=\"a\",priority=\"exceeded_cardinality_limit\"} -2", 0},
+		"the negative part first": {"workqueue_depth{name=\"a\",priority=\"exceeded_cardinality_limit\"} -2\nworkqueue_depth{name=\"a\",priority=\"0\"} 5", 3},
+		"a negative sum":          {"workqueue_adds_total{name=\"a\"} 0\nworkqueue_depth{name=\"a\",priority=\"0\"} 1\nworkqueue_depth{name=\"a\",priority=\"exceeded_cardinality_limit\"} -2", -1},
+		"a part that is invalid":  {"workqueue_depth{name=\"a\",priority=\"0\"} 1\nworkqueue_depth{name=\"a\",priority=\"5\"} NaN", -1},
+	} {
+		s := parsedSnapshot(t, durations+test.metrics+"\n")
+		if q := s.Queues[0]; q.Depth != test.depth || s.Process.Settled != (test.depth == 0) {
+			t.Errorf("%s: depth %d, settled %v, want depth %d", name, q.Depth, s.Process.Settled, test.depth)
+		}
+	}
+}
+
 // Names come from outside: long ones are cut.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("x", maxName-1) + "ü" + strings.Repeat("y", 1<<20)

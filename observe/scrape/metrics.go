@@ -84,7 +84,22 @@ func readScrape(families []*dto.MetricFamily) *scrape {
 			s.readController(f.GetName(), m)
 		}
 	}
+	for _, q := range s.queues {
+		q.judgeDepth()
+	}
 	return s
+}
+
+// judgeDepth judges the sum of the depths of all priorities. One of them may be negative: beyond 25 priorities
+// controller-runtime takes all keys from a placeholder, also those that it has added to others. It exposes the depth
+// of a priority from the first key on.
+func (q *queue) judgeDepth() {
+	switch {
+	case q.depth < 0:
+		q.depth, q.invalid = 0, q.invalid|depthNumber
+	case q.known&depthNumber == 0 && q.has(addsNumber) && q.adds == 0:
+		q.known |= depthNumber
+	}
 }
 
 func (s *scrape) readProcess(name string, m *dto.Metric) {
@@ -103,7 +118,8 @@ func (s *scrape) readQueue(name string, m *dto.Metric) {
 	value, valid := validValue(m)
 	switch name {
 	case "workqueue_depth":
-		q.depth, q.known = value, depthNumber
+		q.depth, valid = finiteValue(m)
+		q.known = depthNumber
 	case "workqueue_adds_total":
 		q.adds, q.known = value, addsNumber
 	case "workqueue_retries_total":
@@ -193,10 +209,19 @@ func cutName(name string) string {
 }
 
 // validValue returns the value of a metric; 0 and false if it is negative or not finite, which none of
-// the metrics read here can be.
+// the metrics read here can be, except parts of a depth.
 func validValue(m *dto.Metric) (float64, bool) {
 	v := metricValue(m)
 	return nonNegative(v), v >= 0 && !math.IsInf(v, 1)
+}
+
+// finiteValue returns the value of a metric, which may be negative; 0 and false if it is not finite.
+func finiteValue(m *dto.Metric) (float64, bool) {
+	v := metricValue(m)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, false
+	}
+	return v, true
 }
 
 // metricValue returns the value of a counter, a gauge or an untyped metric, and the count of a

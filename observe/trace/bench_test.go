@@ -51,6 +51,6 @@ func BenchmarkWorking(b *testing.B) {
 		now.Queues = append(now.Queues, q)
 	}
 	for b.Loop() {
-		Working(now, records, deployment("web"), Style{})
+		Working(Options{State: now}, records, deployment("web"), Style{})
 	}
 }

@@ -2,33 +2,73 @@ package trace
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// minSilence is how long ago the last request of a client has to be until it is worth saying that it has no watch: one
+// that runs asks again within that time.
+const minSilence = time.Minute
+
 // notRunning says which operators that work for an object do not run, one sentence each. It leaves out the controllers
-// of which that has been said.
-func (p *painter) notRunning(now observe.Snapshot, records []observe.Record, about observe.Object, said map[string]bool) (list []string) {
+// of which that has been said. At the end of a recording that is so of all that ended before the control plane.
+func (p *painter) notRunning(o Options, records []observe.Record, about observe.Object, said map[string]bool) (list []string) {
+	now := o.State
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
-		if c.ProcessState() == observe.StateOff && runsUnreported(now, c.Name) {
+		hasLeft := o.AtEnd && strings.Contains(c.Reason, observe.ReasonEnded)
+		if hasLeft || said[c.Name] || c.ProcessState() == observe.StateOff && runsUnreported(now, c.Name) || hasSuccessor(now, c, about) {
 			continue
 		}
-		if state := p.stateSentence(c, now.Time); state != "" && !said[c.Name] && worksFor(c, records, about) {
+		if state := p.stateSentence(c, now.Time); state != "" && worksFor(c, records, about) {
 			list = append(list, words.OneLine(state))
 		}
 	}
+	if o.AtEnd {
+		return list
+	}
 	for i := range now.Clients {
-		c := &now.Clients[i]
-		if c.Connected || len(c.Watches) > 0 || c.LastTime.IsZero() || len(c.Controllers) > 0 || !hasReacted(c.Name, records, about) {
-			continue
+		if c := &now.Clients[i]; isSilent(c, now.Time) && isOperator(c.Name, records, about) && !isReplaced(now, c, records, about) {
+			list = append(list, words.OneLine(c.Name)+" has no watch, and made its last request at "+
+				p.formatClock(c.LastTime)+" ("+p.formatDuration(now.Time.Sub(c.LastTime))+" ago).")
 		}
-		list = append(list, words.OneLine(c.Name)+" has most likely ended: it has no connection, and made its last request at "+
-			p.formatClock(c.LastTime)+" ("+p.formatDuration(now.Time.Sub(c.LastTime))+" ago).")
 	}
 	return list
+}
+
+// hasSuccessor reports whether another controller runs in the place of one: of another user or program, with the same
+// name, for the same objects.
+func hasSuccessor(now observe.Snapshot, c *observe.Controller, about observe.Object) bool {
+	_, name, _ := observe.SplitReported(c.Name)
+	return slices.ContainsFunc(now.Controllers, func(other observe.Controller) bool {
+		_, otherName, isReported := observe.SplitReported(other.Name)
+		runs := other.ProcessState() == observe.StateRunning || other.ProcessState() == observe.StatePaused
+		return isReported && runs && other.Name != c.Name && otherName == name && slices.Contains(other.Watches, about.GroupResource())
+	})
+}
+
+// isSilent reports whether a client that reports no controllers has no watch, and has sent nothing for long.
+func isSilent(c *observe.Client, now time.Time) bool {
+	isActive := c.Connected || len(c.Watches) > 0 || len(c.Controllers) > 0 || c.Refused != ""
+	return !isActive && !c.LastTime.IsZero() && now.Sub(c.LastTime) >= minSilence
+}
+
+// isReplaced reports whether a client runs in the place of one: of the same program, or one that has reacted to the
+// object since.
+func isReplaced(now observe.Snapshot, c *observe.Client, records []observe.Record, about observe.Object) bool {
+	return slices.ContainsFunc(now.Clients, func(other observe.Client) bool {
+		if !other.Connected || other.Name == c.Name {
+			return false
+		}
+		if observe.ProgramOf(other.Name) == observe.ProgramOf(c.Name) {
+			return true
+		}
+		_, last := reactions(other.Name, records, about)
+		return last.After(c.LastTime)
+	})
 }
 
 // runsUnreported reports whether the client of a controller that is off runs: without the module, or another process.
@@ -86,18 +126,37 @@ func worksFor(c *observe.Controller, records []observe.Record, about observe.Obj
 	return false
 }
 
-// hasReacted reports whether a client that reports no controllers has written because of an object's events, or has
-// written the object because of an event.
-func hasReacted(client string, records []observe.Record, about observe.Object) bool {
-	return slices.ContainsFunc(records, func(r observe.Record) bool {
-		switch e := r.Event.(type) {
+// isOperator reports whether a client works for an object as operators do: of several events, one at least of the object.
+func isOperator(client string, records []observe.Record, about observe.Object) bool {
+	events, last := reactions(client, records, about)
+	return events > 1 && !last.IsZero() && observe.ProgramOf(client) != "ctrlplane"
+}
+
+// reactions returns for how many events a client that reports no controllers has written a status or another object, and
+// when it last did so for an event of an object, or wrote that.
+func reactions(client string, records []observe.Record, about observe.Object) (events int, last time.Time) {
+	delivered, causes := map[uint64]*observe.Object{}, map[uint64]bool{}
+	for i := range records {
+		switch e := records[i].Event.(type) {
 		case *observe.Delivered:
-			return e.Controller == client && canonicalObject(e.Object).Same(about)
+			if e.Controller == client {
+				delivered[records[i].Seq] = canonicalObject(e.Object)
+			}
 		case *observe.Called:
-			return e.Controller == client && e.Cause != 0 && hasWritten(e, about)
+			of := delivered[e.Cause]
+			if e.Controller != client || of == nil || !e.IsWrite() || e.Failed() || e.Verb == "delete" {
+				continue
+			}
+			written := canonicalObject(e.Object)
+			if written.Same(*of) && e.Subresource != "status" {
+				continue
+			}
+			if causes[e.Cause] = true; of.Same(about) || written.Same(about) {
+				last = records[i].Time
+			}
 		}
-		return false
-	})
+	}
+	return len(causes), last
 }
 
 // hasWritten reports whether a call has written an object.

@@ -3,6 +3,7 @@ package trace
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -44,7 +45,7 @@ func TestOperatorsThatDoNotRun(t *testing.T) {
 		"another key":             {shop(state("off", killed)), []observe.Record{event, synced}, workSite("b"), nil},
 		"the key of another kind": {shop(state("off", killed)), []observe.Record{event, synced}, pod("a"), nil},
 	} {
-		if got := Working(tc.now, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) {
+		if got := Working(Options{State: tc.now}, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
@@ -63,34 +64,90 @@ func paused(s observe.Snapshot) observe.Snapshot {
 	return s
 }
 
-// Of an operator without the module it is known what it has written, and whether it has a connection.
-func TestClientsThatHaveEnded(t *testing.T) {
-	const name = "shop-operator (admin)"
-	records := []observe.Record{
-		{Seq: 3, Time: workStart, Event: &observe.Delivered{Controller: name, Change: observe.Added, Object: workSite("a")}},
-		{Seq: 4, Time: workStart, Event: &observe.Called{Controller: name, Verb: "create", Status: 201, Cause: 3, Object: deployment("a")}},
-		{Seq: 5, Time: workStart, Event: &observe.Called{Controller: name, Verb: "create", Status: 201, Object: pod("a")}},
+// A controller that runs for the objects in the place of one that has ended, under another name, makes up for it.
+func TestOperatorsThatAreReplaced(t *testing.T) {
+	ended := observe.Controller{Name: "operator/site", State: "off", Reason: observe.ReasonEnded, Since: workStart}
+	other := func(name, state string, watches ...string) observe.Controller {
+		return observe.Controller{Name: name, State: state, Watches: watches, Since: workStart}
 	}
-	ended := observe.Client{Name: name, LastTime: workStart}
-	watching, reporting := ended, ended
-	watching.Watches, reporting.Controllers = []observe.ClientWatch{{Resource: "sites.example.com"}}, []string{"shop-operator/site"}
-	const want = name + " has most likely ended: it has no connection, and made its last request at 12:00:00.000 (40.0 s ago)."
 	for text, tc := range map[string]struct {
-		client observe.Client
-		about  observe.Object
-		want   []string
+		other observe.Controller
+		atEnd bool
+		want  int
 	}{
-		"its object":      {ended, workSite("a"), []string{want}},
-		"what it made":    {ended, deployment("a"), []string{want}},
-		"without a cause": {ended, pod("a"), nil},
-		"watches":         {watching, workSite("a"), nil},
-		"reports":         {reporting, workSite("a"), nil},
-		"another object":  {ended, workSite("b"), nil},
+		"another user":         {other("operator (u/2)/site", "running", "pods", "sites.example.com"), false, 0},
+		"another program":      {other("operator2/site", "paused", "sites.example.com"), false, 0},
+		"it has ended, too":    {other("operator2/site", "off", "sites.example.com"), false, 2},
+		"another name":         {other("operator2/page", "running", "sites.example.com"), false, 1},
+		"other objects":        {other("operator2/site", "running", "sites.example.org"), false, 1},
+		"end of the recording": {other("operator2/page", "running"), true, 0},
 	} {
 		now := workState(40, "running")
-		now.Clients = []observe.Client{tc.client}
-		if got := Working(now, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
+		now.Controllers, now.Queues = []observe.Controller{ended, tc.other}, nil
+		if got := Working(Options{State: now, AtEnd: tc.atEnd}, nil, workSite("a"), Style{}); len(got) != tc.want {
 			t.Errorf("%s: got %q", text, got)
 		}
+	}
+}
+
+// Of an operator without the module it is known what it has written, and whether it has a watch.
+func TestClientsWithoutAWatch(t *testing.T) {
+	const name, other = "shop-operator (admin)", "shop (admin)"
+	event := func(client string, seq uint64, o observe.Object) observe.Record {
+		return observe.Record{Seq: seq, Time: workStart, Event: &observe.Delivered{Controller: client, Change: observe.Added, Object: o}}
+	}
+	wrote := func(client string, seconds int, cause uint64, verb string, o observe.Object, subresource string) observe.Record {
+		return observe.Record{Seq: 90, Time: workStart.Add(time.Duration(seconds) * time.Second), Event: &observe.Called{Controller: client, Verb: verb, Status: 201, Cause: cause, Object: o, Subresource: subresource}}
+	}
+	created := []observe.Record{event(name, 3, workSite("a")), wrote(name, 0, 3, "create", deployment("a"), "")}
+	records := slices.Concat(created, []observe.Record{wrote(name, 0, 0, "create", pod("a"), ""), event(name, 7, workSite("c")), wrote(name, 0, 7, "update", workSite("c"), "status")})
+	twice := []observe.Record{created[0], event(name, 4, workSite("a"))}
+	reacts := slices.Concat(records, []observe.Record{event(other, 10, workSite("a")), wrote(other, 30, 10, "create", deployment("b"), "")})
+
+	silent := observe.Client{Name: name, LastTime: workStart}
+	with := func(change func(c *observe.Client)) []observe.Client {
+		c := silent
+		change(&c)
+		return []observe.Client{c}
+	}
+	connected := func(name string) observe.Client { return observe.Client{Name: name, Connected: true} }
+	const want = name + " has no watch, and made its last request at 12:00:00.000 (1 m 40 s ago)."
+	for text, tc := range map[string]struct {
+		clients []observe.Client
+		records []observe.Record
+		about   observe.Object
+		want    []string
+	}{
+		"its object":                 {[]observe.Client{silent}, records, workSite("a"), []string{want}},
+		"of which it wrote a status": {[]observe.Client{silent}, records, workSite("c"), []string{want}},
+		"what it made":               {[]observe.Client{silent}, records, deployment("a"), []string{want}},
+		"without a cause":            {[]observe.Client{silent}, records, pod("a"), nil},
+		"another object":             {[]observe.Client{silent}, records, workSite("b"), nil},
+		"connected":                  {with(func(c *observe.Client) { c.Connected = true }), records, workSite("a"), nil},
+		"watches":                    {with(func(c *observe.Client) { c.Watches = []observe.ClientWatch{{Resource: "sites.example.com"}} }), records, workSite("a"), nil},
+		"reports":                    {with(func(c *observe.Client) { c.Controllers = []string{"shop-operator/site"} }), records, workSite("a"), nil},
+		"is refused":                 {with(func(c *observe.Client) { c.Refused = "watch of sites.example.com is refused" }), records, workSite("a"), nil},
+		"between two requests":       {with(func(c *observe.Client) { c.LastTime = workStart.Add(70 * time.Second) }), records, workSite("a"), nil},
+		"one event":                  {[]observe.Client{silent}, created, workSite("a"), nil},
+		"changes the watched object": {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "patch", workSite("a"), ""), wrote(name, 0, 4, "patch", workSite("a"), "")}), workSite("a"), nil},
+		"deletes":                    {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "delete", pod("a"), ""), wrote(name, 0, 4, "delete", pod("b"), "")}), workSite("a"), nil},
+		"another user runs it":       {[]observe.Client{silent, connected("shop-operator (u)")}, records, workSite("a"), nil},
+		"another program reacts":     {[]observe.Client{silent, connected(other)}, reacts, workSite("a"), nil},
+		"it reacts to other objects": {[]observe.Client{silent, connected(other)}, reacts, workSite("c"), []string{want}},
+	} {
+		now := workState(100, "running")
+		now.Clients, now.Queues = tc.clients, nil
+		if got := Working(Options{State: now}, tc.records, tc.about, Style{}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q", text, got)
+		}
+		if got := Working(Options{State: now, AtEnd: true}, tc.records, tc.about, Style{}); len(got) > 0 {
+			t.Errorf("%s, at the end of a recording: got %q", text, got)
+		}
+	}
+	if isOperator("ctrlplane (admin)", []observe.Record{
+		event("ctrlplane (admin)", 3, workSite("a")), wrote("ctrlplane (admin)", 0, 3, "create", deployment("a"), ""),
+		event("ctrlplane (admin)", 4, workSite("a")), wrote("ctrlplane (admin)", 0, 4, "create", deployment("b"), ""),
+	}, workSite("a")) {
+		t.Error("ctrlplane wait is an operator")
 	}
 }

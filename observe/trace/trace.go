@@ -31,6 +31,8 @@ type Options struct {
 	After uint64
 	// State is the state after the records, which has the syncs that have not ended.
 	State observe.Snapshot
+	// AtEnd is set if the state is that at the end of a recording: programs may have ended because it did. Only Why uses it.
+	AtEnd bool
 	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
 	WhyDeleted string
 	// WhyChanged is the command that explains its last change. Only Why uses it.

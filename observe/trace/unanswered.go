@@ -26,6 +26,7 @@ func unansweredWrites(now observe.Snapshot, about observe.Object) (list []unansw
 }
 
 // IsAwaited reports whether a client waits for the answer to a write of an object. Nothing may be recorded of it yet.
+// Of the writes that a client waits for a snapshot has the oldest ones.
 func IsAwaited(now observe.Snapshot, about observe.Object) bool {
 	return len(unansweredWrites(now, about)) > 0
 }
@@ -35,10 +36,20 @@ func (p *painter) unanswered(now observe.Snapshot, about observe.Object) (list [
 	for _, w := range unansweredWrites(now, about) {
 		what := p.requestName(&Node{Kind: Call, Verb: w.Verb, Object: &about, Subresource: w.Subresource})
 		s := words.OneLine(w.Controller) + " has been waiting" + p.since(w.Since, now.Time) + " for the answer to its request to " + what
-		if w.client.State == observe.StatePaused {
-			s += ": the client is paused and its writes are held"
-		}
-		list = append(list, s+".")
+		list = append(list, s+w.heldNote(now)+".")
 	}
 	return list
+}
+
+// heldNote says whether the write may wait because writes are held.
+func (w *unansweredWrite) heldNote(now observe.Snapshot) string {
+	for i := range now.Controllers {
+		if c := &now.Controllers[i]; c.Name == w.Controller && heldNote(c) != "" {
+			return heldNote(c)
+		}
+	}
+	if w.client.State == observe.StatePaused && w.client.Held > 0 {
+		return ": the client is paused and its writes are held"
+	}
+	return ""
 }

@@ -14,15 +14,23 @@ func TestWritesWithoutAnAnswer(t *testing.T) {
 	at := workStart.Add(28 * time.Second)
 	now.Clients = []observe.Client{
 		{Name: "kubectl (admin)", Unanswered: []observe.UnansweredWrite{{Controller: "kubectl (admin)", Verb: "create", Object: workSite("a"), Since: at}}},
-		{Name: "operator (admin)", State: observe.StatePaused, Unanswered: []observe.UnansweredWrite{{Controller: "operator/site", Verb: "update", Subresource: "status", Object: workSite("b"), Since: at}}},
+		{Name: "operator (admin)", State: observe.StatePaused, Held: 1, Unanswered: []observe.UnansweredWrite{{Controller: "operator/site", Verb: "update", Subresource: "status", Object: workSite("b"), Since: at}}},
 	}
+	site := func(name string) []observe.UnansweredWrite {
+		return []observe.UnansweredWrite{{Controller: "operator/site", Verb: "update", Object: workSite(name), Since: at}}
+	}
+	now.Clients = append(now.Clients, observe.Client{Name: "other (admin)", State: observe.StatePaused, Unanswered: site("waits")}, observe.Client{Name: "third (admin)", State: observe.StateRunning, Held: 1, Unanswered: site("held")})
+	now.Clients[3].Unanswered[0].Controller = "third/site"
+	now.Controllers = append(now.Controllers, observe.Controller{Name: "third/site", State: observe.StatePaused, Held: 1})
 	for name, want := range map[string][]string{
-		"a": {"kubectl (admin) has been waiting since 12:00:28.000 (12.0 s) for the answer to its request to create Site default/a."},
-		"b": {"operator/site has been waiting since 12:00:28.000 (12.0 s) for the answer to its request to update Site default/b status: the client is paused and its writes are held."},
-		"c": nil,
+		"a":     {"kubectl (admin) has been waiting since 12:00:28.000 (12.0 s) for the answer to its request to create Site default/a."},
+		"b":     {"operator/site has been waiting since 12:00:28.000 (12.0 s) for the answer to its request to update Site default/b status: the client is paused and its writes are held."},
+		"waits": {"operator/site has been waiting since 12:00:28.000 (12.0 s) for the answer to its request to update Site default/waits."},
+		"held":  {"third/site has been waiting since 12:00:28.000 (12.0 s) for the answer to its request to update Site default/held: the controller is paused and its writes are held."},
+		"c":     nil,
 	} {
 		about := workSite(name)
-		if got := Working(now, nil, about, Style{}); !slices.Equal(got, want) || IsAwaited(now, about) != (want != nil) {
+		if got := Working(Options{State: now}, nil, about, Style{}); !slices.Equal(got, want) || IsAwaited(now, about) != (want != nil) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}

@@ -14,18 +14,19 @@ import (
 // minWorking is how long work for an object has to last until it is worth saying.
 const minWorking = time.Second
 
-// Working says which syncs of an object's key, and of those that its controllers have created for it, have not ended, in which queues the key most likely waits, which writes of
-// the object have no answer, and which operators that work for it do not run, one sentence each. It leaves out what has
-// begun just now.
-func Working(now observe.Snapshot, records []observe.Record, about observe.Object, s Style) (list []string) {
+// Working says which syncs of the key of an object, or of one that its controllers have created for it, have not ended,
+// in which queues its key most likely waits, which writes of the object have no answer, and which operators that work
+// for it do not run, one sentence each. It leaves out what has begun just now.
+func Working(o Options, records []observe.Record, about observe.Object, s Style) (list []string) {
+	now := o.State
 	about = *canonicalObject(about)
 	about.UID = ""
 	p, said := newPainter(s, phrases{}), map[string]bool{}
-	for _, o := range createdFor(records, about) {
-		if len(list) == maxWorking {
+	for _, of := range createdFor(records, about) {
+		if len(list) >= maxWorking {
 			break
 		}
-		list = append(list, p.running(now, records, o, said)...)
+		list = append(list, p.running(now, records, of, said)...)
 	}
 	waiting := waitingSince(now, records, about)
 	for i := range now.Queues {
@@ -35,7 +36,7 @@ func Working(now observe.Snapshot, records []observe.Record, about observe.Objec
 			said[q.Controller] = true
 		}
 	}
-	return slices.Concat(list, p.unanswered(now, about), p.notRunning(now, records, about, said))
+	return slices.Concat(list, p.unanswered(now, about), p.notRunning(o, records, about, said))
 }
 
 // maxWorking is after how many syncs no further object is looked at: one may have many Pods.

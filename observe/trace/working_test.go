@@ -62,7 +62,7 @@ func TestWorkForAnObject(t *testing.T) {
 		"another object": {workState(40, "running", hangs), workSite("other"), nil},
 		"another kind":   {workState(40, "running", hangs), pod("hang"), nil},
 	} {
-		if got := Working(tc.now, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
+		if got := Working(Options{State: tc.now}, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
@@ -81,7 +81,7 @@ func TestWorkInADeepQueue(t *testing.T) {
 		}
 	}
 	const want = "default/q19 most likely waits in the queue of operator/site since 12:00:01.000 (39.0 s), behind default/hang, which has been syncing since 12:00:00.000 (40.0 s)."
-	if got := Working(now, records, workSite("q19"), Style{}); !slices.Equal(got, []string{want}) {
+	if got := Working(Options{State: now}, records, workSite("q19"), Style{}); !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -110,19 +110,19 @@ func TestKeysThatDoNotWait(t *testing.T) {
 		"parked":                     {parked, []observe.Record{queued(1, site, 2)}, site},
 		"its owner's key waits":      {workState(40, "running", hangs), []observe.Record{queued(0, workSite("hang"), 1), queued(1, owned, 2)}, owned},
 	} {
-		if got := Working(tc.now, tc.records, tc.about, Style{}); len(got) > 0 {
+		if got := Working(Options{State: tc.now}, tc.records, tc.about, Style{}); len(got) > 0 {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
 	again := []observe.Record{queued(1, site, 2), ended(3, observe.Synced{Add: 2, Key: "default/q"}), queued(4, site, 3)}
-	if got := Working(workState(40, "running"), again, site, Style{}); len(got) != 1 {
+	if got := Working(Options{State: workState(40, "running")}, again, site, Style{}); len(got) != 1 {
 		t.Errorf("queued again: got %q", got)
 	}
 	ambiguous := []observe.Record{queued(1, site, 2), ended(3, observe.Synced{Add: 1, LastAdd: 3, Key: "default/p", KeyBasis: observe.BasisQueue})}
-	if got := Working(workState(40, "running"), ambiguous, site, Style{}); len(got) != 1 {
+	if got := Working(Options{State: workState(40, "running")}, ambiguous, site, Style{}); len(got) != 1 {
 		t.Errorf("another key was taken: got %q", got)
 	}
-	if got := Working(workState(40, "running", observe.RunningSync{Queue: "site", ID: 7, Since: workStart}), again[2:], site, Style{}); len(got) != 1 {
+	if got := Working(Options{State: workState(40, "running", observe.RunningSync{Queue: "site", ID: 7, Since: workStart})}, again[2:], site, Style{}); len(got) != 1 {
 		t.Errorf("an unknown key runs since before: got %q", got)
 	}
 }
@@ -141,17 +141,17 @@ func TestKeysOfAQueueOfAnotherName(t *testing.T) {
 		Queues:      []observe.Queue{{Controller: "endpointslice-controller", Name: "endpoint_slice", Depth: 2}},
 		Controllers: []observe.Controller{{Name: "endpointslice-controller", State: "paused"}},
 	}
-	if got := Working(now, records, service("b"), Style{}); len(got) > 0 {
+	if got := Working(Options{State: now}, records, service("b"), Style{}); len(got) > 0 {
 		t.Errorf("no key is known: got %q", got)
 	}
 	records = append(records, observe.Record{Seq: 4, Time: workStart.Add(time.Second), Event: &observe.Synced{
 		Controller: "endpointslice-controller", Queue: "endpoint_slice", ID: 1, Key: "default/a", KeyBasis: observe.BasisLog, Add: 1,
 	}})
 	const want = "default/b most likely waits in the queue of endpointslice-controller since 12:00:00.000 (1 m 00 s): the controller is paused."
-	if got := Working(now, records, service("b"), Style{}); !slices.Equal(got, []string{want}) {
+	if got := Working(Options{State: now}, records, service("b"), Style{}); !slices.Equal(got, []string{want}) {
 		t.Errorf("got %q", got)
 	}
-	if got := Working(now, records, pod("a-1"), Style{}); len(got) > 0 {
+	if got := Working(Options{State: now}, records, pod("a-1"), Style{}); len(got) > 0 {
 		t.Errorf("a Pod of the Service: got %q", got)
 	}
 }
@@ -195,7 +195,7 @@ func TestWorkOfABuiltInController(t *testing.T) {
 		"the event of a Pod": {running("replicaset-controller", "replicaset", "default/z-1-a", observe.BasisEvent, 1), pod("z-1-a"), nil},
 		"a ReplicaSet of it": {running("deployment-controller", "deployment", "default/z-1", observe.BasisCall, 1), set, nil},
 	} {
-		if got := Working(tc.now, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
+		if got := Working(Options{State: tc.now}, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}

@@ -76,6 +76,9 @@ func MayRun(c *corev1.Container, args []string) bool {
 	return len(unknown) > 0 && !slices.ContainsFunc(unknown, func(name string) bool { return !isMounted(c, name) })
 }
 
+// mayExecute reports whether a command of a container can run, or may turn out to.
+func mayExecute(c *corev1.Container, args []string) bool { return CanRun(c, args) || MayRun(c, args) }
+
 // isMounted reports whether a file is in a volume of a container.
 func isMounted(c *corev1.Container, name string) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool {

@@ -91,16 +91,26 @@ func (o *objects) init(s *session) {
 // depend makes changes of an object reach a Pod. It returns when no later change can
 // be missed.
 func (o *objects) depend(ctx context.Context, uid types.UID, on podconfig.Reference) error {
-	o.mu.Lock()
-	if o.dependents[on] == nil {
-		o.dependents[on] = map[types.UID]bool{}
+	if err := o.addDependent(ctx, uid, on); err != nil {
+		return err
 	}
-	o.dependents[on][uid] = true
-	o.mu.Unlock()
 	if on.Secret {
 		return o.feeds.secrets.await(ctx, o.s)
 	}
 	return o.feeds.configMaps.await(ctx, o.s)
+}
+
+func (o *objects) addDependent(ctx context.Context, uid types.UID, on podconfig.Reference) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ctx.Err() != nil { // the Pod may have been removed: forget does not come again
+		return context.Cause(ctx)
+	}
+	if o.dependents[on] == nil {
+		o.dependents[on] = map[types.UID]bool{}
+	}
+	o.dependents[on][uid] = true
+	return nil
 }
 
 // forget ends what depend began for a Pod.

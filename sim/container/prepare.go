@@ -48,7 +48,7 @@ func (r *run) wake() {
 func (s *session) prepare(r *run, of *corev1.Pod, c *corev1.Container) {
 	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
 		env, err := s.check(r, of, c)
-		if err == nil && (CanRun(c, r.args) || MayRun(c, r.args)) {
+		if err == nil && mayExecute(c, r.args) {
 			_, err = s.openBox(r, of, c)
 		}
 		if err == nil {
@@ -106,7 +106,7 @@ func (s *session) check(r *run, of *corev1.Pod, c *corev1.Container) ([]kubecont
 func (s *session) block(r *run, of *corev1.Pod, err error) {
 	s.mu.Lock()
 	was := r.state
-	r.state.Phase, r.state.Reason, r.state.Message = Blocked, "CreateContainerConfigError", err.Error()
+	r.state.Phase, r.state.Reason, r.state.Message, r.state.Temporary = Blocked, "CreateContainerConfigError", err.Error(), isTemporary(err)
 	switch {
 	case isMountError(err):
 		r.state.Reason, r.state.Message = "", ""

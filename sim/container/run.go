@@ -35,12 +35,13 @@ type run struct {
 	stopping bool               // it was asked to end
 	expire   context.CancelFunc // ends the grace period with which it was asked; nil before
 
-	retry   chan struct{}       // while it is blocked: receives when it may be no longer
-	signals chan syscall.Signal // while its command runs in the shell
-	timer   *time.Timer         // while its command sleeps
-	done    chan struct{}       // closed when its command has ended; nil until something waits
-	box     *box                // its files; nil until something needs them
-	stdio   *stdio              // nil unless clients can attach
+	command func(*corev1.Container) []string // Spec.CommandOf, if it waits for what it needs
+	retry   chan struct{}                    // while it is blocked: receives when it may be no longer
+	signals chan syscall.Signal              // while its command runs in the shell
+	timer   *time.Timer                      // while its command sleeps
+	done    chan struct{}                    // closed when its command has ended; nil until something waits
+	box     *box                             // its files; nil until something needs them
+	stdio   *stdio                           // nil unless clients can attach
 }
 
 // run implements Runtime.Run.
@@ -71,7 +72,7 @@ func (s *session) run(spec Spec) State {
 	}
 	switch {
 	case !prepared:
-		r.retry = make(chan struct{}, 1)
+		r.retry, r.command = make(chan struct{}, 1), spec.CommandOf
 		r.pod.newest = spec.Pod
 		s.wg.Go(func() { s.prepare(r, spec.Pod, c) })
 	case sleeps:

@@ -68,8 +68,10 @@ type Spec struct {
 	Container *corev1.Container
 	Number    int32
 	// Args is the command; none means that the run stands for what the image starts.
-	Args    []string
-	Sidecar bool
+	Args []string
+	// CommandOf returns the command of a container of the Pod, as Args is that of this one; nil = no other has one.
+	CommandOf func(*corev1.Container) []string
+	Sidecar   bool
 	// Serves means that a run without a command ends only if a probe fails.
 	Serves bool
 }

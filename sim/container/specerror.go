@@ -3,8 +3,12 @@ package container
 import (
 	"errors"
 	"fmt"
+	"net"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/kubernetes/pkg/kubelet/util/format"
 	"k8s.io/kubernetes/pkg/securitycontext"
 	"k8s.io/kubernetes/pkg/util/parsers"
@@ -46,4 +50,16 @@ func checkNonRoot(of *corev1.Pod, c *corev1.Container) error {
 		return nil
 	}
 	return fmt.Errorf("container's runAsUser breaks non-root policy (pod: %q, container: %s)", format.Pod(of), c.Name)
+}
+
+// isTemporary reports whether an error is that of a request, and may not tell that an object or a key is missing.
+func isTemporary(err error) bool {
+	if list, ok := errors.AsType[utilerrors.Aggregate](err); ok {
+		return !slices.ContainsFunc(list.Errors(), func(err error) bool { return !isTemporary(err) })
+	}
+	if _, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return !apierrors.IsNotFound(err)
+	}
+	_, ok := errors.AsType[net.Error](err)
+	return ok
 }

@@ -39,9 +39,11 @@ type State struct {
 	Unhealthy bool
 	// Reason and Message say why a run is blocked although the volumes are mounted, or how it ended.
 	Reason, Message string
-	StartedAt       time.Time
-	FinishedAt      time.Time
-	ExitCode        int32
+	// Temporary says that what blocks the run is an error of a request, which may not tell of a missing object.
+	Temporary  bool
+	StartedAt  time.Time
+	FinishedAt time.Time
+	ExitCode   int32
 	// Started and Ready are the results of the startup and readiness probes.
 	Started, Ready bool
 }

@@ -40,8 +40,9 @@ func (p *pod) openVolumes() (*volumes, error) {
 }
 
 // mountVolumes returns why the volumes of a Pod cannot be mounted for a run. As on a real node, those that were
-// mounted once stay so when their objects are deleted: what is made later has the last state of these. A run without a
-// command makes none.
+// mounted once stay so when their objects change: the first run with a command makes also what only the commands of
+// later containers mount. A run without a command makes none: what something else of it uses later has the last state of
+// deleted objects.
 func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
 	s.mu.Lock()
 	mounted := r.pod.mounted
@@ -51,7 +52,7 @@ func (s *session) mountVolumes(r *run, of *corev1.Pod, c *corev1.Container) erro
 			return err
 		}
 	}
-	if CanRun(c, r.args) || MayRun(c, r.args) {
+	if mayExecute(c, r.args) {
 		if err := s.makeVolumes(r, of, c); err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (s *session) checkVolumes(ctx context.Context, of *corev1.Pod) error {
 	return nil
 }
 
-// makeVolumes makes the volumes of a Pod that a container mounts.
+// makeVolumes makes the volumes of a Pod that a container mounts, and those with objects that other commands mount.
 func (s *session) makeVolumes(r *run, of *corev1.Pod, c *corev1.Container) error {
 	s.mu.Lock()
 	v, err := r.pod.openVolumes()
@@ -87,10 +88,11 @@ func (s *session) makeVolumes(r *run, of *corev1.Pod, c *corev1.Container) error
 		return err
 	}
 	for i := range of.Spec.Volumes {
-		if !isMountedBy(c, &of.Spec.Volumes[i]) {
+		volume := &of.Spec.Volumes[i]
+		if !isMountedBy(c, volume) && (!needsObjects(of, volume) || !r.isMountedByCommand(of, volume)) {
 			continue
 		}
-		if _, err := s.dir(r.ctx, of, r.pod, v, of.Spec.Volumes[i].Name); err != nil {
+		if _, err := s.dir(r.ctx, of, r.pod, v, volume.Name); err != nil {
 			return err
 		}
 	}
@@ -107,6 +109,14 @@ func needsObjects(of *corev1.Pod, v *corev1.Volume) bool {
 
 func isMountedBy(c *corev1.Container, v *corev1.Volume) bool {
 	return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == v.Name })
+}
+
+// isMountedByCommand reports whether a container mounts a volume that has a command that may run: others do not
+// read it.
+func (r *run) isMountedByCommand(of *corev1.Pod, v *corev1.Volume) bool {
+	return r.command != nil && slices.ContainsFunc(slices.Concat(of.Spec.InitContainers, of.Spec.Containers), func(c corev1.Container) bool {
+		return isMountedBy(&c, v) && mayExecute(&c, r.command(&c))
+	})
 }
 
 // withoutTokens returns a volume without the sources that always exist.

@@ -1,6 +1,8 @@
 package container
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -8,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 )
 
 func TestVolumesFollowTheirSources(t *testing.T) {
@@ -165,8 +169,9 @@ func TestVolumesOfAPodAreBounded(t *testing.T) {
 	}
 }
 
-// TestVolumesThatNoCommandHasMounted makes none of them: their files would only be kept and refreshed.
-func TestVolumesThatNoCommandHasMounted(t *testing.T) {
+// TestVolumesOfLaterCommands makes them with the first command, so that they stay when their objects change; those that no
+// command mounts would only be kept and refreshed.
+func TestVolumesOfLaterCommands(t *testing.T) {
 	f := newFixture(t)
 	pod := newPod("true")
 	for _, name := range []string{"image", "later"} {
@@ -174,17 +179,43 @@ func TestVolumesThatNoCommandHasMounted(t *testing.T) {
 		if err := f.client.Tracker().Add(settings); err != nil {
 			t.Fatal(err)
 		}
-		source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, DefaultMode: new(int32(0o444))}
+		source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Items: []corev1.KeyToPath{{Key: "a", Path: "a"}}, DefaultMode: new(int32(0o444))}
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{ConfigMap: source}})
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name, Image: "busybox", VolumeMounts: []corev1.VolumeMount{{Name: name, MountPath: "/v"}}})
 	}
-	pod.Spec.Containers[2].Command = []string{"cat", "/v/a"}
-	f.start(pod)
+	commandOf := func(c *corev1.Container) []string { // as of an annotation
+		if c.Name == "later" {
+			return []string{"cat", "/v/a"}
+		}
+		return c.Command
+	}
+	run := func(c *corev1.Container) {
+		f.Run(Spec{Pod: pod, Container: c, Args: commandOf(c), CommandOf: commandOf})
+	}
+	run(&pod.Spec.Containers[0])
 	f.await(pod, Ended)
 	f.session.mu.Lock()
-	defer f.session.mu.Unlock()
-	if v := f.session.pods[pod.UID].volumes; v == nil || len(v.dirs) != 0 {
+	if v := f.session.pods[pod.UID].volumes; v == nil || v.dirs["later"] == nil || v.dirs["image"] != nil {
 		t.Errorf("got %+v", v)
+	}
+	f.session.mu.Unlock()
+	changed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "later"}, Data: map[string]string{"b": "2"}}
+	if _, err := f.client.CoreV1().ConfigMaps("ns").Update(t.Context(), changed, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	run(&pod.Spec.Containers[2])
+	if state := f.awaitContainer(pod, "later", Ended); state.ExitCode != 0 {
+		t.Errorf("got %+v", state)
+	}
+}
+
+// TestDependAfterRemoval has a check of a run that ends after its Pod was removed.
+func TestDependAfterRemoval(t *testing.T) {
+	f := newFixture(t)
+	ctx, remove := context.WithCancel(t.Context())
+	remove()
+	if err := f.session.depend(ctx, "u", podconfig.Reference{Namespace: "ns", Name: "m"}); !errors.Is(err, context.Canceled) || len(f.session.dependents) != 0 {
+		t.Errorf("error %v, dependents %v", err, f.session.dependents)
 	}
 }
 

@@ -51,6 +51,17 @@ func (b podBehavior) commandOf(c *corev1.Container, kind containerKind, run int3
 	return nil
 }
 
+// firstCommands returns a function that returns the command of the first run of a container of a Pod.
+func (b podBehavior) firstCommands(inits []corev1.Container) func(*corev1.Container) []string {
+	return func(c *corev1.Container) []string {
+		kind := mainContainer
+		if slices.ContainsFunc(inits, func(i corev1.Container) bool { return i.Name == c.Name }) {
+			kind = initContainerKind(c)
+		}
+		return b.commandOf(c, kind, 0)
+	}
+}
+
 // observe returns the state of a run, which it starts if that is due; false if only
 // the annotations of the Pod and its owner decide what becomes of the run.
 func (r *containerRun) observe(number int32) (container.State, bool) {
@@ -76,7 +87,10 @@ func (r *containerRun) observe(number int32) (container.State, bool) {
 		copied.Status = *r.status
 		pod = &copied
 	}
-	return runtime.Run(container.Spec{Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves}), true
+	return runtime.Run(container.Spec{
+		Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves,
+		CommandOf: r.behavior.firstCommands(pod.Spec.InitContainers),
+	}), true
 }
 
 // serves reports whether a run without a command is a server whose probes are made.
@@ -115,7 +129,9 @@ func waitingReason(pod *corev1.Pod) string {
 func (r *containerRun) followCommand(s corev1.ContainerStatus, command container.State) corev1.ContainerStatus {
 	switch command.Phase {
 	case container.Blocked:
-		return r.waitForStart(lostStatus(s), command)
+		if !command.Temporary {
+			return r.waitForStart(lostStatus(s), command)
+		}
 	case container.Running:
 		s.Started = new(command.Started)
 		s.Ready = r.isReady(s.State.Running.StartedAt.Time) && command.Ready
@@ -129,12 +145,13 @@ func (r *containerRun) followCommand(s corev1.ContainerStatus, command container
 }
 
 // lostStatus returns the status of a container that ran in a simulation that has ended, and cannot start again in this
-// one yet. It is that of a kubelet whose container runtime does not know the container; the container starts again
-// without another number, as it does if nothing is missing.
+// one yet. The reason and the message are those of a kubelet whose container runtime does not know the container. Unlike
+// there, the container starts again without another number, as it does if nothing is missing, and an earlier end is
+// replaced: it is what tells that the container is lost.
 func lostStatus(s corev1.ContainerStatus) corev1.ContainerStatus {
 	s.LastTerminationState = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 		Reason: kubecontainer.ContainerReasonStatusUnknown, ExitCode: sigkillExitCode,
-		Message: "The simulated nodes stopped while the container was running",
+		Message: "The container could not be located when the pod was deleted.  The container used to be Running",
 	}}
 	return s
 }

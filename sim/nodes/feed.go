@@ -234,13 +234,12 @@ func (f *podFeed) processListed(list []corev1.Pod) {
 func (f *podFeed) playPod(pod *corev1.Pod, listed bool, what dueStage) {
 	byKwok := f.registry.assignPod(pod.UID, what)
 	if !what.isOfUser() {
-		if what.name == "" {
-			return
-		}
-		if byKwok {
+		if byKwok && (what.name != "" || listed) { // with listed, the Stage may not exist any more
 			sendEvent(f.ctx, f.events, informer.Deleted, pod) // cancels the stage
 		}
-		f.schedule(string(pod.UID), what.at)
+		if what.name != "" {
+			f.schedule(string(pod.UID), what.at)
+		}
 		return
 	}
 	copied := *pod

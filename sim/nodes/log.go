@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -20,11 +21,32 @@ func withLogger(ctx context.Context, log *slog.Logger, stageFailed func(stageFai
 	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log, stageFailed}, kwoklog.LevelWarn))
 }
 
-// stageFailure says that kwok cannot play the stage of a user. kwok only logs that.
+// stageFailure says that kwok cannot play the stage of a user. kwok only logs that, with stageFailedMessage.
 type stageFailure struct {
-	pod, node string // the key of the object; one of them is empty, unless the node is that of the Pod
+	pod, node string // the key of the object; one of them is empty
 	stage     string // the name of the Stage
 	err       string
+}
+
+const stageFailedMessage = "failed to apply stage"
+
+// isStale reports whether the object was deleted, or its node is not live: the stage is not to be played any more. Other
+// objects that the stage needs may be missing, too.
+func (f stageFailure) isStale() bool {
+	_, name, _ := strings.Cut(f.pod, "/")
+	gone := fmt.Sprintf("pods %q not found", name)
+	if f.pod == "" {
+		gone = fmt.Sprintf("nodes %q not found", f.node)
+	}
+	return strings.HasSuffix(f.err, gone) || isReplacedOrNotLive(f.err)
+}
+
+// isRetried reports whether kwok plays the stage again after the error (TestRetriedErrorTexts).
+func (f stageFailure) isRetried() bool {
+	return slices.ContainsFunc([]string{
+		"connection refused", "Timeout: ", "unable to return a response in the time allotted", "could not be completed at this time",
+		"currently unable to handle the request", "oo many requests",
+	}, func(text string) bool { return strings.Contains(f.err, text) })
 }
 
 // kwokLogWriter parses the lines of kwok's logger, which can write only JSON.
@@ -44,11 +66,12 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 	}
 	text := func(key string) string { value, _ := fields[key].(string); return value }
 	stage, ofUser := strings.CutPrefix(text("stage"), userPrefix)
-	switch cause := text("err"); {
-	case isStaleObjectError(cause):
+	failure := stageFailure{pod: text("pod"), node: text("node"), stage: stage, err: text("err")}
+	switch isFailure := ofUser && text(slog.MessageKey) == stageFailedMessage; {
+	case isFailure && failure.isStale(), !isFailure && isStaleObjectError(failure.err):
 		level = slog.LevelDebug
-	case ofUser && cause != "":
-		l.stageFailed(stageFailure{pod: text("pod"), node: text("node"), stage: stage, err: cause})
+	case isFailure && !failure.isRetried():
+		l.stageFailed(failure)
 	}
 	var attrs []slog.Attr
 	for key, value := range fields {
@@ -66,7 +89,11 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 // has been deleted, or its node is not live. kwok passes on only the text of errors
 // (TestStaleObjectErrorTexts).
 func isStaleObjectError(cause string) bool {
-	return strings.HasSuffix(cause, " not found") || strings.HasSuffix(cause, notLiveSuffix) || strings.Contains(cause, "UID in precondition")
+	return strings.HasSuffix(cause, " not found") || isReplacedOrNotLive(cause)
+}
+
+func isReplacedOrNotLive(cause string) bool {
+	return strings.HasSuffix(cause, notLiveSuffix) || strings.Contains(cause, "UID in precondition")
 }
 
 type untilDoneHandler struct {

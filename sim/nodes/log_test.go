@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,6 +36,26 @@ func TestStaleObjectErrorTexts(t *testing.T) {
 	}
 	if err := apierrors.NewConflict(corev1.Resource("pods"), "a", errors.New("changed")); isStaleObjectError(err.Error()) {
 		t.Errorf("%v is a stale object error", err)
+	}
+}
+
+// TestRetriedErrorTexts has the errors after which kwok tries again (shouldRetry), as the functions write them that make them.
+func TestRetriedErrorTexts(t *testing.T) {
+	pods := corev1.Resource("pods")
+	answer := func(code int) error { return apierrors.NewGenericServerResponse(code, "patch", pods, "p", "", 0, true) }
+	for _, err := range []error{
+		&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+		apierrors.NewServerTimeout(pods, "patch", 1), apierrors.NewTimeoutError("request did not complete", 1), apierrors.NewTooManyRequestsError("slow down"),
+		answer(http.StatusTooManyRequests), answer(http.StatusServiceUnavailable), answer(http.StatusGatewayTimeout),
+	} {
+		if f := (stageFailure{err: err.Error()}); !f.isRetried() {
+			t.Errorf("%v is not retried", err)
+		}
+	}
+	for _, err := range []error{apierrors.NewConflict(pods, "p", errors.New("changed")), answer(http.StatusInternalServerError), errors.New("template: no such field")} {
+		if f := (stageFailure{err: err.Error()}); f.isRetried() {
+			t.Errorf("%v is retried", err)
+		}
 	}
 }
 
@@ -63,11 +88,24 @@ func TestStageFailureLines(t *testing.T) {
 	var got []stageFailure
 	ctx := withLogger(t.Context(), slog.New(slog.DiscardHandler), func(f stageFailure) { got = append(got, f) })
 	kwok := kwoklog.FromContext(ctx)
-	kwok.With("pod", "n/p", "node", "a").Warn("Failed to get delay", "stage", "user/s", "err", errors.New("no number"))
-	kwok.Error("failed to apply stage", "err", errors.New("refused"), "node", "a", "stage", "user/s")
-	kwok.Error("failed to apply stage", "err", errors.New(`pods "p" not found`), "pod", "n/p", "stage", "user/s")
+	kwok.With("pod", "n/p", "node", "a").Warn("Failed to get delay", "stage", "user/s", "err", errors.New("no number")) // it has none then
 	kwok.Warn("something else", "pod", "n/p", "stage", "user/s")
-	want := []stageFailure{{pod: "n/p", node: "a", stage: "s", err: "no number"}, {node: "a", stage: "s", err: "refused"}}
+	fail := func(key, name string, err error) {
+		kwok.Error(stageFailedMessage, "err", fmt.Errorf("failed to patch: %w", err), key, name, "stage", "user/s")
+	}
+	missing := func(resource, name string) error { return apierrors.NewNotFound(corev1.Resource(resource), name) }
+	fail("node", "a", errors.New("refused"))
+	fail("node", "a", missing("nodes", "a"))
+	fail("node", "a", missing("nodes", "b"))
+	fail("pod", "n/p", missing("pods", "p"))
+	fail("pod", "n/p", missing("namespaces", "x"))
+	fail("pod", "n/p", errors.New("node a "+notLiveSuffix))
+	fail("pod", "n/p", apierrors.NewServiceUnavailable("the server is currently unable to handle the request"))
+	want := []stageFailure{
+		{node: "a", stage: "s", err: "failed to patch: refused"},
+		{node: "a", stage: "s", err: `failed to patch: nodes "b" not found`},
+		{pod: "n/p", stage: "s", err: `failed to patch: namespaces "x" not found`},
+	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stageFailure{})); diff != "" {
 		t.Error(diff)
 	}

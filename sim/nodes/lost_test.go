@@ -1,12 +1,17 @@
 package nodes
 
 import (
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // TestContainersThatCannotStartAgain ends the simulation of a Pod, and deletes the ConfigMap that its container needs
@@ -76,5 +81,28 @@ func TestContainersThatCannotStartAgain(t *testing.T) {
 			}
 			play(t, pod, at, changed, time.Now, test.runs)
 		})
+	}
+}
+
+// TestContainerWithoutAnAnswer has a simulation that begins with a running container, and does not get what this needs at
+// once: that does not mean that it is lost.
+func TestContainerWithoutAnAnswer(t *testing.T) {
+	client := fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "m"}})
+	var reads atomic.Int32
+	client.PrependReactor("get", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return reads.Add(1) <= 3, nil, apierrors.NewTimeoutError("slow", 1)
+	})
+	pod := testPod(func(p *corev1.Pod) {
+		p.Spec.RestartPolicy = corev1.RestartPolicyNever
+		p.Spec.Containers[0].Command = []string{"sh", "-c", "exit 3"}
+		p.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "m"}}}}
+		began := metav1.NewTime(time.Now())
+		p.Status.Phase, p.Status.StartTime = corev1.PodRunning, &began
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}}}
+	})
+	at, changed := commandsFixtureWith(t, client)
+	lines := play(t, pod, at, changed, time.Now, "Failed, a: exit 3")
+	if slices.Contains(lines, "Running, a: CreateContainerConfigError") || reads.Load() <= 3 {
+		t.Errorf("got %q", lines)
 	}
 }

@@ -89,18 +89,20 @@ func TestPodIsPlayedByOne(t *testing.T) {
 	builtin, user := dueStage{podStatusNow, now}, dueStage{userPrefix + "a", now}
 	for i, step := range []struct {
 		what      dueStage
+		listed    bool
 		sent      informer.EventType // to kwok
 		scheduled int
 		plays     dueStage
 	}{
-		{builtin, none, 1, builtin},
-		{user, informer.Modified, 1, dueStage{}},
-		{dueStage{}, none, 1, dueStage{}},
-		{builtin, informer.Deleted, 2, builtin},
-		{builtin, none, 3, builtin},
-		{dueStage{}, none, 3, dueStage{}},
+		{builtin, false, none, 1, builtin},
+		{user, false, informer.Modified, 1, dueStage{}},
+		{dueStage{}, false, none, 1, dueStage{}},
+		{dueStage{}, true, informer.Deleted, 1, dueStage{}},
+		{builtin, false, informer.Deleted, 2, builtin},
+		{builtin, false, none, 3, builtin},
+		{dueStage{}, true, none, 3, dueStage{}},
 	} {
-		f.playPod(pod, false, step.what)
+		f.playPod(pod, step.listed, step.what)
 		var sent informer.EventType
 		select {
 		case e := <-f.events:

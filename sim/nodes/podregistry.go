@@ -135,18 +135,13 @@ func (r *podRegistry) podRejection(uid types.UID) *rejection {
 	return nil
 }
 
-// failStage notes that kwok has failed to play a stage for the Pod with a key. It returns the UID of the Pod; empty if it
-// is not known.
-func (r *podRegistry) failStage(key string) types.UID {
+// failStage notes that kwok has failed to play a stage for a Pod.
+func (r *podRegistry) failStage(uid types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for uid, e := range r.pods {
-		if e.key == key {
-			e.stageFailed = true
-			return uid
-		}
+	if e := r.pods[uid]; e != nil {
+		e.stageFailed = true
 	}
-	return ""
 }
 
 // newAnnotationError returns what is wrong with the annotations of a Pod, unless that

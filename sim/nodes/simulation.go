@@ -46,6 +46,7 @@ type simulation struct {
 	nodePlayer *player
 	nodes      *nodeFeed
 	pods       *podFeed
+	podStore   cache.Store
 	clocks     []*cancelableClock // of kwok's controllers
 	wg         sync.WaitGroup
 
@@ -59,7 +60,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &simulation{cancel: cancel, client: client, registry: registry, log: log}
 	ctx = withLogger(ctx, log, s.reportFailedStage)
-	s.ctx, s.stages = ctx, newStageSet(s.reportIgnoredStage)
+	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
 	})
@@ -86,6 +87,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	}
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
+	s.podStore = pods.GetStore()
 	s.follow(nodes, func(any) bool { return true }, s.nodes, nil, cfg.Recorder.AddHandler("nodes"))
 	s.follow(pods, isBound, s.pods, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
 	if stages.kwok != nil {

@@ -187,6 +187,13 @@ func stageReference(stage *v1alpha1.Stage) *corev1.ObjectReference {
 	}
 }
 
+// ignoreEndlessStage is called when a stage that was set is ignored from now on, in the middle of an update of a feed. What
+// kwok has been given for other objects is cancelled after it.
+func (s *simulation) ignoreEndlessStage(stage *corev1.ObjectReference, why error) {
+	s.reportIgnoredStage(stage, why)
+	s.wg.Go(stageFeed{s}.reprocess)
+}
+
 func (s *simulation) reportIgnoredStage(stage *corev1.ObjectReference, why error) {
 	s.log.Warn("a stage is ignored", "err", why)
 	s.recorder.Event(stage, corev1.EventTypeWarning, "InvalidStage", why.Error())

@@ -29,19 +29,20 @@ type stageSet struct {
 	ignored func(stage *corev1.ObjectReference, why error)
 
 	mu       sync.Mutex
-	users    map[string]userStage
+	users    map[string]*userStage
 	playable map[internalversion.StageResourceRef]lifecycle.Lifecycle
 }
 
 type userStage struct {
 	object   *corev1.ObjectReference
+	endless  bool // it is ignored until it changes
 	ref      internalversion.StageResourceRef
 	matcher  *lifecycle.Stage // with the selector of the user
 	playable *lifecycle.Stage // selects the objects that a feed has named it for
 }
 
 func newStageSet(ignored func(stage *corev1.ObjectReference, why error)) *stageSet {
-	s := &stageSet{ignored: ignored, users: map[string]userStage{}}
+	s := &stageSet{ignored: ignored, users: map[string]*userStage{}}
 	s.rebuild()
 	return s
 }
@@ -51,6 +52,9 @@ func (s *stageSet) set(object *v1alpha1.Stage) error {
 	stage, err := compileStage(object)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if was := s.users[object.Name]; was != nil && was.endless && isSameVersion(was.object, object) {
+		return nil
+	}
 	if err != nil {
 		delete(s.users, object.Name)
 	} else {
@@ -58,6 +62,10 @@ func (s *stageSet) set(object *v1alpha1.Stage) error {
 	}
 	s.rebuild()
 	return err
+}
+
+func isSameVersion(was *corev1.ObjectReference, object *v1alpha1.Stage) bool {
+	return was.UID == object.UID && was.ResourceVersion == object.ResourceVersion
 }
 
 func (s *stageSet) remove(name string) {
@@ -76,8 +84,9 @@ func (s *stageSet) names() []string {
 func (s *stageSet) rebuild() {
 	s.playable = map[internalversion.StageResourceRef]lifecycle.Lifecycle{}
 	for _, name := range slices.Sorted(maps.Keys(s.users)) {
-		stage := s.users[name]
-		s.playable[stage.ref] = append(s.playable[stage.ref], stage.playable)
+		if stage := s.users[name]; !stage.endless {
+			s.playable[stage.ref] = append(s.playable[stage.ref], stage.playable)
+		}
 	}
 }
 
@@ -91,7 +100,7 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 	event := &lifecycle.Event{Labels: meta.Labels, Annotations: meta.Annotations, Data: object}
 	var found lifecycle.Lifecycle
 	for name, stage := range s.users {
-		if stage.ref != ref {
+		if stage.ref != ref || stage.endless {
 			continue
 		}
 		matched, ended := stage.evaluate(ctx, event, now)
@@ -99,7 +108,7 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 			found = append(found, stage.matcher)
 		}
 		if !ended {
-			delete(s.users, name)
+			stage.endless = true
 			s.rebuild()
 			s.ignored(stage.object, fmt.Errorf("stage %s is ignored until it changes: for %s %s its expressions take more than %d steps",
 				name, ref.Kind, cache.ObjectName{Namespace: meta.Namespace, Name: meta.Name}, maxStageSteps))
@@ -142,10 +151,10 @@ func (g stageGetter) Get() lifecycle.Lifecycle {
 // Version implements kwok's resources.Getter.
 func (g stageGetter) Version() string { return "" }
 
-func compileStage(object *v1alpha1.Stage) (userStage, error) {
+func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 	stage, err := internalversion.ConvertToInternalStage(object)
 	if err != nil {
-		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
+		return nil, fmt.Errorf("stage %s: %w", object.Name, err)
 	}
 	var zero any
 	switch ref := stage.Spec.ResourceRef; ref {
@@ -154,10 +163,10 @@ func compileStage(object *v1alpha1.Stage) (userStage, error) {
 	case nodeRef:
 		zero = &corev1.Node{}
 	default:
-		return userStage{}, fmt.Errorf("stage %s is of %s %s: only stages of v1 Pod and v1 Node are played", object.Name, ref.APIGroup, ref.Kind)
+		return nil, fmt.Errorf("stage %s is of %s %s: only stages of v1 Pod and v1 Node are played", object.Name, ref.APIGroup, ref.Kind)
 	}
 	if stage.Spec.Selector == nil {
-		return userStage{}, fmt.Errorf("stage %s has no selector: it would never be played", object.Name)
+		return nil, fmt.Errorf("stage %s has no selector: it would never be played", object.Name)
 	}
 	plays := *stage
 	plays.Name = userPrefix + object.Name
@@ -169,7 +178,7 @@ func compileStage(object *v1alpha1.Stage) (userStage, error) {
 	selector.MatchLabels = map[string]string{annotations.Stage: "none"}
 	trial.Spec.Selector = &selector
 	if _, err := (lifecycle.Lifecycle{lifecycle.NewStage(&trial)}).Match(context.Background(), &lifecycle.Event{Data: zero}); err != nil {
-		return userStage{}, fmt.Errorf("stage %s: %w", object.Name, err)
+		return nil, fmt.Errorf("stage %s: %w", object.Name, err)
 	}
-	return userStage{object: stageReference(object), ref: stage.Spec.ResourceRef, matcher: lifecycle.NewStage(stage), playable: lifecycle.NewStage(&plays)}, nil
+	return &userStage{object: stageReference(object), ref: stage.Spec.ResourceRef, matcher: lifecycle.NewStage(stage), playable: lifecycle.NewStage(&plays)}, nil
 }

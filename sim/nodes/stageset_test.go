@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -177,11 +178,37 @@ func TestEndlessStage(t *testing.T) {
 			if diff := cmp.Diff(want, ignored); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff([]string{"fails"}, set.names()); diff != "" {
-				t.Error(diff)
+			if err := set.set(parseStage(t, endless)); err != nil { // as a list has it again
+				t.Fatal(err)
+			}
+			if plays := (stageGetter{set, podRef}).Get(); len(plays) != 1 {
+				t.Errorf("kwok plays %d stages, want 1", len(plays))
 			}
 		})
 	}
+}
+
+// TestEndlessStageOfOthers has a Stage that kwok has been given for a Pod when its expressions do not end for another one:
+// the default behaviour of the first continues.
+func TestEndlessStageOfOthers(t *testing.T) {
+	client := fake.NewClientset()
+	f := startTestFleet(t, client, Config{Count: 1})
+	stage := strings.NewReplacer("{key: .status.phase,", "{key: 'if .metadata.labels.endless then (def f: f; f) else .status.phase end',", "values: [Running]", "values: [Pending]", "spec:\n", "spec:\n  delay: {durationMilliseconds: 3600000}\n").Replace(podStage)
+	if err := f.simulation.stages.set(parseStage(t, stage)); err != nil {
+		t.Fatal(err)
+	}
+	create := func(name string, labels map[string]string) *corev1.Pod {
+		pod := testPod(func(p *corev1.Pod) { p.Name, p.UID, p.Labels = name, types.UID(name), labels })
+		if _, err := client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return pod
+	}
+	isRunning := func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodRunning }
+	waitForPod(t, client, create("usual", nil), isRunning) // from now on, Pods are seen in the order of their creation
+	first := create("first", map[string]string{"fails": "yes"})
+	create("endless", map[string]string{"fails": "yes", "endless": "yes"})
+	waitForPod(t, client, first, isRunning)
 }
 
 // TestFailedStage has a Stage whose template fails, in place of what is due for a Pod by default.

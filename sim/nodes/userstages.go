@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,13 +34,23 @@ func (s *simulation) reportFailedStage(f stageFailure) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	var about *corev1.ObjectReference
-	if namespace, name, isPod := strings.Cut(f.pod, "/"); isPod {
-		about = &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: s.registry.failStage(f.pod)}
-	} else {
-		about = &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: f.node, UID: types.UID(f.node)} // as a kubelet
+	about := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: f.node, UID: types.UID(f.node)} // as a kubelet
+	if f.pod != "" {
+		pod := s.knownPod(f.pod)
+		if pod == nil {
+			return // it has been deleted
+		}
+		s.registry.failStage(pod.UID)
+		about = eventObject(pod, "")
 	}
 	s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+f.stage+": "+f.err)
+}
+
+// knownPod returns the Pod with a key; nil if the informer does not have it.
+func (s *simulation) knownPod(key string) *corev1.Pod {
+	obj, _, _ := s.podStore.GetByKey(key) // it does not fail
+	pod, _ := obj.(*corev1.Pod)
+	return pod
 }
 
 // templateFunctions returns replacements for functions that kwok gives to the templates of

@@ -133,7 +133,8 @@ func (d *devProcess) requireLine(t *testing.T, text string) string {
 		select {
 		case line, ok := <-d.lines:
 			if !ok {
-				t.Fatalf("ended before it printed %q: %s", text, &d.seen)
+				<-d.ended
+				t.Fatalf("ended with %v before it printed %q: %s%s", d.cmd.ProcessState, text, &d.seen, &d.stderr)
 			}
 			fmt.Fprintln(&d.seen, line)
 			if strings.Contains(line, text) {

@@ -77,7 +77,7 @@ func TestInterruptedRestoreInASharedEtcd(t *testing.T) {
 func (k snapshotFixture) finishRestore(p *program.ControlPlane) {
 	k.t.Helper()
 	log := testutil.ReadFile(k.t, filepath.Join(k.dir, "ctrlplane.log"))
-	command := regexp.MustCompile(`an interrupted restore is not finished, because .* was (?:written|deleted) since \(compared with its snapshot: .*\): \\?"ctrlplane --data-dir (\S+) snapshot restore ([^\s"\\]+)`).FindStringSubmatch(log)
+	command := regexp.MustCompile(`an interrupted restore is not finished, because .* was (?:written|deleted) since \(compared with its snapshot: .*\): 'ctrlplane --data-dir (\S+) snapshot restore ([^\s']+)'`).FindStringSubmatch(log)
 	if command == nil || command[1] != k.dir {
 		k.t.Fatalf("the log names no command that finishes the restore: got %q", command)
 	}

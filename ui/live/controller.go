@@ -85,7 +85,7 @@ func (m model) addControllerTotals(s *detailBuilder, c observe.Controller) {
 			writes[i] = strings.Replace(writes[i], "×", "x", 1)
 		}
 	}
-	syncs := ui.CountNoun(c.Syncs, "sync") + " (" + ui.GroupDigits(c.Failures) + " failed)"
+	syncs := countKnown(c.Syncs, "sync") + " (" + groupKnown(c.Failures) + " failed)"
 	if c.Changes < 0 { // the source has no calls and events
 		s.addField("writes", "?")
 		s.addField("totals", syncs)
@@ -137,6 +137,13 @@ func formatKnown(n int64) string {
 		return unknownNumber
 	}
 	return formatShort(n)
+}
+
+func countKnown(n int64, noun string) string {
+	if n < 0 {
+		return unknownNumber + " " + noun + "s"
+	}
+	return ui.CountNoun(n, noun)
 }
 
 func groupKnown(n int64) string {

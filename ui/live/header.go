@@ -158,7 +158,8 @@ func (m model) busyLine(p observe.Process, w int) line {
 			more = fmt.Sprintf(" +%d", rest)
 		}
 		if i > 0 && textWidth(text+part+more) > w-2 {
-			return line{{text, plain}, {fmt.Sprintf(" +%d ", len(p.Busy)-i), faint}}
+			more = fmt.Sprintf(" +%d ", len(p.Busy)-i)
+			return line{{truncate(text, w-len(more), m.theme.ellipsis()), plain}, {more, faint}}
 		}
 		text += part
 	}

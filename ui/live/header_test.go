@@ -131,6 +131,19 @@ func TestHeaderItemsKeepTheirPlaces(t *testing.T) {
 	}
 }
 
+// TestBusyNamesAreCut has names of any length fit into the room for who is busy, also before the number of others.
+func TestBusyNamesAreCut(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, busy := range [][]string{{long}, {long, "a"}, {"a", long}, {long, long, long}, {"a", "b"}} {
+		for _, width := range []int{15, 40, 80, 250} {
+			m := newTestModel(t, Options{Source: &fixedSource{}, NoColor: true}, width, 24)
+			if l := m.busyLine(observe.Process{Busy: busy}, width); l.width() > busyWidth(width) {
+				t.Errorf("%d columns, %d busy: %q takes more than %d", width, len(busy), l.plainText(), busyWidth(width))
+			}
+		}
+	}
+}
+
 // itemPlaces says at which columns the items of the header begin.
 func itemPlaces(m model) string {
 	var places []string

@@ -60,8 +60,7 @@ func (m model) nowText(r row) (string, style) {
 
 // offText says first since when the process of an operator has ended: the column is narrow.
 func (m model) offText(c *observe.Controller, reason string) string {
-	const ended = "its process has ended"
-	if before, ok := strings.CutSuffix(c.Reason, ended); ok && !c.Since.IsZero() {
+	if before, ok := strings.CutSuffix(c.Reason, observe.ReasonEnded); ok && !c.Since.IsZero() {
 		return "ended " + formatAge(m.snapshot.Time.Sub(c.Since)) + " ago" + strings.TrimSuffix(", "+before, ", ")
 	}
 	return cmp.Or(reason, "off")

@@ -34,11 +34,12 @@ func TestUnknownNumbersAreNotZero(t *testing.T) {
 	b := &detailBuilder{w: 120}
 	m.addQueueDetails(b, unknown, observe.Controller{})
 	m.addControllerTotals(b, observe.Controller{Name: "widget", State: "running", Syncs: 7, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1})
+	m.addControllerTotals(b, observe.Controller{Name: "gadget", State: "running", Syncs: -1, Failures: -1, Delivered: -1, Reads: -1, Changes: -1, Errors: -1, Conflicts: -1})
 	var page strings.Builder
 	for _, l := range b.lines {
 		page.WriteString(l.line.plainText() + "\n")
 	}
-	if text := page.String(); !strings.Contains(text, "7 syncs (0 failed)") || strings.Contains(text, "none yet") || strings.Contains(text, "event") || strings.Contains(text, "-1") {
+	if text := page.String(); !strings.Contains(text, "7 syncs (0 failed)") || !strings.Contains(text, "? syncs (? failed)") || strings.Contains(text, "none yet") || strings.Contains(text, "event") || strings.Contains(text, "-1") {
 		t.Errorf("page: %q", text)
 	}
 }
