@@ -15,18 +15,24 @@ func containersProblem(pod *corev1.Pod) (problem, bool) {
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
 		if t, ok := containerProblem(c); ok {
 			t.text = fmt.Sprintf("container %s %s", c.Name, t.text)
+			if t.clarity == clarityCrashed {
+				t.log = &ContainerLog{Previous: c.State.Terminated == nil}
+				if len(pod.Spec.InitContainers)+len(pod.Spec.Containers) > 1 {
+					t.log.Container = c.Name
+				}
+			}
 			return t, true
 		}
 	}
 	if c, ok := nextInitContainer(pod); ok && c.State.Waiting != nil && c.State.Waiting.Reason == "PodInitializing" {
-		return problem{clarityStarting, fmt.Sprintf("container %s is being created", c.Name), true}, true
+		return problem{clarityStarting, fmt.Sprintf("container %s is being created", c.Name), true, nil}, true
 	}
 	if pod.Status.Phase != corev1.PodRunning {
 		return problem{}, false
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil && !c.Ready {
-			return problem{clarityUnready, fmt.Sprintf("container %s is running but not ready", c.Name), true}, true
+			return problem{clarityUnready, fmt.Sprintf("container %s is running but not ready", c.Name), true, nil}, true
 		}
 	}
 	return problem{}, false
@@ -61,18 +67,18 @@ func containerProblem(c corev1.ContainerStatus) (problem, bool) {
 	if w := c.State.Waiting; w != nil && !slices.Contains([]string{"", "ContainerCreating", "PodInitializing"}, w.Reason) {
 		text := "is waiting: " + joinReason(w.Reason, w.Message)
 		if last != nil {
-			return problem{clarityCrashed, fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), false}, true
+			return problem{clarityCrashed, fmt.Sprintf("%s; %s, %s", text, exitText(last), restartsText(c)), false, nil}, true
 		}
-		return problem{clarityStuck, text, false}, true
+		return problem{clarityStuck, text, false, nil}, true
 	}
 	if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-		return problem{clarityCrashed, exitText(t), false}, true
+		return problem{clarityCrashed, exitText(t), false, nil}, true
 	}
 	if last != nil && !c.Ready {
-		return problem{clarityCrashed, fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), false}, true
+		return problem{clarityCrashed, fmt.Sprintf("is not ready; %s, %s", exitText(last), restartsText(c)), false, nil}, true
 	}
 	if w := c.State.Waiting; w != nil && w.Reason == "ContainerCreating" {
-		return problem{clarityStarting, "is being created", true}, true
+		return problem{clarityStarting, "is being created", true, nil}, true
 	}
 	return problem{}, false
 }

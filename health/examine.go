@@ -32,7 +32,9 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	if s = StateOf(u); s.Status != Current {
-		s.Message = w.Why(ctx, u)
+		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, nil)
+		s = found.State
+		s.Message = found.Reason
 		return s, nil
 	}
 	if s.Ref.GroupKind() == serviceKind {

@@ -64,6 +64,9 @@ func (s *reasonSearch) withDetails(u *unstructured.Unstructured, t problem) stri
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
 	}
+	if s.log = t.log; s.log != nil {
+		s.log.Namespace, s.log.Pod = u.GetNamespace(), u.GetName()
+	}
 	if t.clarity == clarityUnassigned {
 		if claim := s.explainClaims(u); claim != "" {
 			return t.text + "; " + claim
@@ -91,6 +94,7 @@ type problem struct {
 	clarity clarity
 	text    string
 	vague   bool // its events may have details
+	log     *ContainerLog
 }
 
 func podProblem(u *unstructured.Unstructured) problem {
@@ -102,18 +106,18 @@ func podProblem(u *unstructured.Unstructured) problem {
 		return t
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return problem{clarityCrashed, cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed"), false}
+		return problem{clarityCrashed, cmp.Or(joinReason(pod.Status.Reason, pod.Status.Message), "failed"), false, nil}
 	}
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			if c.Reason == corev1.PodReasonUnschedulable {
-				return problem{clarityUnassigned, "unschedulable: " + c.Message, false}
+				return problem{clarityUnassigned, "unschedulable: " + c.Message, false, nil}
 			}
-			return problem{clarityUnassigned, joinReason(c.Reason, c.Message), false}
+			return problem{clarityUnassigned, joinReason(c.Reason, c.Message), false, nil}
 		}
 	}
 	if pod.Spec.NodeName == "" {
-		return problem{clarityUnassigned, "not assigned to a node by a scheduler", true}
+		return problem{clarityUnassigned, "not assigned to a node by a scheduler", true, nil}
 	}
 	return nodeProblem(&pod)
 }
@@ -121,14 +125,14 @@ func podProblem(u *unstructured.Unstructured) problem {
 // nodeProblem returns the problem of a Pod that is assigned to a node.
 func nodeProblem(pod *corev1.Pod) problem {
 	if len(pod.Status.ContainerStatuses)+len(pod.Status.InitContainerStatuses) == 0 {
-		return problem{clarityStarting, fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), true}
+		return problem{clarityStarting, fmt.Sprintf("the kubelet of node %s has not started it", pod.Spec.NodeName), true, nil}
 	}
 	for _, gate := range pod.Spec.ReadinessGates {
 		if !slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == gate.ConditionType && c.Status == corev1.ConditionTrue
 		}) {
-			return problem{clarityUnready, fmt.Sprintf("readiness gate %s is not true", gate.ConditionType), true}
+			return problem{clarityUnready, fmt.Sprintf("readiness gate %s is not true", gate.ConditionType), true, nil}
 		}
 	}
-	return problem{clarityStarting, "not ready", true}
+	return problem{clarityStarting, "not ready", true, nil}
 }

@@ -34,11 +34,23 @@ type State struct {
 	Ref     Ref
 	Status  Status
 	Message string // one line
-	// Final is set if the object cannot become healthy without a change.
+	// Final is set if the object cannot become healthy without a change, and for a Deployment whose rollout has
+	// exceeded its deadline, as for "kubectl rollout status": that may still recover.
 	Final bool
 	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
 	// Examine sets it.
 	Unserved string
+	// Log is the log that may say why a container has ended, if that is the reason; else nil. Failing is the
+	// ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set with the reason only.
+	Log     *ContainerLog
+	Failing Ref
+}
+
+// ContainerLog names the log of a run of a container.
+type ContainerLog struct {
+	Namespace, Pod string
+	Container      string // empty if the Pod has only one
+	Previous       bool   // of the run before the current one
 }
 
 // Problem says in a sentence what is wrong with an object; "" if nothing is, or if it does not

@@ -93,7 +93,7 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	}
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {
-			e.Objects = append(e.Objects, Unhealthy{entry.State, w.explainState(ctx, entry, b.Gone, lists)})
+			e.Objects = append(e.Objects, w.explainState(ctx, entry, b.Gone, lists))
 		}
 	}
 	return e

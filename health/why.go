@@ -26,20 +26,23 @@ func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
 
 // why is like Why, for one of several objects whose searches share lists.
 func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists sharedLists) string {
-	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists)
+	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists).Reason
 }
 
 // explainState returns why an object is not healthy or, if gone is set, why it still exists.
-func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists sharedLists) string {
+func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists sharedLists) Unhealthy {
 	s := &reasonSearch{ctx: ctx, objects: w.objects, lists: lists}
-	reason := words.OneLine(s.findReason(e, gone))
+	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
+	u.Log, u.Failing = s.log, s.failing
 	switch {
-	case reason == "":
-		return e.Message
+	case u.Reason == "":
+		u.Reason = e.Message
 	case e.Status == Unknown:
-		return reason + "; current state unknown: " + e.Message
+		u.Reason += "; current state unknown: " + e.Message
+	default:
+		u.Reason += s.errorSuffix()
 	}
-	return reason + s.errorSuffix()
+	return u
 }
 
 func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
@@ -61,6 +64,8 @@ type reasonSearch struct {
 	objects dynamic.Interface
 	lists   sharedLists // nil for the only object
 	err     error
+	log     *ContainerLog // as in State
+	failing Ref           // as in State
 }
 
 func (s *reasonSearch) recordError(err error) {

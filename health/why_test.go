@@ -275,7 +275,7 @@ func TestWhyObjectIsMissing(t *testing.T) {
 			"CustomResourceDefinition widgets.example.com does not serve version v1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := newCluster(t, test.objects...).explainState(t.Context(), &trackedObject{State: test.state}, false, nil)
+			got := newCluster(t, test.objects...).explainState(t.Context(), &trackedObject{State: test.state}, false, nil).Reason
 			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -304,5 +304,45 @@ func TestWhyWithoutPermission(t *testing.T) {
 	want := `Replicas: 0/2; no further details: list replicasets: replicasets is forbidden: no rule allows it`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The reason of a Deployment names the log that may say more, or the ReplicaSet whose controller fails.
+func TestWhyNamesWhatSaysMore(t *testing.T) {
+	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: shop, name: web, uid: uid-of-web}}`
+	const set = `
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {namespace: shop, name: web-2, ` + ownedByWeb
+	pod := func(containers, status string) string {
+		return `
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: web-2-a, ` + ownedBySet + `}
+spec: {containers: [` + containers + `]}
+status: {phase: Running, containerStatuses: [{name: app, ` + status + `}]}`
+	}
+	const crashed = "lastState: {terminated: {exitCode: 3}}"
+	for name, test := range map[string]struct {
+		objects string
+		log     ContainerLog
+		failing string
+	}{
+		"waits":      {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: CrashLoopBackOff}}, "+crashed), ContainerLog{"shop", "web-2-a", "", true}, ""},
+		"runs again": {newSet + "\n---\n" + pod("{name: app}, {name: b}", "state: {running: {}}, "+crashed), ContainerLog{"shop", "web-2-a", "app", true}, ""},
+		"has ended":  {newSet + "\n---\n" + pod("{name: app}", "state: {terminated: {exitCode: 3}}"), ContainerLog{"shop", "web-2-a", "", false}, ""},
+		"no image":   {newSet + "\n---\n" + pod("{name: app}", "state: {waiting: {reason: ImagePullBackOff}}"), ContainerLog{}, ""},
+		"no Pod":     {set + "}\nstatus: {conditions: [{type: ReplicaFailure, status: \"True\", message: quota}]}", ContainerLog{}, "web-2"},
+	} {
+		u := parseObject(t, deployment)
+		state := State{Ref: RefOf(u), Status: InProgress}
+		got := newCluster(t, documents(test.objects)...).explainState(t.Context(), &trackedObject{State: state, object: u}, false, nil)
+		var log ContainerLog
+		if got.Log != nil {
+			log = *got.Log
+		}
+		if log != test.log || got.Failing.Name != test.failing {
+			t.Errorf("%s: got the log %+v and the failing %q of %q", name, log, got.Failing.Name, got.Reason)
+		}
 	}
 }

@@ -56,6 +56,7 @@ func newestReplicaSet(sets []unstructured.Unstructured) *unstructured.Unstructur
 // explainReplicaSet explains why Pods cannot be created or are not healthy.
 func (s *reasonSearch) explainReplicaSet(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(appsv1.ReplicaSetReplicaFailure)); c.Status == metav1.ConditionTrue {
+		s.failing = RefOf(u)
 		return fmt.Sprintf("%s %s: %s", u.GetKind(), u.GetName(), joinReason(c.Reason, c.Message))
 	}
 	return s.explainPods(u)

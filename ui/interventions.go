@@ -98,10 +98,21 @@ func InterventionsFor(s observe.Snapshot, resource string) []Intervention {
 	if resource != "nodes" {
 		return all
 	}
-	return slices.DeleteFunc(all, func(i Intervention) bool {
-		at := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return words.OneLine(c.Name) == i.Controller })
-		return at >= 0 && !touches(&s.Controllers[at], resource)
+	return slices.DeleteFunc(all, func(i Intervention) bool { return !i.mayTouch(s, resource) })
+}
+
+// interventionsOn returns the interventions of InterventionsFor in clients and in controllers that watch or write a
+// resource of one of the objects.
+func interventionsOn(s observe.Snapshot, objects []observe.Object) []Intervention {
+	return slices.DeleteFunc(InterventionsFor(s, objects[0].GroupResource()), func(i Intervention) bool {
+		return !slices.ContainsFunc(objects, func(o observe.Object) bool { return i.mayTouch(s, o.GroupResource()) })
 	})
+}
+
+// mayTouch reports whether an intervention is not one in a controller that neither watches nor writes a resource.
+func (i Intervention) mayTouch(s observe.Snapshot, resource string) bool {
+	at := slices.IndexFunc(s.Controllers, func(c observe.Controller) bool { return words.OneLine(c.Name) == i.Controller })
+	return at < 0 || touches(&s.Controllers[at], resource)
 }
 
 // holdsNothing reports whether a pause is the only intervention, and no write waits for it. Clients,

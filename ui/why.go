@@ -16,8 +16,11 @@ import (
 // ObjectState is the state of an object at present, as far as it is known.
 type ObjectState struct {
 	Problem          string // what is wrong with it; empty if nothing is
+	Log              string // says which command shows why a container of it has ended; may be empty
 	FailedNode       string // says that its node was failed by a user; empty if it was not
 	Exists, Deleting bool
+	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
+	Recorded bool
 }
 
 // Describer examines objects.
@@ -42,20 +45,48 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 	o := &q.Options
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if q.State.Problem != "" {
+		if q.State.Log != "" {
+			o.Working = append(o.Working, q.State.Log+".")
+		}
 		if q.State.FailedNode != "" {
 			o.Working = append(o.Working, q.State.FailedNode+".")
 		}
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
+	withoutPast := o.Working
+	o.Working = slices.Concat(o.Working, q.describePast(records, s))
 	chain, err := trace.Why(records, q.About, *o)
+	if !errors.Is(err, trace.ErrNoRecords) {
+		return chain, err
+	}
+	o.Working = withoutPast
 	switch {
-	case !errors.Is(err, trace.ErrNoRecords):
 	case trace.IsAwaited(o.State, q.About):
 		err = fmt.Errorf("nothing is recorded of it yet: %s", strings.TrimSuffix(strings.Join(o.Working, " "), "."))
 	case q.ExplainMissing != nil:
 		err = q.ExplainMissing(err)
 	}
-	return chain, err
+	return nil, err
+}
+
+// describePast says what a recording knows of what was wrong with an object, and that it does not know its state.
+func (q *Why) describePast(records []observe.Record, s trace.Style) []string {
+	if !q.State.Recorded {
+		return nil
+	}
+	past := trace.ReadPast(q.Options.State, records, q.About, s)
+	if len(past.Objects) == 0 {
+		return nil
+	}
+	var said []string
+	for _, i := range interventionsOn(q.Options.State, past.Objects) {
+		said = append(said, i.String()+".")
+	}
+	said = append(said, past.Problems...)
+	if len(said)+len(q.Options.Failing)+len(q.Options.Working) == 0 {
+		return nil
+	}
+	return append(said, "Whether it was ready is not known: a recording has no objects.")
 }
 
 // Write writes the chain of causes and what is known of the object at present. If the change is not

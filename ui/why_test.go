@@ -125,3 +125,56 @@ func TestWhyOfAnObjectThatIsBeingCreated(t *testing.T) {
 		t.Error("an object of which nothing is known is explained")
 	}
 }
+
+// A recording has no objects. What it has of the snapshot and the warnings says what may have been wrong.
+func TestWhyFromARecording(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	object := func(group, resource, kind, name string) observe.Object {
+		return observe.Object{Group: group, Resource: resource, Kind: kind, Namespace: "default", Name: name}
+	}
+	web, set, pod := object("apps", "deployments", "Deployment", "web"), object("apps", "replicasets", "ReplicaSet", "web-1"), object("", "pods", "Pod", "web-1-a")
+	create := func(seq uint64, controller string, sync uint64, o observe.Object) observe.Record {
+		return observe.Record{Seq: seq, Time: at, Event: &observe.Called{Controller: controller, Verb: "create", Object: o, Status: 201, Sync: sync, Began: at,
+			Wrote: []observe.Written{{Resource: o.GroupResource(), Namespace: o.Namespace, Name: o.Name, ResourceVersion: "7"}}}}
+	}
+	synced := func(seq uint64, controller, queue string, id uint64, key string) observe.Record {
+		return observe.Record{Seq: seq, Time: at, Event: &observe.Synced{Controller: controller, Queue: queue, ID: id, Key: key, KeyBasis: observe.BasisLog}}
+	}
+	warning := func(seq uint64, o observe.Object, reason, note string) observe.Record {
+		return observe.Record{Seq: seq, Time: at.Add(time.Second), Event: &observe.Called{Controller: "kube-scheduler", Verb: "create", Status: 201,
+			Object: object("events.k8s.io", "events", "Event", "e"), Event: &observe.KubernetesEvent{Type: "Warning", Reason: reason, Note: note, Regarding: o}}}
+	}
+	records := []observe.Record{
+		create(1, "kubectl (admin)", 0, web), create(2, "deployment-controller", 1, set), synced(3, "deployment-controller", "deployment", 1, "default/web"),
+		create(4, "replicaset-controller", 2, pod), synced(5, "replicaset-controller", "replicaset", 2, "default/web-1"),
+		warning(6, pod, "FailedScheduling", "0/1 nodes are available."), warning(7, object("", "pods", "Pod", "other"), "BackOff", "of another Pod"),
+	}
+	const warned = "Last warning about Pod default/web-1-a, at 12:00:01.000: FailedScheduling: 0/1 nodes are available."
+	const unknown = "Whether it was ready is not known: a recording has no objects."
+	paused := observe.Controller{Name: "replicaset-controller", State: "paused", Reason: heldReason, Held: 4, Watches: []string{"replicasets.apps", "pods"}}
+	stopped := observe.Controller{Name: "cronjob-controller", State: observe.StateOff, Reason: observe.ReasonStopped, Watches: []string{"cronjobs.batch"}}
+	now := observe.Snapshot{Time: at.Add(2 * time.Second), Process: observe.Process{State: observe.Ready}, Controllers: []observe.Controller{stopped, paused},
+		Timers: []observe.Timer{{What: "Pod default/web-1-a", Due: at.Add(9 * time.Second), Reason: "CrashLoopBackOff"}, {What: "Pod default/other", Due: at, Reason: "CrashLoopBackOff"}}}
+	quiet := observe.Snapshot{Time: now.Time}
+	removed := append(slices.Clone(records), observe.Record{Seq: 8, Time: at, Event: &observe.Called{Controller: "kubectl (admin)", Verb: "delete", Object: web, Status: 200, Began: at,
+		Wrote: []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: "9", Deleted: true}}}})
+	for name, tc := range map[string]struct {
+		now     observe.Snapshot
+		records []observe.Record
+		about   observe.Object
+		want    []string
+	}{
+		"an intervention": {now, records, web, []string{"replicaset-controller is paused: 4 writes are held.", "Pod default/web-1-a waits for a restart: CrashLoopBackOff, next attempt in 7.0 s.", warned, unknown}},
+		"a warning":       {quiet, records, set, []string{warned, unknown}},
+		"of the Pod":      {quiet, records, pod, []string{strings.Replace(warned, " about Pod default/web-1-a", "", 1), unknown}},
+		"nothing":         {quiet, records[:5], web, nil},
+		"removed":         {now, removed, web, nil},
+		"not recorded":    {now, records, object("apps", "deployments", "Deployment", "none"), nil},
+	} {
+		q := Why{About: tc.about, Options: trace.Options{State: tc.now}, State: ObjectState{Recorded: true}}
+		_, _ = q.Chain(tc.records, trace.Style{}) // of an object without records
+		if !slices.Equal(q.Options.Working, tc.want) {
+			t.Errorf("%s: got %q", name, q.Options.Working)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
 
 // Describe implements ui.Describer.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
-	return describeNow(ctx, b.waiter, o)
+	return describeNow(ctx, b.waiter, o, nil)
 }
 
 // Browse implements live.Browser.

@@ -43,7 +43,8 @@ func newStepCommand(t *target, a actors) *cobra.Command {
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
 Secrets masked. If fewer writes are held, step waits for more: without a limit unless
---timeout is given; interrupt it to stop waiting. With -o json each write is one line,
+--timeout is given; interrupt it to stop waiting. It also waits while a write that another
+step has released has no answer, as in a webhook. With -o json each write is one line,
 with -o yaml one document.`, a.noun),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
   ctrlplane %[1]s step %[2]s 3
@@ -144,13 +145,24 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				why = context.Cause(ctx).Error()
 			}
-			return fmt.Errorf("%s: %d of %s done", why, n, words.Count(s.n, "write"))
+			return fmt.Errorf("%s: %d of %s done%s", why, n, words.Count(s.n, "write"), s.explainNoStep(ctx, interventions))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// explainNoStep says why a held write was not released in time: one at a time is, and the one before has no answer.
+func (s *stepCommand) explainNoStep(ctx context.Context, interventions control.Interventions) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), interventionsTimeout)
+	defer cancel()
+	held, err := interventions.HeldWrites(ctx, s.name, 0)
+	if err != nil || !held.Paused || held.Total == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": a write of %s that was released before has no answer yet, as one that waits in a webhook: the next one is released after it", held.Controller)
 }
 
 // stepOrWait releases the next write. If none is held it waits for one, and says so

@@ -139,9 +139,9 @@ func (s *recordedSource) mapper() kinds.Mapper {
 	return kinds.NewStaticMapper(groups)
 }
 
-// describeNow knows nothing: a recording has no objects.
+// describeNow knows nothing but the records: a recording has no objects.
 func (s *recordedSource) describeNow(context.Context, observe.Object) ui.ObjectState {
-	return ui.ObjectState{}
+	return ui.ObjectState{Recorded: true}
 }
 
 func (s *recordedSource) unknownKind(ctx context.Context, kind string) error {

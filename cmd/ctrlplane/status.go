@@ -15,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
+	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
 // statusCommand has the flags of "ctrlplane status".
@@ -98,7 +99,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 	if len(s.HotLoops) > 0 {
 		objects.WriteString("\n")
 	}
-	if err := errors.Join(err, printHotLoops(&objects, s.HotLoops)); err != nil {
+	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops)); err != nil {
 		return err
 	}
 	return ui.WriteStatus(out, s.Snapshot, objects.String(), c.output.format == outputWide, width)
@@ -122,11 +123,17 @@ func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyO
 // unhealthyTimeout bounds the search for unhealthy objects.
 const unhealthyTimeout = 5 * time.Second
 
-func printHotLoops(out io.Writer, loops []assert.HotLoop) error {
+// printHotLoops prints work that repeats itself, and which page explains the first built-in controller among it.
+func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
+	explanation := ""
 	for _, l := range loops {
 		if _, err := fmt.Fprintln(out, "hot loop:", l); err != nil {
 			return err
 		}
+		if page, ok := explain.FindPage(l.Controller); ok && explanation == "" {
+			explanation = fmt.Sprintf("%q says how that controller works and what its failures look like\n", t.commandLine("explain "+quoteWord(page.ShortName())))
+		}
 	}
-	return nil
+	_, err := io.WriteString(out, explanation)
+	return err
 }

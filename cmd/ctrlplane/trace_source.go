@@ -73,7 +73,7 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	if err != nil {
 		return ui.ObjectState{}
 	}
-	state := describeNow(ctx, waiter, about)
+	state := describeNow(ctx, waiter, about, s.target.describeLog)
 	if state.Problem != "" {
 		ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 		defer cancel()
@@ -82,8 +82,9 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	return state
 }
 
-// describeNow returns the state of an object; of one that cannot be examined nothing is known.
-func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object) ui.ObjectState {
+// describeNow returns the state of an object; of one that cannot be examined nothing is known. describeLog says how to
+// see a log; nil if the user need not know.
+func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object, describeLog func(health.ContainerLog) string) ui.ObjectState {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -94,7 +95,27 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
 		return ui.ObjectState{}
 	}
-	return ui.ObjectState{Problem: now.Problem(), Exists: true, Deleting: now.Status == health.Terminating}
+	state := ui.ObjectState{Problem: now.Problem(), Exists: true, Deleting: now.Status == health.Terminating}
+	if now.Log != nil && describeLog != nil {
+		state.Log = describeLog(*now.Log)
+	}
+	return state
+}
+
+// describeLog says which command shows the log of a container.
+func (t *target) describeLog(l health.ContainerLog) string {
+	command := "kubectl logs "
+	if l.Previous {
+		command += "-p "
+	}
+	command += quoteWord(l.Pod)
+	if l.Container != "" {
+		command += " -c " + quoteWord(l.Container)
+	}
+	if l.Namespace != "default" {
+		command += " -n " + quoteWord(l.Namespace)
+	}
+	return "\"" + t.commandLine(command) + "\" shows its log"
 }
 
 // explainMissing says whether an object without records exists.

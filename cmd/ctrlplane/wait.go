@@ -40,11 +40,14 @@ rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
 expects. Objects that do not exist yet are waited for.
 
-Progress is written to stderr. If the objects are not healthy in time, or a Job, a
-Pod or a rollout has failed permanently, the exit code is 1 and stderr says why,
-one line per object: the Pod that is unschedulable, the quota that is exceeded, the
-container that crashes. It also says with which error a controller fails for an object,
-and names controllers that are stopped, paused or changed otherwise.`,
+Progress is written to stderr. If the objects are not healthy in time, the exit code
+is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
+failed, or if a Deployment has exceeded its progressDeadlineSeconds: its controller
+still tries, and the rollout may recover after that. stderr then says why, one line
+per object: the Pod that is unschedulable, the quota that is exceeded, the container
+that crashes and the command that shows its log. It also says with which error a
+controller fails for an object and when its next attempt is, and names controllers that
+are stopped, paused or changed otherwise.`,
 		Example: `  ctrlplane wait -f manifests/
   ctrlplane wait deploy/web sts/db job/migrate -n shop --timeout 2m
   ctrlplane wait ns/shop --for-deletion
@@ -148,6 +151,9 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	if bad, ok := errors.AsType[*health.NotHealthyError](err); ok {
 		for _, u := range bad.Objects {
 			fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+u.Reason))
+			if u.Log != nil {
+				fmt.Fprintln(out, words.OneLine(u.Ref.String()+": "+w.target.describeLog(*u.Log)))
+			}
 		}
 		w.printControllers(ctx, out, bad.Objects)
 	}
@@ -168,7 +174,9 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	}
 	var keys []string
 	for _, o := range objects[:min(len(objects), maxAskedKeys)] {
-		keys = append(keys, observe.Object{Namespace: o.Ref.Namespace, Name: o.Ref.Name}.Key())
+		for _, ref := range failingRefs(o) {
+			keys = append(keys, observe.Object{Namespace: ref.Namespace, Name: ref.Name}.Key())
+		}
 	}
 	now, err := client.SnapshotWithKeys(ctx, keys...)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -190,8 +198,10 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 		if why := w.target.explainFailedNode(ctx, cfg, failed, o.Ref.GroupKind(), o.Ref.Namespace, o.Ref.Name); why != "" {
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)
 		}
-		for _, line := range ui.FailingFor(now, o.Ref.Namespace, o.Ref.Name) {
-			fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
+		for _, ref := range failingRefs(o) {
+			for _, line := range ui.FailingFor(now, ref.Namespace, ref.Name) {
+				fmt.Fprintln(out, words.OneLine(o.Ref.String()+": "+line))
+			}
 		}
 	}
 	for _, i := range ui.InterventionsFor(now, resource) {
@@ -205,6 +215,14 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 		}
 		fmt.Fprintf(out, "%s, which may be why: to undo it: %s\n", i, strings.Join(undo, " and "))
 	}
+}
+
+// failingRefs returns the objects for which a controller may fail: one that is not healthy, and the ReplicaSet which is why.
+func failingRefs(o health.Unhealthy) []health.Ref {
+	if o.Failing.Name == "" || o.Failing == o.Ref {
+		return []health.Ref{o.Ref}
+	}
+	return []health.Ref{o.Ref, o.Failing}
 }
 
 // noAnswerHint says what to do about a control plane that does not answer.

@@ -90,7 +90,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		defer cancel()
 		loops, loopErr := assert.FindLoops(after, src, time.Now())
 		if loopErr == nil {
-			loopErr = printHotLoops(out, loops)
+			loopErr = w.target.printHotLoops(out, loops)
 		}
 		if loopErr != nil {
 			err = errors.Join(err, fmt.Errorf("cannot look for hot loops: %w", loopErr))

@@ -22,7 +22,8 @@ caused the event, and so on, back to the first cause. For an object that is olde
 than the records, show what led to its last change. Causes that are likely, but not
 certain, are marked. Of an object that is not healthy it also says why, as "ctrlplane wait"
 does, which controllers fail for it, and which operators do not run. With --from, a
-recording explains it, without its control plane.`,
+recording explains it, without its control plane: that has no objects, but warnings
+of Events, and what was paused or stopped.`,
 		Example: `  ctrlplane why pod/web-7d4b9c6f5-x2x9k
   ctrlplane why pod web-7d4b9c6f5-x2x9k --deleted
   ctrlplane why deployment/web -n shop --changed -o mermaid

@@ -14,22 +14,19 @@ import (
 // minWorking is how long work for an object has to last until it is worth saying.
 const minWorking = time.Second
 
-// Working says which syncs of an object's key have not ended, in which queues the key most likely waits, which writes of
-// the object have no answer, and which operators that work for it do not run, one sentence each. It leaves out what has
-// begun just now.
+// Working says which syncs of the key of an object, or of one that its controllers have created for it, have not ended,
+// in which queues its key most likely waits, which writes of the object have no answer, and which operators that work
+// for it do not run, one sentence each. It leaves out what has begun just now.
 func Working(o Options, records []observe.Record, about observe.Object, s Style) (list []string) {
 	now := o.State
 	about = *canonicalObject(about)
 	about.UID = ""
 	p, said := newPainter(s, phrases{}), map[string]bool{}
-	for i := range now.Controllers {
-		c := &now.Controllers[i]
-		for _, r := range c.Running {
-			if r.KeyBasis.Certain() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isObjectKey(records, c.Name, r.Queue, r.Key, about) {
-				list = append(list, p.describeRunning(c, r, now.Time))
-				said[c.Name] = true
-			}
+	for _, of := range createdFor(records, about) {
+		if len(list) >= maxWorking {
+			break
 		}
+		list = append(list, p.running(now, records, of, said)...)
 	}
 	waiting := waitingSince(now, records, about)
 	for i := range now.Queues {
@@ -42,12 +39,54 @@ func Working(o Options, records []observe.Record, about observe.Object, s Style)
 	return slices.Concat(list, p.unanswered(now, about), p.notRunning(o, records, about, said))
 }
 
+// maxWorking is after how many syncs no further object is looked at: one may have many Pods.
+const maxWorking = 3
+
+// running says which syncs of an object's key have not ended, and notes their controllers.
+func (p *painter) running(now observe.Snapshot, records []observe.Record, o observe.Object, said map[string]bool) (list []string) {
+	for i := range now.Controllers {
+		c := &now.Controllers[i]
+		for _, r := range c.Running {
+			if r.Key == o.Key() && !r.Waits && now.Time.Sub(r.Since) >= minWorking && isRunningFor(now, records, c, r, o) {
+				list = append(list, p.describeRunning(c, r, now.Time))
+				said[c.Name] = true
+			}
+		}
+	}
+	return list
+}
+
+// isRunningFor reports whether a sync with the key of an object is of that object. A key that is only likely may be that of
+// an object that the sync works on for another one, such as a Pod of a ReplicaSet. If the controller is paused and holds
+// writes, that says enough.
+func isRunningFor(now observe.Snapshot, records []observe.Record, c *observe.Controller, r observe.RunningSync, o observe.Object) bool {
+	isLikely := r.KeyBasis.Inferred() && heldNote(c) == "" && hasKeysOf(now, records, queueName{c.Name, r.Queue}, o)
+	return (r.KeyBasis.Certain() || isLikely) && isObjectKey(records, c.Name, r.Queue, r.Key, o)
+}
+
 // describeRunning says since when a sync of a controller has lasted.
 func (p *painter) describeRunning(c *observe.Controller, r observe.RunningSync, now time.Time) string {
-	if isLost(c) {
-		return words.OneLine(c.Name+" had been syncing "+r.Key) + " since " + p.formatClock(r.Since) + " when" + lostProcess + "."
+	likely := ""
+	if !r.KeyBasis.Certain() {
+		likely = " most likely"
 	}
-	return words.OneLine(c.Name+" has been syncing "+r.Key) + p.since(r.Since, now) + heldNote(c) + "."
+	if isLost(c) {
+		return words.OneLine(c.Name+likely+" had been syncing "+r.Key) + " since " + p.formatClock(r.Since) + " when" + lostProcess + "."
+	}
+	text := words.OneLine(c.Name+likely+" has been syncing "+r.Key) + p.since(r.Since, now)
+	if held := heldNote(c); held != "" {
+		return text + held + "."
+	}
+	return text + unansweredNote(c) + "."
+}
+
+// unansweredNote says that writes of a controller have no answer: one of them may be why a sync lasts.
+func unansweredNote(c *observe.Controller) string {
+	n := c.Writing - int64(c.Held)
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(": the controller waits for the answer to %s, as from a webhook", words.Count(int(n), "write"))
 }
 
 // lostProcess says of what has not ended in an operator that it may never: the process has most likely ended.

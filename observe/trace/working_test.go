@@ -155,3 +155,48 @@ func TestKeysOfAQueueOfAnotherName(t *testing.T) {
 		t.Errorf("a Pod of the Service: got %q", got)
 	}
 }
+
+// The key of a built-in controller's sync is certain only when it ends. Until then it is that of the object whose event
+// has queued it, which is another one if a Pod has queued the key of its owner.
+func TestWorkOfABuiltInController(t *testing.T) {
+	apps := func(resource, kind, name string) observe.Object {
+		return observe.Object{Group: "apps", Resource: resource, Kind: kind, Namespace: "default", Name: name}
+	}
+	deployment, set := apps("deployments", "Deployment", "z"), apps("replicasets", "ReplicaSet", "z-1")
+	event := func(seq uint64, controller, queue string, o observe.Object) observe.Record {
+		return observe.Record{Seq: seq, Time: workStart, Event: &observe.Delivered{Controller: controller, Object: o, Queues: []string{queue}, Adds: []uint64{seq}}}
+	}
+	records := []observe.Record{
+		event(1, "deployment-controller", "deployment", deployment),
+		{Seq: 2, Time: workStart, Event: &observe.Called{Controller: "deployment-controller", Verb: "create", Object: set, Status: 201, Sync: 3}},
+		event(3, "replicaset-controller", "replicaset", set),
+		event(4, "replicaset-controller", "replicaset", pod("z-1-a")),
+		{Seq: 5, Time: workStart, Event: &observe.Synced{Controller: "deployment-controller", Queue: "deployment", ID: 3, Key: "default/z", KeyBasis: observe.BasisLog}},
+	}
+	running := func(controller, queue, key string, basis observe.Basis, writing int64) observe.Snapshot {
+		return observe.Snapshot{Time: workStart.Add(9 * time.Second), Controllers: []observe.Controller{{
+			Name: controller, State: "running", Writing: writing,
+			Running: []observe.RunningSync{{Queue: queue, ID: 7, Key: key, KeyBasis: basis, Since: workStart}},
+		}}}
+	}
+	paused := holding(running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1))
+	paused.Controllers[0].State = observe.StatePaused
+	const hangs = "replicaset-controller most likely has been syncing default/z-1 since 12:00:00.000 (9.0 s): the controller waits for the answer to 1 write, as from a webhook."
+	for name, tc := range map[string]struct {
+		now   observe.Snapshot
+		about observe.Object
+		want  []string
+	}{
+		"its event":          {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), set, []string{hangs}},
+		"its Deployment":     {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), deployment, []string{hangs}},
+		"a call":             {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisCall, 1), set, []string{hangs}},
+		"paused":             {paused, set, nil},
+		"another ReplicaSet": {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), apps("replicasets", "ReplicaSet", "z-2"), nil},
+		"the event of a Pod": {running("replicaset-controller", "replicaset", "default/z-1-a", observe.BasisEvent, 1), pod("z-1-a"), nil},
+		"a ReplicaSet of it": {running("deployment-controller", "deployment", "default/z-1", observe.BasisCall, 1), set, nil},
+	} {
+		if got := Working(Options{State: tc.now}, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/control"
+)
+
+// steppedElsewhere are interventions in a controller of which another step has released a write that has no answer.
+type steppedElsewhere struct {
+	control.Interventions
+	held int
+}
+
+func (s steppedElsewhere) HeldWrites(ctx context.Context, name string, _ int) (control.HeldWriteList, error) {
+	return control.HeldWriteList{Controller: name, Paused: true, Total: s.held}, ctx.Err()
+}
+
+func (s steppedElsewhere) Step(ctx context.Context, _ string) (*control.SteppedWrite, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A step that releases nothing though writes are held says what it has waited for.
+func TestStepWaitsForAnotherStep(t *testing.T) {
+	for held, wants := range map[int]bool{0: false, 2: true} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		s := &stepCommand{name: "replicaset-controller", n: 1}
+		err := s.stepWrites(ctx, steppedElsewhere{held: held}, io.Discard, nil)
+		if err == nil || !strings.Contains(err.Error(), "0 of 1 write done") || wants != strings.Contains(err.Error(), "a write of replicaset-controller that was released before has no answer yet") {
+			t.Errorf("with %d held: %v", held, err)
+		}
+	}
+}
