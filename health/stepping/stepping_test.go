@@ -156,7 +156,7 @@ func TestProgramThatWritesAllTheTime(t *testing.T) {
 	}
 }
 
-// A write that is no longer held when it is to be stepped, and is not repeated, ends no step late.
+// A write that is not held any more when it is to be stepped, and is not repeated, ends no step late.
 func TestHeldWriteIsRefusedBeforeItsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -36,7 +36,7 @@ type run struct {
 	expire   context.CancelFunc // ends the grace period with which it was asked; nil before
 
 	command func(*corev1.Container) []string // Spec.CommandOf, if it waits for what it needs
-	retry   chan struct{}                    // while it is blocked: receives when it may be no longer
+	retry   chan struct{}                    // while it is blocked: receives when it may not be any more
 	signals chan syscall.Signal              // while its command runs in the shell
 	timer   *time.Timer                      // while its command sleeps
 	done    chan struct{}                    // closed when its command has ended; nil until something waits
