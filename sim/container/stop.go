@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"syscall"
@@ -21,7 +22,13 @@ func gracePeriod(of *corev1.Pod, probe *corev1.Probe) time.Duration {
 	case of.Spec.TerminationGracePeriodSeconds != nil:
 		seconds = *of.Spec.TerminationGracePeriodSeconds
 	}
-	return time.Duration(seconds) * time.Second
+	return Seconds(seconds)
+}
+
+// Seconds returns a number of seconds as a duration, at most the longest one: users write numbers that overflow.
+func Seconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64 / time.Second)
+	return time.Duration(min(max(n, -most), most)) * time.Second
 }
 
 // stopRun stops a run: preStop hook, SIGTERM once the channels in before are closed, and

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // logTimeFormat is the format of a kubelet's log timestamps.
@@ -23,7 +25,7 @@ func newLogFormat(options *corev1.PodLogOptions, now time.Time) *logFormat {
 	f := &logFormat{options: options, left: -1}
 	switch {
 	case options.SinceSeconds != nil:
-		f.since = now.Add(-time.Duration(*options.SinceSeconds) * time.Second)
+		f.since = now.Add(-container.Seconds(*options.SinceSeconds))
 	case options.SinceTime != nil:
 		f.since = options.SinceTime.Time
 	}

@@ -9,6 +9,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // What is due for an object, besides the stages of users. A stage with "later" is due
@@ -90,15 +92,15 @@ func latest(a, b time.Time) time.Time {
 // podStopTime returns when the containers of a Pod that is being deleted have
 // stopped.
 func podStopTime(pod *corev1.Pod) time.Time {
-	grace := deletionGracePeriod(pod)
-	asked := pod.DeletionTimestamp.Add(-grace)
+	// The API server has added the grace period in the same way, also one that overflows.
+	asked := pod.DeletionTimestamp.Add(-time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second)
 	behavior, _ := podBehaviorOf(pod)
 	if podutil.IsPodTerminal(pod) {
 		return asked
 	}
-	return asked.Add(min(behavior.stopAfter, grace))
+	return asked.Add(min(behavior.stopAfter, deletionGracePeriod(pod)))
 }
 
 func deletionGracePeriod(pod *corev1.Pod) time.Duration {
-	return time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
+	return container.Seconds(ptr.Deref(pod.DeletionGracePeriodSeconds, 0))
 }

@@ -73,7 +73,7 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 	switch isFailure := ofUser && text(slog.MessageKey) == stageFailedMessage; {
 	case isFailure && failure.isStale(), !isFailure && isStaleObjectError(failure.err):
 		level = slog.LevelDebug
-	case isFailure && !failure.isRetried():
+	case isFailure:
 		l.stageFailed(failure)
 	}
 	var attrs []slog.Attr

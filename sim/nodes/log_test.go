@@ -108,6 +108,7 @@ func TestStageFailureLines(t *testing.T) {
 		{node: "a", stage: "s", err: "failed to patch: refused"},
 		{node: "a", stage: "s", err: `failed to patch: nodes "b" not found`},
 		{pod: "n/p", stage: "s", err: `failed to patch: namespaces "x" not found`},
+		{pod: "n/p", stage: "s", err: "failed to patch: the server is currently unable to handle the request"},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stageFailure{})); diff != "" {
 		t.Error(diff)

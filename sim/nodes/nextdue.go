@@ -19,7 +19,6 @@ type Due struct {
 const maxDue = 10
 
 // NextDue returns the next change, and the next ones of Pods that wait for a restart, soonest first.
-// It does not know the Stage objects of users.
 func (f *Fleet) NextDue() []Due { return f.registry.nextDue() }
 
 func (r *podRegistry) nextDue() []Due {
@@ -28,11 +27,10 @@ func (r *podRegistry) nextDue() []Due {
 	var first Due
 	var restarts []Due
 	for _, e := range r.pods {
-		if node := r.nodes[e.node]; e.duePod == nil || e.deleting || e.byKwok && e.stageFailed || node == nil || !node.live {
+		if node := r.nodes[e.node]; e.deleting || node == nil || !node.live {
 			continue
 		}
-		at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses
-		stage := nextPodStage(e.duePod, at, r.now())
+		stage := r.nextStage(e)
 		if stage.name == "" {
 			continue
 		}
@@ -51,6 +49,18 @@ func (r *podRegistry) nextDue() []Due {
 		return restarts
 	}
 	return slices.Insert(restarts, 0, first)
+}
+
+// nextStage returns what is next for a Pod: what is due without a Stage is not done while kwok has one for it.
+func (r *podRegistry) nextStage(e *podEntry) dueStage {
+	switch {
+	case e.byKwok && e.userStage.isAwaited(r.now()):
+		return dueStage{userPrefix, e.userStage.due}
+	case e.byKwok || e.duePod == nil:
+		return dueStage{}
+	}
+	at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses
+	return nextPodStage(e.duePod, at, r.now())
 }
 
 // waitsForRestart reports whether a container of a Pod waits for its restart.

@@ -11,6 +11,8 @@ import (
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	kubelettypes "k8s.io/kubernetes/pkg/kubelet/types"
 	"k8s.io/utils/ptr"
+
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // placement is what a Pod gets from its node.
@@ -301,7 +303,7 @@ func rejectPod(st *corev1.PodStatus, why *rejection) {
 // stopDeadline returns until when the commands of a Pod that stops may take to end.
 func stopDeadline(pod *corev1.Pod, asked time.Time) time.Time {
 	grace := ptr.Deref(pod.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
-	return asked.Add(time.Duration(grace)*time.Second + stopSlack)
+	return asked.Add(container.Seconds(grace)).Add(stopSlack)
 }
 
 // allSucceeded reports whether all of at least one container have exited with 0.

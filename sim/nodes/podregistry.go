@@ -22,11 +22,11 @@ type podEntry struct {
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	play            dueStage    // what the player is to do; zero if nothing
 	byKwok          bool        // kwok has been given a stage of a user for it
-	stageFailed     bool        // kwok has failed to play that stage, and does not try again before the Pod changes
-	deleting        bool        // it is being deleted
-	finished        bool        // it has succeeded or failed
-	pending         bool        // a write of its status is due now or on its way
-	reportedError   string      // what was last reported to be wrong with its annotations
+	userStage       userStageState
+	deleting        bool   // it is being deleted
+	finished        bool   // it has succeeded or failed
+	pending         bool   // a write of its status is due now or on its way
+	reportedError   string // what was last reported to be wrong with its annotations
 	backoffs        restartBackoffs
 	described       bool          // what is simulated about it has been reported
 	resize          *resizeReport // nil if no resize is on its way
@@ -135,15 +135,6 @@ func (r *podRegistry) podRejection(uid types.UID) *rejection {
 	return nil
 }
 
-// failStage notes that kwok has failed to play a stage for a Pod.
-func (r *podRegistry) failStage(uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.pods[uid]; e != nil {
-		e.stageFailed = true
-	}
-}
-
 // newAnnotationError returns what is wrong with the annotations of a Pod, unless that
 // was reported before.
 func (r *podRegistry) newAnnotationError(pod *corev1.Pod, e *podEntry) error {
@@ -216,7 +207,10 @@ func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
 		return false
 	}
 	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
-	e.stageFailed = false
+	e.userStage = userStageState{due: e.userStage.due}
+	if what.name != "" {
+		e.userStage.due = what.at
+	}
 	return byKwok
 }
 

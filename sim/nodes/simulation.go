@@ -50,6 +50,9 @@ type simulation struct {
 	clocks     []*cancelableClock // of kwok's controllers
 	wg         sync.WaitGroup
 
+	stagesKnown     chan struct{} // closed when the Stages of users have been listed, or need not be awaited
+	markStagesKnown func()
+
 	changes  workqueue.TypedInterface[podChange] // Pods whose commands have changed
 	events   record.EventBroadcaster
 	recorder record.EventRecorder
@@ -58,7 +61,8 @@ type simulation struct {
 // startSimulation starts a simulation, which runs until stop is called.
 func startSimulation(cfg Config, client kubernetes.Interface, stages stageClients, registry *podRegistry, log *slog.Logger) (*simulation, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &simulation{cancel: cancel, client: client, registry: registry, log: log}
+	s := &simulation{cancel: cancel, client: client, registry: registry, log: log, stagesKnown: make(chan struct{})}
+	s.markStagesKnown = sync.OnceFunc(func() { close(s.stagesKnown) })
 	ctx = withLogger(ctx, log, s.reportFailedStage)
 	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
@@ -88,9 +92,11 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
 	s.podStore = pods.GetStore()
-	s.follow(nodes, func(any) bool { return true }, s.nodes, nil, cfg.Recorder.AddHandler("nodes"))
+	s.follow(nodes, func(any) bool { return true }, s.nodes, s.stagesKnown, cfg.Recorder.AddHandler("nodes"))
 	s.follow(pods, isBound, s.pods, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
-	if stages.kwok != nil {
+	if stages.kwok == nil {
+		s.markStagesKnown()
+	} else {
 		s.wg.Go(func() { s.watchStages(stages) })
 	}
 	return s, nil
@@ -184,16 +190,14 @@ func (s *simulation) startKwok(stages stageClients) error {
 	return nil
 }
 
-// follow fills a feed until the context ends, beginning when after is closed; nil = at once.
+// follow fills a feed until the context ends, beginning when after is closed.
 func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, after <-chan struct{}, progress *observe.Handler) {
 	s.wg.Go(func() {
 		defer progress.Close()
-		if after != nil {
-			select {
-			case <-after:
-			case <-s.ctx.Done():
-				return
-			}
+		select {
+		case <-after:
+		case <-s.ctx.Done():
+			return
 		}
 		if err := follow(s.ctx, informer, condition, to, progress); err != nil && s.ctx.Err() == nil {
 			s.log.Error("simulated nodes do not receive changes", "err", err)

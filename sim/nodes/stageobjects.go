@@ -73,12 +73,18 @@ func (m stageMapper) RESTMapping(kind schema.GroupKind, versions ...string) (*me
 // stageCRDInterval is the time between two attempts to create the Stage resource.
 const stageCRDInterval = 2 * time.Second
 
+// maxStageWait is how long the kubelets wait for the Stages of users when they start: the default behaviour of a Pod that
+// a Stage holds cannot be undone.
+const maxStageWait = 10 * time.Second
+
 // watchStages creates the Stage resource if it does not exist, and then follows its
 // objects until the context ends.
 func (s *simulation) watchStages(c stageClients) {
+	timer := time.AfterFunc(maxStageWait, s.markStagesKnown)
+	defer timer.Stop()
 	warned := false
 	err := wait.PollUntilContextCancel(s.ctx, stageCRDInterval, true, func(ctx context.Context) (bool, error) {
-		err := ensureStageCRD(ctx, c.dynamic)
+		err := ensureStageCRD(ctx, c.dynamic, s.markStagesKnown)
 		if err != nil && ctx.Err() == nil && !warned {
 			s.log.Warn("Stage objects are ignored until their CRD exists: retrying", "err", err)
 			warned = true
@@ -98,8 +104,8 @@ func (s *simulation) watchStages(c stageClients) {
 	cache.NewReflectorWithOptions(from, &v1alpha1.Stage{}, stageFeed{s}, cache.ReflectorOptions{Name: component + "/stages"}).RunWithContext(s.ctx)
 }
 
-// ensureStageCRD creates kwok's CRD and returns when the resource is served.
-func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
+// ensureStageCRD creates kwok's CRD, after a call of missing, and returns when the resource is served.
+func ensureStageCRD(ctx context.Context, client dynamic.Interface, missing func()) error {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(crd.Stage, &definition.Object); err != nil {
 		return fmt.Errorf("parse kwok's CRD of Stage: %w", err)
@@ -107,6 +113,7 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface) error {
 	api := client.Resource(crdResource)
 	_, err := api.Get(ctx, definition.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
+		missing()
 		_, err = api.Create(ctx, definition, metav1.CreateOptions{})
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -222,6 +229,7 @@ func (f stageFeed) Replace(list []any, _ string) error {
 		}
 		present[obj.(*v1alpha1.Stage).Name] = true
 	}
+	f.markStagesKnown()
 	changed := len(list) > 0
 	for _, name := range f.stages.names() {
 		if !present[name] {

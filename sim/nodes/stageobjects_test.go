@@ -46,7 +46,7 @@ func newEstablishedStageCRD(t *testing.T) *unstructured.Unstructured {
 // A request that fails because the object exists is recorded, and looks like a fault.
 func TestExistingStageCRDIsNotCreated(t *testing.T) {
 	client := newCRDClient(newEstablishedStageCRD(t))
-	if err := ensureStageCRD(t.Context(), client); err != nil {
+	if err := ensureStageCRD(t.Context(), client, func() { t.Error("it exists") }); err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range client.Actions() {
@@ -82,6 +82,46 @@ func TestStageCRDIsRetried(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestStagesAreListedBeforePodsArePlayed starts a fleet, as after a restore, with a Pod that a Stage holds.
+func TestStagesAreListedBeforePodsArePlayed(t *testing.T) {
+	for name, test := range map[string]struct {
+		listTime time.Duration
+		want     corev1.PodPhase
+	}{
+		"slow":     {maxStageWait / 2, corev1.PodPending},
+		"too slow": {2 * maxStageWait, corev1.PodRunning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				holds := parseStage(t, strings.NewReplacer("[Running]", "[Pending]", "phase: Failed\\nreason: Demo", "reason: Waits").Replace(podStage))
+				kwok := kwokfake.NewSimpleClientset(holds)
+				kwok.PrependReactor("list", "stages", func(clienttesting.Action) (bool, runtime.Object, error) {
+					<-time.After(test.listTime)
+					return false, nil, nil
+				})
+				pod := testPod(func(p *corev1.Pod) {
+					p.Labels, p.Spec.NodeName, p.Status.Phase = map[string]string{"fails": "yes"}, nodeName(1), corev1.PodPending
+				})
+				objects := clientfake.NewClientset(pod)
+				stages := stageClients{dynamic: newCRDClient(newEstablishedStageCRD(t)), kwok: kwok}
+				f, err := startWithClients(t.Context(), Config{Count: 1, Informers: runInformers(t, objects)}, objects, stages, newPlayed(nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(test.listTime + time.Minute)
+				synctest.Wait()
+				got, err := objects.CoreV1().Pods(pod.Namespace).Get(t.Context(), pod.Name, metav1.GetOptions{})
+				if err != nil || got.Status.Phase != test.want {
+					t.Errorf("the Pod is %+v, want %s: %v", got.Status, test.want, err)
+				}
+				if err := f.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
 
 // TestStagesAreGoneAfterAList has a list without the Stage that a Pod waited for.

@@ -38,7 +38,7 @@ type userStage struct {
 	endless  bool // it is ignored until it changes
 	ref      internalversion.StageResourceRef
 	matcher  *lifecycle.Stage // with the selector of the user
-	playable *lifecycle.Stage // selects the objects that a feed has named it for
+	playable *lifecycle.Stage // selects the objects that a feed has named it for, and has the delay that the feed has drawn
 }
 
 func newStageSet(ignored func(stage *corev1.ObjectReference, why error)) *stageSet {
@@ -119,7 +119,7 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 	if err != nil || chosen == nil {
 		return dueStage{}, false
 	}
-	return dueStage{userPrefix + chosen.Name(), now}, true
+	return dueStage{userPrefix + chosen.Name(), now.Add(stageDelay(ctx, chosen, event, now))}, true
 }
 
 // withoutInvalidWeights leaves out, of several stages, those with a weight that kwok cannot draw with: it
@@ -171,6 +171,10 @@ func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 	plays := *stage
 	plays.Name = userPrefix + object.Name
 	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: plays.Name}}
+	if plays.Spec.Delay != nil {
+		stage.Spec.Delay = boundDelay(stage.Spec.Delay)
+		plays.Spec.Delay = &internalversion.StageDelay{DurationFrom: dueFromAnnotation}
+	}
 	// kwok compiles expressions at the first match. This match compiles them; the
 	// label, which no object has, keeps it from evaluating them.
 	trial := *stage

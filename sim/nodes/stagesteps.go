@@ -16,14 +16,14 @@ const maxStageSteps = 1 << 20
 var errTooManySteps = errors.New("the expression takes too many steps")
 
 // evaluate reports whether a stage matches an object, and whether its expressions have ended. Those of its weight and
-// its delay are evaluated, too: kwok does so later, without a limit.
+// its delay are evaluated, too: that is done later, without a limit.
 func (s userStage) evaluate(ctx context.Context, event *lifecycle.Event, now time.Time) (matched, ended bool) {
 	steps := &stepContext{Context: ctx, left: maxStageSteps}
 	// An error means that an expression does not apply to this object: no match.
 	found, err := (lifecycle.Lifecycle{s.matcher}).Match(steps, event)
 	if matched = err == nil && found != nil; matched {
 		_, _, _ = s.matcher.Weight(steps, event)
-		_, _, _ = s.matcher.Delay(steps, event, now)
+		_, _, _ = s.matcher.DelayRangePossible(steps, event, now)
 	}
 	ended = !steps.isExceeded()
 	return matched && ended, ended

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,16 +21,16 @@ var (
 	podRef  = internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}
 )
 
-// setDueStage adds the stage of a user that is due to the annotations of an object.
+// setDueStage adds the stage of a user that is due, and when, to the annotations of an object.
 func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
-	set := make(map[string]string, len(meta.Annotations)+1)
+	set := make(map[string]string, len(meta.Annotations)+2)
 	maps.Copy(set, meta.Annotations)
-	set[annotations.Stage] = what.name
+	set[annotations.Stage], set[annotations.StageDue] = what.name, what.at.Format(time.RFC3339Nano)
 	meta.Annotations = set
 }
 
-// reportFailedStage records an event about the object for which a stage of a user has failed. client-go bounds how many
-// events an object has.
+// reportFailedStage records an event about the object for which a stage of a user has failed, unless kwok tries again.
+// client-go bounds how many events an object has.
 func (s *simulation) reportFailedStage(f stageFailure) {
 	if s.ctx.Err() != nil {
 		return
@@ -40,8 +41,11 @@ func (s *simulation) reportFailedStage(f stageFailure) {
 		if pod == nil {
 			return // it has been deleted
 		}
-		s.registry.failStage(pod.UID)
+		s.registry.failStage(pod.UID, f.isRetried())
 		about = eventObject(pod, "")
+	}
+	if f.isRetried() {
+		return
 	}
 	s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+f.stage+": "+f.err)
 }

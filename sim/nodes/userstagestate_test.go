@@ -1,0 +1,88 @@
+package nodes
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
+)
+
+// TestNextDueWithAStage has a Pod for which something is due by default, now, in place of which kwok has a stage.
+func TestNextDueWithAStage(t *testing.T) {
+	now := epoch
+	r := newTestRegistry(t, testNode(nil))
+	r.now = func() time.Time { return now }
+	pod := testPod(nil)
+	r.updatePod(pod, false, nil)
+	due := epoch.Add(24 * time.Hour)
+	stage := dueStage{userPrefix + "slow", due}
+	expect := func(when string, want ...Due) {
+		t.Helper()
+		if diff := cmp.Diff(want, r.nextDue()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	later := Due{What: "Pod n/p", At: due}
+	r.assignPod(pod.UID, stage)
+	expect("before", later)
+	r.assignPod(pod.UID, dueStage{}) // the Pod has changed: what kwok has stays
+	expect("after a change", later)
+	now = due.Add(playTime / 2)
+	expect("as it is played", later)
+	now = due.Add(playTime)
+	expect("after it has changed nothing")
+	r.failStage(pod.UID, true)
+	expect("before it is tried again", later)
+	r.failStage(pod.UID, false)
+	expect("after it has failed")
+	r.assignPod(pod.UID, dueStage{podStatusNow, now})
+	expect("without it", Due{What: "Pod n/p", At: now})
+}
+
+// TestStageDelay has delays as users write them, and those that kwok has.
+func TestStageDelay(t *testing.T) {
+	const hour, longest = time.Hour, maxStageDelay
+	for name, test := range map[string]struct {
+		delay       string
+		least, most time.Duration
+	}{
+		"none":                      {"{}", 0, 0},
+		"constant":                  {"{durationMilliseconds: 86400000}", 24 * hour, 24 * hour},
+		"jitter":                    {"{durationMilliseconds: 3600000, jitterDurationMilliseconds: 7200000}", hour, 2 * hour},
+		"253 years":                 {"{durationMilliseconds: 8000000000000}", longest, longest},
+		"too many ns":               {"{durationMilliseconds: 9300000000000000}", longest, longest},
+		"too many ns, with jitter":  {"{durationMilliseconds: 9300000000000, jitterDurationMilliseconds: 9300000000000}", longest, longest},
+		"jitter of too many ns":     {"{durationMilliseconds: 3600000, jitterDurationMilliseconds: 9300000000000}", hour, longest},
+		"expression":                {`{durationFrom: {jq: {expression: '"90m"'}}}`, 90 * time.Minute, 90 * time.Minute},
+		"expression, far away":      {`{durationFrom: {jq: {expression: '"9000-01-01T00:00:00Z"'}}}`, longest, longest},
+		"long ago, and with jitter": {`{durationFrom: {jq: {expression: '"0001-01-01T00:00:00Z"'}}, jitterDurationMilliseconds: 3600000}`, 0, hour},
+		"fails":                     {"{durationFrom: {jq: {expression: 'error'}}}", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := newStageSet(nil)
+			if err := set.set(parseStage(t, strings.Replace(podStage, "spec:\n", "spec:\n  delay: "+test.delay+"\n", 1))); err != nil {
+				t.Fatal(err)
+			}
+			pod := testPod(func(p *corev1.Pod) {
+				p.Labels = map[string]string{"fails": "yes"}
+				p.Status.Phase = corev1.PodRunning
+			})
+			what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
+			if got := what.at.Sub(epoch); what.name != "user/fails" || got < test.least || got > test.most {
+				t.Errorf("%+v: after %s, want %s to %s", what, got, test.least, test.most)
+			}
+			setDueStage(&pod.ObjectMeta, what)
+			event := &lifecycle.Event{Labels: pod.Labels, Annotations: pod.Annotations, Data: pod}
+			plays, err := stageGetter{set, podRef}.Get().Match(t.Context(), event)
+			if err != nil || plays == nil {
+				t.Fatalf("kwok plays %v: %v", plays, err)
+			}
+			if delay, _, err := plays.Delay(t.Context(), event, epoch); err != nil || delay != what.at.Sub(epoch) {
+				t.Errorf("the delay of kwok is %s, want %s: %v", delay, what.at.Sub(epoch), err)
+			}
+		})
+	}
+}
