@@ -64,7 +64,7 @@ func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
 // momentAgo is the work when the last write, delivery or sync may have effects that are on their way.
 const momentAgo = "the last write, delivery or sync was only a moment ago"
 
-// RecentActivity is that work, where there is no other.
+// RecentActivity is the work of a control plane that has nothing else to do.
 func RecentActivity() []Work { return []Work{{"control plane", []string{momentAgo}}} }
 
 // informers is the place that has not received the last write.

@@ -139,8 +139,8 @@ func TestStepsEveryHeldWrite(t *testing.T) {
 	})
 }
 
-// What a program does that writes now and then is no work of the controller, also while another one is paused. One that
-// goes on after a moment has no work at each check that finds it waiting.
+// What a program does that writes now and then does not count as work of the controller, also while another one is
+// paused. One that goes on after a moment has no work at each check that finds it waiting.
 func TestProgramThatWritesAllTheTime(t *testing.T) {
 	for every, ends := range map[time.Duration]bool{15 * time.Millisecond: false, 80 * time.Millisecond: true} {
 		for _, paused := range []bool{false, true} {

@@ -111,11 +111,9 @@ func TestRestoreWritesOtherSchemasFirst(t *testing.T) {
 	}
 }
 
-// Clients that have read an object with another schema receive it again, although it is stored as it
-// was.
-func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
-	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
-	now.Entries[1] = want.Entries[1]
+// newSchemaChange returns a service whose state has changed since its snapshot, in a file, was saved.
+func newSchemaChange(t *testing.T, want, now snapshot.State) (*Service, *parts, *fakeStore, []byte) {
+	t.Helper()
 	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
 	store.write(want)
 	cfg := p.config(newTarget(t), store)
@@ -127,6 +125,15 @@ func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
 	}
 	store.write(now)
 	store.onReplace = sync.OnceFunc(func() { close(written) })
+	return s, p, store, file
+}
+
+// Clients that have read an object with another schema receive it again, although it is stored as it
+// was.
+func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
+	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
+	now.Entries[1] = want.Entries[1]
+	s, p, _, file := newSchemaChange(t, want, now)
 	done, err := s.Restore(t.Context(), file)
 	if err != nil || done.Total() != 1 {
 		t.Errorf("got %+v, %v; want that the definition has changed", done, err)
@@ -138,18 +145,8 @@ func TestRestoreWritesObjectsOfOtherSchemas(t *testing.T) {
 
 // What undoes a failed restore changes schemas as the restore does.
 func TestRollbackWritesOtherSchemasFirst(t *testing.T) {
-	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
-	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
-	store.write(want)
-	cfg := p.config(newTarget(t), store)
-	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
-	s := newStartedService(t, cfg)
-	file, err := s.Save(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.write(now)
-	store.onReplace = sync.OnceFunc(func() { close(written) })
+	now := widgetWithSchema("same", "new")
+	s, p, store, file := newSchemaChange(t, widgetWithSchema("same", "old"), now)
 	store.fail(nil, errors.New("the disk is broken")) // once the schema is written
 	if _, err := s.Restore(t.Context(), file); err == nil || !strings.HasPrefix(err.Error(), "nothing was restored") {
 		t.Errorf("got %v", err)
@@ -170,19 +167,10 @@ func TestRollbackWritesOtherSchemasFirst(t *testing.T) {
 func TestRestoreWithOtherSchemaNeedsSpaceForAll(t *testing.T) {
 	want, now := widgetWithSchema("same", "old"), widgetWithSchema("same", "new")
 	want.Entries[1].Value = fmt.Appendf(nil, `{"metadata":{"uid":"w"},"old":%q}`, strings.Repeat("x", 1000))
-	p, store, written := &parts{}, newFakeStore(), make(chan struct{})
-	store.write(want)
-	cfg := p.config(newTarget(t), store)
-	cfg.WaitInformers, cfg.Client = nil, serveWidgets(t, p, written)
-	s := newStartedService(t, cfg)
-	file, err := s.Save(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.write(now)
-	store.room, store.onReplace = 1000, sync.OnceFunc(func() { close(written) })
+	s, _, store, file := newSchemaChange(t, want, now)
+	store.room = 1000
 	before := len(store.states)
-	_, err = s.Restore(t.Context(), file)
+	_, err := s.Restore(t.Context(), file)
 	if !errors.Is(err, errFull) || !strings.HasPrefix(err.Error(), "nothing was restored") || len(store.states) != before {
 		t.Errorf("got %v, and %d states were written; want that nothing was", err, len(store.states)-before)
 	}
