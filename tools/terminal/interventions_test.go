@@ -4,11 +4,14 @@ package terminal_test
 
 import (
 	"path/filepath"
-	"strings"
+	"regexp"
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
+
+// stepTitle matches the title above the changes of a step.
+var stepTitle = regexp.MustCompile(`(?m)^.create .*: 201 Created`)
 
 // TestInterventionKeys uses the keys of the live view that intervene in a controller.
 func TestInterventionKeys(t *testing.T) {
@@ -29,9 +32,14 @@ func TestInterventionKeys(t *testing.T) {
 	v.awaitRow(t, `^ +\+kind: Pod`)
 	v.pressKeys(t, "d")
 	v.awaitText(t, "+++ Pod default/"+name)
+	first := stepTitle.FindString(v.Text())
 	v.pressKeys(t, "s")
-	v.awaitScreen(t, "next step", func(text string) bool { return strings.Contains(text, "+  generateName: "+name) })
-	v.pressEscape(t, "+++ Pod default/"+name)
+	v.awaitScreen(t, "next step", func(text string) bool {
+		next := stepTitle.FindString(text)
+		return next != "" && next != first
+	})
+	v.pressEscape(t, stepTitle.FindString(v.Text()))
+	v.awaitText(t, "Controller replicaset-controller ")
 	v.pressKeys(t, "p")
 	v.awaitTextGone(t, "changed manually")
 	v.awaitText(t, "● settled")
