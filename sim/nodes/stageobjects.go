@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -142,17 +144,9 @@ func isEstablished(e watch.Event) (bool, error) {
 	if !ok || e.Type == watch.Deleted {
 		return false, errors.New("the CRD was deleted")
 	}
-	field, _, err := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
-	conditions, _ := field.([]any) // null in a new CRD
-	if err != nil {
-		return false, err
-	}
-	for _, c := range conditions {
-		if c, ok := c.(map[string]any); ok && c["type"] == "Established" && c["status"] == "True" {
-			return true, nil
-		}
-	}
-	return false, nil
+	var definition apiextensionsv1.CustomResourceDefinition
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &definition)
+	return apihelpers.IsCRDConditionTrue(&definition, apiextensionsv1.Established), err
 }
 
 // stageFeed is the store of a reflector. It keeps the Stage objects in the stageSet.
