@@ -17,46 +17,23 @@ const maxProseWidth = 80
 // them.
 type style struct{ ui.Mode }
 
-func (s style) paint(l lipgloss.Style, text string) string {
-	if !s.Color || text == "" {
-		return text
-	}
-	return l.Render(text)
-}
-
-func (s style) bold(t string) string   { return s.paint(lipgloss.NewStyle().Bold(true), t) }
-func (s style) faint(t string) string  { return s.paint(lipgloss.NewStyle().Faint(true), t) }
-func (s style) italic(t string) string { return s.paint(lipgloss.NewStyle().Italic(true), t) }
+func (s style) bold(t string) string   { return s.Paint(lipgloss.NewStyle().Bold(true), t) }
+func (s style) faint(t string) string  { return s.Paint(lipgloss.NewStyle().Faint(true), t) }
+func (s style) italic(t string) string { return s.Paint(lipgloss.NewStyle().Italic(true), t) }
 func (s style) code(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
+	return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
 }
 func (s style) good(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
+	return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
 }
-func (s style) bad(t string) string { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
+func (s style) bad(t string) string { return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
 func (s style) formatCue(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
-}
-
-// symbol returns a character, or its replacement if only ASCII can be shown.
-func (s style) symbol(unicode, ascii string) string {
-	if s.ASCII {
-		return ascii
-	}
-	return unicode
-}
-
-// terminalWidth is the maximum width of a line; 0 means unlimited.
-func (s style) terminalWidth() int {
-	if s.Width == nil {
-		return 0
-	}
-	return max(s.Width(), 0)
+	return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
 }
 
 // proseWidth is the width to which text is wrapped.
 func (s style) proseWidth() int {
-	if c := s.terminalWidth(); c > 0 {
+	if c := s.Columns(); c > 0 {
 		return min(max(c-1, 20), maxProseWidth)
 	}
 	return maxProseWidth
