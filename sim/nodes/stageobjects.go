@@ -29,6 +29,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/client/clientset/versioned"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/listwatch"
 )
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -96,13 +98,7 @@ func (s *simulation) watchStages(c stageClients) {
 	if err != nil { // the context has ended
 		return
 	}
-	api := c.kwok.KwokV1alpha1().Stages()
-	from := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return api.Watch(ctx, o)
-		},
-	}, s.client)
+	from := cache.ToListWatcherWithWatchListSemantics(listwatch.New(c.kwok.KwokV1alpha1().Stages(), "", ""), s.client)
 	cache.NewReflectorWithOptions(from, &v1alpha1.Stage{}, stageFeed{s}, cache.ReflectorOptions{Name: component + "/stages"}).RunWithContext(s.ctx)
 }
 
@@ -122,17 +118,8 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface, missing func(
 		return fmt.Errorf("create the CRD of Stage: %w", err)
 	}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, definition.GetName()).String()
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = only
-			return api.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = only
-			return api.Watch(ctx, o)
-		},
-	}
-	_, err = watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, isEstablished)
+	from := cache.ToListWatcherWithWatchListSemantics(listwatch.New(api, "", only), client)
+	_, err = watchtools.UntilWithSync(ctx, from, &unstructured.Unstructured{}, nil, isEstablished)
 	if err != nil {
 		return fmt.Errorf("wait for the CRD of Stage: %w", err)
 	}
