@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -41,20 +42,8 @@ func (s style) proseWidth() int {
 
 // wrap wraps a text. The first line begins with first, the other lines with rest.
 func (s style) wrap(first, rest, text string) string {
-	var b strings.Builder
-	lead, column := first, ansi.StringWidth(first)
-	for i, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }) {
-		width := ansi.StringWidth(word)
-		if i > 0 && column+1+width > s.proseWidth() {
-			b.WriteString("\n")
-			lead, column = rest, ansi.StringWidth(rest)
-		} else if i > 0 {
-			lead, column = " ", column+1
-		}
-		b.WriteString(lead + strings.ReplaceAll(word, nonBreakingSpace, " "))
-		column += width
-	}
-	return b.String() + "\n"
+	lines := words.WrapLead(text, first, rest, s.proseWidth(), ansi.StringWidth)
+	return strings.ReplaceAll(strings.Join(lines, "\n"), nonBreakingSpace, " ") + "\n"
 }
 
 // nonBreakingSpace is a space at which wrap does not break the line.
