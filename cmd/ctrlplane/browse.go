@@ -8,7 +8,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
-	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
 // objectBrowser lists objects with their health for the live view.
@@ -24,22 +23,7 @@ func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.Object
 	return describeNow(ctx, b.waiter, o, nil)
 }
 
-// Browse implements live.Browser.
-func (b objectBrowser) Browse(ctx context.Context, kind string) (live.Listing, error) {
-	found, err := b.waiter.List(ctx, kind)
-	if err != nil {
-		return live.Listing{}, err
-	}
-	l := live.Listing{Kind: found.Kind, Total: found.Total, Healthy: found.Healthy, More: found.More}
-	for _, item := range found.Items {
-		listed := live.ListedObject{
-			Object: observe.Object{
-				Group: found.Resource.Group, Resource: found.Resource.Resource, Kind: found.Kind,
-				Namespace: item.Ref.Namespace, Name: item.Ref.Name, UID: item.UID,
-			},
-			Health: string(item.Status), Reason: item.Message, Created: item.Created,
-		}
-		l.Items = append(l.Items, listed)
-	}
-	return l, nil
+// List implements live.Browser.
+func (b objectBrowser) List(ctx context.Context, kind string) (health.Listing, error) {
+	return b.waiter.List(ctx, kind)
 }

@@ -177,7 +177,7 @@ func (r *runner) pickObject(ctx context.Context, records []observe.Record, s *Sh
 
 func (r *runner) traceStyle() trace.Style {
 	s := trace.Style{Color: r.console.Color, ASCII: r.console.ASCII, Zone: time.Local}
-	if width := r.terminalWidth(); width > 4 {
+	if width := r.Columns(); width > 4 {
 		s.Width = width - 3
 	}
 	return s
