@@ -40,7 +40,7 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 				return nil, err
 			}
 			names, err := change.Apply(req.Context(), i, body.Names)
-			return changedActors{names}, err
+			return changedActors{append([]string{}, names...)}, err // [], not null
 		})
 	}
 	handleBody(mux, "POST "+path+"/step", func(req *http.Request, body intervention) (any, error) {

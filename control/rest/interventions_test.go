@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -129,6 +130,22 @@ func TestInterventions(t *testing.T) {
 		`fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `step held ["a"]`, `held 5 ["a"]`}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls: -want +got:\n%s", diff)
+	}
+}
+
+func TestNoNamesChanged(t *testing.T) {
+	_, url := newInterventionsServer(t, newFakeInterventions())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+ControllersPath+"/pause", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || strings.TrimSpace(string(body)) != `{"names":[]}` {
+		t.Errorf("got %s, %v", body, err)
 	}
 }
 
