@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
+	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
 // viewSource is what the live view needs of a control plane: its records, its objects
@@ -27,7 +28,10 @@ type viewSource struct {
 	speed   control.SpeedControl
 }
 
-var _ observe.KeySource = viewSource{}
+var (
+	_ observe.KeySource = viewSource{}
+	_ live.Browser      = viewSource{}
+)
 
 // SnapshotWithKeys implements observe.KeySource.
 func (v viewSource) SnapshotWithKeys(ctx context.Context, keys ...string) (observe.Snapshot, error) {

@@ -121,6 +121,7 @@ func (d staticDiscovery) ServerGroupsAndResourcesWithContext(context.Context) (g
 // Preferred returns the resources that a server serves, without subresources, in the preferred versions
 // of their groups. With an error the list is incomplete.
 func Preferred(ctx context.Context, server discovery.DiscoveryInterfaceWithContext) (found []metav1.APIResource, err error) {
+	// The client's method of this name makes three attempts if a group fails.
 	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, server)
 	for _, list := range lists {
 		gv, parseErr := schema.ParseGroupVersion(list.GroupVersion)
@@ -129,10 +130,8 @@ func Preferred(ctx context.Context, server discovery.DiscoveryInterfaceWithConte
 			continue
 		}
 		for _, r := range list.APIResources {
-			if !strings.Contains(r.Name, "/") {
-				r.Group, r.Version = gv.Group, gv.Version
-				found = append(found, r)
-			}
+			r.Group, r.Version = gv.Group, gv.Version
+			found = append(found, r)
 		}
 	}
 	return found, err

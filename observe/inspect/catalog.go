@@ -99,7 +99,6 @@ func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listi
 	if c.current != nil && time.Since(c.askedAt) < age {
 		return c.current, nil
 	}
-	// The client's method of this name makes three attempts if a group fails.
 	resources, err := kinds.Preferred(ctx, c.server)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // the error of discovery does not wrap it
@@ -109,7 +108,7 @@ func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listi
 	}
 	c.askedAt = time.Now()
 	switch {
-	case len(resources) > 0:
+	case len(resources) > 0 || err == nil:
 		c.current = newListing(resources, err)
 	case c.current == nil:
 		return nil, err
