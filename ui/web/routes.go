@@ -167,7 +167,7 @@ func (s *Server) explainWhy(ctx context.Context, about observe.Object, records [
 	if err := o.ReadFailing(ctx, s.options.Source, about); err != nil {
 		return nil, err
 	}
-	q := ui.Why{About: about, Options: o}
+	q := ui.Why{About: about, Options: o, State: ui.ObjectState{Recorded: s.options.Player != nil}}
 	if d, ok := s.options.Source.(ui.Describer); ok {
 		q.State = d.Describe(ctx, about)
 	}
