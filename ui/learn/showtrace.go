@@ -118,7 +118,7 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	if err != nil {
 		return "", "", err
 	}
-	if err := o.ReadFailing(ctx, r.plane.control, about); err != nil {
+	if err := o.ReadFailing(ctx, r.plane.control, records, about); err != nil {
 		return "", "", err
 	}
 	command = "ctrlplane why " + ref

@@ -159,7 +159,7 @@ func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func
 		if a == showTrace {
 			return traceStory(records, o, options, style)
 		}
-		if err := options.ReadFailing(ctx, source, o); err != nil {
+		if err := options.ReadFailing(ctx, source, records, o); err != nil {
 			return storyResult{err: err}
 		}
 		why := ui.Why{About: o, Options: options, Trace: "The key t"}
