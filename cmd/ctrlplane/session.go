@@ -41,6 +41,7 @@ type startDisplay interface {
 	End(stage string, took time.Duration, err error)
 	Drop(stage string)
 	Print(text string)
+	Flush()
 	warner
 	Close() error
 }
@@ -66,6 +67,7 @@ func (v *session) showReady(info ui.ReadyInfo) error {
 		return d.reportReady(info)
 	}
 	v.progress.Print(ui.RenderReady(v.mode, info))
+	v.progress.Flush() // what is printed next may not pass by the progress
 	return nil
 }
 
