@@ -43,8 +43,8 @@ func newStepCommand(t *target, a actors) *cobra.Command {
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
 Secrets masked. If fewer writes are held, step waits for more: without a limit unless
---timeout is given; interrupt it to stop waiting. It also waits while a write that another
-step has released has no answer, as in a webhook. With -o json each write is one line,
+--timeout is given; interrupt it to stop waiting. It also waits while a write that was
+released before has no answer, as in a webhook. With -o json each write is one line,
 with -o yaml one document.`, a.noun),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
   ctrlplane %[1]s step %[2]s 3

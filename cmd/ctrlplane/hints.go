@@ -51,7 +51,7 @@ const suspended = "the control plane is suspended or overloaded"
 
 // noAnswerHint says what to do about a control plane that does not answer.
 func (t *target) noAnswerHint() string {
-	return fmt.Sprintf(`%s: see "%s", or stop it with "%s" and start it again`, suspended, t.commandLine("logs"), t.commandLine("down"))
+	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again", suspended, t.quoteCommand("logs"), t.quoteCommand("down"))
 }
 
 // hintAtSuspended says why a control plane accepts a connection and does not answer. Its own API has no other TLS server.

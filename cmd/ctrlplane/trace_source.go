@@ -113,7 +113,7 @@ func (t *target) describeLog(l health.ContainerLog) string {
 		command += " -c " + quoteWord(l.Container)
 	}
 	command += " -n " + quoteWord(l.Namespace) // the context of the kubeconfig may have another one
-	return "\"" + t.commandLine(command) + "\" shows its log"
+	return t.quoteCommand(command) + " shows its log"
 }
 
 // explainMissing says whether an object without records exists.
