@@ -219,6 +219,10 @@ type Queue struct {
 	Delayed int64     `json:"delayedAtMost"`
 	NextDue time.Time `json:"nextDue,omitzero"`
 
+	// Resumed is how often another process reported the queue again after it had been silent. What it has counted
+	// meanwhile is in no rate.
+	Resumed int64 `json:"-"`
+
 	AddRate  float64 `json:"addRate"`  // per second, over the last 5 s
 	DoneRate float64 `json:"doneRate"` // per second, over the last 5 s
 

@@ -11,16 +11,19 @@ import (
 )
 
 // objectBrowser lists objects with their health for the live view.
-type objectBrowser struct{ waiter *health.Waiter }
+type objectBrowser struct {
+	waiter      *health.Waiter
+	describeLog func(health.ContainerLog) string // as for describeNow
+}
 
-func newObjectBrowser(cfg *rest.Config) (objectBrowser, error) {
+func newObjectBrowser(cfg *rest.Config, describeLog func(health.ContainerLog) string) (objectBrowser, error) {
 	w, err := health.New(cfg)
-	return objectBrowser{w}, err
+	return objectBrowser{w, describeLog}, err
 }
 
 // Describe implements ui.Describer.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
-	return describeNow(ctx, b.waiter, o, nil)
+	return describeNow(ctx, b.waiter, o, b.describeLog)
 }
 
 // List implements live.Browser.

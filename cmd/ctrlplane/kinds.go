@@ -63,6 +63,6 @@ func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.REST
 
 // unknownKindError suggests a kind, or says how to list the kinds.
 func unknownKindError(ctx context.Context, t *target, mapper kinds.Mapper, kind string) error {
-	otherwise := fmt.Sprintf("%q lists all kinds", t.commandLine("kubectl api-resources"))
+	otherwise := fmt.Sprintf("%s lists all kinds", t.quoteCommand("kubectl api-resources"))
 	return usage.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, otherwise))
 }

@@ -126,9 +126,9 @@ func (t *target) runningDataDir() (string, error) {
 // notRunning says what to do about a control plane that is not running.
 func (t *target) notRunning(path string) error {
 	if info, err := datadir.Inspect(path); err == nil && info.Crashed {
-		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %q shows its log, start it again with %q", t.name, t.commandLine("logs"), t.commandLine("up"))}
+		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %s shows its log, start it again with %s", t.name, t.quoteCommand("logs"), t.quoteCommand("up"))}
 	}
-	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
+	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %s", t.name, t.quoteCommand("up"))}
 }
 
 // noteChoice says which control plane is used although none was named.
@@ -223,6 +223,10 @@ func quoteWord(s string) string { return userShell().Quote(s) }
 func programWord() string { return userShell().Program(os.Args[0]) }
 
 func userShell() ui.Shell { return ui.DetectShell(runtime.GOOS, os.Environ()) }
+
+// quoteCommand is the command line of a verb for this control plane in a sentence. It may have quotes and backslashes
+// itself, which stay as they are to be typed.
+func (t *target) quoteCommand(verb string) string { return `"` + t.commandLine(verb) + `"` }
 
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
