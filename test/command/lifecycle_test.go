@@ -37,8 +37,8 @@ func requireCleanStop(t *testing.T, p *program.ControlPlane, sig syscall.Signal)
 			t.Errorf("the end has waited for the watch: %s", line)
 		}
 	}
-	if code := p.Cmd.ProcessState.ExitCode(); code != 0 || p.Stderr.Len() > 0 {
-		t.Errorf("exit code %d, %s", code, p.Stderr)
+	if code, stderr := p.Cmd.ProcessState.ExitCode(), program.WithoutSlowStart(p.Stderr.String()); code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
 
