@@ -2,6 +2,7 @@ package command_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -97,6 +98,9 @@ func requirePrivateModes(t *testing.T, dir string) {
 			return err
 		}
 		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) { // a temporary file, which has its final name now
+			return nil
+		}
 		if err != nil {
 			return err
 		}
