@@ -39,7 +39,7 @@ func TestRecording(t *testing.T) {
 		}
 		return stdout
 	}
-	live("wait", "settled")
+	program.WaitSettled(t, p.Dir)
 	var moment string
 	p.Await(t, "as the recording shows it", func() bool { // unless a queue has changed since the recorder's last snapshot
 		now, err := p.Control(t).Snapshot(t.Context())

@@ -162,7 +162,7 @@ func TestStory(t *testing.T) {
 			pod, err := pods.Get(t.Context(), "done", metav1.GetOptions{})
 			return err == nil && pod.Status.Phase == corev1.PodSucceeded
 		})
-		output("wait", "settled")
+		program.WaitSettled(t, p.Dir)
 		if got := output("why", "pod/done"); !strings.Contains(got, "Why Pod default/done was created") || strings.Contains(got, "deleted") {
 			t.Errorf("got:\n%s", got)
 		}

@@ -159,6 +159,13 @@ func Status(t *testing.T, dir string, args ...string) string {
 	return stdout
 }
 
+// WaitSettled waits until the control plane in a data folder has settled. A busy machine needs
+// more than the minute that the verb waits by default.
+func WaitSettled(t *testing.T, dir string) {
+	t.Helper()
+	MustRun(t, dir, "wait", "settled", "--timeout", "5m")
+}
+
 // CreateWeb creates a Deployment and a Service with new names in the control plane
 // in a data folder, and returns the name of the Deployment.
 func CreateWeb(t *testing.T, dir string, replicas int32) string {
