@@ -159,7 +159,7 @@ func Status(t *testing.T, dir string, args ...string) string {
 	return stdout
 }
 
-// WaitSettled waits until the control plane in a data folder has settled. A busy machine needs
+// WaitSettled waits until the control plane in a data folder has settled. A busy machine may need
 // more than the minute that the verb waits by default.
 func WaitSettled(t *testing.T, dir string) {
 	t.Helper()
