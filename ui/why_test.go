@@ -155,6 +155,8 @@ func TestWhyFromARecording(t *testing.T) {
 	pod.UID, other.UID = "1", "2"
 	created := append(slices.Clone(records), create(8, "kubectl (admin)", 0, other))
 	created[5] = warning(6, pod, "FailedScheduling", "0/1 nodes are available.")
+	restored := append(slices.Clone(created), observe.Record{Seq: 9, Time: at, Event: &observe.Called{Controller: observe.Own, Verb: observe.VerbRestore, Object: pod, Status: 200,
+		Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: pod.Name, ResourceVersion: "9"}}}})
 	pod.UID = ""
 	const warned = "Last warning about Pod default/web-1-a, at 12:00:01.000: FailedScheduling: 0/1 nodes are available."
 	const unknown = "Whether it was ready is not known: a recording has no objects."
@@ -176,6 +178,7 @@ func TestWhyFromARecording(t *testing.T) {
 		"of the Pod":      {quiet, records, pod, []string{strings.Replace(warned, " about Pod default/web-1-a", "", 1), unknown}},
 		"which repeats":   {quiet, again, set, []string{strings.Replace(warned, "12:00:01", "12:00:09", 1), unknown}},
 		"of an earlier":   {quiet, created, pod, nil},
+		"restored":        {quiet, restored, pod, []string{strings.Replace(warned, " about Pod default/web-1-a", "", 1), unknown}},
 		"nothing":         {quiet, records[:5], web, nil},
 		"removed":         {now, removed, web, nil},
 		"not recorded":    {now, records, object("apps", "deployments", "Deployment", "none"), nil},

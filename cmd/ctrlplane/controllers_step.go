@@ -161,6 +161,8 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 func (s *stepCommand) explainNoStep(ctx context.Context, interventions control.Interventions) string {
 	held, err := s.askHeldWrites(ctx, interventions)
 	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // an answer may only need longer
+		return ""
 	case err != nil:
 		return ": " + err.Error()
 	case !held.Paused || held.Total == 0:

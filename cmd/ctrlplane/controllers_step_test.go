@@ -55,8 +55,11 @@ func TestStepOfASuspendedControlPlane(t *testing.T) {
 			began := time.Now()
 			err := s.stepWrites(ctx, steppedElsewhere{suspended: true}, io.Discard, nil)
 			cancel()
-			want := `0 of 1 write done: the control plane is suspended or overloaded: see "ctrlplane --name demo logs"`
-			if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), programWord(), "ctrlplane"), want) {
+			want := `timed out after 2s: 0 of 1 write done: the control plane is suspended or overloaded: see "ctrlplane --name demo logs"`
+			if interrupt {
+				want = "interrupted: 0 of 1 write done"
+			}
+			if err == nil || !strings.HasPrefix(strings.ReplaceAll(err.Error(), programWord(), "ctrlplane"), want) {
 				t.Errorf("interrupted %v: %v", interrupt, err)
 			}
 			if took := time.Since(began); interrupt && took > time.Second {

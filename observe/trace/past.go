@@ -119,11 +119,11 @@ func (p *painter) lastWarning(records []observe.Record, objects []observe.Object
 	return words.OneLine(fmt.Sprintf("Last warning%s, at %s: %s: %s", of, p.formatClock(at), last.Reason, note)) + "."
 }
 
-// createdUIDs returns the UIDs that the last creations of objects were answered with.
+// createdUIDs returns the UIDs of objects after they were last created or restored; empty if it is not known.
 func createdUIDs(records []observe.Record) map[place]string {
 	uids := map[place]string{}
 	for i := range records {
-		if c, ok := records[i].Event.(*observe.Called); ok && !c.Failed() && c.Object.UID != "" && observe.Creates(c.Verb, c.Subresource, c.Status) {
+		if c, ok := records[i].Event.(*observe.Called); ok && !c.Failed() && (observe.Creates(c.Verb, c.Subresource, c.Status) || c.Verb == observe.VerbRestore) {
 			uids[placeOf(canonicalObject(c.Object))] = c.Object.UID
 		}
 	}
