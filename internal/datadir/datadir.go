@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 const (
@@ -88,7 +89,7 @@ func (d *Dir) unlockOrRemove() error {
 	if d.IsRemoved() {
 		return errors.Join(fmt.Errorf("data folder %s was removed while it was in use: its data is lost unless you have a snapshot or a backup", d.path), d.lock.Close())
 	}
-	err := os.Remove(d.Join(pidFile))
+	err := durable.Remove(d.Join(pidFile), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -145,7 +146,8 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 		return err
 	}
 	for _, name := range removalOrder(entries) {
-		if err := os.RemoveAll(filepath.Join(path, name)); err != nil {
+		// "ctrlplane status" may read it.
+		if err := inuse.Retry(func() error { return os.RemoveAll(filepath.Join(path, name)) }); err != nil {
 			return err
 		}
 	}

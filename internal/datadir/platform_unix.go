@@ -35,5 +35,3 @@ func isPrivateFile(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
-
-func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

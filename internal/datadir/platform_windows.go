@@ -1,12 +1,9 @@
 package datadir
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/windows"
 
 	"github.com/ctrlplane/ctrlplane/internal/stopevent"
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -34,5 +31,3 @@ func claimStop(string) (release func(), asked bool) { return func() {}, false }
 
 // isPrivateFile returns true, because the folder for temporary files belongs to the user.
 func isPrivateFile(fs.FileInfo) bool { return true }
-
-func readOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

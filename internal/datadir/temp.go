@@ -159,7 +159,7 @@ func explainTempError(parent string, err error) error {
 	switch {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("temporary folder in %s: the disk is full (%w): free space, %s", parent, err, choose)
-	case errors.Is(err, fs.ErrPermission) || readOnly(err):
+	case fileerror.IsNotWritable(err):
 		return fmt.Errorf("temporary folder in %s cannot be created (%w): make %s writable, %s", parent, err, parent, choose)
 	}
 	return fmt.Errorf("temporary folder in %s: %w: fix the cause, %s", parent, err, choose)
