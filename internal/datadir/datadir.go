@@ -138,7 +138,7 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 			err = closeErr
 		}
 	}()
-	entries, err := os.ReadDir(path)
+	entries, err := readDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -174,11 +174,11 @@ func removalOrder(entries []fs.DirEntry) []string {
 // removeEmptyDir removes a folder that is not locked, unless another process locks it.
 func removeEmptyDir(path string) (err error) {
 	for range tempAttempts {
-		err = os.Remove(path)
+		err = durable.Remove(path, false)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		entries, readErr := os.ReadDir(path)
+		entries, readErr := readDir(path)
 		switch {
 		case readErr != nil || len(entries) == 0: // another process has removed its lock file, or the folder
 		case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == lockFile }):
@@ -188,6 +188,15 @@ func removeEmptyDir(path string) (err error) {
 		}
 	}
 	return err
+}
+
+// readDir waits for other processes that try to remove the folder, which only Windows requires.
+func readDir(path string) (entries []fs.DirEntry, err error) {
+	err = inuse.Retry(func() error {
+		entries, err = os.ReadDir(path)
+		return err
+	})
+	return entries, err
 }
 
 // errLockedAgain says that another process has locked a folder that was about to be

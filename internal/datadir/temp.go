@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 const (
@@ -138,7 +139,7 @@ func removeAbandonedDir(path string) error {
 // wasEphemeral reports whether the folder, whose lock is held, was ephemeral. A folder
 // without a readable marker was, because its process was killed while it created the folder.
 func wasEphemeral(path string) (bool, error) {
-	data, err := os.ReadFile(filepath.Join(path, markerFile))
+	data, err := inuse.ReadFile(filepath.Join(path, markerFile))
 	if err == nil {
 		var m marker
 		return json.Unmarshal(data, &m) != nil || m.Ephemeral, nil
@@ -146,7 +147,7 @@ func wasEphemeral(path string) (bool, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := readDir(path)
 	if err != nil {
 		return false, err
 	}

@@ -125,7 +125,11 @@ func MkdirAll(path string, durable bool) (made []string, err error) {
 // SyncDir makes the names in a folder survive a crash of the machine: of files and folders that
 // were created, renamed or removed there.
 func SyncDir(path string) error {
-	dir, err := fileutil.OpenDir(path)
+	var dir *os.File
+	err := inuse.Retry(func() (err error) { // another process may try to remove the folder
+		dir, err = fileutil.OpenDir(path)
+		return err
+	})
 	if err != nil {
 		return err
 	}
