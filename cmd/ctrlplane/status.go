@@ -131,7 +131,7 @@ func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
 			return err
 		}
 		if page, ok := explain.FindPage(l.Controller); ok && explanation == "" {
-			explanation = fmt.Sprintf("%q says how that controller works and what its failures look like\n", t.commandLine("explain "+quoteWord(page.ShortName())))
+			explanation = fmt.Sprintf("%s says how that controller works and what its failures look like\n", quoteCommand(t.commandLine("explain "+quoteWord(page.ShortName()))))
 		}
 	}
 	_, err := io.WriteString(out, explanation)

@@ -115,7 +115,7 @@ func (t *target) describeLog(l health.ContainerLog) string {
 	if l.Namespace != "default" {
 		command += " -n " + quoteWord(l.Namespace)
 	}
-	return "\"" + t.commandLine(command) + "\" shows its log"
+	return quoteCommand(t.commandLine(command)) + " shows its log"
 }
 
 // explainMissing says whether an object without records exists.

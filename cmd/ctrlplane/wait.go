@@ -227,8 +227,8 @@ func failingRefs(o health.Unhealthy) []health.Ref {
 
 // noAnswerHint says what to do about a control plane that does not answer.
 func (w *waitCommand) noAnswerHint() string {
-	return fmt.Sprintf("%s: see %q, or stop it with %q and start it again",
-		suspended, w.target.commandLine("logs"), w.target.commandLine("down"))
+	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again",
+		suspended, quoteCommand(w.target.commandLine("logs")), quoteCommand(w.target.commandLine("down")))
 }
 
 // maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL. Of the others, those
