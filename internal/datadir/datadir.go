@@ -4,7 +4,8 @@
 // One process at a time uses a folder. It holds a lock of the operating system on the
 // file "lock", which is released when the process ends, however it ends. A folder is
 // used only if it is empty or contains the marker "ctrlplane.json"; nothing is ever
-// written into another one. Folders have mode 0700 and the files written here 0600.
+// written into another one. Folders have mode 0700 and the files written here 0600; Windows has no
+// modes, and there the access rights are those of the folder that has them.
 //
 // An ephemeral folder is removed by Close or, if its process was killed, by the next
 // OpenTemp of the same user.

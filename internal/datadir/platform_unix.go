@@ -15,6 +15,9 @@ import (
 
 const killCommand = "kill -9 %d"
 
+// tempVariable is the environment variable that os.TempDir reads first.
+const tempVariable = "TMPDIR"
+
 // stopCommand returns the command that asks the process to end, in quotes.
 func (e *LockedError) stopCommand() string { return fmt.Sprintf(`"kill %d"`, e.PID) }
 

@@ -11,6 +11,9 @@ import (
 
 const killCommand = "taskkill /F /PID %d"
 
+// tempVariable is the environment variable that os.TempDir reads first.
+const tempVariable = "TMP"
+
 // stopCommand returns the command that asks the process to end, in quotes: without /F, taskkill asks only
 // those that have a window.
 func (e *LockedError) stopCommand() string {

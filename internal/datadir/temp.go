@@ -27,7 +27,7 @@ const (
 func OpenTemp() (*Dir, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
+		return nil, fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
 	}
 	leftover := removeAbandonedDirs(parent)
 	for range tempAttempts {
@@ -40,7 +40,7 @@ func OpenTemp() (*Dir, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("temporary folder in %s: another program removes each new folder: set TMPDIR to a folder that only you use", parent)
+	return nil, fmt.Errorf("temporary folder in %s: another program removes each new folder: set %s to a folder that only you use", parent, tempVariable)
 }
 
 // errRemovedByOther says that a concurrent OpenTemp has removed a folder that was created
@@ -156,7 +156,7 @@ func wasEphemeral(path string) (bool, error) {
 }
 
 func explainTempError(parent string, err error) error {
-	const choose = "or set TMPDIR to another folder"
+	const choose = "or set " + tempVariable + " to another folder"
 	switch {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("temporary folder in %s: the disk is full (%w): free space, %s", parent, err, choose)
@@ -170,7 +170,7 @@ func explainTempError(parent string, err error) error {
 func EphemeralDirs() ([]string, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
+		return nil, fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
 	}
 	paths, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	if err != nil {
