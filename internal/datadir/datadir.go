@@ -156,7 +156,7 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 	if err := lock.Close(); err != nil {
 		return err
 	}
-	return removeEmptyDir(path)
+	return inuse.Retry(func() error { return removeEmptyDir(path) })
 }
 
 // removalOrder returns the names of a folder's entries, those that it is recognized by last.
@@ -175,11 +175,11 @@ func removalOrder(entries []fs.DirEntry) []string {
 // removeEmptyDir removes a folder that is not locked, unless another process locks it.
 func removeEmptyDir(path string) (err error) {
 	for range tempAttempts {
-		err = durable.Remove(path, false)
+		err = os.Remove(path)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		entries, readErr := readDir(path)
+		entries, readErr := os.ReadDir(path)
 		switch {
 		case readErr != nil || len(entries) == 0: // another process has removed its lock file, or the folder
 		case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == lockFile }):
