@@ -91,7 +91,7 @@ type Process struct {
 	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s; -1 if unknown
 	EtcdRevision int64         `json:"etcdRevision"` // 0 if unknown
 	EtcdBytes    int64         `json:"etcdBytes"`    // of the database file
-	MemoryBytes  int64         `json:"memoryBytes"`  // resident
+	MemoryBytes  int64         `json:"memoryBytes"`  // resident; 0 = unknown
 	CPU          time.Duration `json:"cpuNanos"`     // spent since the start of the process
 	CPUPercent   float64       `json:"cpuPercent"`   // of one core, over the last 5 s
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestStepOfASuspendedControlPlane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stepCommand{target: &target{name: "demo"}, name: "replicaset-controller", n: 1}
 		for _, interrupt := range []bool{false, true} {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("timed out after 2s"))
 			if interrupt {
 				cancel()
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -30,16 +29,5 @@ func TestSuspendedControlPlane(t *testing.T) {
 		if again := hintAtSuspended(hinted); want && again.Error() != hinted.Error() {
 			t.Errorf("twice: %v", again)
 		}
-	}
-}
-
-// A command in a sentence is as it is to be typed, also if the path of a data folder has quotes.
-func TestQuotedCommand(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("quotes of another shell")
-	}
-	got := (&target{dataDir: `/data/it's "here"`}).notRunning("").Error()
-	if want := ` --data-dir '/data/it'\''s "here"' up"`; !strings.HasSuffix(got, want) {
-		t.Errorf("got %s, want it to end with %s", got, want)
 	}
 }

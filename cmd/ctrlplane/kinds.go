@@ -32,8 +32,8 @@ func requireName(t *target, verb string, args []string) error {
 	if len(args) != 1 || !isBuiltInKind(args[0]) {
 		return nil
 	}
-	return usage.Errorf(`a name is missing: use KIND/NAME, as in "%s %s/NAME": %q lists the names`,
-		verb, args[0], t.commandLine("kubectl get "+args[0]))
+	return usage.Errorf(`a name is missing: use KIND/NAME, as in "%s %s/NAME": %s lists the names`,
+		verb, args[0], t.quoteCommand("kubectl get "+args[0]))
 }
 
 // resolveObject finds the resource of a kind in the way that kubectl does.

@@ -200,9 +200,12 @@ func severalRunningError(list []candidate) error {
 // inKubeconfig reports whether KUBECONFIG is a kubeconfig of a data folder: the administrator's,
 // or that of a ServiceAccount.
 func inKubeconfig(dir string) bool {
-	inFolder, file := filepath.Split(os.Getenv("KUBECONFIG"))
-	return inFolder == dir+string(filepath.Separator) &&
-		(file == ctrlplane.KubeconfigFile || strings.HasPrefix(file, ctrlplane.KubeconfigFile+"."))
+	inFolder, file := filepath.Dir(os.Getenv("KUBECONFIG")), filepath.Base(os.Getenv("KUBECONFIG"))
+	same := inFolder == dir
+	if runtime.GOOS == "windows" {
+		same = strings.EqualFold(inFolder, dir)
+	}
+	return same && (file == ctrlplane.KubeconfigFile || strings.HasPrefix(file, ctrlplane.KubeconfigFile+"."))
 }
 
 // dataDirs lists the data folders of all control planes, running or not, that are ephemeral
@@ -219,14 +222,16 @@ func dataDirs() ([]string, error) {
 // quoteWord quotes a word of a command that is suggested to the user.
 func quoteWord(s string) string { return userShell().Quote(s) }
 
+// quoteCommand quotes a command that is suggested to the user.
+func quoteCommand(line string) string { return ui.QuoteCommand(line) }
+
 // programWord is this program in a command that is suggested to the user.
 func programWord() string { return userShell().Program(os.Args[0]) }
 
 func userShell() ui.Shell { return ui.DetectShell(runtime.GOOS, os.Environ()) }
 
-// quoteCommand is the command line of a verb for this control plane in a sentence. It may have quotes and backslashes
-// itself, which stay as they are to be typed.
-func (t *target) quoteCommand(verb string) string { return `"` + t.commandLine(verb) + `"` }
+// quoteCommand is the command line of a verb for this control plane in a sentence.
+func (t *target) quoteCommand(verb string) string { return quoteCommand(t.commandLine(verb)) }
 
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {
