@@ -60,9 +60,9 @@ func TestPlayed(t *testing.T) {
 		}
 	}
 	const path = "/api/v1/namespaces/default/pods/web"
-	deliver("1", dueStage{podStatusNow, now})
+	deliver("1", dueStage{name: podStatusNow, at: now})
 	p.pods.setRendered("default/web")
-	deliver("2", dueStage{podStatusLater, now.Add(time.Hour)})
+	deliver("2", dueStage{name: podStatusLater, at: now.Add(time.Hour)})
 	send(http.MethodPatch, path+"/status", answeringTransport{status: 200})
 	p.pods.setRendered("default/web")
 	send(http.MethodDelete, path, answeringTransport{status: 500})
@@ -120,13 +120,13 @@ func TestPlayedAfterACommand(t *testing.T) {
 		p.pods.setRendered("default/web")
 		p.pods.begin("default/web").End("")
 	}
-	deliver("1", dueStage{podStatusNow, now})
+	deliver("1", dueStage{name: podStatusNow, at: now})
 	play()
 	deliver("2", dueStage{})
-	p.pods.setDue("default/web", dueStage{podStatusNow, now}, now)
+	p.pods.setDue("default/web", dueStage{name: podStatusNow, at: now}, now)
 	play()
-	deliver("3", dueStage{podDeleteLater, now.Add(time.Hour)})
-	p.pods.setDue("default/web", dueStage{podDeleteNow, now}, now)
+	deliver("3", dueStage{name: podDeleteLater, at: now.Add(time.Hour)})
+	p.pods.setDue("default/web", dueStage{name: podDeleteNow, at: now}, now)
 	play()
 
 	page, err := o.Records(t.Context(), observe.Query{})
