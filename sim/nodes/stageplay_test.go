@@ -167,6 +167,7 @@ func TestStageIsRetried(t *testing.T) {
 	unavailable := apierrors.NewServiceUnavailable("come back")
 	for name, answers := range map[string][]error{
 		"too many requests":        {apierrors.NewTooManyRequestsError("slow down")},
+		"timeout":                  {apierrors.NewTimeoutError("it took too long", 0)},
 		"unavailable":              {unavailable},
 		"unavailable, three times": {unavailable, unavailable, unavailable},
 	} {

@@ -76,9 +76,10 @@ func TestStageSetMatch(t *testing.T) {
 		p.Labels = map[string]string{"fails": "yes"}
 		p.Status.Phase = corev1.PodRunning
 	})
+	var current dueStage
 	match := func() string {
-		what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, dueStage{})
-		return what.name
+		current, _ = set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, current)
+		return current.name
 	}
 	if got := match(); got != "" {
 		t.Errorf("an empty set matches %q", got)
@@ -103,7 +104,16 @@ func TestStageSetMatch(t *testing.T) {
 	if got := match(); got != "user/heavy" {
 		t.Errorf("matched %q, want the one with a weight", got)
 	}
+	heavy = heavy.DeepCopy()
+	heavy.Name, heavy.Spec.Weight = "heavier", 1<<40
+	if _, err := set.set(heavy); err != nil {
+		t.Fatal(err)
+	}
+	if got := match(); got != "user/heavy" {
+		t.Errorf("matched %q, want the current one, which could be drawn", got)
+	}
 	set.remove("heavy")
+	set.remove("heavier")
 	pod.Labels = nil
 	if got := match(); got != "" {
 		t.Errorf("matched %q without the label", got)
