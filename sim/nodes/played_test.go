@@ -147,6 +147,48 @@ func TestPlayedAfterACommand(t *testing.T) {
 	}
 }
 
+// A write of a Stage follows from the version that kwok was given, not from that of an earlier write.
+func TestPlayedStage(t *testing.T) {
+	o, p, _ := newPlayedPod(t)
+	r := newTestRegistry(t, testNode(nil))
+	r.played = p
+	pod := testPod(nil)
+	deliver := func(version string, what dueStage) {
+		pod = pod.DeepCopy()
+		pod.ResourceVersion = version
+		p.deliver(observe.Updated, "Pod", pod, func() {
+			r.updatePod(pod, false, nil)
+			r.assignPod(pod, what, nil)
+		})
+	}
+	deliver("1", dueStage{name: podStatusNow, at: epoch})
+	if _, patch, _, err := r.podPatch(pod.UID); len(patch) == 0 || err != nil {
+		t.Errorf("patch %s: %v", patch, err)
+	}
+	p.pods.begin("n/p").End("")
+	deliver("2", dueStage{userPrefix + "s", epoch, &drawnStage{stage: &userStage{}}})
+	r.takePodStage(pod.UID)
+	deliver("3", dueStage{name: podStatusNow, at: epoch})
+	p.pods.begin("n/p").End("")
+
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, causes := map[uint64]string{}, []string{}
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			versions[r.Seq] = e.ResourceVersion
+		case *observe.Synced:
+			causes = append(causes, versions[e.Cause])
+		}
+	}
+	if want := []string{"1", "2"}; !slices.Equal(causes, want) {
+		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
+	}
+}
+
 // What a user has asked for, as with "nodes fail", follows from no version of the Node.
 func TestRequestsOfUsersAreNoSyncs(t *testing.T) {
 	o, p, _ := newPlayedPod(t)

@@ -247,8 +247,8 @@ func (r *podRegistry) takePodStage(uid types.UID) (*corev1.Pod, dueStage) {
 	return pod, what
 }
 
-// podStage calls change with what is played for a Pod.
-func (r *podRegistry) podStage(uid types.UID, change func(*stageState)) {
+// changePodStage calls change with what is played for a Pod.
+func (r *podRegistry) changePodStage(uid types.UID, change func(*stageState)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.pods[uid]; e != nil {

@@ -137,8 +137,8 @@ func (r *podRegistry) takeNodeStage(name string) (*corev1.Node, dueStage) {
 	return e.node, what
 }
 
-// nodeStage calls change with what is played for a Node.
-func (r *podRegistry) nodeStage(name string, change func(*stageState)) {
+// changeNodeStage calls change with what is played for a Node.
+func (r *podRegistry) changeNodeStage(name string, change func(*stageState)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e := r.nodes[name]; e != nil {

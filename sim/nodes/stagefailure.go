@@ -82,9 +82,9 @@ func (s *simulation) reportFailedStage(what playedStage, err string) {
 // updateStage changes what is known of what is played for an object, if the object still exists.
 func (s *simulation) updateStage(what playedStage, change func(*stageState)) {
 	if what.node != "" {
-		s.registry.nodeStage(what.node, change)
+		s.registry.changeNodeStage(what.node, change)
 	} else if pod := s.knownPod(what.pod); pod != nil {
-		s.registry.podStage(pod.UID, change)
+		s.registry.changePodStage(pod.UID, change)
 	}
 }
 

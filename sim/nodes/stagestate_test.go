@@ -38,7 +38,7 @@ func TestNextDueWithAStage(t *testing.T) {
 	expect("after its first step has changed the Pod", later)
 	now = due.Add(playTime)
 	expect("after it has changed nothing more")
-	update := func(change func(*stageState)) { r.podStage(pod.UID, change) }
+	update := func(change func(*stageState)) { r.changePodStage(pod.UID, change) }
 	update(func(s *stageState) { s.fail("user/slow", now) })
 	expect("before it is known whether it is tried again", Due{What: "Pod n/p", At: now})
 	update(func(s *stageState) { s.retry("user/slow", now.Add(time.Minute)) })
