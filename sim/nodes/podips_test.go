@@ -45,7 +45,7 @@ func TestPodWaitsForAnAddress(t *testing.T) {
 		"PodReadyToStartContainers=False PodSandboxNotReady, PodScheduled, Ready=False ContainersNotReady", got); diff != "" {
 		t.Error(diff)
 	}
-	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{podStatusLater, now.Add(sandboxRetryInterval)}) {
+	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{name: podStatusLater, at: now.Add(sandboxRetryInterval)}) {
 		t.Errorf("after the status was written: %+v", seen)
 	}
 	l.pods["a"].duePod, l.pods["b"].duePod = nil, nil

@@ -49,6 +49,7 @@ type simulation struct {
 	pods       *podFeed
 	podStore   cache.Store
 	clocks     []*cancelableClock // of kwok's controllers
+	failures   sync.Map           // *time.Timer by playedStage: stages that have failed, until it is known whether kwok tries again
 	wg         sync.WaitGroup
 
 	stagesKnown     chan struct{} // closed when the Stages of users have been listed, or need not be awaited
@@ -64,7 +65,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &simulation{cancel: cancel, client: client, registry: registry, log: log, stagesKnown: make(chan struct{})}
 	s.markStagesKnown = sync.OnceFunc(func() { close(s.stagesKnown) })
-	ctx = withLogger(ctx, log, s.reportFailedStage)
+	ctx = withLogger(ctx, log, s)
 	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
@@ -75,7 +76,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	warnings := newDeprecationLog(log)
 	s.nodes = &nodeFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Node]),
-		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
+		onLive: s.onNodeLive, onDead: s.onNodeDead, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Pod]),
@@ -165,14 +166,11 @@ func (s *simulation) startKwok(stages stageClients) error {
 	info := &controllers.NodeInfo{}
 	clock = newCancelableClock(s.ctx)
 	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
-		Clock:         clock,
-		DynamicClient: stages.dynamic,
-		RESTMapper:    stages.mapper,
-		TypedClient:   s.client,
-		NodeGetFunc: func(name string) (*controllers.NodeInfo, bool) {
-			_, _, err := s.registry.liveNode(name)
-			return info, err == nil
-		},
+		Clock:                clock,
+		DynamicClient:        stages.dynamic,
+		RESTMapper:           stages.mapper,
+		TypedClient:          s.client,
+		NodeGetFunc:          func(string) (*controllers.NodeInfo, bool) { return info, true }, // the feed passes only Pods of live nodes
 		Lifecycle:            stageGetter{s.stages, podRef},
 		PlayStageParallelism: 8,
 		FuncMap:              functions,
@@ -204,6 +202,12 @@ func fill[T runtime.Object](s *simulation, to feed[T], informer cache.SharedInde
 			s.log.Error("simulated nodes do not receive changes", "err", err)
 		}
 	})
+}
+
+// onNodeDead is called when a live node has failed or was deleted.
+func (s *simulation) onNodeDead(name string) {
+	s.heartbeats.stopRenewing(name)
+	s.pods.cancelStages(name)
 }
 
 const boundPods = "spec.nodeName!="

@@ -143,11 +143,11 @@ var _ cache.ReflectorStore = stageFeed{}
 
 // Add implements cache.ReflectorStore.
 func (f stageFeed) Add(obj any) error {
-	if err := f.addStage(obj); err != nil {
-		return err
+	changed, err := f.addStage(obj)
+	if changed {
+		f.reprocess()
 	}
-	f.reprocess()
-	return nil
+	return err
 }
 
 // reprocess applies a change of the stages to the Nodes and Pods that exist.
@@ -156,15 +156,16 @@ func (f stageFeed) reprocess() {
 	f.reprocessPods("")
 }
 
-func (f stageFeed) addStage(obj any) error {
+func (f stageFeed) addStage(obj any) (changed bool, err error) {
 	stage, ok := obj.(*v1alpha1.Stage)
 	if !ok {
-		return fmt.Errorf("the watch of stages delivered a %T", obj)
+		return false, fmt.Errorf("the watch of stages delivered a %T", obj)
 	}
-	if err := f.stages.set(stage); err != nil {
-		f.reportIgnoredStage(stageReference(stage), err)
+	changed, invalid := f.stages.set(stage)
+	if invalid != nil {
+		f.reportIgnoredStage(stageReference(stage), invalid)
 	}
-	return nil
+	return changed, nil
 }
 
 // stageReference returns what an event about a Stage is about.
@@ -203,15 +204,16 @@ func (f stageFeed) Delete(obj any) error {
 
 // Replace implements cache.ReflectorStore.
 func (f stageFeed) Replace(list []any, _ string) error {
-	present := map[string]bool{}
+	present, changed := map[string]bool{}, false
 	for _, obj := range list {
-		if err := f.addStage(obj); err != nil {
+		isNew, err := f.addStage(obj)
+		if err != nil {
 			return err
 		}
+		changed = changed || isNew
 		present[obj.(*v1alpha1.Stage).Name] = true
 	}
 	f.markStagesKnown()
-	changed := len(list) > 0
 	for _, name := range f.stages.names() {
 		if !present[name] {
 			f.stages.remove(name)
