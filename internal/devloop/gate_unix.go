@@ -15,7 +15,7 @@ import (
 // gateScript is what "go run -exec" runs with the compiled program as its arguments: it
 // reports that the program is compiled, and waits for the permission to run it.
 const gateScript = `echo >"$0.ready"
-read -r _ <"$0.open"
+read -r _ <"$0.open" || exit
 exec "$@"
 `
 

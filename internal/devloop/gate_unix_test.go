@@ -42,6 +42,30 @@ func TestGateHoldsProgram(t *testing.T) {
 	}
 }
 
+// The program does not begin if what holds it has ended.
+func TestClosedGate(t *testing.T) {
+	ready := make(chan struct{})
+	g, err := NewGate(t.TempDir(), ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := filepath.Join(t.TempDir(), "began")
+	cmd := exec.Command("sh", "-c", g.ExecFlag()+` sh -c 'echo >"$0"' "$0"`, began)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-ready
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the command has succeeded")
+	}
+	if _, err := os.Stat(began); !os.IsNotExist(err) {
+		t.Errorf("the program has begun: %v", err)
+	}
+}
+
 // As on macOS, where the runtime does not poll named pipes.
 func TestGateClosesWithBlockingRead(t *testing.T) {
 	g := &Gate{dir: t.TempDir(), reading: make(chan struct{})}

@@ -87,7 +87,7 @@ func explainError(path string, err error) error {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("kubeconfig %s: the disk is full (%w): free space, %s", path, err, other)
 	case fileerror.IsNotWritable(err):
-		return fmt.Errorf("kubeconfig %s: %w: change the owner or permissions of the file and its folder, %s", path, err, other)
+		return fmt.Errorf("kubeconfig %s: %w: make the file and its folder writable, %s", path, err, other)
 	}
 	return fmt.Errorf("kubeconfig %s: %w: fix the cause, %s", path, err, other)
 }

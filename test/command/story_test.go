@@ -28,8 +28,9 @@ func TestStory(t *testing.T) {
 	awaitStory := func(args []string, words ...string) (told string) {
 		t.Helper()
 		p.Await(t, "telling "+strings.Join(words, " … "), func() bool {
-			told = strings.Join(strings.Fields(output(args...)), " ")
-			return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(told, w) })
+			stdout, _, code := program.Run(t, program.Command(t, append([]string{"--data-dir", p.Dir}, args...)...))
+			told = strings.Join(strings.Fields(stdout), " ")
+			return code == 0 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(told, w) })
 		})
 		return told
 	}

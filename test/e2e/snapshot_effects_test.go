@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -90,16 +89,20 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 // controllers start workers after the control plane has settled.
 func awaitSteadyGoroutines(t *testing.T) goroutines {
 	t.Helper()
-	before, fewest, since := 0, math.MaxInt, time.Now()
-	return await(t, "as many goroutines as before", func(context.Context) (goroutines, error) { return goroutinesNow(t).withoutLabels(), nil }, func(g goroutines) bool {
-		fewest = min(fewest, g.total()) // there are more while requests are in flight
+	var before, fewest goroutines
+	since := time.Now()
+	await(t, "as many goroutines as before", func(context.Context) (goroutines, error) { return goroutinesNow(t).withoutLabels(), nil }, func(g goroutines) bool {
+		if fewest == nil || g.total() < fewest.total() { // there are more while requests are in flight
+			fewest = g
+		}
 		if time.Since(since) < 2*time.Second {
 			return false
 		}
-		steady := fewest >= before-2 && fewest <= before+2
-		before, fewest, since = fewest, math.MaxInt, time.Now()
-		return steady
+		growth := fewest.total() - before.total()
+		before, fewest, since = fewest, nil, time.Now()
+		return growth >= -2 && growth <= 2
 	})
+	return before
 }
 
 // The folder of each resource in the store is the one for which informers are awaited.
