@@ -58,7 +58,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 }
 
 // An open watch sees the changes of a restore like other writes: revisions increase,
-// and an object that was replaced is deleted before it is added.
+// an object that was replaced is deleted before it is added, and an owner changes before what it owns.
 func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	c := controlPlane.client.CoreV1().ConfigMaps(ns)
@@ -66,8 +66,12 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
 	}
 	changed, replaced, gone := createObject(t, c, named("changed", "1")), createObject(t, c, named("replaced", "1")), createObject(t, c, named("gone", "1"))
+	owned := named("belongs", "1")
+	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: changed.Name, UID: changed.UID}}
+	owned = createObject(t, c, owned)
 	saved := saveSnapshot(t)
 	updateObject(t, c, "changed", func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	updateObject(t, c, owned.Name, func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
 	deleteObject(t, c, "replaced")
 	other := createObject(t, c, named("replaced", "1"))
 	deleteObject(t, c, "gone")
@@ -84,9 +88,11 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 5 {
+	var order []string
+	for range 6 {
 		e := nextEvent(t, w)
 		m := e.Object.(*corev1.ConfigMap)
+		order = append(order, m.Name)
 		revision, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
 		if err != nil || revision < last {
 			t.Errorf("revision %s after %d", m.ResourceVersion, last)
@@ -95,6 +101,7 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		seen[m.Name] = append(seen[m.Name], fmt.Sprint(e.Type, " ", m.UID, " ", m.Data["v"]))
 	}
 	for name, want := range map[string][]string{
+		"belongs":  {fmt.Sprint("MODIFIED ", owned.UID, " 1")},
 		"changed":  {fmt.Sprint("MODIFIED ", changed.UID, " 1")},
 		"replaced": {fmt.Sprint("DELETED ", other.UID, " 1"), fmt.Sprint("ADDED ", replaced.UID, " 1")},
 		"gone":     {fmt.Sprint("ADDED ", gone.UID, " 1")},
@@ -103,6 +110,9 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		if !slices.Equal(seen[name], want) {
 			t.Errorf("%s: seen %q, want %q", name, seen[name], want)
 		}
+	}
+	if slices.Index(order, owned.Name) < slices.Index(order, changed.Name) {
+		t.Errorf("seen %q", order)
 	}
 	if now := getObject(t, c, "replaced"); now.UID != replaced.UID {
 		t.Errorf("UID %s, want %s", now.UID, replaced.UID)
