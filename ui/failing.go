@@ -86,14 +86,14 @@ func IsFailing(f observe.FailingKey, settled bool) bool {
 	return !IsPassingConflict(f) && (f.Times > 1 || f.AtLeast || settled)
 }
 
-// maxConflicts is how many times in a row a key may have a conflict until it counts as failing: it
-// may be written again and again with the same version.
+// maxConflicts is how many times in a row a key may have a conflict, or find the cache of its controller older than what
+// that has written, until it counts as failing: it may be written again and again with the same version.
 const maxConflicts = 5
 
-// IsPassingConflict reports whether a key has failed because of a conflict, as is normal: it has not
+// IsPassingConflict reports whether a key has failed because of a conflict or an old cache, as is normal: it has not
 // done so many times in a row.
 func IsPassingConflict(f observe.FailingKey) bool {
-	return IsConflict(f.Error) && f.Times <= maxConflicts
+	return (IsConflict(f.Error) || observe.StaleCacheOf(f.Error) != "") && f.Times <= maxConflicts
 }
 
 // IsConflict reports whether an error is upstream's for an object that had been modified, or such a

@@ -38,8 +38,9 @@ func TestShortError(t *testing.T) {
 	}
 }
 
-// A conflict passes, unless it goes on; one that was injected is as any other.
+// A conflict passes, unless it goes on; one that was injected is as any other. So does a wait for an old cache.
 func TestConflictsThatGoOnFail(t *testing.T) {
+	const stale = "read version: 7 is not as new as written version: 9 for group resource pods"
 	const injected = `Operation cannot be fulfilled on sites.example.com "shop": ` + observe.InjectedFault
 	for _, c := range []struct {
 		err   string
@@ -49,6 +50,8 @@ func TestConflictsThatGoOnFail(t *testing.T) {
 		{"the object has been modified", 5, false},
 		{"the object has been modified", 6, true},
 		{injected, 2, false},
+		{stale, 5, false},
+		{stale, 6, true},
 		{injected, 13, true},
 		{"no luck", 1, true},
 	} {
