@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 // explainSuspension explains a Job that is suspended. An operator that queues Jobs says why in a custom resource
@@ -31,19 +32,13 @@ func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
 
 // customResources returns the namespaced resources that are not of Kubernetes and can be listed.
 func (s *reasonSearch) customResources() (list []schema.GroupVersionResource) {
-	served, err := discovery.ServerPreferredResourcesWithContext(s.ctx, s.kinds) // which may be a part
+	served, err := kinds.Preferred(s.ctx, s.kinds) // which may be a part
 	if err != nil {
 		s.recordError(fmt.Errorf("discover kinds: %w", err))
 	}
-	for _, l := range served {
-		gv, err := schema.ParseGroupVersion(l.GroupVersion)
-		if err != nil {
-			continue // the server is broken, and other requests say so
-		}
-		for _, r := range l.APIResources {
-			if r.Namespaced && isCustomKind(schema.GroupKind{Group: gv.Group}) && slices.Contains(r.Verbs, "list") {
-				list = append(list, gv.WithResource(r.Name))
-			}
+	for _, r := range served {
+		if r.Namespaced && isCustomKind(schema.GroupKind{Group: r.Group}) && slices.Contains(r.Verbs, "list") {
+			list = append(list, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
 		}
 	}
 	return list

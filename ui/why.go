@@ -135,11 +135,11 @@ func (q *Why) isAnswered() bool {
 	return q.State.Exists && (q.State.Problem != "" || len(q.Options.Failing) > 0 || len(q.Options.Working) > 0)
 }
 
-// describeFailingKeys says which keys of an object fail, as the status does.
+// describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does.
 func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
 	for _, f := range trace.FailingKeys(now, records, about) {
 		if IsFailing(f.FailingKey, now.Process.Settled) {
-			list = append(list, f.Sentence())
+			list = append(list, f.Sentence(now.Time))
 		}
 	}
 	return list

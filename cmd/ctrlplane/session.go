@@ -41,6 +41,7 @@ type startDisplay interface {
 	End(stage string, took time.Duration, err error)
 	Drop(stage string)
 	Print(text string)
+	Flush()
 	warner
 	Close() error
 }
@@ -75,6 +76,7 @@ func (v *session) showReady(info ui.ReadyInfo) error {
 		return d.reportReady(info)
 	}
 	v.progress.Print(ui.RenderReady(v.mode, info))
+	v.progress.Flush() // what is printed next may not pass by the progress
 	return nil
 }
 
@@ -129,7 +131,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) (err error) {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), v.up.servedTarget().describeLog, s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
 	if err != nil {
 		return err
 	}

@@ -115,13 +115,16 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 
 // findUnhealthy returns the objects that wait for something that need not come by itself.
 func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, unhealthyTimeout)
+	ctx, cancel := withTimeout(ctx, unhealthyTimeout)
 	defer cancel()
 	client, err := c.target.controlClient()
 	if err != nil {
 		return nil, err
 	}
 	list, err := client.Unhealthy(ctx)
+	if ctx.Err() != nil { // the control plane is not suspended: it has answered before
+		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", err)
 	}
@@ -148,7 +151,7 @@ func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
 			return err
 		}
 		if page, ok := explain.FindPage(l.Controller); ok && explanation == "" {
-			explanation = fmt.Sprintf("%q says how that controller works and what its failures look like\n", t.commandLine("explain "+quoteWord(page.ShortName())))
+			explanation = fmt.Sprintf("%s says how that controller works and what its failures look like\n", t.quoteCommand("explain "+quoteWord(page.ShortName())))
 		}
 	}
 	_, err := io.WriteString(out, explanation)

@@ -138,7 +138,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	defer cancel()
 	named, err := waiter.Refs(bounded, w.namespace, args)
 	if errors.Is(err, health.ErrNoAnswer) {
-		return fmt.Errorf("%w: %s", err, w.noAnswerHint())
+		return fmt.Errorf("%w: %s", err, w.target.noAnswerHint())
 	}
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	}
 	now, err := client.SnapshotWithKeys(ctx, keys...)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		fmt.Fprintln(out, w.noAnswerHint())
+		fmt.Fprintln(out, w.target.noAnswerHint())
 	}
 	if err != nil {
 		return
@@ -247,12 +247,6 @@ func failingRefs(o health.Unhealthy) []health.Ref {
 		return []health.Ref{o.Ref}
 	}
 	return []health.Ref{o.Ref, o.Failing}
-}
-
-// noAnswerHint says what to do about a control plane that does not answer.
-func (w *waitCommand) noAnswerHint() string {
-	return fmt.Sprintf("%s: see %q, or stop it with %q and start it again",
-		suspended, w.target.commandLine("logs"), w.target.commandLine("down"))
 }
 
 // maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL. Of the others, those

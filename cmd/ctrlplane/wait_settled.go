@@ -108,7 +108,7 @@ func (w *waitCommand) explainNoAnswer(ctx context.Context, err error) error {
 	} else if failed, ok := errors.AsType[net.Error](err); !ok || !failed.Timeout() {
 		return err
 	}
-	return fmt.Errorf("%w: %w: %s", health.ErrNoAnswer, err, w.noAnswerHint())
+	return fmt.Errorf("%w: %w: %s", health.ErrNoAnswer, err, w.target.noAnswerHint())
 }
 
 // settledWarnings says what does not work though nothing is left to be done, one line each.

@@ -87,7 +87,7 @@ func TestUnmergeIgnoresUnrelatedReadOnlyFile(t *testing.T) {
 	remount(0)
 	mustMerge(t, "a")
 	remount(syscall.MS_RDONLY)
-	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s: open %s.lock: read-only file system: fix the cause, or name another file in KUBECONFIG", path, path))
+	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s: open %s.lock: read-only file system: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", path, path))
 }
 
 func TestDiskFull(t *testing.T) {

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -34,20 +33,16 @@ type nodeFeed struct {
 	sends int        // of Nodes that have not changed
 }
 
-func (f *nodeFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
-func (f *nodeFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
-
-func (f *nodeFeed) deliver(obj any, change observe.Change) error {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return fmt.Errorf("the watch of nodes delivered a %T", obj)
-	}
+func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change) {
 	f.registry.played.deliver(change, "Node", node, func() {
+		if change == observe.Deleted {
+			f.removeNode(node)
+			return
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.processNode(node, false)
 	})
-	return nil
 }
 
 // reprocess looks again for what is due for the live nodes, because stages have changed.
@@ -107,15 +102,6 @@ func (f *nodeFeed) playNode(node *corev1.Node, again bool, kind informer.EventTy
 	}
 }
 
-func (f *nodeFeed) Delete(obj any) error {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return fmt.Errorf("the watch of nodes delivered a %T", obj)
-	}
-	f.registry.played.deliver(observe.Deleted, "Node", node, func() { f.removeNode(node) })
-	return nil
-}
-
 func (f *nodeFeed) removeNode(node *corev1.Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,16 +111,14 @@ func (f *nodeFeed) removeNode(node *corev1.Node) {
 	}
 }
 
-func (f *nodeFeed) Replace(list []any) error {
+func (f *nodeFeed) replace(list []*corev1.Node) {
 	left := map[string]bool{}
 	for _, name := range f.registry.nodeNames() {
 		left[name] = true
 	}
-	for _, obj := range list {
-		if err := f.deliver(obj, observe.Listed); err != nil {
-			return err
-		}
-		delete(left, obj.(*corev1.Node).Name)
+	for _, node := range list {
+		f.deliver(node, observe.Listed)
+		delete(left, node.Name)
 	}
 	for name := range left {
 		node := &corev1.Node{}
@@ -145,7 +129,6 @@ func (f *nodeFeed) Replace(list []any) error {
 		f.isSynced = true
 		close(f.synced)
 	}
-	return nil
 }
 
 // podEvent is an Event about a Pod, or about one of its containers.
@@ -170,16 +153,15 @@ type podFeed struct {
 	sends int        // of Pods from lists
 }
 
-func (f *podFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
-func (f *podFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
-
-func (f *podFeed) deliver(obj any, change observe.Change) error {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return fmt.Errorf("the watch of pods delivered a %T", obj)
-	}
-	f.registry.played.deliver(change, "Pod", pod, func() { f.processPod(pod, false) })
-	return nil
+func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
+	f.registry.played.deliver(change, "Pod", pod, func() {
+		if change == observe.Deleted {
+			f.registry.deletePod(pod.UID)
+			sendEvent(f.ctx, f.events, informer.Deleted, pod)
+		} else {
+			f.processPod(pod, false)
+		}
+	})
 }
 
 // processPod updates the registry and passes the Pod to kwok. listed means that the
@@ -267,48 +249,23 @@ func (f *podFeed) freshNode(pod *corev1.Pod) *corev1.Node {
 	return f.registry.lastSeenNode(pod.Spec.NodeName)
 }
 
-func (f *podFeed) Delete(obj any) error {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return fmt.Errorf("the watch of pods delivered a %T", obj)
-	}
-	f.registry.played.deliver(observe.Deleted, "Pod", pod, func() {
-		f.registry.deletePod(pod.UID)
-		sendEvent(f.ctx, f.events, informer.Deleted, pod)
-	})
-	return nil
-}
-
-// Replace delivers the Pods that exist. Pods that have started come first: they
+// replace delivers the Pods that exist. Pods that have started come first: they
 // hold their host ports and addresses.
-func (f *podFeed) Replace(list []any) error {
-	started := func(obj any) int {
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Status.StartTime == nil {
+func (f *podFeed) replace(list []*corev1.Pod) {
+	started := func(pod *corev1.Pod) int {
+		if pod.Status.StartTime == nil {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(a, b any) int { return started(a) - started(b) })
-	f.registry.admitStarted(podsOf(list), false)
+	slices.SortStableFunc(list, func(a, b *corev1.Pod) int { return started(a) - started(b) })
+	f.registry.admitStarted(list, false)
 	present := make(map[types.UID]bool, len(list))
-	for _, obj := range list {
-		if err := f.deliver(obj, observe.Listed); err != nil {
-			return err
-		}
-		present[obj.(*corev1.Pod).UID] = true
+	for _, pod := range list {
+		f.deliver(pod, observe.Listed)
+		present[pod.UID] = true
 	}
 	f.registry.retainPods(present)
-	return nil
-}
-
-// podsOf returns the Pods of a list. Whatever else is in it is reported when it is delivered.
-func podsOf(list []any) (pods []*corev1.Pod) {
-	for _, obj := range list {
-		if pod, ok := obj.(*corev1.Pod); ok {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
 }
 
 // sendEvent passes an event to kwok, unless the context ends.

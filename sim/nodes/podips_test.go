@@ -79,9 +79,7 @@ func TestRestartKeepsAddresses(t *testing.T) {
 		ctx: t.Context(), registry: l, stages: newStageSet(nil),
 		record: func(*corev1.Pod, podEvent) {}, schedule: func(string, time.Time) {},
 	}
-	if err := f.Replace([]any{waiting, running}); err != nil {
-		t.Fatal(err)
-	}
+	f.replace([]*corev1.Pod{waiting, running})
 	if got := fmt.Sprint(l.podIPs("r"), l.podIPs("u")); got != "[10.244.1.1] [10.244.1.2]" {
 		t.Errorf("addresses: %s", got)
 	}

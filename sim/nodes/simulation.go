@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -92,8 +93,8 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
 	s.podStore = pods.GetStore()
-	s.follow(nodes, func(any) bool { return true }, s.nodes, s.stagesKnown, cfg.Recorder.AddHandler("nodes"))
-	s.follow(pods, isBound, s.pods, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
+	fill(s, s.nodes, nodes, func(any) bool { return true }, s.stagesKnown, cfg.Recorder.AddHandler("nodes"))
+	fill(s, s.pods, pods, isBound, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
 	if stages.kwok == nil {
 		s.markStagesKnown()
 	} else {
@@ -190,8 +191,8 @@ func (s *simulation) startKwok(stages stageClients) error {
 	return nil
 }
 
-// follow fills a feed until the context ends, beginning when after is closed.
-func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, after <-chan struct{}, progress *observe.Handler) {
+// fill fills a feed until the context ends, beginning when after is closed.
+func fill[T runtime.Object](s *simulation, to feed[T], informer cache.SharedIndexInformer, condition func(obj any) bool, after <-chan struct{}, progress *observe.Handler) {
 	s.wg.Go(func() {
 		defer progress.Close()
 		select {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -89,13 +90,15 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 // controllers start workers after the control plane has settled.
 func awaitSteadyGoroutines(t *testing.T) goroutines {
 	t.Helper()
-	count := 0
-	var since time.Time
+	before, fewest, since := 0, math.MaxInt, time.Now()
 	return await(t, "as many goroutines as before", func(context.Context) (goroutines, error) { return goroutinesNow(t).withoutLabels(), nil }, func(g goroutines) bool {
-		if n := g.total(); n < count-2 || n > count+2 { // requests change the number
-			count, since = n, time.Now()
+		fewest = min(fewest, g.total()) // there are more while requests are in flight
+		if time.Since(since) < 2*time.Second {
+			return false
 		}
-		return time.Since(since) > 3*time.Second
+		steady := fewest >= before-2 && fewest <= before+2
+		before, fewest, since = fewest, math.MaxInt, time.Now()
+		return steady
 	})
 }
 

@@ -111,12 +111,8 @@ func TestWorkloadStageBlocksRollout(t *testing.T) {
 	d.Spec.Selector, d.Spec.Template.Labels = labelSelector(labels), labels
 	createObject(t, deployments(ns), d)
 	awaitWithin(t, 2*waitTimeout, "ProgressDeadlineExceeded condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
-		for _, c := range d.Status.Conditions {
-			if c.Type == appsv1.DeploymentProgressing {
-				return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
-			}
-		}
-		return false
+		c := deploymentCondition(d, appsv1.DeploymentProgressing)
+		return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
 	})
 	p := awaitPods(t, ns, "app="+app, 1)[0]
 	// Between the stage and the next start the status is what the stage writes, without the last state.

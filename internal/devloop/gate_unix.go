@@ -1,9 +1,8 @@
 //go:build unix
 
-package main
+package devloop
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -20,37 +19,44 @@ read -r _ <"$0.open"
 exec "$@"
 `
 
-// runGate holds the program of a command "go run" once it is compiled.
-type runGate struct {
+// compiled is what the script writes; Close writes another byte, to end the read.
+const compiled = '\n'
+
+// Gate holds the program of a command "go run" once it is compiled.
+type Gate struct {
 	dir         string
 	ready, pass *os.File // named pipes
 	reading     chan struct{}
+	readErr     error // why ready cannot be read
 }
 
-// newRunGate makes a gate with its files in a folder of its own below dir; it closes ready
-// when the program has come to it.
-func newRunGate(dir string, ready chan struct{}) (*runGate, error) {
+// NewGate makes a gate with its files in a folder of its own below dir; it closes ready
+// when the program has come to it, or when Open would fail.
+func NewGate(dir string, ready chan struct{}) (*Gate, error) {
 	dir, err := os.MkdirTemp(dir, "gate-")
 	if err != nil {
 		return nil, gateError(err)
 	}
-	g := &runGate{dir: dir, reading: make(chan struct{})}
+	g := &Gate{dir: dir, reading: make(chan struct{})}
 	if err := g.makeFiles(); err != nil {
 		close(g.reading)
-		return nil, gateError(errors.Join(err, g.close()))
+		return nil, gateError(errors.Join(err, g.Close()))
 	}
-	go func() {
-		defer close(g.reading)
-		if _, err := bufio.NewReader(g.ready).ReadByte(); err == nil {
-			close(ready)
-		}
-	}()
+	go g.awaitProgram(ready)
 	return g, nil
+}
+
+func (g *Gate) awaitProgram(ready chan struct{}) {
+	defer close(g.reading)
+	var b [1]byte
+	if _, g.readErr = g.ready.Read(b[:]); g.readErr != nil || b[0] == compiled {
+		close(ready)
+	}
 }
 
 func gateError(err error) error { return fmt.Errorf("cannot hold the compiled program: %w", err) }
 
-func (g *runGate) makeFiles() (err error) {
+func (g *Gate) makeFiles() (err error) {
 	if err := os.WriteFile(g.script(), []byte(gateScript), 0o600); err != nil {
 		return err
 	}
@@ -62,19 +68,19 @@ func (g *runGate) makeFiles() (err error) {
 }
 
 // makePipe makes a named pipe. It is open for both directions, so that neither end waits
-// for the other one to open it.
+// for the other one to open it. On macOS reads block a thread, and Close does not end them.
 func makePipe(path string) (*os.File, error) {
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+	return os.OpenFile(path, os.O_RDWR, 0)
 }
 
-func (g *runGate) script() string { return filepath.Join(g.dir, "gate") }
+func (g *Gate) script() string { return filepath.Join(g.dir, "gate") }
 
-// execFlag is the value of the flag -exec, which the go command splits at spaces outside
+// ExecFlag is the value of the flag -exec, which the go command splits at spaces outside
 // of quotes.
-func (g *runGate) execFlag() string {
+func (g *Gate) ExecFlag() string {
 	quote := `"`
 	if strings.Contains(g.dir, quote) {
 		quote = "'"
@@ -82,20 +88,27 @@ func (g *runGate) execFlag() string {
 	return "/bin/sh " + quote + g.script() + quote
 }
 
-// open lets the program run.
-func (g *runGate) open() error {
+// Open lets the program run. It is called after ready is closed.
+func (g *Gate) Open() error {
+	if g.readErr != nil {
+		return gateError(g.readErr)
+	}
 	_, err := g.pass.WriteString("\n")
 	return err
 }
 
-// close removes the files.
-func (g *runGate) close() error {
+// Close removes the files.
+func (g *Gate) Close() error {
 	var errs []error
+	if g.ready != nil {
+		_, err := g.ready.WriteString("x")
+		errs = append(errs, err)
+	}
+	<-g.reading
 	for _, f := range []*os.File{g.ready, g.pass} {
 		if f != nil {
 			errs = append(errs, f.Close())
 		}
 	}
-	<-g.reading
 	return errors.Join(append(errs, os.RemoveAll(g.dir))...)
 }
