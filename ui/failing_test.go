@@ -122,7 +122,7 @@ func TestSettledWarnings(t *testing.T) {
 // Of the writes of a client that fail again and again, some are named and the others counted.
 func TestSettledNamesFailingWrites(t *testing.T) {
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	shop := observe.Client{Name: "shop (bob)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}
+	shop := observe.Client{Name: "shop (bob)", Errors: 25, Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}
 	s := observe.Snapshot{Time: at, Clients: []observe.Client{shop}}
 	var records []observe.Record
 	for i := range maxFailing + 2 {

@@ -41,6 +41,9 @@ const (
 // FindFailingWrites returns the writes that connected clients try again and again and that fail, by client, the most
 // frequent first. now is a snapshot of the source.
 func FindFailingWrites(ctx context.Context, source observe.Source, now observe.Snapshot) ([]FailingWrite, error) {
+	if !slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors >= failingOften }) {
+		return nil, nil
+	}
 	page, err := source.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedCalls})
 	if err != nil {
 		return nil, err
@@ -48,14 +51,19 @@ func FindFailingWrites(ctx context.Context, source observe.Source, now observe.S
 	return failingWritesIn(page.Records, now), nil
 }
 
+// mayFail reports whether the failures of a client count.
+func mayFail(c *observe.Client) bool {
+	return len(c.Watches) > 0 && observe.ProgramOf(c.Name) != "kubectl"
+}
+
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
 // those of a client that watches nothing, as a test that expects a refusal, and creations of objects that exist: many
 // clients create first, and are content with that answer.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
-	failing, watches := failingWrites{}, map[string]bool{}
+	failing, counts := failingWrites{}, map[string]bool{}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		watches[c.Name] = len(c.Watches) > 0 && observe.ProgramOf(c.Name) != "kubectl"
+		counts[c.Name] = mayFail(c)
 	}
 	for _, n := range newGraph(calls, observe.Object{}, false).nodes {
 		if n.Kind != Call || !n.isWrite() {
@@ -65,7 +73,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		switch {
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
-		case ok && watches[n.Controller] && n.isUnexplainedFailure() && !n.foundExisting():
+		case ok && counts[n.Controller] && n.isUnexplainedFailure() && !n.foundExisting():
 			failing.noteFailed(k, n)
 		}
 	}
