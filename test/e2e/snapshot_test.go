@@ -66,12 +66,17 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
 	}
 	changed, replaced, gone := createObject(t, c, named("changed", "1")), createObject(t, c, named("replaced", "1")), createObject(t, c, named("gone", "1"))
-	owned := named("belongs", "1")
-	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: changed.Name, UID: changed.UID}}
-	owned = createObject(t, c, owned)
+	var owned [2]*corev1.ConfigMap // whose writes without an order would begin before and after that of the owner
+	for i, name := range []string{"belongs", "dependent"} {
+		owned[i] = named(name, "1")
+		owned[i].OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: changed.Name, UID: changed.UID}}
+		owned[i] = createObject(t, c, owned[i])
+	}
 	saved := saveSnapshot(t)
 	updateObject(t, c, "changed", func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
-	updateObject(t, c, owned.Name, func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	for _, m := range owned {
+		updateObject(t, c, m.Name, func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	}
 	deleteObject(t, c, "replaced")
 	other := createObject(t, c, named("replaced", "1"))
 	deleteObject(t, c, "gone")
@@ -89,7 +94,7 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	var order []string
-	for range 6 {
+	for range 7 {
 		e := nextEvent(t, w)
 		m := e.Object.(*corev1.ConfigMap)
 		order = append(order, m.Name)
@@ -101,18 +106,21 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		seen[m.Name] = append(seen[m.Name], fmt.Sprint(e.Type, " ", m.UID, " ", m.Data["v"]))
 	}
 	for name, want := range map[string][]string{
-		"belongs":  {fmt.Sprint("MODIFIED ", owned.UID, " 1")},
-		"changed":  {fmt.Sprint("MODIFIED ", changed.UID, " 1")},
-		"replaced": {fmt.Sprint("DELETED ", other.UID, " 1"), fmt.Sprint("ADDED ", replaced.UID, " 1")},
-		"gone":     {fmt.Sprint("ADDED ", gone.UID, " 1")},
-		"new":      {fmt.Sprint("DELETED ", extra.UID, " 1")},
+		"belongs":   {fmt.Sprint("MODIFIED ", owned[0].UID, " 1")},
+		"dependent": {fmt.Sprint("MODIFIED ", owned[1].UID, " 1")},
+		"changed":   {fmt.Sprint("MODIFIED ", changed.UID, " 1")},
+		"replaced":  {fmt.Sprint("DELETED ", other.UID, " 1"), fmt.Sprint("ADDED ", replaced.UID, " 1")},
+		"gone":      {fmt.Sprint("ADDED ", gone.UID, " 1")},
+		"new":       {fmt.Sprint("DELETED ", extra.UID, " 1")},
 	} {
 		if !slices.Equal(seen[name], want) {
 			t.Errorf("%s: seen %q, want %q", name, seen[name], want)
 		}
 	}
-	if slices.Index(order, owned.Name) < slices.Index(order, changed.Name) {
-		t.Errorf("seen %q", order)
+	for _, m := range owned {
+		if slices.Index(order, m.Name) < slices.Index(order, changed.Name) {
+			t.Errorf("seen %q", order)
+		}
 	}
 	if now := getObject(t, c, "replaced"); now.UID != replaced.UID {
 		t.Errorf("UID %s, want %s", now.UID, replaced.UID)
