@@ -188,10 +188,10 @@ func (d *devCommand) serve(ctx context.Context, stdout io.Writer, view viewMode)
 		d.program.killLast()
 		exit(exitFailure)
 	}
-	v.ready = func() error { return d.plane.begin(ctx) }
+	v.ready = func() error { return d.plane.begin(ctx, v.showStageOf) }
 	v.beside = d.startLoop
 	if d.up.showsTimings {
-		v.ready = func() error { return errors.Join(d.plane.begin(ctx), d.up.showTimings(ctx, v)) }
+		v.ready = func() error { return errors.Join(d.plane.begin(ctx, v.showStageOf), d.up.showTimings(ctx, v)) }
 	}
 	return d.up.serve(ctx, v)
 }

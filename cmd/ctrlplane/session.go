@@ -61,6 +61,15 @@ func (v *session) showStage(st ctrlplane.Stage) {
 	}
 }
 
+// showStageOf shows the progress of what belongs to the start and is done after that of the server.
+func (v *session) showStageOf(name string, run func() error) error {
+	began := time.Now()
+	v.showStage(ctrlplane.Stage{Name: name})
+	err := run()
+	v.showStage(ctrlplane.Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
+	return err
+}
+
 // showReady shows that the control plane is usable.
 func (v *session) showReady(info ui.ReadyInfo) error {
 	if d, ok := v.progress.(*detachedDisplay); ok {

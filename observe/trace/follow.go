@@ -221,7 +221,7 @@ func (f *follower) writeItem(it item, depth int) error {
 		text = p.describeLink(it.top) + ", " + p.describeSync(it.node)
 	}
 	switch {
-	case it.node.isRetriedConflict(), it.node.endedInConflict():
+	case it.node.isRetriedConflict(), it.node.isNormalRetry():
 		text = p.warn(text)
 	case it.node.Failed:
 		text = p.bad(text)

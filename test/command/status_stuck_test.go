@@ -107,6 +107,8 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		return strings.Contains(k.mustRun("clients"), ": list of configmaps is refused: ")
 	})
 
+	testFailingWrites(t, k, p)
+
 	testutil.WriteFile(t, manifest, loopManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
 	client := p.Client(t)
@@ -147,4 +149,54 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 	p.Await(t, "the line of the hot loop", func() bool {
 		return strings.Contains(k.status(), "hot loop: deployment-controller: key default/looping in queue deployment repeats itself: ")
 	})
+}
+
+// testFailingWrites has an operator that tries again and again what is refused.
+func testFailingWrites(t *testing.T, k snapshotFixture, p *program.ControlPlane) {
+	t.Helper()
+	cfg := loadKubeconfig(t, k.dir)
+	cfg.UserAgent = "eager/v1 (linux/amd64)"
+	eager, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps := eager.CoreV1().ConfigMaps("default")
+	watch, err := configMaps.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "wrong"}, Data: map[string]string{"a/b": "no key may have a slash"}}
+	for range 3 {
+		if _, err := configMaps.Create(t.Context(), m, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+			t.Fatal(err)
+		}
+	}
+	const fails = "eager (kubernetes-admin) fails to create ConfigMap default/wrong, 3 times in a row: 422: "
+	requireContains(t, k.status(), "\n"+fails)
+	p.Await(t, "a warning", func() bool {
+		_, stderr, code := program.Run(t, k.command("wait", "settled"))
+		return code == 0 && strings.Contains(stderr, "\nsettled, but "+fails)
+	})
+	var s struct {
+		FailingWrites []struct {
+			Controller, Verb string
+			Object           struct{ Kind, Name string }
+			Times, Status    int
+		}
+	}
+	testutil.DecodeJSON(t, k.mustRun("status", "-o", "json"), &s)
+	if len(s.FailingWrites) != 1 {
+		t.Fatalf("got %+v", s)
+	}
+	if f := s.FailingWrites[0]; f.Controller != "eager (kubernetes-admin)" || f.Verb != "create" || f.Object.Name != "wrong" || f.Times != 3 || f.Status != 422 {
+		t.Errorf("got %+v", f)
+	}
+	delete(m.Data, "a/b")
+	if _, err := configMaps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if status := k.status(); strings.Contains(status, " fails to ") {
+		t.Error(status)
+	}
 }
