@@ -15,6 +15,7 @@ type queue struct {
 	recorder  *Recorder // nil if the owner is unknown
 	createdBy *scope    // the scope of its creator, which its timer goroutines inherit
 	series    *series
+	quiet     atomic.Bool // see SkipIdleSyncsOf; false once a sync has failed
 
 	adds, gets, done, retries atomic.Int64
 	errorRetries              atomic.Int64 // of retries
@@ -84,6 +85,13 @@ func (q *queue) keyDone(d time.Duration) {
 			newScope(q.recorder).enter()
 		}
 	}
+	if q.quiet.Load() {
+		if w.isIdle() {
+			q.recorder.countSync(now)
+			return
+		}
+		w.noteEffect()
+	}
 	synced := w.event(d)
 	q.endSync(&synced, now)
 }
@@ -92,6 +100,9 @@ func (q *queue) keyDone(d time.Duration) {
 func (q *queue) endSync(s *Synced, now time.Time) {
 	if s.Retried && s.Failed() {
 		q.errorRetries.Add(1)
+	}
+	if s.Failed() {
+		q.quiet.Store(false) // that the next one succeeds says something
 	}
 	q.recorder.recordSync(s, now)
 }

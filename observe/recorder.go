@@ -23,7 +23,8 @@ type Recorder struct {
 	watchedCount atomic.Int64
 	writes       growingMap[writtenKind, atomic.Int64]
 
-	skipsIdle atomic.Bool // see SkipIdleSyncs
+	skipsIdle   atomic.Bool              // see SkipIdleSyncs
+	quietQueues atomic.Pointer[[]string] // see SkipIdleSyncsOf
 
 	keyed sync.Map // name → *KeyedQueue
 
@@ -135,7 +136,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(now)
 	}
-	isIdle := s.delivery.isIdle()
+	isIdle := s.delivery.isIdle(d)
 	if shared != nil {
 		if isIdle && r.observer.canShare(shared, r, began, now) && shared.idle.add(r) {
 			s.delivery.seq.Store(shared.Seq)
@@ -144,8 +145,9 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 		own = newDeliveredRecord(d)
 	}
 	own.Time, own.event.Controller, own.event.Took = now, r.name, now.Sub(began)
-	s.delivery.copyAddsTo(own)
-	if isIdle && d.ResourceVersion != "" {
+	if !isIdle {
+		s.delivery.copyAddsTo(own)
+	} else if d.ResourceVersion != "" {
 		own.idle = &idleDelivery{}
 	}
 	s.delivery.seq.Store(r.observer.journal.append(&own.Record))
@@ -284,6 +286,7 @@ func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 	l.Controller = r.name
 	if w := currentScope().activeSync(); w != nil && w.queue.recorder == r {
 		l.Sync = w.id
+		w.hasLogged.Store(true)
 		w.setKey(key, BasisLog)
 		if failure != "" {
 			w.loggedError.Store(&failure)
@@ -311,9 +314,31 @@ func (r *Recorder) SkipIdleSyncs() {
 	}
 }
 
-func (r *Recorder) recordSync(s *Synced, now time.Time) {
+// SkipIdleSyncsOf leaves out, of queues to which the controller adds a key with each event that it receives, the
+// records of the syncs that have done nothing: no call, no add of a key and no line of the log. Nor do the events
+// name these adds. It has an effect on the queues that are created after it, until one of their syncs fails.
+func (r *Recorder) SkipIdleSyncsOf(queues ...string) {
+	if r != nil {
+		r.quietQueues.Store(&queues)
+	}
+}
+
+func (r *Recorder) isQuiet(queue string) bool {
+	if r == nil {
+		return false
+	}
+	names := r.quietQueues.Load()
+	return names != nil && slices.Contains(*names, queue)
+}
+
+// countSync counts a sync that has ended.
+func (r *Recorder) countSync(now time.Time) {
 	r.syncs.Add(1)
 	r.markActive(now)
+}
+
+func (r *Recorder) recordSync(s *Synced, now time.Time) {
+	r.countSync(now)
 	if s.Failed() {
 		r.failures.Add(1)
 	} else if r.failures.Load() == 0 && r.skipsIdle.Load() && s.Cause == 0 && s.Writes == 0 {

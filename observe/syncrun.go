@@ -18,6 +18,8 @@ type syncRun struct {
 	hadTurn atomic.Bool // see SyncTurn
 	waits   atomic.Bool // it has not begun its work: see SyncTurn
 
+	hasAdded, hasLogged atomic.Bool
+
 	key           atomic.Pointer[inferredKey]
 	loggedError   atomic.Pointer[string]    // from its log
 	failedCall    atomic.Pointer[Called]    // the last one, unless it has succeeded since
@@ -81,6 +83,19 @@ func basisRank(b Basis) int {
 		return 1
 	}
 	return 0
+}
+
+// isIdle reports whether the sync has done nothing that a record may show or refer to.
+func (w *syncRun) isIdle() bool {
+	return !w.hasAdded.Load() && !w.hasLogged.Load() && w.reads.Load() == 0 && w.writes.Load() == 0 &&
+		w.retryDue.Load() == nil && w.loggedError.Load() == nil && w.failedCall.Load() == nil
+}
+
+// noteEffect tells the event that has added the key that this had an effect.
+func (w *syncRun) noteEffect() {
+	if w.add != nil && w.add.cause != nil {
+		w.add.cause.hadEffect.Store(true)
+	}
 }
 
 // describe returns the sync as a snapshot shows it.
