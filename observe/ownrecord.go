@@ -11,6 +11,7 @@ type deliveredRecord struct {
 	event Delivered
 	queue [1]string
 	add   [1]uint64
+	room  idleDelivery // what idle of the record points to, if it is set
 }
 
 type calledRecord struct {

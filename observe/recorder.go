@@ -16,6 +16,7 @@ type Recorder struct {
 	name     string
 	labels   []label
 	observer *Observer
+	number   int // of the observer's first recorders, from 0; maxNumbered for the others
 
 	state        atomic.Pointer[controllerState]
 	aliases      atomic.Pointer[[]string]
@@ -110,13 +111,13 @@ func (r *Recorder) AddWatch(resource string) {
 }
 
 // Deliver runs an event handler for d, which it does not keep, and records it with the keys that
-// the handler added. With a nil Recorder, Deliver just runs the handler.
-func (r *Recorder) Deliver(d *Delivered, handler func()) {
+// the handler added. It returns when the handler returned. With a nil Recorder, Deliver just runs the handler.
+func (r *Recorder) Deliver(d *Delivered, handler func()) (end time.Time) {
 	if r == nil {
 		handler()
-		return
+		return end
 	}
-	began := time.Now()
+	began := r.observer.elapsed()
 	shared := r.observer.idle.find(d, began)
 	var own *deliveredRecord
 	s := &struct {
@@ -140,7 +141,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	if shared != nil {
 		if isIdle && r.observer.canShare(shared, r, began, now) && shared.idle.add(r) {
 			s.delivery.seq.Store(shared.Seq)
-			return
+			return now
 		}
 		own = newDeliveredRecord(d)
 	}
@@ -148,12 +149,14 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	if !isIdle {
 		s.delivery.copyAddsTo(own)
 	} else if d.ResourceVersion != "" {
-		own.idle = &idleDelivery{}
+		own.room.observer = r.observer
+		own.idle = &own.room
 	}
 	s.delivery.seq.Store(r.observer.journal.append(&own.Record))
 	if own.idle != nil {
 		r.observer.idle.put(&own.Record)
 	}
+	return now
 }
 
 // Call runs send, which makes the API call c and fills in its answer, and records a copy of c.
