@@ -53,6 +53,8 @@ const (
 
 type storedObject struct{ resource, namespace, name string }
 
+func placeOf(o *Object) storedObject { return storedObject{o.GroupResource(), o.Namespace, o.Name} }
+
 // seenObject is an object and the number of its history: one that was deleted and created again has another.
 type seenObject struct {
 	storedObject
@@ -155,11 +157,11 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 	if d.Change == Resynced || d.Change == Listed || d.Object.IsRoutine() {
 		return
 	}
-	at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
 	switch {
 	case d.Change == Deleted:
-		h.readDeletion(at, r, d)
+		h.readDeletion(placeOf(&d.Object), r, d)
 	case !d.isSameEvent(h.seen):
+		at := placeOf(&d.Object)
 		o := h.object(at)
 		if v := o.find(d.ResourceVersion); v == nil {
 			v = o.version(d.ResourceVersion)
@@ -251,7 +253,7 @@ func (h *history) eventNode(r *Record) *causeNode {
 		return nil
 	}
 	n := &causeNode{record: r}
-	if o := h.objects[storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}]; o != nil {
+	if o := h.objects[placeOf(&d.Object)]; o != nil {
 		n.version = o.find(d.ResourceVersion)
 	}
 	return n

@@ -77,6 +77,9 @@ func (q *queue) keyDone(d time.Duration) {
 		s = nil // the sync runs on another goroutine
 	}
 	w.done.Store(true)
+	if delayed := w.delayed.Load(); delayed != nil {
+		delayed.release(w)
+	}
 	q.running.remove(w)
 	if s != nil {
 		if s.outer != nil {
@@ -139,12 +142,16 @@ func (q *queue) keyRetried() {
 		return
 	}
 	due := time.Now().Add(d)
-	delayed := &delayedKey{due: due, by: q.noteRetry(due)}
+	by := q.noteRetry(due)
+	delayed := newDelayedKey(due, by)
 	if s := currentScope(); s != nil && s.delivery != nil {
-		delayed.object = s.delivery.object
+		delayed.key.Store(&inferredKey{s.delivery.object.Key(), BasisEvent})
 		s.delivery.recordDelayedAdd(q.name, due)
 	}
 	q.delayed.add(delayed)
+	if by != nil {
+		by.delayed.Store(delayed)
+	}
 }
 
 // noteRetry notes that the sync of the calling goroutine, which it returns, has requeued its key. It returns

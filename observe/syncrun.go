@@ -20,6 +20,8 @@ type syncRun struct {
 
 	hasAdded, hasLogged atomic.Bool
 
+	delayed atomic.Pointer[delayedKey] // with which it has requeued its key last
+
 	key           atomic.Pointer[inferredKey]
 	loggedError   atomic.Pointer[string]    // from its log
 	failedCall    atomic.Pointer[Called]    // the last one, unless it has succeeded since
