@@ -31,6 +31,7 @@ type history struct {
 
 	seen     *Delivered // the last event: others who have received it add nothing
 	reported bool       // the storage has reported what a call has written
+	room     [1]Written // for the call that is read
 
 	recent  [recentSyncs]*Record          // syncs by ID
 	running map[uint64]*causeNode         // syncs that have made writes and have not ended
@@ -85,10 +86,11 @@ func (h *history) advance() {
 
 func (h *history) read(r *Record) {
 	switch e := r.Event.(type) {
+	case *callEntry:
+		c := e.called(r.Time, &h.room)
+		h.readCall(r, &c)
 	case *Called:
-		if e.IsWrite() && !e.IsRoutine() && (!e.Failed() || len(e.Wrote) > 0) {
-			h.readCall(r, e)
-		}
+		h.readCall(r, e)
 	case *Delivered:
 		h.readEvent(r, e)
 	case *Synced:
@@ -97,6 +99,9 @@ func (h *history) read(r *Record) {
 }
 
 func (h *history) readCall(r *Record, c *Called) {
+	if !c.IsWrite() || c.IsRoutine() || c.Failed() && len(c.Wrote) == 0 {
+		return
+	}
 	wrote := c.Wrote
 	h.reported = h.reported || c.ReportsWrites()
 	if wrote == nil && h.reported {

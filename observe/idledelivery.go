@@ -65,6 +65,9 @@ func (i *idleDelivery) read() (names []string) {
 // forReader returns the record as it is from now on.
 func (r *Record) forReader() Record {
 	read := *r
+	if e, ok := r.Event.(*callEntry); ok {
+		read.Event = e.forReader(r.Time)
+	}
 	if r.idle != nil {
 		d := *r.Event.(*Delivered)
 		d.AlsoTo = r.idle.read()

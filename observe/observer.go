@@ -59,10 +59,11 @@ type Observer struct {
 	history     *history
 	sampler     *sampler
 
-	idle     idleDeliveries
-	versions versions
-	handlers handlers
-	timers   timers
+	idle      idleDeliveries
+	versions  versions
+	callKinds growingMap[callKind, knownCallKind]
+	handlers  handlers
+	timers    timers
 
 	started time.Time
 

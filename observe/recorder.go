@@ -195,7 +195,7 @@ func (r *Recorder) recordUnfinishedCall(c *Called, run *callRun) {
 	record := r.newRecord(c)
 	r.writing.Add(1)
 	finish := func(wrote []Written) {
-		record.setWrote(wrote)
+		record.entry.setWrote(wrote)
 		r.observer.journal.append(&record.Record)
 		r.writing.Add(-1)
 	}
@@ -214,10 +214,9 @@ func (r *Recorder) RecordCall(answered *Called) {
 }
 
 // newRecord counts a call of the calling goroutine and returns a record of it.
-func (r *Recorder) newRecord(answered *Called) *calledRecord {
-	record := newCalledRecord(answered)
-	c, now := &record.event, time.Now()
-	record.Time = now
+func (r *Recorder) newRecord(answered *Called) *callRecord {
+	copied, now := *answered, time.Now()
+	c := &copied
 	s := currentScope()
 	w := s.activeSync()
 	c.Controller = cmp.Or(c.Controller, r.name)
@@ -233,7 +232,7 @@ func (r *Recorder) newRecord(answered *Called) *calledRecord {
 	if c.IsWrite() && !c.IsRoutine() {
 		r.markActive(now)
 	}
-	return record
+	return r.observer.newCallRecord(c, now)
 }
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {

@@ -191,6 +191,10 @@ func (s *sampler) followRecord(r *Record) {
 	switch e := r.Event.(type) {
 	case *ControllerChanged:
 		s.followState(e)
+	case *callEntry:
+		var room [1]Written
+		c := e.called(r.Time, &room)
+		s.followWrites(&c)
 	case *Called:
 		s.followWrites(e)
 	case *Synced:

@@ -51,7 +51,8 @@ func (w *syncRun) noteCall(c *Called, failed bool) {
 	before := w.failedCall.Load()
 	switch {
 	case failed:
-		w.failedCall.Store(c)
+		kept := *c // c itself is not kept
+		w.failedCall.Store(&kept)
 	case before != nil && c.IsWrite() && c.Subresource == before.Subresource && c.Object.Name != "" && c.Object.Same(before.Object):
 		w.failedCall.CompareAndSwap(before, nil)
 	}
