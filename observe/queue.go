@@ -39,13 +39,13 @@ func (q *queue) keyTaken() {
 	}
 	outer := currentScope()
 	if outer != nil && outer.run != nil {
-		outer = outer.outer
+		outer = outer.run.outer
 	}
 	w := &struct {
 		scope
 		syncRun
-	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder, outer: outer}}
-	w.scope.run = &w.syncRun
+	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder}}
+	w.scope.run, w.outer = &w.syncRun, outer
 	w.id, w.queue, w.started = q.recorder.observer.syncs.Add(1), q, time.Now()
 	w.scope.enter()
 }
@@ -82,8 +82,8 @@ func (q *queue) keyDone(d time.Duration) {
 	}
 	q.running.remove(w)
 	if s != nil {
-		if s.outer != nil {
-			s.outer.enter()
+		if w.outer != nil {
+			w.outer.enter()
 		} else {
 			newScope(q.recorder).enter()
 		}

@@ -178,7 +178,7 @@ func (r *Recorder) Call(c *Called, send func()) {
 	}{scope: scope{labels: r.labels, recorder: r}}
 	s.call = &s.callRun
 	if current := currentScope(); current != nil && current.recorder == r {
-		s.outer, s.run, s.delivery = current.outer, current.run, current.delivery
+		s.run, s.delivery = current.run, current.delivery
 	}
 	runInScope(&s.scope, send)
 	if c.MayStillWrite() {

@@ -9,6 +9,7 @@ import (
 type syncRun struct {
 	id      uint64
 	queue   *queue
+	outer   *scope // of its goroutine before it
 	started time.Time
 	waited  time.Duration // in the queue
 	add     *queueAdd     // that queued the key; nil if unknown
