@@ -68,6 +68,7 @@ func New(cfg Config) (*Supervisor, error) {
 			state:    Off,
 		}
 		u.recorder.SetAliases(c.Aliases)
+		u.recorder.SkipIdleSyncsOf(eventQueues[c.Name]...)
 		if c.Reason != "" {
 			u.setState(Off, c.Reason, nil)
 		} else if c.Name == names.NodeIpamController {

@@ -15,6 +15,13 @@ func (s *Supervisor) WorkerCount(controller, queue string) int {
 	return s.workers[queueKey{controller, queue}]
 }
 
+// eventQueues are the queues whose keys are events: the controller adds one with each event of each object, and
+// most often nothing follows from it.
+var eventQueues = map[string][]string{
+	names.GarbageCollectorController: {"garbage_collector_graph_changes"},
+	names.TaintEvictionController:    {"noexec_taint_pod"},
+}
+
 type queueKey struct{ controller, queue string }
 
 // workerCounts returns the numbers of workers in the configuration and, for

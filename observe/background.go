@@ -20,8 +20,10 @@ func isBackground(e Event) bool {
 	switch e := e.(type) {
 	case *QueueChanged:
 		return true
+	case *callEntry:
+		return e.has(callIsBackground)
 	case *Called:
-		return e.isPlainRead() || e.Object.IsEvent() || e.isRenewal()
+		return e.isBackground()
 	case *Delivered:
 		return e.Unchanged || e.Change == Resynced && len(e.Queues)+len(e.Later) == 0 || e.Object.IsEvent() || e.isRenewal()
 	case *Synced:
@@ -30,6 +32,10 @@ func isBackground(e Event) bool {
 		return e.Level < tracedLevel
 	}
 	return false
+}
+
+func (c *Called) isBackground() bool {
+	return !c.isNotable() && (c.isPlainRead() || c.Object.IsEvent() || c.isRenewal())
 }
 
 // isRenewal reports whether a call renews a lease. That one was created, deleted or taken over

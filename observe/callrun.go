@@ -1,14 +1,19 @@
 package observe
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // callRun collects what the storage writes for an API call. Goroutines that outlive
 // the call may still have its scope; what they write is not its effect, unless its caller has
 // gone while the storage wrote: see end.
 type callRun struct {
 	state atomic.Int64 // the number of StorageWrites in flight, and flags
-	last  atomic.Pointer[storedVersion]
-	list  [1]Written // of end: most calls write one object
+
+	first                [1]Written // most calls write one object
+	hasFirst, firstKnown atomic.Bool
+	last                 atomic.Pointer[storedVersion] // of the others
 
 	late func([]Written) // set by end before runAnswered
 }
@@ -52,6 +57,11 @@ func (s StorageWrite) Stored(w Written) {
 	if !s.IsRecorded() {
 		return
 	}
+	if s.call.hasFirst.CompareAndSwap(false, true) {
+		s.call.first[0] = w
+		s.call.firstKnown.Store(true)
+		return
+	}
 	v := &storedVersion{Written: w, before: s.call.last.Load()}
 	for !s.call.last.CompareAndSwap(v.before, v) {
 		v.before = s.call.last.Load()
@@ -90,22 +100,18 @@ func (c *callRun) end(late func([]Written)) (wrote []Written, ended bool) {
 
 // written returns what was written, oldest first.
 func (c *callRun) written() []Written {
-	n := 0
-	last := c.last.Load()
-	for v := last; v != nil; v = v.before {
-		n++
+	var list []Written
+	for v := c.last.Load(); v != nil; v = v.before {
+		list = append(list, v.Written)
 	}
-	if n == 0 {
-		return nil
+	switch {
+	case !c.firstKnown.Load():
+	case list == nil:
+		return c.first[:]
+	default:
+		list = append(list, c.first[0])
 	}
-	list := c.list[:]
-	if n > 1 {
-		list = make([]Written, n)
-	}
-	for v := last; v != nil && n > 0; v = v.before {
-		n--
-		list[n] = v.Written
-	}
+	slices.Reverse(list)
 	return list
 }
 

@@ -26,11 +26,34 @@ type delayedKeys struct {
 }
 
 type delayedKey struct {
-	due    time.Time
-	by     *syncRun // that requeued its key; nil if none did
-	object *Object  // of the event whose handler delayed the key; nil if none did
-	over   bool     // the queue's timer has added the key, most likely
-	next   *delayedKey
+	due  time.Time
+	by   atomic.Pointer[syncRun]     // that requeued its key, while it runs
+	key  atomic.Pointer[inferredKey] // nil if it is not known, or not yet
+	over bool                        // the queue's timer has added the key, most likely
+	next *delayedKey
+}
+
+// newDelayedKey returns a key that a sync, which may be nil, has requeued.
+func newDelayedKey(due time.Time, by *syncRun) *delayedKey {
+	p := &delayedKey{due: due}
+	p.by.Store(by)
+	return p
+}
+
+// release notes the key of a sync that has ended: the key may be due in ten minutes, for which it would keep the sync and
+// what led to it.
+func (p *delayedKey) release(by *syncRun) {
+	p.key.CompareAndSwap(nil, by.delayedKey())
+	p.by.Store(nil)
+}
+
+// delayedKey returns the key of the sync as that of a later one, which a timer adds.
+func (w *syncRun) delayedKey() *inferredKey {
+	key, basis := w.bestKey()
+	if basis != BasisEvent {
+		basis = BasisTimer
+	}
+	return &inferredKey{key, basis}
 }
 
 func (l *delayedKeys) add(p *delayedKey) {
@@ -117,17 +140,15 @@ func (l *delayedKeys) takeDue(now time.Time) *inferredKey {
 
 // likelyKey returns the key, as far as it is known.
 func (p *delayedKey) likelyKey() (string, Basis) {
+	by, k := p.by.Load(), p.key.Load() // in this order: see release
 	switch {
-	case p.object != nil:
-		return p.object.Key(), BasisEvent
-	case p.by == nil:
+	case k != nil:
+	case by != nil:
+		k = by.delayedKey()
+	default:
 		return "", BasisUnknown
 	}
-	key, basis := p.by.bestKey()
-	if basis != BasisEvent {
-		basis = BasisTimer
-	}
-	return key, basis
+	return k.key, k.basis
 }
 
 func (p *delayedKey) hasKey(key string) bool {

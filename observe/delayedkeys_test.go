@@ -50,7 +50,7 @@ func TestKeyThatTheTimerAdds(t *testing.T) {
 			for _, d := range tt.delays {
 				by := &syncRun{}
 				by.setKey(d.key, BasisCall)
-				l.add(&delayedKey{due: at(d.due), by: by})
+				l.add(newDelayedKey(at(d.due), by))
 			}
 			for i, ms := range tt.at {
 				got := ""
@@ -62,5 +62,20 @@ func TestKeyThatTheTimerAdds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a sync has delayed for long keeps neither the sync nor its event.
+func TestDelayedKeyReleasesItsSync(t *testing.T) {
+	var l delayedKeys
+	by := &syncRun{add: &queueAdd{cause: &delivery{object: &Object{Name: "web"}}}}
+	p := newDelayedKey(time.Now(), by)
+	l.add(p)
+	p.release(by)
+	if p.by.Load() != nil {
+		t.Error("it keeps the sync")
+	}
+	if k := l.takeDue(time.Now()); k == nil || *k != (inferredKey{"web", BasisEvent}) {
+		t.Errorf("its key is %+v", k)
 	}
 }

@@ -27,6 +27,11 @@ func (g *growingMap[K, V]) get(key K) *V { return g.getUpTo(math.MaxInt, key) }
 
 // getUpTo is get, but returns nil for a key that would be one too many.
 func (g *growingMap[K, V]) getUpTo(most int, key K) *V {
+	return g.getOrAdd(most, key, func() *V { return new(V) })
+}
+
+// getOrAdd is getUpTo with the value of a key that is added.
+func (g *growingMap[K, V]) getOrAdd(most int, key K, value func() *V) *V {
 	if v := g.entries()[key]; v != nil || len(g.entries()) >= most {
 		return v
 	}
@@ -35,7 +40,7 @@ func (g *growingMap[K, V]) getUpTo(most int, key K) *V {
 	if v := g.entries()[key]; v != nil {
 		return v
 	}
-	v := new(V)
+	v := value()
 	g.change(func(m map[K]*V) { m[key] = v })
 	return v
 }

@@ -31,6 +31,7 @@ type history struct {
 
 	seen     *Delivered // the last event: others who have received it add nothing
 	reported bool       // the storage has reported what a call has written
+	room     [1]Written // for the call that is read
 
 	recent  [recentSyncs]*Record          // syncs by ID
 	running map[uint64]*causeNode         // syncs that have made writes and have not ended
@@ -52,6 +53,8 @@ const (
 )
 
 type storedObject struct{ resource, namespace, name string }
+
+func placeOf(o *Object) storedObject { return storedObject{o.GroupResource(), o.Namespace, o.Name} }
 
 // seenObject is an object and the number of its history: one that was deleted and created again has another.
 type seenObject struct {
@@ -83,10 +86,11 @@ func (h *history) advance() {
 
 func (h *history) read(r *Record) {
 	switch e := r.Event.(type) {
+	case *callEntry:
+		c := e.called(r.Time, &h.room)
+		h.readCall(r, &c)
 	case *Called:
-		if e.IsWrite() && !e.IsRoutine() && (!e.Failed() || len(e.Wrote) > 0) {
-			h.readCall(r, e)
-		}
+		h.readCall(r, e)
 	case *Delivered:
 		h.readEvent(r, e)
 	case *Synced:
@@ -95,6 +99,9 @@ func (h *history) read(r *Record) {
 }
 
 func (h *history) readCall(r *Record, c *Called) {
+	if !c.IsWrite() || c.IsRoutine() || c.Failed() && len(c.Wrote) == 0 {
+		return
+	}
 	wrote := c.Wrote
 	h.reported = h.reported || c.ReportsWrites()
 	if wrote == nil && h.reported {
@@ -155,11 +162,11 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 	if d.Change == Resynced || d.Change == Listed || d.Object.IsRoutine() {
 		return
 	}
-	at := storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}
 	switch {
 	case d.Change == Deleted:
-		h.readDeletion(at, r, d)
+		h.readDeletion(placeOf(&d.Object), r, d)
 	case !d.isSameEvent(h.seen):
+		at := placeOf(&d.Object)
 		o := h.object(at)
 		if v := o.find(d.ResourceVersion); v == nil {
 			v = o.version(d.ResourceVersion)
@@ -251,7 +258,7 @@ func (h *history) eventNode(r *Record) *causeNode {
 		return nil
 	}
 	n := &causeNode{record: r}
-	if o := h.objects[storedObject{d.Object.GroupResource(), d.Object.Namespace, d.Object.Name}]; o != nil {
+	if o := h.objects[placeOf(&d.Object)]; o != nil {
 		n.version = o.find(d.ResourceVersion)
 	}
 	return n

@@ -11,6 +11,9 @@ const (
 	quietTime     = 10 * time.Millisecond
 	busyQuietTime = 500 * time.Millisecond
 
+	// activityStep is by how much the noted time of the last write, delivery or sync may be too early.
+	activityStep = time.Millisecond
+
 	// idleChecks in a row must find the process idle, idleCheckPause apart. At most
 	// maxIdleChecks are made.
 	idleChecks     = 2

@@ -21,20 +21,31 @@ const (
 // idleDelivery collects the other controllers of a Delivered. Once the record was read,
 // it does not change any more.
 type idleDelivery struct {
-	mu     sync.Mutex // held for nanoseconds
-	isRead bool
-	alsoTo []*Recorder
+	observer *Observer
+	mu       sync.Mutex // held for nanoseconds
+	isRead   bool
+	count    uint8
+	alsoTo   [maxAlsoTo]uint8 // the numbers of their recorders: pointers take more memory
 }
 
-// add adds a controller, unless the record was read or has it.
+const (
+	// maxAlsoTo is how many other controllers a record has. About twenty receive the events of Pods.
+	maxAlsoTo = 22
+	// maxNumbered is how many recorders have a number. Those of the built-in controllers are the first.
+	maxNumbered = 256
+)
+
+// add adds a controller, unless the record was read, has it, or is full.
 func (i *idleDelivery) add(r *Recorder) bool {
+	if r.number == maxNumbered {
+		return false
+	}
+	n := uint8(r.number) //nolint:gosec // less than maxNumbered
 	i.mu.Lock()
-	added := !i.isRead && !slices.Contains(i.alsoTo, r)
+	added := !i.isRead && i.count < maxAlsoTo && !slices.Contains(i.alsoTo[:i.count], n)
 	if added {
-		if i.alsoTo == nil {
-			i.alsoTo = make([]*Recorder, 0, 16)
-		}
-		i.alsoTo = append(i.alsoTo, r)
+		i.alsoTo[i.count] = n
+		i.count++
 	}
 	i.mu.Unlock()
 	return added
@@ -45,8 +56,8 @@ func (i *idleDelivery) read() (names []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.isRead = true
-	for _, r := range i.alsoTo {
-		names = append(names, r.name)
+	for _, n := range i.alsoTo[:i.count] {
+		names = append(names, i.observer.names[n])
 	}
 	return names
 }
@@ -54,6 +65,9 @@ func (i *idleDelivery) read() (names []string) {
 // forReader returns the record as it is from now on.
 func (r *Record) forReader() Record {
 	read := *r
+	if e, ok := r.Event.(*callEntry); ok {
+		read.Event = e.forReader(r.Time)
+	}
 	if r.idle != nil {
 		d := *r.Event.(*Delivered)
 		d.AlsoTo = r.idle.read()

@@ -63,8 +63,10 @@ func isNotable(e Event) bool {
 	switch e := e.(type) {
 	case *BootStep, *ControllerChanged:
 		return true
+	case *callEntry:
+		return e.has(callIsNotable)
 	case *Called:
-		return !e.IsRoutine() && !e.isPlainRead() || e.Event.IsWarning()
+		return e.isNotable()
 	case *Synced:
 		return e.Failed()
 	case *Logged:
@@ -72,6 +74,8 @@ func isNotable(e Event) bool {
 	}
 	return false
 }
+
+func (c *Called) isNotable() bool { return !c.IsRoutine() && !c.isPlainRead() || c.Event.IsWarning() }
 
 // Wait returns when there is a record after the given Seq, or when ctx ends.
 func (j *journal) Wait(ctx context.Context, after uint64) error {

@@ -59,13 +59,18 @@ type Observer struct {
 	history     *history
 	sampler     *sampler
 
-	idle     idleDeliveries
-	versions versions
-	handlers handlers
-	timers   timers
+	idle      idleDeliveries
+	versions  versions
+	callKinds growingMap[callKind, knownCallKind]
+	handlers  handlers
+	timers    timers
+
+	started time.Time
 
 	mu        sync.Mutex
 	recorders map[string]*Recorder
+	numbered  int                 // of recorders
+	names     [maxNumbered]string // of recorders by their number, set before their first use
 
 	startEnd     atomic.Uint64 // Seq of the last record of the start; 0 before MarkStartEnd
 	syncs        atomic.Uint64
@@ -91,6 +96,7 @@ func New(o Options) *Observer {
 		queues:    o.Queues,
 		journal:   newJournal(o.Records),
 		idle:      idleDeliveries{within: idleShareTime, handlerTime: maxSharedHandlerTime},
+		started:   time.Now(),
 		recorders: map[string]*Recorder{},
 		stop:      stop,
 	}
@@ -127,11 +133,19 @@ func (o *Observer) Recorder(name string) *Recorder {
 	defer o.mu.Unlock()
 	r := o.recorders[name]
 	if r == nil {
-		r = &Recorder{name: name, observer: o, labels: []label{{labelKey, name}}}
+		r = &Recorder{name: name, observer: o, labels: []label{{labelKey, name}}, number: min(o.numbered, maxNumbered)}
 		o.recorders[name] = r
+		if o.numbered < maxNumbered {
+			o.names[o.numbered] = name
+			o.numbered++
+		}
 	}
 	return r
 }
+
+// elapsed returns the present time, for differences only: as it does not follow the wall clock, it takes half the time
+// of time.Now, of which most of an idle delivery consists.
+func (o *Observer) elapsed() time.Time { return o.started.Add(time.Since(o.started)) }
 
 // MarkStartEnd marks the end of the start of the control plane itself: from now on, snapshots tell
 // its conflicts, failures and records apart from later ones.
@@ -167,6 +181,10 @@ func (o *Observer) append(e Event, now time.Time) uint64 {
 func (o *Observer) MarkActive(who string, at time.Time) { o.markActive(&who, at) }
 
 func (o *Observer) markActive(who *string, at time.Time) {
+	// Most often the same controller did something a moment ago: reading is cheaper than writing what all goroutines write.
+	if later := at.UnixNano() - o.lastActivity.Load(); later >= 0 && later < int64(activityStep) && o.lastActor.Load() == who {
+		return
+	}
 	storeMax(&o.lastActivity, at.UnixNano())
 	o.lastActor.Store(who)
 }
@@ -318,7 +336,7 @@ func (o *Observer) isQuiet(now time.Time) bool {
 	if options := o.options.Load(); since > int64(busyQuietTime) || options != nil && options.VersionsUnknown {
 		return since > int64(busyQuietTime)
 	}
-	return since > int64(quietTime) && processIdle() && o.lastActivity.Load() == latest
+	return since > int64(quietTime+activityStep) && processIdle() && o.lastActivity.Load() == latest
 }
 
 // moreQueues returns the queues that are not client-go work queues.

@@ -11,12 +11,7 @@ type deliveredRecord struct {
 	event Delivered
 	queue [1]string
 	add   [1]uint64
-}
-
-type calledRecord struct {
-	Record
-	event Called
-	wrote [1]Written
+	room  idleDelivery // what idle of the record points to, if it is set
 }
 
 type syncedRecord struct {
@@ -33,32 +28,6 @@ func newDeliveredRecord(d *Delivered) *deliveredRecord {
 	r := &deliveredRecord{event: *d}
 	r.Event = &r.event
 	return r
-}
-
-func newCalledRecord(c *Called) *calledRecord {
-	r := &calledRecord{event: *c}
-	r.Event = &r.event
-	r.setWrote(c.Wrote)
-	return r
-}
-
-func (r *calledRecord) setWrote(wrote []Written) {
-	if r.event.Wrote = wrote; len(wrote) == 1 {
-		r.wrote[0] = wrote[0]
-		r.wrote[0].shareStrings(&r.event)
-		r.event.Wrote = r.wrote[:]
-	}
-}
-
-// shareStrings replaces strings that the call has, too: those of the storage are parts of longer ones.
-func (w *Written) shareStrings(c *Called) {
-	for _, s := range []struct{ mine, other *string }{
-		{&w.Namespace, &c.Object.Namespace}, {&w.Name, &c.Object.Name}, {&w.ResourceVersion, &c.ResourceVersion},
-	} {
-		if *s.mine == *s.other {
-			*s.mine = *s.other
-		}
-	}
 }
 
 func newSyncedRecord(s *Synced, now time.Time) *Record {

@@ -33,6 +33,12 @@ type Page struct {
 // delivered to several controllers, only the one that was asked for. It ignores After and Limit.
 func (q *Query) Select(r *Record) (Record, bool) {
 	read := *r
+	if e, ok := r.Event.(*callEntry); ok {
+		if !q.hasKind(KindCalled) || !q.Reads && e.has(callIsPlainRead) || q.Notable && !e.has(callIsNotable) {
+			return Record{}, false
+		}
+		read = r.forReader()
+	}
 	if r.idle != nil && q.hasKind(KindDelivered) {
 		read = r.forReader() // also if it is not selected: the next query begins after it
 	}

@@ -15,6 +15,7 @@ type queue struct {
 	recorder  *Recorder // nil if the owner is unknown
 	createdBy *scope    // the scope of its creator, which its timer goroutines inherit
 	series    *series
+	quiet     atomic.Bool // see SkipIdleSyncsOf; false once a sync has failed
 
 	adds, gets, done, retries atomic.Int64
 	errorRetries              atomic.Int64 // of retries
@@ -38,13 +39,13 @@ func (q *queue) keyTaken() {
 	}
 	outer := currentScope()
 	if outer != nil && outer.run != nil {
-		outer = outer.outer
+		outer = outer.run.outer
 	}
 	w := &struct {
 		scope
 		syncRun
-	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder, outer: outer}}
-	w.scope.run = &w.syncRun
+	}{scope: scope{labels: q.recorder.labels, recorder: q.recorder}}
+	w.scope.run, w.outer = &w.syncRun, outer
 	w.id, w.queue, w.started = q.recorder.observer.syncs.Add(1), q, time.Now()
 	w.scope.enter()
 }
@@ -76,13 +77,23 @@ func (q *queue) keyDone(d time.Duration) {
 		s = nil // the sync runs on another goroutine
 	}
 	w.done.Store(true)
+	if delayed := w.delayed.Load(); delayed != nil {
+		delayed.release(w)
+	}
 	q.running.remove(w)
 	if s != nil {
-		if s.outer != nil {
-			s.outer.enter()
+		if w.outer != nil {
+			w.outer.enter()
 		} else {
 			newScope(q.recorder).enter()
 		}
+	}
+	if q.quiet.Load() {
+		if w.isIdle() {
+			q.recorder.countSync(now)
+			return
+		}
+		w.noteEffect()
 	}
 	synced := w.event(d)
 	q.endSync(&synced, now)
@@ -92,6 +103,9 @@ func (q *queue) keyDone(d time.Duration) {
 func (q *queue) endSync(s *Synced, now time.Time) {
 	if s.Retried && s.Failed() {
 		q.errorRetries.Add(1)
+	}
+	if s.Failed() {
+		q.quiet.Store(false) // that the next one succeeds says something
 	}
 	q.recorder.recordSync(s, now)
 }
@@ -128,12 +142,16 @@ func (q *queue) keyRetried() {
 		return
 	}
 	due := time.Now().Add(d)
-	delayed := &delayedKey{due: due, by: q.noteRetry(due)}
+	by := q.noteRetry(due)
+	delayed := newDelayedKey(due, by)
 	if s := currentScope(); s != nil && s.delivery != nil {
-		delayed.object = s.delivery.object
+		delayed.key.Store(&inferredKey{s.delivery.object.Key(), BasisEvent})
 		s.delivery.recordDelayedAdd(q.name, due)
 	}
 	q.delayed.add(delayed)
+	if by != nil {
+		by.delayed.Store(delayed)
+	}
 }
 
 // noteRetry notes that the sync of the calling goroutine, which it returns, has requeued its key. It returns

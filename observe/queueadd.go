@@ -52,6 +52,7 @@ func (q *queue) keyAdded() {
 		}
 		if w := s.activeSync(); w != nil {
 			a.sync = w.id
+			w.hasAdded.Store(true)
 		}
 		if a.cause = s.delivery; a.cause != nil {
 			a.cause.recordAdd(a)
@@ -148,6 +149,7 @@ type delivery struct {
 	delayed atomic.Pointer[delayedAdd]
 
 	addsLater atomic.Bool // a key, with a delay that is not known
+	hadEffect atomic.Bool // the sync of a key in a quiet queue had one
 }
 
 // delayedAdd is a key that a handler added with a delay.
@@ -170,9 +172,21 @@ func (d *delivery) recordDelayedAdd(queue string, due time.Time) {
 	}
 }
 
-// isIdle reports whether the handler has added no key so far.
-func (d *delivery) isIdle() bool {
-	return d.adds.Load() == nil && d.delayed.Load() == nil && !d.addsLater.Load()
+// isIdle reports whether the handler of an event has added no key so far that its record has to name.
+func (d *delivery) isIdle(e *Delivered) bool {
+	return d.delayed.Load() == nil && !d.addsLater.Load() && !d.hasAdds(e)
+}
+
+// hasAdds reports whether the record of an event has to name the keys that were added. A quiet queue receives
+// a key with each event: that says something if it has led to more, as most often deletions do.
+func (d *delivery) hasAdds(e *Delivered) bool {
+	all := e.Change == Deleted || e.Deleting || d.hadEffect.Load()
+	for a := d.adds.Load(); a != nil; a = a.next {
+		if all || !a.queue.quiet.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // copyAddsTo copies the adds, oldest first, and the delayed keys to an event.

@@ -39,6 +39,7 @@ func (qs *Queues) Open(name string) QueueMetrics {
 		qs.series[name] = s
 	}
 	q := &queue{name: name, recorder: by, createdBy: born, series: s}
+	q.quiet.Store(by.isQuiet(name))
 	qs.live = append(qs.live, q)
 	return QueueMetrics{q}
 }

@@ -16,6 +16,7 @@ type Recorder struct {
 	name     string
 	labels   []label
 	observer *Observer
+	number   int // of the observer's first recorders, from 0; maxNumbered for the others
 
 	state        atomic.Pointer[controllerState]
 	aliases      atomic.Pointer[[]string]
@@ -23,7 +24,8 @@ type Recorder struct {
 	watchedCount atomic.Int64
 	writes       growingMap[writtenKind, atomic.Int64]
 
-	skipsIdle atomic.Bool // see SkipIdleSyncs
+	skipsIdle   atomic.Bool              // see SkipIdleSyncs
+	quietQueues atomic.Pointer[[]string] // see SkipIdleSyncsOf
 
 	keyed sync.Map // name → *KeyedQueue
 
@@ -109,13 +111,13 @@ func (r *Recorder) AddWatch(resource string) {
 }
 
 // Deliver runs an event handler for d, which it does not keep, and records it with the keys that
-// the handler added. With a nil Recorder, Deliver just runs the handler.
-func (r *Recorder) Deliver(d *Delivered, handler func()) {
+// the handler added. It returns when the handler returned. With a nil Recorder, Deliver just runs the handler.
+func (r *Recorder) Deliver(d *Delivered, handler func()) (end time.Time) {
 	if r == nil {
 		handler()
-		return
+		return end
 	}
-	began := time.Now()
+	began := r.observer.elapsed()
 	shared := r.observer.idle.find(d, began)
 	var own *deliveredRecord
 	s := &struct {
@@ -135,23 +137,26 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) {
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(now)
 	}
-	isIdle := s.delivery.isIdle()
+	isIdle := s.delivery.isIdle(d)
 	if shared != nil {
 		if isIdle && r.observer.canShare(shared, r, began, now) && shared.idle.add(r) {
 			s.delivery.seq.Store(shared.Seq)
-			return
+			return now
 		}
 		own = newDeliveredRecord(d)
 	}
 	own.Time, own.event.Controller, own.event.Took = now, r.name, now.Sub(began)
-	s.delivery.copyAddsTo(own)
-	if isIdle && d.ResourceVersion != "" {
-		own.idle = &idleDelivery{}
+	if !isIdle {
+		s.delivery.copyAddsTo(own)
+	} else if d.ResourceVersion != "" {
+		own.room.observer = r.observer
+		own.idle = &own.room
 	}
 	s.delivery.seq.Store(r.observer.journal.append(&own.Record))
 	if own.idle != nil {
 		r.observer.idle.put(&own.Record)
 	}
+	return now
 }
 
 // Call runs send, which makes the API call c and fills in its answer, and records a copy of c.
@@ -173,7 +178,7 @@ func (r *Recorder) Call(c *Called, send func()) {
 	}{scope: scope{labels: r.labels, recorder: r}}
 	s.call = &s.callRun
 	if current := currentScope(); current != nil && current.recorder == r {
-		s.outer, s.run, s.delivery = current.outer, current.run, current.delivery
+		s.run, s.delivery = current.run, current.delivery
 	}
 	runInScope(&s.scope, send)
 	if c.MayStillWrite() {
@@ -190,7 +195,7 @@ func (r *Recorder) recordUnfinishedCall(c *Called, run *callRun) {
 	record := r.newRecord(c)
 	r.writing.Add(1)
 	finish := func(wrote []Written) {
-		record.setWrote(wrote)
+		record.entry.setWrote(wrote)
 		r.observer.journal.append(&record.Record)
 		r.writing.Add(-1)
 	}
@@ -209,10 +214,9 @@ func (r *Recorder) RecordCall(answered *Called) {
 }
 
 // newRecord counts a call of the calling goroutine and returns a record of it.
-func (r *Recorder) newRecord(answered *Called) *calledRecord {
-	record := newCalledRecord(answered)
-	c, now := &record.event, time.Now()
-	record.Time = now
+func (r *Recorder) newRecord(answered *Called) *callRecord {
+	copied, now := *answered, time.Now()
+	c := &copied
 	s := currentScope()
 	w := s.activeSync()
 	c.Controller = cmp.Or(c.Controller, r.name)
@@ -228,7 +232,7 @@ func (r *Recorder) newRecord(answered *Called) *calledRecord {
 	if c.IsWrite() && !c.IsRoutine() {
 		r.markActive(now)
 	}
-	return record
+	return r.observer.newCallRecord(c, now)
 }
 
 func (r *Recorder) countCall(c *Called, w *syncRun) {
@@ -284,6 +288,7 @@ func (r *Recorder) RecordLog(l *Logged, key, failure string) {
 	l.Controller = r.name
 	if w := currentScope().activeSync(); w != nil && w.queue.recorder == r {
 		l.Sync = w.id
+		w.hasLogged.Store(true)
 		w.setKey(key, BasisLog)
 		if failure != "" {
 			w.loggedError.Store(&failure)
@@ -311,9 +316,31 @@ func (r *Recorder) SkipIdleSyncs() {
 	}
 }
 
-func (r *Recorder) recordSync(s *Synced, now time.Time) {
+// SkipIdleSyncsOf leaves out, of queues to which the controller adds a key with each event that it receives, the
+// records of the syncs that have done nothing: no call, no add of a key and no line of the log. Nor do the events
+// name these adds. It has an effect on the queues that are created after it, until one of their syncs fails.
+func (r *Recorder) SkipIdleSyncsOf(queues ...string) {
+	if r != nil {
+		r.quietQueues.Store(&queues)
+	}
+}
+
+func (r *Recorder) isQuiet(queue string) bool {
+	if r == nil {
+		return false
+	}
+	names := r.quietQueues.Load()
+	return names != nil && slices.Contains(*names, queue)
+}
+
+// countSync counts a sync that has ended.
+func (r *Recorder) countSync(now time.Time) {
 	r.syncs.Add(1)
 	r.markActive(now)
+}
+
+func (r *Recorder) recordSync(s *Synced, now time.Time) {
+	r.countSync(now)
 	if s.Failed() {
 		r.failures.Add(1)
 	} else if r.failures.Load() == 0 && r.skipsIdle.Load() && s.Cause == 0 && s.Writes == 0 {

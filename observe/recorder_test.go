@@ -3,6 +3,7 @@ package observe
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // Users of a recorder do not check whether they have one.
@@ -35,7 +36,7 @@ func TestNilRecorderRecordsNothing(t *testing.T) {
 		t.Errorf("a nil recorder has the handler %v", h)
 	}
 	h.SetInformer(InformerState{})
-	h.MarkDelivered("7")
+	h.MarkDelivered("7", time.Now())
 	h.Close()
 }
 

@@ -73,8 +73,13 @@ func (v *versionNode) isRemoval() bool {
 	if v.call == nil || v.call.record == nil {
 		return false
 	}
-	c, ok := v.call.record.Event.(*Called)
-	return ok && c.Verb == "delete"
+	switch c := v.call.record.Event.(type) {
+	case *callEntry:
+		return c.kind.verb == "delete"
+	case *Called:
+		return c.Verb == "delete"
+	}
+	return false
 }
 
 // versionNumber returns the number of a version, or 0 if it is none.

@@ -194,6 +194,10 @@ func (s *sampler) followRecord(r *Record) {
 	switch e := r.Event.(type) {
 	case *ControllerChanged:
 		s.followState(e)
+	case *callEntry:
+		var room [1]Written
+		c := e.called(r.Time, &room)
+		s.followWrites(&c)
 	case *Called:
 		s.followWrites(e)
 	case *Synced:
@@ -237,6 +241,9 @@ func (s *sampler) saysGone(k failingKey) bool {
 }
 
 func (s *sampler) followSync(e *Synced, r *Record) {
+	if !e.Failed() && len(s.failures) == 0 {
+		return
+	}
 	k := failingKey{e.Controller, e.Queue, e.Key}
 	f := s.failures[k]
 	switch {
@@ -283,6 +290,9 @@ const (
 // followWrites notes which objects were deleted.
 func (s *sampler) followWrites(c *Called) {
 	for _, w := range c.Wrote {
+		if !w.Deleted && len(s.gone) == 0 {
+			continue
+		}
 		key := Object{Namespace: w.Namespace, Name: w.Name}.Key()
 		if !w.Deleted {
 			if s.gone[key] == w.Resource {

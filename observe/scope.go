@@ -12,7 +12,6 @@ import (
 type scope struct {
 	labels   []label
 	recorder *Recorder
-	outer    *scope    // the goroutine's scope before a sync
 	run      *syncRun  // the sync that it works on, if any
 	delivery *delivery // the event that it handles, if any
 	call     *callRun  // the API call that it makes or serves, if any

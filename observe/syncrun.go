@@ -9,6 +9,7 @@ import (
 type syncRun struct {
 	id      uint64
 	queue   *queue
+	outer   *scope // of its goroutine before it
 	started time.Time
 	waited  time.Duration // in the queue
 	add     *queueAdd     // that queued the key; nil if unknown
@@ -17,6 +18,10 @@ type syncRun struct {
 	done    atomic.Bool
 	hadTurn atomic.Bool // see SyncTurn
 	waits   atomic.Bool // it has not begun its work: see SyncTurn
+
+	hasAdded, hasLogged atomic.Bool
+
+	delayed atomic.Pointer[delayedKey] // with which it has requeued its key last
 
 	key           atomic.Pointer[inferredKey]
 	loggedError   atomic.Pointer[string]    // from its log
@@ -47,7 +52,8 @@ func (w *syncRun) noteCall(c *Called, failed bool) {
 	before := w.failedCall.Load()
 	switch {
 	case failed:
-		w.failedCall.Store(c)
+		kept := *c // c itself is not kept
+		w.failedCall.Store(&kept)
 	case before != nil && c.IsWrite() && c.Subresource == before.Subresource && c.Object.Name != "" && c.Object.Same(before.Object):
 		w.failedCall.CompareAndSwap(before, nil)
 	}
@@ -81,6 +87,19 @@ func basisRank(b Basis) int {
 		return 1
 	}
 	return 0
+}
+
+// isIdle reports whether the sync has done nothing that a record may show or refer to.
+func (w *syncRun) isIdle() bool {
+	return !w.hasAdded.Load() && !w.hasLogged.Load() && w.reads.Load() == 0 && w.writes.Load() == 0 &&
+		w.retryDue.Load() == nil && w.loggedError.Load() == nil && w.failedCall.Load() == nil
+}
+
+// noteEffect tells the event that has added the key that this had an effect.
+func (w *syncRun) noteEffect() {
+	if w.add != nil && w.add.cause != nil {
+		w.add.cause.hadEffect.Store(true)
+	}
 }
 
 // describe returns the sync as a snapshot shows it.

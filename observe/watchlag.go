@@ -71,12 +71,12 @@ func (h *Handler) SetInformer(i InformerState) {
 	}
 }
 
-// MarkDelivered records the version of an event that the handler has processed.
-func (h *Handler) MarkDelivered(version string) {
+// MarkDelivered records the version of an event that the handler has processed, and when.
+func (h *Handler) MarkDelivered(version string, at time.Time) {
 	if h == nil {
 		return
 	}
-	h.lastEvent.Store(time.Now().UnixNano())
+	h.lastEvent.Store(at.UnixNano())
 	if n, err := strconv.ParseInt(version, 10, 64); err == nil {
 		storeMax(&h.version, n)
 	}

@@ -57,10 +57,10 @@ func TestHandlerLagsUntilEventIsDelivered(t *testing.T) {
 		o.NoteVersion("nodes", 11)
 		want("after another write", true)
 		i.version = "9"
-		h.MarkDelivered("8")
+		h.MarkDelivered("8", time.Now())
 		want("the previous write is delivered", true)
-		h.MarkDelivered("9")
-		h.MarkDelivered("")
+		h.MarkDelivered("9", time.Now())
+		h.MarkDelivered("", time.Now())
 		want("the write is delivered", false)
 		if got := lagOf(t, o); got != nil {
 			t.Errorf("behind: %v", got)
@@ -109,7 +109,7 @@ func TestSettledWaitsForLagAndWrites(t *testing.T) {
 		o.NoteVersion("pods", 2)
 		settled("a write that is not delivered yet", false, "c")
 		by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods"}}, func() {})
-		h.MarkDelivered("2")
+		h.MarkDelivered("2", time.Now())
 		settled("just delivered", false)
 		time.Sleep(busyQuietTime + 1)
 		settled("delivered", true)

@@ -18,11 +18,7 @@ func IsBinding(c *observe.Called) bool {
 // describeSentBinding returns the Node that a request binds a Pod to; empty if the body cannot
 // be read again.
 func describeSentBinding(req *http.Request) string {
-	data, ok := readSent(req)
-	if !ok {
-		return ""
-	}
-	return ParseBinding(data)
+	return readSent(req, ParseBinding)
 }
 
 // ParseBinding returns the Node that an encoded Binding names; empty if there is none.

@@ -54,8 +54,8 @@ func (d *deliveryRecorder) OnAdd(obj any, isInInitialList bool) {
 		change = observe.Listed
 	}
 	e := d.describe(obj, change)
-	d.recorder.Deliver(&e, func() { d.next.OnAdd(obj, isInInitialList) })
-	d.handler.MarkDelivered(e.ResourceVersion)
+	at := d.recorder.Deliver(&e, func() { d.next.OnAdd(obj, isInInitialList) })
+	d.handler.MarkDelivered(e.ResourceVersion, at)
 }
 
 func (d *deliveryRecorder) OnUpdate(before, obj any) {
@@ -67,14 +67,14 @@ func (d *deliveryRecorder) OnUpdate(before, obj any) {
 		e.Deleting = e.Deleting && old.GetDeletionTimestamp() == nil
 	}
 	e.Unchanged, e.TakenBy = isUnchanged(before, obj), takerOf(before, obj)
-	d.recorder.Deliver(&e, func() { d.next.OnUpdate(before, obj) })
-	d.handler.MarkDelivered(e.ResourceVersion)
+	at := d.recorder.Deliver(&e, func() { d.next.OnUpdate(before, obj) })
+	d.handler.MarkDelivered(e.ResourceVersion, at)
 }
 
 func (d *deliveryRecorder) OnDelete(obj any) {
 	e := d.describe(obj, observe.Deleted)
-	d.recorder.Deliver(&e, func() { d.next.OnDelete(obj) })
-	d.handler.MarkDelivered(e.ResourceVersion)
+	at := d.recorder.Deliver(&e, func() { d.next.OnDelete(obj) })
+	d.handler.MarkDelivered(e.ResourceVersion, at)
 }
 
 // describe returns the event of an object. It is a value because most events need no place of their own.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
@@ -27,31 +28,31 @@ func IsNewEvent(c *observe.Called) bool {
 // describeSentEvent returns the content of the Event that a request creates; nil if it
 // cannot be read again.
 func describeSentEvent(req *http.Request) *observe.KubernetesEvent {
-	data, ok := readSent(req)
-	if !ok {
-		return nil
-	}
-	return ParseEvent(data)
+	return readSent(req, ParseEvent)
 }
 
-// readSent returns the beginning of what a request sends, if it can be read again.
-func readSent(req *http.Request) (data []byte, ok bool) {
+// readSent returns what a function that does not keep the data reads from the beginning of what a request sends. It
+// returns the zero value if the body cannot be read again.
+func readSent[T any](req *http.Request, parse func(data []byte) T) (parsed T) {
 	if req.GetBody == nil {
-		return nil, false
+		return parsed
 	}
 	body, err := req.GetBody()
 	if err != nil {
-		return nil, false
+		return parsed
 	}
 	defer body.Close()
-	if n := req.ContentLength; n > 0 {
-		data = make([]byte, min(n, maxEventSize))
-		_, err = io.ReadFull(body, data)
-		return data, err == nil
+	buffer := sentBuffers.Get().(*bytes.Buffer)
+	defer sentBuffers.Put(buffer)
+	buffer.Reset()
+	if _, err = buffer.ReadFrom(io.LimitReader(body, maxEventSize)); err != nil {
+		return parsed
 	}
-	data, err = io.ReadAll(io.LimitReader(body, maxEventSize))
-	return data, err == nil
+	return parse(buffer.Bytes())
 }
+
+// sentBuffers are reused: what is recorded has its own strings.
+var sentBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // ParseEvent returns the content of an encoded Event; nil if it is none.
 func ParseEvent(data []byte) *observe.KubernetesEvent {
@@ -89,36 +90,52 @@ func parseProtoContent(data []byte) *observe.KubernetesEvent {
 	if !ok || string(kind) != "Event" {
 		return nil
 	}
-	e := &observe.KubernetesEvent{}
+	var e struct{ kind, reason, note, regarding []byte }
 	eachField(object, func(n protowire.Number, v []byte) {
 		switch n {
 		case of.kind:
-			e.Type = string(v)
+			e.kind = v
 		case of.reason:
-			e.Reason = string(v)
+			e.reason = v
 		case of.note:
-			e.Note = string(v)
+			e.note = v
 		case of.regarding:
-			e.Regarding = referencedObject(parseProtoReference(v))
+			e.regarding = v
 		}
 	})
-	return e
+	r := parseProtoReference(e.regarding)
+	var room [1024]byte
+	all := room[:0]
+	for _, part := range [][]byte{e.kind, e.reason, e.note, r.kind, r.namespace, r.name, r.uid} {
+		all = append(all, part...)
+	}
+	text := string(all) // one string, because many are kept
+	next := func(part []byte) (s string) {
+		s, text = text[:len(part)], text[len(part):]
+		return s
+	}
+	return &observe.KubernetesEvent{Type: next(e.kind), Reason: next(e.reason), Note: next(e.note), Regarding: referencedObject(corev1.ObjectReference{
+		Kind: next(r.kind), Namespace: next(r.namespace), Name: next(r.name), UID: types.UID(next(r.uid)), APIVersion: string(r.version),
+	})}
 }
 
+// protoReference has the fields of an ObjectReference.
+type protoReference struct{ kind, namespace, name, uid, version []byte }
+
 // parseProtoReference reads an ObjectReference: 1 kind, 2 namespace, 3 name, 4 UID, 5 version.
-func parseProtoReference(data []byte) (r corev1.ObjectReference) {
+func parseProtoReference(data []byte) (r protoReference) {
 	eachField(data, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
-			r.Kind = string(v)
+			r.kind = v
 		case 2:
-			r.Namespace = string(v)
+			r.namespace = v
 		case 3:
-			r.Name = string(v)
+			r.name = v
 		case 4:
-			r.UID = types.UID(v)
+			r.uid = v
 		case 5:
-			r.APIVersion = string(v)
+			r.version = v
 		}
 	})
 	return r

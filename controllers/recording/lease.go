@@ -18,11 +18,7 @@ func IsLeaseUpdate(c *observe.Called) bool { return c.Object.IsLease() && c.Verb
 // describeSentLease returns the holder that takes over a Lease with a request; empty if the
 // request renews it, or the body cannot be read again.
 func describeSentLease(req *http.Request) string {
-	data, ok := readSent(req)
-	if !ok {
-		return ""
-	}
-	return ParseTaker(data)
+	return readSent(req, ParseTaker)
 }
 
 // ParseTaker returns the holder of the encoded Lease with which data begins if it takes the

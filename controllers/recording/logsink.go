@@ -57,7 +57,7 @@ func (s *recordingSink) Info(level int, msg string, kv ...any) {
 	switch {
 	case level == recordedVerbosity+1 && isAboutSync(msg) && !isAboutFailure(msg):
 		s.recorder.NameSync(cmp.Or(keyIn(kv), s.key))
-	case isRecorded(level) && !isAboutNormalEvent(msg, kv):
+	case isRecorded(level) && !isAboutNormalEvent(msg, kv) && !isRepetition(msg, kv):
 		s.recordLine(-level, nil, msg, kv)
 	}
 	if s.log.Enabled(level) {
@@ -134,15 +134,36 @@ const eventOccurred = "Event occurred"
 // isAboutNormalEvent reports whether a line is about an Event of type Normal. The call that creates
 // the Event says the same, unless client-go sends none because there were many alike.
 func isAboutNormalEvent(msg string, kv []any) bool {
-	if msg != eventOccurred {
-		return false
-	}
-	for i := 0; i+1 < len(kv); i += 2 {
-		if kv[i] == "type" {
-			return kv[i+1] == corev1.EventTypeNormal
-		}
+	return msg == eventOccurred && valueOf("type", kv) == corev1.EventTypeNormal
+}
+
+// Lines that say what another record says.
+const (
+	podCreated       = "Controller created pod"                        // the call
+	progressDelayed  = "Queueing up deployment for a progress check"   // the sync, which has requeued its key
+	progressTimedOut = "Deployment timed out from last progress check" // nothing, unless the deadline has passed
+)
+
+// isRepetition reports whether a line says what another record says. There is one for each Pod that is
+// created, and two for each sync of a Deployment that is not complete.
+func isRepetition(msg string, kv []any) bool {
+	switch msg {
+	case podCreated, progressDelayed:
+		return true
+	case progressTimedOut:
+		return valueOf("timeout", kv) == false
 	}
 	return false
+}
+
+// valueOf returns the value of an attribute, nil if the line has none of that name.
+func valueOf(name string, kv []any) any {
+	for i := 0; i+1 < len(kv); i += 2 {
+		if kv[i] == name {
+			return kv[i+1]
+		}
+	}
+	return nil
 }
 
 // parseAttrs appends the attributes in kv, and returns the key of the sync that

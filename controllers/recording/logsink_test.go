@@ -3,8 +3,10 @@ package recording
 import (
 	"bytes"
 	"errors"
+	"go/ast"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,6 +283,44 @@ func TestNormalEventsAreNoLines(t *testing.T) {
 	first := page.Records[0].Event.(*observe.Logged)
 	if first.Message != eventOccurred || !slices.Contains(first.Attrs, observe.Attr{Key: "reason", Value: "Failed"}) {
 		t.Errorf("the first line is %+v", first)
+	}
+}
+
+// What the call or the sync says is recorded once.
+func TestRepetitionsAreNoLines(t *testing.T) {
+	o := observe.New(observe.Options{})
+	defer o.Close()
+	log, pod, deployment := NewLogger(slog.DiscardHandler, o.Recorder("c")), klog.KRef("ns", "web-1"), klog.KRef("ns", "web")
+	log.V(recordedVerbosity).Info(podCreated, "controller", "web", "pod", pod)
+	log.V(recordedVerbosity).Info(progressDelayed, "deployment", deployment, "queueAfter", 600)
+	log.V(recordedVerbosity).Info(progressTimedOut, "deployment", deployment, "timeout", false)
+	log.V(recordedVerbosity).Info(progressTimedOut, "deployment", deployment, "timeout", true)
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil || len(page.Records) != 1 {
+		t.Fatalf("got %v, %v, want that the deadline has passed", page.Records, err)
+	}
+	if l := page.Records[0].Event.(*observe.Logged); l.Message != progressTimedOut {
+		t.Errorf("recorded %+v", l)
+	}
+}
+
+// If upstream changes these lines, they are recorded again.
+func TestRepetitionsOfUpstream(t *testing.T) {
+	found := map[string][]string{}
+	for _, f := range upstreamFiles(t) {
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if text, attrs, ok := logLine(call); ok && slices.Contains([]string{podCreated, progressDelayed, progressTimedOut}, text) {
+					found[text] = attrs
+				}
+			}
+			return true
+		})
+	}
+	if want := map[string][]string{
+		podCreated: {"controller", "pod"}, progressDelayed: {"deployment", "queueAfter"}, progressTimedOut: {"deployment", "timeout", "from", "now"},
+	}; !maps.EqualFunc(found, want, slices.Equal) {
+		t.Errorf("upstream logs %v, want %v", found, want)
 	}
 }
 

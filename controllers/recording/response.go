@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,13 +126,30 @@ func PeekResponse(resp *http.Response) (s ResponseSummary) {
 		}
 	}
 	if body, ok := resp.Body.(peeker); ok {
-		body.Peek(limit, func(prefix []byte) { s = parse(prefix) })
+		peeked := peekedSummaries.Get().(*peekedSummary)
+		defer peekedSummaries.Put(peeked)
+		peeked.parse = parse
+		body.Peek(limit, peeked.read)
+		s, peeked.summary = peeked.summary, ResponseSummary{}
 		return s
 	}
 	prefix, err := readPrefix(resp.Body, limit)
 	RestoreBody(resp, prefix, err)
 	return parse(prefix)
 }
+
+// peekedSummary receives what Peek reads. Through an interface, a summary and a function would be two objects for each call.
+type peekedSummary struct {
+	summary ResponseSummary
+	parse   func([]byte) ResponseSummary
+	read    func([]byte)
+}
+
+var peekedSummaries = sync.Pool{New: func() any {
+	p := &peekedSummary{}
+	p.read = func(prefix []byte) { p.summary = p.parse(prefix) }
+	return p
+}}
 
 // peeker is a body in memory, whose beginning need not be copied.
 type peeker interface {

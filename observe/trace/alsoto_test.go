@@ -65,6 +65,64 @@ func TestSharedRecordsHaveTheSameCauses(t *testing.T) {
 	}
 }
 
+// withoutIdleSyncs leaves out what package observe does not record of queues to which each event adds a key.
+func withoutIdleSyncs(records []observe.Record) (left []observe.Record) {
+	isQuiet := func(queue string) bool {
+		return queue == "garbage_collector_graph_changes" || queue == "noexec_taint_pod"
+	}
+	hadEffect := map[uint64]bool{} // syncs
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case *observe.Called:
+			hadEffect[e.Sync] = true
+		case *observe.Logged:
+			hadEffect[e.Sync] = true
+		case *observe.Synced:
+			hadEffect[e.CauseSync] = true
+		}
+	}
+	for _, r := range records {
+		switch e := r.Event.(type) {
+		case *observe.Synced:
+			if isQuiet(e.Queue) && !hadEffect[e.ID] && !e.Retried && !e.Failed() {
+				continue
+			}
+		case *observe.Delivered:
+			if e.Change == observe.Deleted || e.Deleting {
+				break
+			}
+			without := *e
+			without.Queues, without.Adds = nil, nil
+			for i, q := range e.Queues {
+				if !isQuiet(q) {
+					without.Queues, without.Adds = append(without.Queues, q), append(without.Adds, e.Adds[i])
+				}
+			}
+			r.Event = &without
+		}
+		left = append(left, r)
+	}
+	return left
+}
+
+func TestWithoutIdleSyncsTheCausesAreTheSame(t *testing.T) {
+	saved := 0
+	for _, name := range scenarios {
+		records := loadJournal(t, name)
+		if !slices.ContainsFunc(records, func(r observe.Record) bool { s, ok := r.Event.(*observe.Synced); return ok && s.Add > 0 }) {
+			continue // it is older than the adds of syncs: which had an effect is not known
+		}
+		without := shareRecords(withoutIdleSyncs(records))
+		saved += len(shareRecords(records)) - len(without)
+		if diff := cmp.Diff(causesOfWrites(newGraph(records, observe.Object{}, false)), causesOfWrites(newGraph(without, observe.Object{}, false))); diff != "" {
+			t.Errorf("%s: -each sync is recorded +idle ones of event queues are not:\n%s", name, diff)
+		}
+	}
+	if saved == 0 {
+		t.Error("no journal has such syncs")
+	}
+}
+
 // Each controller that has received an event is in the trace of everything.
 func TestTraceOfSharedRecords(t *testing.T) {
 	records := []observe.Record{{Seq: 7, Time: time.Now(), Event: &observe.Delivered{

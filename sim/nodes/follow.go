@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -92,7 +93,7 @@ func (h markingHandler) OnDelete(obj any) {
 
 func (h markingHandler) mark(obj any) {
 	if o, ok := obj.(metav1.Object); ok {
-		h.progress.MarkDelivered(o.GetResourceVersion())
+		h.progress.MarkDelivered(o.GetResourceVersion(), time.Now())
 	}
 }
 

@@ -201,6 +201,30 @@ func TestQueuesHaveOwners(t *testing.T) {
 	}
 }
 
+// The queues to which a controller adds a key with each event are still called as controllers.eventQueues says: of
+// noexec_taint_pod, whose syncs pass their keys on, no sync is recorded.
+func TestIdleSyncsOfEventQueues(t *testing.T) {
+	t.Parallel()
+	s, err := controlPlane.server.Observer().Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"garbage_collector_graph_changes", "noexec_taint_pod"} {
+		if !slices.ContainsFunc(s.Queues, func(q observe.Queue) bool { return q.Name == name }) {
+			t.Errorf("no queue is called %s", name)
+		}
+	}
+	page, err := controlPlane.server.Observer().Records(t.Context(), observe.Query{Controller: "taint-eviction-controller", Kinds: []observe.Kind{observe.KindSynced}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range page.Records {
+		if s := r.Event.(*observe.Synced); s.Queue == "noexec_taint_pod" {
+			t.Errorf("recorded: %+v", s)
+		}
+	}
+}
+
 func TestRecordsQueryErrors(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

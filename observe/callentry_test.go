@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fullCall returns a call in which each field is set.
+func fullCall(t *testing.T, now time.Time) Called {
+	t.Helper()
+	c := Called{
+		Controller: "c", Verb: "update", Object: Object{"apps", "deployments", "Deployment", "default", "web", "u1"}, Subresource: "status", Version: "v1",
+		Status: 409, Began: now.Add(-time.Second), Took: time.Millisecond, ResourceVersion: "7", Selected: true, Aggregated: true, Conflict: true, Canceled: true,
+		Error: "failed", Wrote: []Written{{"pods", "default", "web-1", "8", true}}, Sync: 1, AfterSync: 2, Client: &Caller{User: "admin"}, FieldManager: "kubectl",
+		Cause: 3, Event: &KubernetesEvent{Type: "Warning"}, BoundTo: "n1", TakenBy: "n2",
+	}
+	for v, i := reflect.ValueOf(c), 0; i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Fatalf("%s is not set", v.Type().Field(i).Name)
+		}
+	}
+	return c
+}
+
+// What a reader receives of a call is what was recorded, whichever fields are set.
+func TestCallEntriesAreComplete(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	now := time.Now()
+	full := fullCall(t, now)
+	calls := []Called{{}, full}
+	for i := range reflect.TypeFor[Called]().NumField() {
+		with, without := Called{}, full
+		reflect.ValueOf(&with).Elem().Field(i).Set(reflect.ValueOf(full).Field(i))
+		reflect.ValueOf(&without).Elem().Field(i).SetZero()
+		calls = append(calls, with, without)
+	}
+	itself, core, other := full, full, full
+	itself.Wrote = []Written{{"deployments.apps", "default", "web", "7", false}}
+	core.Object, core.Wrote = Object{Resource: "pods", Name: "p"}, []Written{{"pods", "", "p", "7", false}}
+	other.Began = full.Began.In(time.FixedZone("there", 3600)).Round(0) // as another process reports it
+	two := itself
+	two.Wrote = append(two.Wrote, full.Wrote...)
+	for _, c := range append(calls, itself, core, other, two) {
+		r := o.newCallRecord(&c, now)
+		got := r.forReader().Event.(*Called)
+		if diff := cmp.Diff(&c, got); diff != "" || got.Began.String() != c.Began.String() {
+			t.Errorf("-recorded +read:\n%s%s, %s", diff, c.Began, got.Began)
+		}
+		if isNotable(r.Event) != isNotable(&c) || isBackground(r.Event) != isBackground(&c) {
+			t.Errorf("the journal takes it for another: %+v", c)
+		}
+	}
+}
+
+// A client may have any name.
+func TestKindsOfCallsAreBounded(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	for i := range 2 * maxCallKinds {
+		c := Called{Controller: time.Duration(i).String()}
+		if got := o.newCallRecord(&c, time.Now()).forReader().Event.(*Called).Controller; got != c.Controller {
+			t.Fatalf("%s is recorded as %s", c.Controller, got)
+		}
+	}
+	if n := len(o.callKinds.entries()); n != maxCallKinds {
+		t.Errorf("%d kinds are kept", n)
+	}
+}
