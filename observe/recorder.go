@@ -137,6 +137,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) (end time.Time) {
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(now)
 	}
+	s.delivery.effect.CompareAndSwap(noEffect, effectDecided)
 	isIdle := s.delivery.isIdle(d)
 	if shared != nil {
 		if isIdle && r.observer.canShare(shared, r, began, now) && shared.idle.add(r) {
