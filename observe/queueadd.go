@@ -184,8 +184,8 @@ func (d *delivery) isIdle(e *Delivered) bool {
 	return d.delayed.Load() == nil && !d.addsLater.Load() && !d.hasAdds(e)
 }
 
-// hasAdds reports whether the record of an event has to name the keys that were added. A quiet queue receives
-// a key with each event: that says something if it has led to more, as most often deletions do.
+// hasAdds reports whether the record of an event has to name the keys that were added. That a quiet queue has received
+// one says something if it has led to more, as most often deletions do.
 func (d *delivery) hasAdds(e *Delivered) bool {
 	all := e.Change == Deleted || e.Deleting || d.effect.Load() == hadEffect
 	for a := d.adds.Load(); a != nil; a = a.next {

@@ -76,6 +76,7 @@ func TestEffectsOfQuietQueues(t *testing.T) {
 		"read":  func(b quietBench) { b.by.RecordCall(&Called{Verb: "get", Status: 200}) },
 		"write": func(b quietBench) { b.by.RecordCall(&Called{Verb: "update", Status: 200}) },
 		"retry": func(b quietBench) { b.quiet.Retries().Inc() },
+		"later": func(b quietBench) { b.other.Retries().Inc() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newQuietBench(t)
