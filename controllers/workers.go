@@ -15,8 +15,8 @@ func (s *Supervisor) WorkerCount(controller, queue string) int {
 	return s.workers[queueKey{controller, queue}]
 }
 
-// eventQueues are the queues whose keys are events: the controller adds one with each event of each object, and
-// most often nothing follows from it.
+// eventQueues are the queues whose keys are events, from which most often nothing follows. The syncs of
+// noexec_taint_pod pass the key to another goroutine: nothing that follows is an effect of theirs.
 var eventQueues = map[string][]string{
 	names.GarbageCollectorController: {"garbage_collector_graph_changes"},
 	names.TaintEvictionController:    {"noexec_taint_pod"},

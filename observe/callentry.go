@@ -3,7 +3,8 @@ package observe
 import "time"
 
 // Calls take the most memory of all records, and the garbage collector looks at each of the 20 pointers of a Called. But most
-// calls have the same few fields, and share the values of half of them. So the journal keeps only what differs.
+// calls have the same few fields, and share the values of half of them. So the journal keeps only what differs. Those
+// of clients are kept as they are.
 
 // callRecord is a record of a call, one object with the call.
 type callRecord struct {
@@ -72,8 +73,12 @@ func (e *callEntry) set(f callFlags, isSet bool) {
 	}
 }
 
-// maxCallKinds is how many kinds of calls are kept once. A client may have any name.
+// maxCallKinds is how many kinds of calls are kept once. Custom resources and the paths of failed discovery are not bounded.
 const maxCallKinds = 1000
+
+// maxClockDrift is how far the clocks of wall and monotonic time may drift apart during a call whose Began is computed:
+// the wall clock is adjusted all the time.
+const maxClockDrift = time.Millisecond
 
 // knownKind returns the kind of a call, most often one that other calls have.
 func (o *Observer) knownKind(c *Called) *knownCallKind {
@@ -108,7 +113,8 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 		more.event != nil || more.boundTo != "" || more.takenBy != ""
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
-		if b := now.Add(-e.before); b.Equal(c.Began) && b.Location() == c.Began.Location() {
+		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
+		if b := now.Add(-e.before); b.Equal(c.Began) && b.Location() == c.Began.Location() && jumped.Abs() < maxClockDrift {
 			e.flags |= callBeganBefore
 		} else {
 			more.began, hasMore = c.Began, true

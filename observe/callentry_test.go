@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -55,7 +56,32 @@ func TestCallEntriesAreComplete(t *testing.T) {
 	}
 }
 
-// A client may have any name.
+// When a call was sent is read back as it was recorded, also if the wall clock jumped while it ran: by a suspend of
+// the machine, during which the monotonic clock stands still, or because it was set.
+func TestCallsThatTheClockJumpedIn(t *testing.T) {
+	o := newTestObserver(t, Options{})
+	now := time.Now()
+	for _, jump := range []time.Duration{-time.Hour, 0, time.Hour} {
+		began := shiftWall(t, now.Add(-time.Second), jump)
+		got := o.newCallRecord(&Called{Began: began}, now).forReader().Event.(*Called).Began
+		if apart := got.Round(0).Sub(began.Round(0)).Abs(); apart >= time.Millisecond {
+			t.Errorf("%s is read as %s", began, got)
+		}
+	}
+}
+
+// shiftWall returns a time with the same monotonic reading and another one of the wall clock, by whole seconds.
+func shiftWall(t *testing.T, at time.Time, by time.Duration) time.Time {
+	t.Helper()
+	shifted := at
+	*(*uint64)(unsafe.Pointer(&shifted)) += uint64(by/time.Second) << 30 // see the comment in time.Time
+	if apart := shifted.Round(0).Sub(at.Round(0)); apart != by || shifted.Sub(at) != 0 {
+		t.Fatalf("the wall clock of %s is %s from that of %s", shifted, apart, at)
+	}
+	return shifted
+}
+
+// The custom resources that exist are not bounded.
 func TestKindsOfCallsAreBounded(t *testing.T) {
 	o := newTestObserver(t, Options{})
 	for i := range 2 * maxCallKinds {

@@ -128,12 +128,14 @@ const (
 type Delivered struct {
 	Controller string `json:"controller"` // or the client's name
 	// AlsoTo names other controllers that have received the event within a second and whose
-	// handlers, as the one of Controller, have added no key. Took is of the first one.
+	// handlers, as the one of Controller, have added no key, except to queues of which idle syncs
+	// are not recorded: see [Recorder.SkipIdleSyncsOf]. Took is of the first one.
 	AlsoTo          []string `json:"alsoTo,omitempty"`
 	Change          Change   `json:"change"`
 	Object          Object   `json:"object"`
 	ResourceVersion string   `json:"resourceVersion,omitempty"`
-	// Queues names the queues that the handler added keys to, one entry per add.
+	// Queues names the queues that the handler added keys to, one entry per add. Of queues of which idle
+	// syncs are not recorded, most often only deletions have it.
 	Queues []string `json:"queues,omitempty"`
 	// Adds holds the number of each of these adds within its queue, from 1.
 	Adds []uint64 `json:"adds,omitempty"`

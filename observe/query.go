@@ -34,7 +34,9 @@ type Page struct {
 func (q *Query) Select(r *Record) (Record, bool) {
 	read := *r
 	if e, ok := r.Event.(*callEntry); ok {
-		if !q.hasKind(KindCalled) || !q.Reads && e.has(callIsPlainRead) || q.Notable && !e.has(callIsNotable) {
+		switch { // before the call is copied
+		case !q.hasKind(KindCalled), !q.Reads && e.has(callIsPlainRead), q.Notable && !e.has(callIsNotable),
+			q.Controller != "" && e.kind.controller != q.Controller, q.Sync != 0 && e.sync != q.Sync:
 			return Record{}, false
 		}
 		read = r.forReader()

@@ -154,11 +154,15 @@ func (q *queue) keyRetried() {
 	}
 }
 
-// noteRetry notes that the sync of the calling goroutine, which it returns, has requeued its key. It returns
-// nil if that is not a sync of the queue.
+// noteRetry notes that the sync of the calling goroutine, which it returns, has requeued its key. If that is a sync
+// of another queue, it has added a key; noteRetry returns nil then.
 func (q *queue) noteRetry(due time.Time) *syncRun {
 	w := currentScope().activeSync()
-	if w == nil || w.queue != q {
+	if w == nil {
+		return nil
+	}
+	if w.queue != q {
+		w.hasAdded.Store(true)
 		return nil
 	}
 	w.retryDue.Store(&due)

@@ -148,9 +148,16 @@ type delivery struct {
 	adds    atomic.Pointer[queueAdd]
 	delayed atomic.Pointer[delayedAdd]
 
-	addsLater atomic.Bool // a key, with a delay that is not known
-	hadEffect atomic.Bool // the sync of a key in a quiet queue had one
+	addsLater atomic.Bool  // a key, with a delay that is not known
+	effect    atomic.Int32 // of the syncs of its keys in quiet queues
 }
+
+// The values of delivery.effect.
+const (
+	noEffect      int32 = iota
+	hadEffect           // the record of the event names its keys
+	effectDecided       // a later effect comes too late for that
+)
 
 // delayedAdd is a key that a handler added with a delay.
 type delayedAdd struct {
@@ -177,10 +184,10 @@ func (d *delivery) isIdle(e *Delivered) bool {
 	return d.delayed.Load() == nil && !d.addsLater.Load() && !d.hasAdds(e)
 }
 
-// hasAdds reports whether the record of an event has to name the keys that were added. A quiet queue receives
-// a key with each event: that says something if it has led to more, as most often deletions do.
+// hasAdds reports whether the record of an event has to name the keys that were added. That a quiet queue has received
+// one says something if it has led to more, as most often deletions do.
 func (d *delivery) hasAdds(e *Delivered) bool {
-	all := e.Change == Deleted || e.Deleting || d.hadEffect.Load()
+	all := e.Change == Deleted || e.Deleting || d.effect.Load() == hadEffect
 	for a := d.adds.Load(); a != nil; a = a.next {
 		if all || !a.queue.quiet.Load() {
 			return true

@@ -2,6 +2,9 @@ package observe
 
 import (
 	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -73,6 +76,7 @@ func TestEffectsOfQuietQueues(t *testing.T) {
 		"read":  func(b quietBench) { b.by.RecordCall(&Called{Verb: "get", Status: 200}) },
 		"write": func(b quietBench) { b.by.RecordCall(&Called{Verb: "update", Status: 200}) },
 		"retry": func(b quietBench) { b.quiet.Retries().Inc() },
+		"later": func(b quietBench) { b.other.Retries().Inc() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newQuietBench(t)
@@ -123,5 +127,44 @@ func TestEventsThatNameKeysOfQuietQueues(t *testing.T) {
 	}
 	if want := [][]uint64{{1}, {2}, {3}, nil}; !reflect.DeepEqual(got, want) {
 		t.Errorf("the events name %v, want %v", got, want)
+	}
+}
+
+// A sync that has an effect while the event that has added its key is being recorded waits for that record.
+func TestEffectWhileTheEventIsRecorded(t *testing.T) {
+	b := newQuietBench(t)
+	b.o.Recorder("a").Deliver(podAdded("7"), func() {})
+	shared := b.o.idle.slot("7").Load().idle
+	shared.mu.Lock()
+	var adding atomic.Pointer[delivery]
+	var delivered sync.WaitGroup
+	delivered.Go(func() {
+		b.by.Deliver(podAdded("7"), func() {
+			b.quiet.Depth().Inc()
+			adding.Store(currentScope().delivery)
+		})
+	})
+	await := func(condition func() bool) {
+		for !condition() {
+			runtime.Gosched()
+		}
+	}
+	await(func() bool { d := adding.Load(); return d != nil && d.effect.Load() == effectDecided })
+	before := snapshotOf(t, b.o, "gc").Syncs
+	var synced sync.WaitGroup
+	synced.Go(func() { b.sync(func() { b.other.Depth().Inc() }) })
+	for _, q := range b.o.queues.sorted() {
+		if q.name == "graph_changes" {
+			await(func() bool { return q.done.Load() == 1 })
+		}
+	}
+	if n := snapshotOf(t, b.o, "gc").Syncs; n != before {
+		t.Errorf("%d syncs are recorded before their event", n-before)
+	}
+	shared.mu.Unlock()
+	delivered.Wait()
+	synced.Wait()
+	if list := b.synced(); len(list) != 1 || list[0].Cause != 1 || !list[0].Sure {
+		t.Errorf("got %+v, want a sync because of the first record", list)
 	}
 }

@@ -137,6 +137,7 @@ func (r *Recorder) Deliver(d *Delivered, handler func()) (end time.Time) {
 	if d.Change != Resynced && d.Change != Listed && !d.Object.IsLease() {
 		r.markActive(now)
 	}
+	s.delivery.effect.CompareAndSwap(noEffect, effectDecided)
 	isIdle := s.delivery.isIdle(d)
 	if shared != nil {
 		if isIdle && r.observer.canShare(shared, r, began, now) && shared.idle.add(r) {
@@ -316,9 +317,10 @@ func (r *Recorder) SkipIdleSyncs() {
 	}
 }
 
-// SkipIdleSyncsOf leaves out, of queues to which the controller adds a key with each event that it receives, the
-// records of the syncs that have done nothing: no call, no add of a key and no line of the log. Nor do the events
-// name these adds. It has an effect on the queues that are created after it, until one of their syncs fails.
+// SkipIdleSyncsOf leaves out, of queues to which the controller adds keys with events from which most often nothing
+// follows, the records of the syncs that have done nothing: no call, no add of a key and no line of the log. The events
+// name these adds only of deletions, or if the sync has had an effect by the end of the handler. It applies to each
+// queue that is created after it, until a sync of the queue fails.
 func (r *Recorder) SkipIdleSyncsOf(queues ...string) {
 	if r != nil {
 		r.quietQueues.Store(&queues)

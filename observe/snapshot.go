@@ -69,7 +69,8 @@ type Process struct {
 	// Quiet is set if no controller is busy, and there was no write, delivery or sync
 	// in the last 10 ms while no goroutine is runnable, or in the last half second.
 	Quiet bool `json:"quiet,omitempty"`
-	// LastActivity is when the last write of a controller or client was answered, or the last delivery or sync ended.
+	// LastActivity is when the last write of a controller or client was answered, or the last delivery or sync ended. It may be a
+	// millisecond too early.
 	LastActivity time.Time `json:"lastActivity,omitzero"`
 	// LastActive names the controller or client whose last write, delivery or sync keeps Quiet from
 	// being set, if Busy is empty.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -95,10 +96,14 @@ func (w *syncRun) isIdle() bool {
 		w.retryDue.Load() == nil && w.loggedError.Load() == nil && w.failedCall.Load() == nil
 }
 
-// noteEffect tells the event that has added the key that this had an effect.
+// noteEffect tells the event that has added the key that this had an effect. If it is too late for the record of
+// the event to name the key, the record of the sync has to refer to that of the event, which is being appended.
 func (w *syncRun) noteEffect() {
-	if w.add != nil && w.add.cause != nil {
-		w.add.cause.hadEffect.Store(true)
+	if w.add == nil || w.add.cause == nil || w.add.cause.effect.CompareAndSwap(noEffect, hadEffect) {
+		return
+	}
+	for d := w.add.cause; d.effect.Load() == effectDecided && d.seq.Load() == 0; {
+		runtime.Gosched()
 	}
 }
 

@@ -45,8 +45,8 @@ func newTraceCommand(t *target) *cobra.Command {
 		Long: `Show what happened to an object and what that set off, as a tree of causes and
 effects: the client that wrote it, the controllers that saw the write, how long
 their keys waited and their syncs took, what they wrote, and what that set off in
-turn. The first lines say what happened in short. What changed nothing is only
-counted. A dashed line or arrow means that a cause is likely, but not certain.
+turn. The first lines say what happened in short. What changed nothing is left
+out. A dashed line or arrow means that a cause is likely, but not certain.
 
 KIND is any name that kubectl accepts. "ctrlplane why" shows the opposite direction:
 what led to an object. With --from, both read a recording.`,

@@ -53,7 +53,7 @@ func (e *BusyError) Error() string {
 // Unwrap returns why the wait ended.
 func (e *BusyError) Unwrap() error { return e.Cause }
 
-// HasBeenQuiet reports whether there was no activity for 20 ms before a snapshot: a program that writes, waits for a
+// HasBeenQuiet reports whether there was no activity for 20 ms, to a millisecond, before a snapshot: a program that writes, waits for a
 // moment and writes again has no work at each check that finds it waiting.
 func HasBeenQuiet(s observe.Snapshot) bool {
 	return s.Time.Sub(s.Process.LastActivity) >= quietTime

@@ -104,7 +104,7 @@ func (a *addIndex) claimAdd(k addID, s *Node) { a.followed[k] = append(a.followe
 func (a *addIndex) linkOneOf(s *Node) bool {
 	q := queueName{s.Controller, s.Queue}
 	if n := a.soleAdd[s]; n != 0 {
-		if e := a.eventOfAdd(q, n, s); e != nil {
+		if e := a.eventOfCandidate(q, n, s); e != nil {
 			s.setCause(e, Exact, ByAdd)
 			return true
 		}
@@ -112,7 +112,7 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 	}
 	var first *Node
 	for _, n := range a.candidateAdds(q, s) {
-		if e := a.eventOfAdd(q, n, s); e != nil && (first == nil || s.nameAffinity(e) > s.nameAffinity(first)) {
+		if e := a.eventOfCandidate(q, n, s); e != nil && (first == nil || s.nameAffinity(e) > s.nameAffinity(first)) {
 			first = e
 		}
 	}
@@ -121,6 +121,17 @@ func (a *addIndex) linkOneOf(s *Node) bool {
 	}
 	s.setCause(first, Likely, ByAdd)
 	return true
+}
+
+// eventOfCandidate returns the event whose handler made one of the adds that match s, or nil. Of the first one the
+// record of s has the event, which need not name it: of the keys of some queues, most often only deletions do.
+func (a *addIndex) eventOfCandidate(q queueName, number uint64, s *Node) *Node {
+	if number == s.record.Add {
+		if e := a.reportedEvent(s); e != nil {
+			return e
+		}
+	}
+	return a.eventOfAdd(q, number, s)
 }
 
 // nameAffinity says how closely an event's object is related to the key that n logs: 2

@@ -57,6 +57,8 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"several adds match, another sync followed one before a restart", []observe.Record{syncedRecord(5, observe.Synced{ID: 8, Add: 5, Sure: true}), deliveredRecord(101, "a", 5), deliveredRecord(102, "b", 6), syncedRecord(110, observe.Synced{ID: 9, Key: "default/b", Add: 5, LastAdd: 6})}, "r102", ByAdd, Likely},
 		{"three adds match, the others are eliminated in turn", []observe.Record{deliveredRecord(1, "a", 5), deliveredRecord(2, "b", 6), deliveredRecord(3, "c", 7),
 			syncedRecord(7, observe.Synced{ID: 7, Add: 7, Sure: true}), syncedRecord(8, observe.Synced{ID: 8, Add: 6, LastAdd: 7}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, LastAdd: 7})}, "r1", ByAdd, Exact},
+		{"several adds match, the event of the first does not name it", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(2, "b", 6), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Likely},
+		{"several adds match, another sync follows the only one that an event names", []observe.Record{deliveredRecord(1, "a"), deliveredRecord(2, "b", 6), syncedRecord(8, observe.Synced{ID: 8, Add: 6, Sure: true}), syncedRecord(10, observe.Synced{ID: 9, Key: "default/x", Add: 5, LastAdd: 6, Cause: 1})}, "r1", ByAdd, Exact},
 		{"another sync added it", []observe.Record{syncedRecord(8, observe.Synced{ID: 8}), syncedRecord(10, observe.Synced{ID: 9, Add: 5, CauseSync: 8, Sure: true})}, "s8", BySync, Exact},
 		{"unknown add", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
 

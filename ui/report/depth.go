@@ -16,8 +16,8 @@ const (
 // depthTracker computes the depth of each queue over time.
 //
 // For a queue that is empty at the end, the depth is exact: it follows from the
-// times when keys were added and taken. Otherwise, or with too many keys, it is
-// sampled once per second.
+// times when keys were added and taken. Otherwise, with too many keys, or if not each key
+// that was taken has a recorded sync, it is sampled once per second.
 type depthTracker struct {
 	queues map[queueID]*depthHistory
 	waits  int
@@ -30,7 +30,8 @@ type depthHistory struct {
 	partial   bool
 	samples   []depthPoint
 	remaining int64 // waiting keys in the last sample
-	max       int64
+	lastGets  int64 // in the last sample
+	taken     int64 // keys that workers have taken until then
 }
 
 // waitSpan is the time that a key waited in a queue.
@@ -64,16 +65,21 @@ func (d *depthTracker) addSync(at time.Time, s *observe.Synced) {
 
 func (d *depthTracker) addChange(at time.Time, c *observe.QueueChanged) {
 	q := d.queueOf(c.Controller, c.Queue)
-	q.remaining, q.max = c.Depth, max(q.max, c.MaxDepth)
-	if n := len(q.samples); n > 0 { // the maximum was reached since the last sample
-		q.samples = append(q.samples, depthPoint{q.samples[n-1].at.Add(at.Sub(q.samples[n-1].at) / 2), c.MaxDepth})
+	q.remaining = c.Depth
+	if c.Gets < q.lastGets { // a restarted controller counts from 0
+		q.lastGets = 0
 	}
-	q.samples = append(q.samples, depthPoint{at, c.Depth})
+	q.taken, q.lastGets = q.taken+c.Gets-q.lastGets, c.Gets
+	reached := at // the maximum, since the last sample
+	if n := len(q.samples); n > 0 {
+		reached = q.samples[n-1].at.Add(at.Sub(q.samples[n-1].at) / 2)
+	}
+	q.samples = append(q.samples, depthPoint{reached, c.MaxDepth}, depthPoint{at, c.Depth})
 }
 
 // depthPoints returns the depth over time and whether it is exact.
 func (q *depthHistory) depthPoints() (points []depthPoint, exact bool) {
-	exact = !q.partial && q.remaining == 0 && len(q.waits) > 0
+	exact = !q.partial && q.remaining == 0 && len(q.waits) > 0 && int64(len(q.waits)) >= q.taken
 	points = q.samples
 	if exact {
 		points = countWaits(q.waits)

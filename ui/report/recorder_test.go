@@ -178,7 +178,7 @@ func TestQueueCurves(t *testing.T) {
 	d.addSync(at(2000), &observe.Synced{Controller: "b", Queue: "still", Waited: ms})
 	d.addChange(at(100), &observe.QueueChanged{Controller: "c", Queue: "empty"})
 	want := []queueCurve{
-		{Controller: "b", Queue: "still", Max: 7, Points: [][2]float64{{1000, 3}, {1500, 7}, {2000, 2}}},
+		{Controller: "b", Queue: "still", Max: 7, Points: [][2]float64{{1000, 5}, {1000, 3}, {1500, 7}, {2000, 2}}},
 		{Controller: "a", Queue: "q", Max: 2, Exact: true, Points: [][2]float64{{10, 1}, {15, 2}, {20, 1}, {40, 0}}},
 	}
 	if diff := cmp.Diff(want, d.queueCurves(runStart)); diff != "" {
