@@ -38,8 +38,11 @@ type client struct {
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
-	// watchEnded is when the last of watches ended.
+	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
+	watchBegan time.Time
+	// watchEnded is when the last of watches ended, and endedConn was its connection.
 	watchEnded time.Time
+	endedConn  string
 	written    [ownVersions]string // versions of objects, in a ring
 	writes     int
 	busy       period
@@ -159,6 +162,8 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.RequestRate = cl.requestRate(now)
 	if len(cl.watches) == 0 {
 		v.WatchEnded = cl.watchEnded
+	} else {
+		v.WatchBegan = cl.watchBegan
 	}
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
@@ -169,6 +174,9 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 
 func (cl *client) addWatch(w *watch) {
 	cl.mu.Lock()
+	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
+		cl.watchBegan = w.Since
+	}
 	cl.watches = append(cl.watches, w)
 	cl.mu.Unlock()
 	cl.reports.noteRequest(w.conn)
@@ -181,7 +189,7 @@ func (cl *client) removeWatch(w *watch) {
 	none := len(cl.watches) == 0
 	now := time.Now()
 	if none {
-		cl.watchEnded = now
+		cl.watchEnded, cl.endedConn = now, w.conn
 	}
 	cl.mu.Unlock()
 	if isLast {

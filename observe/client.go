@@ -33,6 +33,9 @@ type Client struct {
 	AwaitsReport bool `json:"awaitsReport,omitempty"`
 
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
+	// WatchBegan is when its process opened its first watch; zero if none is open. A watch that replaces the only one over
+	// the same connection does not count.
+	WatchBegan time.Time `json:"watchBegan,omitzero"`
 	// WatchEnded is when its last open watch ended; zero if it has one or never had one.
 	WatchEnded time.Time `json:"watchEnded,omitzero"`
 	// Controllers names those that the client reports: it uses the instrument module.
