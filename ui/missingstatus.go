@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -13,6 +14,32 @@ func UnwatchedNote(now observe.Snapshot, resource string) string {
 		return ""
 	}
 	return "no client watches " + resource
+}
+
+// UnwatchedNotes says of many objects, one after the other, what [UnwatchedNote] says of their kind. It is not safe for
+// concurrent use.
+type UnwatchedNotes struct {
+	snapshot func() (observe.Snapshot, error)
+	now      observe.Snapshot
+	taken    time.Time
+	err      error
+}
+
+// NewUnwatchedNotes returns notes of the snapshots that a function takes: at most one a second, and none after an error.
+func NewUnwatchedNotes(snapshot func() (observe.Snapshot, error)) *UnwatchedNotes {
+	return &UnwatchedNotes{snapshot: snapshot}
+}
+
+// Of is like [UnwatchedNote], with what clients have watched in the last second. It is empty if that is not known.
+func (u *UnwatchedNotes) Of(resource string) string {
+	if u.err == nil && time.Since(u.taken) >= time.Second {
+		u.now, u.err = u.snapshot()
+		u.taken = time.Now()
+	}
+	if u.err != nil {
+		return ""
+	}
+	return UnwatchedNote(u.now, resource)
 }
 
 // watchers returns the clients that watch a kind and may work for its objects.

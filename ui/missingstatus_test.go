@@ -1,7 +1,10 @@
 package ui
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -26,4 +29,32 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 			t.Errorf("%s: %q", name, q.Options.Now)
 		}
 	}
+}
+
+// However many objects have no status, the control plane is asked once a second, and not again if it does not answer.
+func TestUnwatchedNotesAskRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, now, err := 0, observe.Snapshot{}, error(nil)
+		notes := NewUnwatchedNotes(func() (observe.Snapshot, error) { asked++; return now, err })
+		require := func(wantAsked int, want string) {
+			t.Helper()
+			for range 200 {
+				if got := notes.Of("sites.example.com"); got != want {
+					t.Fatalf("got %q, want %q", got, want)
+				}
+			}
+			if asked != wantAsked {
+				t.Errorf("asked %d times, want %d", asked, wantAsked)
+			}
+		}
+		require(1, "no client watches sites.example.com")
+		now.Clients = []observe.Client{{Name: "operator (admin)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}}
+		time.Sleep(time.Second)
+		require(2, "")
+		err = errors.New("no answer")
+		time.Sleep(time.Second)
+		require(3, "")
+		time.Sleep(time.Second)
+		require(3, "")
+	})
 }
