@@ -91,7 +91,7 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 		err = context.Cause(ctx)
 	}
 	s.collectEvents()
-	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return waiter.Why(ctx, u) })
+	reasons := s.findUnhealthy(waiter.WhyOf(ctx))
 	logs := s.readLogs(ctx, readLog)
 	for i := range s.unhealthy {
 		s.unhealthy[i].Logs = logs[s.unhealthy[i].uid]
