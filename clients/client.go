@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ const (
 	ownVersions = 128
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
+	// maxWatched is the number of resources kept that a client has watched.
+	maxWatched = 1000
 )
 
 // client is one client.
@@ -38,6 +41,7 @@ type client struct {
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
+	watched map[string]bool // resources whose last watch has ended
 	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
 	watchBegan time.Time
 	// watchEnded is when the last of watches ended, and endedConn was its connection.
@@ -57,7 +61,7 @@ type answered struct {
 }
 
 func newClient(name string, objects intervene.ObjectReader, permissionCount *atomic.Int64) *client {
-	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1)}
+	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}}
 	cl.permissions.all = permissionCount
 	cl.caller.Store(&observe.Caller{})
 	cl.last.Store(&answered{at: time.Now()})
@@ -168,6 +172,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
 	}
+	v.Watched = slices.Sorted(maps.Keys(cl.watched))
 	slices.SortStableFunc(v.Watches, func(a, b observe.ClientWatch) int { return strings.Compare(a.Resource, b.Resource) })
 	return v
 }
@@ -178,6 +183,7 @@ func (cl *client) addWatch(w *watch) {
 		cl.watchBegan = w.Since
 	}
 	cl.watches = append(cl.watches, w)
+	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
 	cl.reports.noteRequest(w.conn)
 }
@@ -185,6 +191,10 @@ func (cl *client) addWatch(w *watch) {
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
+	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
+	if !isWatched && len(cl.watched) < maxWatched {
+		cl.watched[w.Resource] = true
+	}
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
 	now := time.Now()

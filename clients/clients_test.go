@@ -502,7 +502,10 @@ func TestOpenWatches(t *testing.T) {
 		t.Errorf("an open watch is a request in flight")
 	}
 	end()
-	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 || got.WatchEnded.Before(got.LastTime) {
+	if got.Watched != nil {
+		t.Errorf("has watched %q", got.Watched)
+	}
+	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 || !slices.Equal(got.Watched, []string{w.Resource}) || got.WatchEnded.Before(got.LastTime) {
 		t.Errorf("after its end at %v: %+v", got.WatchEnded, got.Watches)
 	}
 }

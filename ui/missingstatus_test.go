@@ -31,6 +31,27 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 	}
 }
 
+// An operator that has ended with the test that it was in is not said to be missing.
+func TestNeverWatched(t *testing.T) {
+	const resource = "sites.example.com"
+	watches, watched := []observe.ClientWatch{{Resource: resource}}, []string{resource}
+	const never = "no client has watched sites.example.com"
+	for name, tc := range map[string]struct {
+		client observe.Client
+		want   string
+	}{
+		"watches":        {observe.Client{Name: "operator (admin)", Watches: watches}, ""},
+		"has ended":      {observe.Client{Name: "operator (admin)", Watched: watched}, ""},
+		"another kind":   {observe.Client{Name: "operator (admin)", Watched: []string{"pods"}}, never},
+		"only shown":     {observe.Client{Name: "kubectl (admin)", Watched: watched}, never},
+		"is being shown": {observe.Client{Name: "ctrlplane (admin)", Watches: watches}, never},
+	} {
+		if got := NeverWatchedNote(observe.Snapshot{Clients: []observe.Client{tc.client}}, resource); got != tc.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // However many objects have no status, the control plane is asked once a second, and not again if it does not answer.
 func TestUnwatchedNotesAskRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
