@@ -39,8 +39,9 @@ func newWaitCommand(t *target) *cobra.Command {
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
 expects. Objects that do not exist yet are waited for. A custom resource without a
-status counts as healthy; progress then says that it has none, and if no client other
-than kubectl watches its kind, and which of the usual conditions, such as Available or Synced, is False.
+status counts as healthy; progress then says that it has none, and if no client
+other than kubectl watches its kind, and which of the usual conditions, such as
+Available or Synced, is False.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
