@@ -266,6 +266,9 @@ func (o Object) IsRoutine() bool { return o.IsLease() || o.IsEvent() }
 // IsLease reports whether the object is a Lease.
 func (o Object) IsLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }
 
+// IsNamespace reports whether the object is a Namespace.
+func (o Object) IsNamespace() bool { return o.Resource == "namespaces" && o.Group == "" }
+
 // IsEvent reports whether the object is an Event, which two groups serve.
 func (o Object) IsEvent() bool {
 	return o.Resource == "events" && (o.Group == "" || o.Group == "events.k8s.io")

@@ -1,0 +1,224 @@
+package clients
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// owned is an object with the owner Site shop.
+func owned(kind, name, uid, version string) string {
+	return strings.Replace(object(kind, name, uid, version, "u1"), `{"uid":"u1"}`, `{"kind":"Site","name":"shop","uid":"u1"}`, 1)
+}
+
+// causes returns the cause of each write of a client, in order.
+func (f *fixture) causes(client string) (list []string) {
+	f.Helper()
+	calls, events := f.records()
+	bySeq := f.events()
+	if len(bySeq) != len(events) {
+		f.Fatalf("%d events, %d by number", len(events), len(bySeq))
+	}
+	for _, c := range calls {
+		if !c.IsWrite() || !strings.HasPrefix(c.Controller, client) {
+			continue
+		}
+		cause := "none"
+		if e := bySeq[c.Cause]; e != nil {
+			cause = strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Object, e.Change, e.ResourceVersion))
+		}
+		list = append(list, cause)
+	}
+	return list
+}
+
+// An informer lists, and then watches from the version of the list: what it has found so is a cause, as what a watch
+// sends first.
+func TestCauseThatAListHad(t *testing.T) { synctest.Test(t, testCauseThatAListHad) }
+
+func testCauseThatAListHad(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	f.send(call{"POST", sites, kubectlAgent, admin, nil, 201, object("Site", "shop", "u1", "4")})
+	for _, path := range []string{sites, deployments} {
+		f.send(call{"GET", path, operatorAgent, operator, nil, 200, "{}"})
+	}
+	sendSite, endSites := f.watch(sites+"?watch=1&resourceVersion=5", operatorAgent, operator)
+	defer endSites()
+	_, endDeployments := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
+	defer endDeployments()
+	time.Sleep(100 * time.Millisecond)
+	// It patches the status of what it has found before it goes on, and receives the event of that.
+	f.send(call{"PATCH", sites + "/shop/status", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "8")})
+	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "8")))
+	time.Sleep(20 * time.Millisecond)
+	f.send(call{"POST", "/api/v1/namespaces/ns/services", operatorAgent, operator, nil, 201, owned("Service", "web", "s1", "9")})
+	time.Sleep(80 * time.Millisecond)
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
+	f.send(call{"PUT", deployments + "/old", operatorAgent, operator, nil, 200, owned("Deployment", "old", "d2", "11")}) // it is in a list, too
+	time.Sleep(2 * time.Second)
+	sendSite(frame("ADDED", strings.ReplaceAll(object("Site", "shop", "u1", "12"), "u1", "u2"))) // a new one
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, strings.ReplaceAll(owned("Deployment", "new", "d3", "13"), "u1", "u2")})
+	time.Sleep(2 * time.Minute)
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "late", "d4", "14")})
+	found := "Site ns/shop listed"
+	want := []string{found, found, found, found, "Site ns/shop added 12", "none"}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Lists of a client without a watch are reads.
+func TestListWithoutAWatchIsNoCause(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"GET", sites, operatorAgent, operator, nil, 200, "{}"})
+	_, end := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
+	defer end()
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
+	if diff := cmp.Diff([]string{"none"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A Namespace is the cause of a write in it only if nothing else can be: the answer of every write names it.
+func TestNamespaceIsTheLastResort(t *testing.T) { synctest.Test(t, testNamespaceIsTheLastResort) }
+
+func testNamespaceIsTheLastResort(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endSites()
+	sendNamespace, endNamespaces := f.watch("/api/v1/namespaces?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endNamespaces()
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(100 * time.Millisecond)
+	sendNamespace(frame("ADDED", `{"kind":"Namespace","metadata":{"name":"default","uid":"n1","resourceVersion":"2"}}`))
+	time.Sleep(100 * time.Millisecond)
+	path := strings.Replace(deployments, "/ns/", "/default/", 1)
+	for _, o := range []string{owned("Deployment", "web", "d1", "10"), object("Deployment", "other", "d2", "11")} {
+		f.send(call{"POST", path, operatorAgent, operator, nil, 201, strings.Replace(o, `"ns"`, `"default"`, 1)})
+	}
+	if diff := cmp.Diff([]string{"Site ns/shop listed 7", "Namespace default listed 2"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+const (
+	routes   = "/apis/example.com/v1/namespaces/ns/routes"
+	services = "/api/v1/namespaces/ns/services"
+)
+
+// What a program writes for an object that selects another one is not related to it. The event has ended its idleness.
+func TestCauseBySelector(t *testing.T) { synctest.Test(t, testCauseBySelector) }
+
+func testCauseBySelector(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	for _, uid := range []string{"u1", "u2"} {
+		sendSite(frame("ADDED", object("Site", "site-"+uid, uid, "7")))
+	}
+	write := func(owner string) {
+		t.Helper()
+		time.Sleep(4 * time.Millisecond)
+		f.send(call{"PUT", services + "/of-" + owner, operatorAgent, operator, nil, 200, object("Service", "of-"+owner, "s-"+owner, "8", owner)})
+	}
+	write("u1")
+	write("u2")
+	for i, idle := range []time.Duration{4 * time.Second, 2 * time.Minute} {
+		time.Sleep(idle)
+		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(20+i))))
+		write("u2")
+		write("u1")
+	}
+	// An event long before is a cause only if nothing has arrived meanwhile: a timer may have repeated the work.
+	sendSite(frame("MODIFIED", object("Site", "site-u1", "u1", "10")))
+	write("u1")
+	time.Sleep(9 * time.Second)
+	write("u1")
+	time.Sleep(9 * time.Second)
+	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "11")))
+	time.Sleep(time.Second)
+	write("u1")
+	time.Sleep(2 * time.Minute)
+	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "12")))
+	f.send(call{"POST", sites, operatorAgent, operator, nil, 201, object("Site", "new", "u9", "13")}) // of its own accord
+	want := []string{
+		"Site ns/site-u1 added 7", "Site ns/site-u2 added 7", "Route ns/main updated 20", "Route ns/main updated 20", "Route ns/main updated 21", "Route ns/main updated 21",
+		"Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "none", "none",
+	}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A program that reads an object again after a conflict, and writes it again, does so for the same reason. What has
+// modified the object is none.
+func TestCauseOfARetry(t *testing.T) { synctest.Test(t, testCauseOfARetry) }
+
+func testCauseOfARetry(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
+	defer endDeployments()
+	conflict := `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`
+	update := func(status int, answer string) {
+		time.Sleep(5 * time.Millisecond)
+		f.send(call{"PUT", deployments + "/web", operatorAgent, operator, nil, status, answer})
+	}
+	read := func() {
+		time.Sleep(time.Millisecond)
+		f.send(call{"GET", deployments + "/web", operatorAgent, operator, nil, 200, "{}"})
+	}
+	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "6", "u1")))
+	time.Sleep(3 * time.Second)
+	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "7")))
+	update(409, conflict)
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "8", "u1")))
+	read()
+	update(409, conflict)
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "9", "u1")))
+	read()
+	update(200, object("Deployment", "web", "d1", "10", "u1"))
+	want := []string{"Site ns/shop updated 7", "Site ns/shop updated 7", "Site ns/shop updated 7"}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// In a program with several controllers, one waits for a status that another one has written.
+func TestCauseThatAnotherControllerHasMade(t *testing.T) {
+	synctest.Test(t, testCauseThatAnotherControllerHasMade)
+}
+
+func testCauseThatAnotherControllerHasMade(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	route := func(version string) string { return object("Route", "main", "r1", version, "u1") }
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(4 * time.Millisecond)
+	f.send(call{"POST", routes, operatorAgent, operator, nil, 201, route("8")})
+	sendRoute(frame("ADDED", route("8")))
+	time.Sleep(4 * time.Millisecond)
+	f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, route("9")})
+	sendRoute(frame("MODIFIED", route("9")))
+	time.Sleep(time.Millisecond)
+	f.send(call{"PATCH", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "10")})
+	got := f.causes("shop-operator")
+	if last := got[len(got)-1]; last != "Route ns/main updated 9" {
+		t.Errorf("got %q", got)
+	}
+}
