@@ -17,20 +17,21 @@ const maxReaction = time.Minute
 // the request waits. maxMentions is how many are found in the answer to a write.
 const maxSearchedBody, maxMentions = 16 << 10, 256
 
-// likelyCause returns the Seq of the record of the event that likely caused a write; 0 if
-// there is none. It records the event, unless another write has done so.
+// likelyCause returns the Seq of the record of the event that likely caused a write. If none is known it
+// is 0, and last is what the client had received before, if it has watches. It records the event, unless
+// another write has done so.
 //
 // A program is taken to work as controllers do: an event of a related object queues a key,
 // unless it is queued already, and a worker makes one write after the other for it. So a write
 // belongs to the run of writes that it continues, or else to the first event since that run
 // began for which the program would begin now. An event that the program cannot have known
 // when it read the object is not the cause.
-func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint64 {
+func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq uint64, last *observe.Received) {
 	w := newWrite(r, answer)
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
 	if len(w.events) == 0 {
-		return 0
+		return 0, w.lastReceived()
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
@@ -43,7 +44,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint
 		}
 	}
 	if cause == nil {
-		return 0
+		return 0, w.lastReceived()
 	}
 	seq, begins := cause.record(r.observer, cl.name, w, c, woken)
 	w.noteUnseen(cause)
@@ -54,7 +55,22 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint
 	default:
 		cl.noteContinued(w.busy)
 	}
-	return seq
+	return seq, nil
+}
+
+// lastReceived returns the last event of another client's change, empty if there is none; nil if the client has no watch,
+// or if no worker waits for the write.
+func (w *write) lastReceived() *observe.Received {
+	if !w.watching || w.routine {
+		return nil
+	}
+	last := new(observe.Received)
+	for _, e := range w.events {
+		if e.at.After(last.Time) && w.isOthers(e) {
+			last.Time, last.Change, last.Object = e.at, e.change, e.object
+		}
+	}
+	return last
 }
 
 // retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
@@ -115,6 +131,7 @@ type write struct {
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
+	watching bool     // the client has watches
 	events   []*event // the last ones that the client had received
 	versions ownVersions
 	busy     period       // the last one before the write
@@ -237,6 +254,7 @@ func (cl *client) findEvents(r *request, wr *write) {
 	defer cl.mu.Unlock()
 	var events []*event
 	watches := cl.watchesOf(r)
+	wr.watching = len(watches) > 0
 	changed, listed := map[*sentEvent]int{}, map[*sentEvent]int{} // → the index in events
 	for _, w := range watches {
 		w.mu.Lock()

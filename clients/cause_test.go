@@ -15,7 +15,7 @@ func owned(kind, name, uid, version string) string {
 	return strings.Replace(object(kind, name, uid, version, "u1"), `{"uid":"u1"}`, `{"kind":"Site","name":"shop","uid":"u1"}`, 1)
 }
 
-// causes returns the cause of each write of a client, in order.
+// causes returns the cause of each write of a client, in order, or what it had received before.
 func (f *fixture) causes(client string) (list []string) {
 	f.Helper()
 	calls, events := f.records()
@@ -28,6 +28,11 @@ func (f *fixture) causes(client string) (list []string) {
 			continue
 		}
 		cause := "none"
+		if e := c.Unexplained; e != nil && e.Change == "" {
+			cause = "after nothing"
+		} else if e != nil {
+			cause = "after " + strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Began.Sub(e.Time), e.Object, e.Change))
+		}
 		if e := bySeq[c.Cause]; e != nil {
 			cause = strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Object, e.Change, e.ResourceVersion))
 		}
@@ -66,7 +71,7 @@ func testCauseThatAListHad(t *testing.T) {
 	time.Sleep(2 * time.Minute)
 	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "late", "d4", "14")})
 	found := "Site ns/shop listed"
-	want := []string{found, found, found, found, "Site ns/shop added 12", "none"}
+	want := []string{found, found, found, found, "Site ns/shop added 12", "after 2m0s Site ns/shop added"}
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -79,7 +84,7 @@ func TestListWithoutAWatchIsNoCause(t *testing.T) {
 	_, end := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
 	defer end()
 	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
-	if diff := cmp.Diff([]string{"none"}, f.causes("shop-operator")); diff != "" {
+	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -152,7 +157,7 @@ func testCauseBySelector(t *testing.T) {
 	f.send(call{"POST", sites, operatorAgent, operator, nil, 201, object("Site", "new", "u9", "13")}) // of its own accord
 	want := []string{
 		"Site ns/site-u1 added 7", "Site ns/site-u2 added 7", "Route ns/main updated 20", "Route ns/main updated 20", "Route ns/main updated 21", "Route ns/main updated 21",
-		"Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "none", "none",
+		"Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
 	}
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

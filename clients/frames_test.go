@@ -114,7 +114,7 @@ func TestLaterListCounts(t *testing.T) {
 		req.RemoteAddr = "other"
 		r := newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{})
 		r.call.Began = time.Now()
-		if seq := cl.likelyCause(r, answer); seq == 0 || seq != watches[1].events[0].seq {
+		if seq, _ := cl.likelyCause(r, answer); seq == 0 || seq != watches[1].events[0].seq {
 			t.Errorf("%v after the first list: the cause of the write is not the second one, but %d", age, seq)
 		}
 	}

@@ -245,7 +245,7 @@ func (r *request) record() {
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {
 		if r.sync == nil {
-			c.Cause = r.client.likelyCause(r, object)
+			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		}
 		if !c.Failed() {
 			r.client.noteWrite(c)

@@ -79,6 +79,29 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 	}
 }
 
+// A write of a client that watches objects may follow from what it has received: the story is not complete.
+func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
+	site, at := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, received := range map[string]*observe.Received{
+		"": nil,
+		"\nThe cause of the last line is not known.\n": {},
+		"\nThe cause of the last line is not known. The last event that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
+	} {
+		call := &observe.Called{
+			Controller: "shop-operator (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",
+			Began: at, Took: time.Millisecond, Unexplained: received,
+		}
+		chain, err := Why([]observe.Record{{Seq: 1, Time: at.Add(time.Millisecond), Event: call}}, deployment("shop"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := writeString(t, chain, Text, Style{})
+		if chain.Complete != (received == nil) || !strings.HasSuffix(got, want) || received == nil && strings.Contains(got, "not known") {
+			t.Errorf("complete: %v\n%s", chain.Complete, got)
+		}
+	}
+}
+
 // What a client has found in a list has no version in the records: it was the last one that was stored before, and
 // the story begins with who has stored that, unless the client itself has.
 func TestWhyGoesOnBeforeAListOfAClient(t *testing.T) {
