@@ -18,9 +18,6 @@ const (
 	busyGap = 10 * time.Millisecond
 	// maxWork is how long after an event, or its last write for that, a program may still work for it.
 	maxWork = time.Second
-	// maxWake is how soon after an event of an object that is not related to the written one an idle program begins to
-	// write for it. Later ones come together by chance.
-	maxWake = 20 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
 	// burstGap is the time between events that a program sees together.
@@ -111,18 +108,14 @@ func (c *candidates) isFinished(best *event, w *write) bool {
 	return best == nil || w.began.Sub(c.beginsAfter(best)) > maxWork && !c.isContinuedBy(w)
 }
 
-// hasWrittenFor reports whether the program has made a write for an event, or the event is of one.
-func (w *write) hasWrittenFor(e *event) bool {
-	return w.versions.made(e) || !e.lastRun().answered.IsZero()
-}
-
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
 func (w *write) isOthers(e *event) bool {
 	return e.change != observe.Listed && !e.object.IsRoutine() && !w.versions.made(e)
 }
 
 // wakingEvent returns the event of another object in the namespace of the written one for which the program, which was
-// idle, has begun to write: it may select the written object, or be selected.
+// idle, has begun to write: it may select the written object, or be selected. Events of the kind that have left the program
+// idle come together with its work by chance.
 func (w *write) wakingEvent() *event {
 	others := slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool { return !w.isInNamespaceOf(e) || !w.isOthers(e) })
 	for _, e := range others {
@@ -130,9 +123,16 @@ func (w *write) wakingEvent() *event {
 			return e
 		}
 	}
+	others = slices.DeleteFunc(others, func(e *event) bool { return !e.seen().After(w.busy.to) })
 	slices.SortStableFunc(others, byTime)
-	for _, soon := range []time.Duration{promptTime / 2, promptTime, maxWake} {
-		i := slices.IndexFunc(others, func(e *event) bool { return e.seen().After(w.busy.to) && w.began.Sub(e.seen()) <= soon })
+	hadNoEffect := map[string]bool{}
+	for _, e := range others {
+		if w.began.Sub(e.seen()) > maxPause {
+			hadNoEffect[e.object.GroupResource()] = true
+		}
+	}
+	for _, soon := range []time.Duration{promptTime / 2, promptTime, maxPause} {
+		i := slices.IndexFunc(others, func(e *event) bool { return w.began.Sub(e.seen()) <= soon && !hadNoEffect[e.object.GroupResource()] })
 		if i >= 0 {
 			return others[i]
 		}
@@ -270,7 +270,7 @@ func (w *write) nearest(list []*event) []*event {
 // objects own.
 func (c *candidates) handedOver(w *write) (last *event) {
 	for _, e := range c.own {
-		isNew := e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxWake
+		isNew := e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause
 		if isNew && w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) && (last == nil || byTime(last, e) < 0) {
 			last = e
 		}

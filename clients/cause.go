@@ -30,6 +30,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	w := newWrite(r, answer)
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
+	w.reported = cl.reports.isConnected(w.answered)
 	if len(w.events) == 0 {
 		return 0, w.lastReceived()
 	}
@@ -58,10 +59,10 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	return seq, nil
 }
 
-// lastReceived returns the last event of another client's change, empty if there is none; nil if the client has no watch,
-// or if no worker waits for the write.
+// lastReceived returns the last event of another client's change, empty if there is none; nil if the client cannot have
+// reacted to one: it has no watch, reports the syncs in which it reacts, or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if !w.watching || w.routine {
+	if !w.watching || w.routine || w.reported {
 		return nil
 	}
 	last := new(observe.Received)
@@ -101,7 +102,7 @@ func (w *write) chooseRelated(c *candidates) *event {
 // chooseOther returns the likeliest event if the program has ended its work for the related one, if any: one that has ended
 // its idleness or, if it has received nothing else since, the related one, which a timer may have repeated.
 func (w *write) chooseOther(c *candidates, related *event) (cause *event, woken bool) {
-	if slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
+	if !w.reported && slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
 		if e := w.wakingEvent(); e != nil {
 			return e, true
 		}
@@ -109,7 +110,7 @@ func (w *write) chooseOther(c *candidates, related *event) (cause *event, woken 
 	switch {
 	case related == nil:
 		return w.candidates(w.isNamespace).choose(w), false
-	case w.hasWrittenFor(related) && w.hasReceivedAfter(later(w.busy.to, c.free)):
+	case w.hasReceivedAfter(later(w.busy.to, c.free)):
 		return nil, false
 	}
 	return related, false
@@ -132,6 +133,7 @@ type write struct {
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
 	watching bool     // the client has watches
+	reported bool     // the client reports the syncs in which it reacts to events, and this write is of none
 	events   []*event // the last ones that the client had received
 	versions ownVersions
 	busy     period       // the last one before the write

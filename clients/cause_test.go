@@ -143,6 +143,12 @@ func testCauseBySelector(t *testing.T) {
 		write("u2")
 		write("u1")
 	}
+	// Events of a kind that it does not act for come by chance.
+	for i := range 2 {
+		time.Sleep(20 * time.Second)
+		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(30+i))))
+	}
+	write("u1")
 	// An event long before is a cause only if nothing has arrived meanwhile: a timer may have repeated the work.
 	sendSite(frame("MODIFIED", object("Site", "site-u1", "u1", "10")))
 	write("u1")
@@ -157,7 +163,7 @@ func testCauseBySelector(t *testing.T) {
 	f.send(call{"POST", sites, operatorAgent, operator, nil, 201, object("Site", "new", "u9", "13")}) // of its own accord
 	want := []string{
 		"Site ns/site-u1 added 7", "Site ns/site-u2 added 7", "Route ns/main updated 20", "Route ns/main updated 20", "Route ns/main updated 21", "Route ns/main updated 21",
-		"Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
+		"after 4ms Route ns/main updated", "Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
 	}
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -224,6 +230,27 @@ func testCauseThatAnotherControllerHasMade(t *testing.T) {
 	f.send(call{"PATCH", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "10")})
 	got := f.causes("shop-operator")
 	if last := got[len(got)-1]; last != "Route ns/main updated 9" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A program that reports its syncs makes the other writes of its own accord, as a test that runs an operator.
+func TestWriteBesideReportedSyncs(t *testing.T) { synctest.Test(t, testWriteBesideReportedSyncs) }
+
+func testWriteBesideReportedSyncs(t *testing.T) {
+	f := newReportFixture(t)
+	defer f.observer.Close()
+	send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer end()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	send(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(2 * time.Minute)
+	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}})
+	sendRoute(frame("ADDED", object("Route", "main", "r1", "8")))
+	f.send(call{"PUT", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "9")})
+	if got := f.causes("shop-operator"); len(got) != 1 || got[0] != "none" {
 		t.Errorf("got %q", got)
 	}
 }
