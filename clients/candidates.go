@@ -105,7 +105,7 @@ func (c *candidates) takenFor(e *event) time.Time {
 // isFinished reports whether the program has ended its work for the likeliest event, or has had nothing to do for it: it
 // has been idle for long.
 func (c *candidates) isFinished(best *event, w *write) bool {
-	return best == nil || w.began.Sub(c.beginsAfter(best)) > maxWork && !c.isContinuedBy(w)
+	return w.began.Sub(c.beginsAfter(best)) > maxWork && !c.isContinuedBy(w)
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -113,17 +113,23 @@ func (w *write) isOthers(e *event) bool {
 	return e.change != observe.Listed && !e.object.IsRoutine() && !w.versions.made(e)
 }
 
+// wakingRun returns the event of another object that the program has begun to write for, and may still; nil if there is none.
+func (w *write) wakingRun() *event {
+	for _, r := range slices.Backward(w.runs) {
+		if last := r.cause.lastRun(); last.woken && last.isContinuedBy(w, time.Time{}, maxPause) {
+			return r.cause
+		}
+	}
+	return nil
+}
+
 // wakingEvent returns the event of another object in the namespace of the written one for which the program, which was
 // idle, has begun to write: it may select the written object, or be selected. Events of the kind that have left the program
 // idle come together with its work by chance.
 func (w *write) wakingEvent() *event {
-	others := slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool { return !w.isInNamespaceOf(e) || !w.isOthers(e) })
-	for _, e := range others {
-		if e.lastRun().woken && e.isContinuedBy(w, time.Time{}, maxPause) {
-			return e
-		}
-	}
-	others = slices.DeleteFunc(others, func(e *event) bool { return !e.seen().After(w.busy.to) })
+	others := slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool {
+		return !w.isInNamespaceOf(e) || !w.isOthers(e) || !e.seen().After(w.busy.to)
+	})
 	slices.SortStableFunc(others, byTime)
 	hadNoEffect := map[string]bool{}
 	for _, e := range others {

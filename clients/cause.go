@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -39,10 +40,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	c := w.candidates(w.isRelatedTo)
 	cause, woken := w.retried(), false
 	if cause == nil {
-		cause = w.chooseRelated(c)
-		if c.isFinished(cause, w) {
-			cause, woken = w.chooseOther(c, cause)
-		}
+		cause, woken = w.choose(c)
 	}
 	if cause == nil {
 		return 0, w.lastReceived()
@@ -99,18 +97,24 @@ func (w *write) chooseRelated(c *candidates) *event {
 	return best
 }
 
-// chooseOther returns the likeliest event if the program has ended its work for the related one, if any: one that has ended
-// its idleness or, if it has received nothing else since, the related one, which a timer may have repeated.
-func (w *write) chooseOther(c *candidates, related *event) (cause *event, woken bool) {
+// choose returns the likeliest event: a related one, one that has ended the idleness of the program if it has ended its
+// work for the related ones or, if it has received nothing else since, a related one for which a timer may have repeated
+// that. woken is set for the second.
+func (w *write) choose(c *candidates) (cause *event, woken bool) {
+	related := w.chooseRelated(c)
+	isFinished := related == nil || c.isFinished(related, w)
 	if !w.reported && slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
-		if e := w.wakingEvent(); e != nil {
+		if e := w.wakingRun(); e != nil && (isFinished || w.versions.made(related)) {
+			return e, true
+		}
+		if e := w.wakingEvent(); e != nil && isFinished {
 			return e, true
 		}
 	}
 	switch {
 	case related == nil:
 		return w.candidates(w.isNamespace).choose(w), false
-	case w.hasReceivedAfter(later(w.busy.to, c.free)):
+	case isFinished && w.hasReceivedAfter(later(w.busy.to, c.free)):
 		return nil, false
 	}
 	return related, false
@@ -127,7 +131,7 @@ type write struct {
 	read            time.Time // when the client has read the object from the API server before; zero if it has not
 	failed          bool
 	conflict        bool     // the object had been modified
-	creates         bool     // the object did not exist before
+	existed         bool     // the object did before
 	routine         bool     // no worker waits for it
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	unseen          []*event // of the written object, which the client had not seen when it read that
@@ -152,8 +156,8 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
-		began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(), conflict: c.Conflict, routine: c.IsRoutine(),
-		creates: observe.Creates(c.Verb, c.Subresource, c.Status),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), conflict: c.Conflict, routine: c.IsRoutine(),
+		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
 	}
 	w.names.namespace = w.object.Namespace
 	sent := r.sentObject()
@@ -161,7 +165,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		w.base = sent.Metadata.ResourceVersion
 	}
 	w.made = answer.Metadata.ResourceVersion
-	if w.failed {
+	if c.Failed() {
 		answer = sent
 		w.names.Mentions = r.sent.mentions()
 	} else if r.body != nil {

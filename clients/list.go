@@ -85,7 +85,7 @@ func (w *watch) foundFor(wr *write, kinds *sync.Map) (list []*event) {
 		return nil
 	}
 	o := wr.object
-	if w.Resource == o.GroupResource() && !wr.creates {
+	if w.Resource == o.GroupResource() && wr.existed {
 		list = w.appendFound(list, o)
 	}
 	for _, owner := range wr.owners {
