@@ -52,7 +52,7 @@ func (cl *client) noteBusy(w *write) {
 	before := cl.busy
 	w.read = cl.lastRead(w.object)
 	for _, r := range cl.runs {
-		if r.cause != nil && r.began.Before(w.began) {
+		if r.cause != nil {
 			w.runs = append(w.runs, r)
 		}
 	}
@@ -116,7 +116,7 @@ func (w *write) isOthers(e *event) bool {
 // wakingRun returns the event of another object that the program has begun to write for, and may still; nil if there is none.
 func (w *write) wakingRun() *event {
 	for _, r := range slices.Backward(w.runs) {
-		if last := r.cause.lastRun(); last.woken && last.isContinuedBy(w, time.Time{}, maxPause) {
+		if last := r.cause.lastRun(); last.woken && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, maxPause) {
 			return r.cause
 		}
 	}
@@ -206,7 +206,7 @@ func (c *candidates) leaveOutConsumed(w *write, isRelated func(*event) bool) {
 	if c.busy.parallel {
 		return
 	}
-	runs := slices.Clone(w.runs)
+	runs := slices.DeleteFunc(slices.Clone(w.runs), func(r startedRun) bool { return !r.began.Before(w.began) })
 	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
 	for _, r := range runs {
 		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(w.object.GroupResource()) {

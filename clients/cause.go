@@ -141,7 +141,7 @@ type write struct {
 	events   []*event // the last ones that the client had received
 	versions ownVersions
 	busy     period       // the last one before the write
-	runs     []startedRun // the last ones before the write
+	runs     []startedRun // the last ones, some of which may have begun after the write
 }
 
 // namespacedNames are the names in an object of a namespace.

@@ -2,8 +2,12 @@ package clients
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,7 +69,7 @@ func testCauseThatAListHad(t *testing.T) {
 	f.send(call{"POST", "/api/v1/namespaces/ns/services", operatorAgent, operator, nil, 201, owned("Service", "web", "s1", "9")})
 	time.Sleep(80 * time.Millisecond)
 	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
-	f.send(call{"PUT", deployments + "/old", operatorAgent, operator, nil, 200, owned("Deployment", "old", "d2", "11")}) // it is in a list, too
+	f.send(call{"PUT", deployments + "/old", operatorAgent, operator, nil, 200, owned("Deployment", "old", "d2", "11")})                                    // it is in a list, too
 	f.send(call{"DELETE", deployments + "/gone", operatorAgent, operator, nil, 404, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`}) // not
 	time.Sleep(2 * time.Second)
 	sendSite(frame("ADDED", strings.ReplaceAll(object("Site", "shop", "u1", "12"), "u1", "u2"))) // a new one
@@ -180,6 +184,42 @@ func testCauseBySelector(t *testing.T) {
 		"after 4ms Route ns/main updated", "Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
 	})
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Workers of several controllers may begin to write for the event that has ended the idleness: their writes overlap.
+func TestCauseBySelectorOfTwoWorkers(t *testing.T) { synctest.Test(t, testCauseBySelectorOfTwoWorkers) }
+
+func testCauseBySelectorOfTwoWorkers(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	write := func(resource string, from, to int) {
+		until := func(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
+		until(from)
+		req := httptest.NewRequestWithContext(t.Context(), "PUT", resource+"/web", strings.NewReader("{}"))
+		req.Header.Set("User-Agent", operatorAgent)
+		req.RemoteAddr = operatorAgent
+		f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			until(to - from)
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, object("Any", "web", resource, "8", "u1"))
+		}))
+	}
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(4 * time.Second)
+	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "9")))
+	var all sync.WaitGroup
+	all.Go(func() { write(services, 4, 9) })
+	all.Go(func() { write(deployments, 5, 7) })
+	all.Go(func() { write("/api/v1/namespaces/ns/configmaps", 6, 12) })
+	all.Go(func() { write("/api/v1/namespaces/ns/secrets", 8, 20) })
+	all.Wait()
+	if diff := cmp.Diff(slices.Repeat([]string{"Route ns/main updated 9"}, 4), f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -18,7 +18,7 @@ type writeRun struct {
 	answered time.Time // the last write
 	failed   bool      // the last write
 	retry    string    // what the last write was to change, if it had a conflict
-	woken    bool      // the written objects are not related to that of the event
+	woken    bool      // the written objects are not related to that of the event: several workers may write
 	made     string    // the version that the last write has made
 	targets  []string  // at most maxTargets
 }
@@ -52,7 +52,7 @@ func (r startedRun) hasWritten(resource string) bool {
 // conflict: then it tries again.
 func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
 	pause := w.began.Sub(later(r.answered, read))
-	if len(r.targets) == 0 || pause < 0 || pause > limit {
+	if len(r.targets) == 0 || pause < 0 && !r.woken || pause > limit {
 		return false
 	}
 	return r.isRetriedBy(w) || !r.failed && !slices.Contains(r.targets, w.target)
@@ -99,7 +99,7 @@ func (e *event) record(o *observe.Observer, client string, w *write, c *candidat
 		if w.conflict {
 			r.retry = w.target
 		}
-		r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
+		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
 	}
 	if e.seq == 0 {
 		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
