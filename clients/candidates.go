@@ -179,18 +179,19 @@ func (w *write) candidates(isRelated func(*event) bool) *candidates {
 			c.last, c.taken, c.free, c.made = e, r.taken, r.answered, r.made
 		}
 	}
-	c.leaveOutReads(w.events)
+	c.leaveOutReads(w)
 	c.leaveOutConsumed(w, isRelated)
 	return c
 }
 
 // leaveOutReads leaves out what the program has listed during the last run, as it does when it
-// first asks for objects of a kind: it did that for the run, which goes on then.
-func (c *candidates) leaveOutReads(events []*event) {
+// first asks for objects of a kind: it did that for the run, which goes on then. An owner of the written object is
+// what a controller works for, which may have started then.
+func (c *candidates) leaveOutReads(w *write) {
 	isRead := func(e *event) bool {
-		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken)
+		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken) && !isOwner(w.owners, e.object.UID)
 	}
-	for _, e := range events {
+	for _, e := range w.events {
 		if isRead(e) && e.at.After(c.read) {
 			c.read = e.at
 		}
@@ -234,6 +235,9 @@ func (c *candidates) choose(w *write) *event {
 	if e := c.handedOver(w); e != nil {
 		return e
 	}
+	if e := c.listedOwner(w); e != nil {
+		return e
+	}
 	queued, ownLast := c.queued()
 	if c.isContinuedBy(w) && !c.isBegunBy(queued, w) {
 		return c.last
@@ -271,17 +275,30 @@ func (w *write) nearest(list []*event) []*event {
 	return list
 }
 
-// handedOver returns the event that another controller of the program has made just now: the one that has written the
-// status of an object that the written one owns. A program with one controller does not write the status of what its
-// objects own.
+// handedOver returns the event that another controller of the program has made just now: it has written the status of an
+// object that the written one owns, or created the object whose status is written. A program with one controller does
+// neither.
 func (c *candidates) handedOver(w *write) (last *event) {
 	for _, e := range c.own {
-		isNew := e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause
-		if isNew && w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) && (last == nil || byTime(last, e) < 0) {
+		isFromOther := w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) || e.change == observe.Added && w.isStatus && e.object.Same(w.object)
+		if isFromOther && e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause && (last == nil || byTime(last, e) < 0) {
 			last = e
 		}
 	}
 	return last
+}
+
+// listedOwner returns the owner of the written object that the program has found when it started and has not worked for,
+// unless it has worked for that object: the last run was for one that is only named in it.
+func (c *candidates) listedOwner(w *write) *event {
+	if c.last == nil || c.last.isRelatedTo(w.object, w.owners) {
+		return nil
+	}
+	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun().answered.IsZero() })
+	if i < 0 {
+		return nil
+	}
+	return c.listed[i]
 }
 
 // isBegunBy reports whether a write that may continue the last run rather begins another one: it

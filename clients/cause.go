@@ -132,6 +132,7 @@ type write struct {
 	failed          bool
 	conflict        bool     // the object had been modified
 	existed         bool     // the object did before
+	isStatus        bool     // it is of the status only
 	routine         bool     // no worker waits for it
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	unseen          []*event // of the written object, which the client had not seen when it read that
@@ -156,8 +157,11 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
-		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), conflict: c.Conflict, routine: c.IsRoutine(),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
 		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
+	}
+	if w.object.IsNamespace() { // its request claims to be in that namespace
+		w.object.Namespace = ""
 	}
 	w.names.namespace = w.object.Namespace
 	sent := r.sentObject()
@@ -176,14 +180,14 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 }
 
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
-// owned by it or by one of its owners, or is named in the answer. Each answer names its namespace.
+// owned by it or by one of its owners, or is named in the answer.
 func (w *write) isRelatedTo(e *event) bool {
-	return !w.isNamespace(e) && (e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names))
+	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names)
 }
 
 // isNamespace reports whether an event is of the namespace of the written object.
 func (w *write) isNamespace(e *event) bool {
-	return e.object.IsNamespace() && e.name == w.object.Namespace && !e.object.Same(w.object)
+	return e.object.IsNamespace() && e.name == w.object.Namespace
 }
 
 // namesInRelated returns what the objects that are related to the written one name, by their namespaces.

@@ -101,6 +101,20 @@ func TestNamespaceIsTheLastResort(t *testing.T) { synctest.Test(t, testNamespace
 func testNamespaceIsTheLastResort(t *testing.T) {
 	f := newFixture(t)
 	defer f.observer.Close()
+	// An object has the name of the namespace by chance, another one is named in the written one. The program has worked
+	// for them before it lists the Sites.
+	const flavors = "/apis/example.com/v1/flavors"
+	sendFlavor, endFlavors := f.watch(flavors+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endFlavors()
+	for i, name := range []string{"default", "gold-flavor"} {
+		flavor := func(version int) string {
+			return fmt.Sprintf(`{"kind":"Flavor","metadata":{"name":%q,"uid":"f-%s","resourceVersion":"%d"}}`, name, name, version)
+		}
+		sendFlavor(frame("ADDED", flavor(3+i)))
+		time.Sleep(10 * time.Millisecond)
+		f.send(call{"PUT", flavors + "/" + name, operatorAgent, operator, nil, 200, flavor(5 + i)})
+		time.Sleep(10 * time.Millisecond)
+	}
 	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
 	defer endSites()
 	sendNamespace, endNamespaces := f.watch("/api/v1/namespaces?watch=1&sendInitialEvents=true", operatorAgent, operator)
@@ -110,10 +124,10 @@ func testNamespaceIsTheLastResort(t *testing.T) {
 	sendNamespace(frame("ADDED", `{"kind":"Namespace","metadata":{"name":"default","uid":"n1","resourceVersion":"2"}}`))
 	time.Sleep(100 * time.Millisecond)
 	path := strings.Replace(deployments, "/ns/", "/default/", 1)
-	for _, o := range []string{owned("Deployment", "web", "d1", "10"), object("Deployment", "other", "d2", "11")} {
+	for _, o := range []string{strings.Replace(owned("Deployment", "web", "d1", "10"), "{", `{"flavor":"gold-flavor",`, 1), object("Deployment", "other", "d2", "11")} {
 		f.send(call{"POST", path, operatorAgent, operator, nil, 201, strings.Replace(o, `"ns"`, `"default"`, 1)})
 	}
-	if diff := cmp.Diff([]string{"Site ns/shop listed 7", "Namespace default listed 2"}, f.causes("shop-operator")); diff != "" {
+	if diff := cmp.Diff([]string{"Flavor default listed 3", "Flavor gold-flavor listed 4", "Site ns/shop listed 7", "Namespace default listed 2"}, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -282,9 +296,9 @@ func testCauseThatAnotherControllerHasMade(t *testing.T) {
 	sendRoute(frame("MODIFIED", route("9")))
 	time.Sleep(time.Millisecond)
 	f.send(call{"PATCH", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "10")})
-	got := f.causes("shop-operator")
-	if last := got[len(got)-1]; last != "Route ns/main updated 9" {
-		t.Errorf("got %q", got)
+	want := []string{"Site ns/shop added 7", "Route ns/main added 8", "Route ns/main updated 9"}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
