@@ -111,10 +111,14 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 			return e, true
 		}
 	}
-	switch {
-	case related == nil:
+	if related == nil {
 		return w.candidates(w.isNamespace).choose(w), false
-	case isFinished && w.hasReceivedAfter(later(w.busy.to, c.free)):
+	}
+	since := c.free
+	if !w.versions.made(related) { // it may have been busy with what it has received before
+		since = later(since, w.busy.to)
+	}
+	if isFinished && w.hasReceivedAfter(since) {
 		return nil, false
 	}
 	return related, false
