@@ -115,7 +115,7 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 		return w.candidates(w.isNamespace).choose(w), false
 	}
 	since := c.free
-	if !w.versions.made(related) { // it may have been busy with what it has received before
+	if !w.busy.parallel && !w.versions.made(related) { // one worker has been busy with what it has received before
 		since = later(since, w.busy.to)
 	}
 	if isFinished && w.hasReceivedAfter(since) {
