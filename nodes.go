@@ -190,12 +190,7 @@ func (s *nodeSimulation) List(ctx context.Context) ([]control.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := fleet.List(ctx)
-	var all []control.Node
-	for _, n := range list {
-		all = append(all, control.Node(n))
-	}
-	return all, err
+	return fleet.List(ctx)
 }
 
 // Add implements control.Nodes.

@@ -3,9 +3,9 @@ package ctrlplane
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -34,33 +34,18 @@ func (l *leadership) checkLeader() error {
 
 // leaderInterventions are the interventions in controllers that run in the leader only.
 type leaderInterventions struct {
-	control.Interventions
+	verbs.Methods
+	own   control.Interventions
 	check func() error
 }
 
-// Stop implements control.Interventions.
-func (l leaderInterventions) Stop(ctx context.Context, names []string) ([]string, error) {
-	return l.change(ctx, control.Interventions.Stop, names)
-}
-
-// Start implements control.Interventions.
-func (l leaderInterventions) Start(ctx context.Context, names []string) ([]string, error) {
-	return l.change(ctx, control.Interventions.Start, names)
-}
-
-// Pause implements control.Interventions.
-func (l leaderInterventions) Pause(ctx context.Context, names []string) ([]string, error) {
-	return l.change(ctx, control.Interventions.Pause, names)
-}
-
-// Resume implements control.Interventions.
-func (l leaderInterventions) Resume(ctx context.Context, names []string) ([]string, error) {
-	return l.change(ctx, control.Interventions.Resume, names)
-}
-
-// Clear implements control.Interventions.
-func (l leaderInterventions) Clear(ctx context.Context, names []string) ([]string, error) {
-	return l.change(ctx, control.Interventions.Clear, names)
+func newLeaderInterventions(own control.Interventions, check func() error) leaderInterventions {
+	return leaderInterventions{func(ctx context.Context, names []string, c verbs.Change) ([]string, error) {
+		if err := check(); err != nil {
+			return nil, err
+		}
+		return c.Apply(ctx, own, names)
+	}, own, check}
 }
 
 // Step implements control.Interventions.
@@ -68,7 +53,7 @@ func (l leaderInterventions) Step(ctx context.Context, name string) (*control.St
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	return l.Interventions.Step(ctx, name)
+	return l.own.Step(ctx, name)
 }
 
 // StepHeld implements control.Interventions.
@@ -76,33 +61,10 @@ func (l leaderInterventions) StepHeld(ctx context.Context, name string) (*contro
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	return l.Interventions.StepHeld(ctx, name)
+	return l.own.StepHeld(ctx, name)
 }
 
-// Delay implements control.Interventions.
-func (l leaderInterventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	return l.change(ctx, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
-		return i.Delay(ctx, names, d)
-	}, names)
-}
-
-// Fail implements control.Interventions.
-func (l leaderInterventions) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
-	return l.change(ctx, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
-		return i.Fail(ctx, names, f)
-	}, names)
-}
-
-// Scale implements control.Interventions.
-func (l leaderInterventions) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
-	return l.change(ctx, func(i control.Interventions, ctx context.Context, names []string) ([]string, error) {
-		return i.Scale(ctx, names, workers)
-	}, names)
-}
-
-func (l leaderInterventions) change(ctx context.Context, verb func(control.Interventions, context.Context, []string) ([]string, error), names []string) ([]string, error) {
-	if err := l.check(); err != nil {
-		return nil, err
-	}
-	return verb(l.Interventions, ctx, names)
+// HeldWrites implements control.Interventions.
+func (l leaderInterventions) HeldWrites(ctx context.Context, name string, limit int) (control.HeldWriteList, error) {
+	return l.own.HeldWrites(ctx, name, limit)
 }

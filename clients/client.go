@@ -40,15 +40,17 @@ type client struct {
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
-	written [keptVersions]ownVersion // in a ring
-	writes  int
-	busy    period
-	runs    [keptRuns]startedRun // in a ring
-	nextRun int
-	lists   []list // the last ones, in a ring
-	listed  int
-	gets    [keptGets]get // in a ring
-	nextGet int
+	// watchEnded is when the last of watches ended.
+	watchEnded time.Time
+	written    [keptVersions]ownVersion // in a ring
+	writes     int
+	busy       period
+	runs       [keptRuns]startedRun // in a ring
+	nextRun    int
+	lists      []list // the last ones, in a ring
+	listed     int
+	gets       [keptGets]get // in a ring
+	nextGet    int
 }
 
 // answered is the last call of a client.
@@ -161,6 +163,9 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)
+	if len(cl.watches) == 0 {
+		v.WatchEnded = cl.watchEnded
+	}
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
 	}
@@ -181,8 +186,12 @@ func (cl *client) removeWatch(w *watch) {
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
+	now := time.Now()
+	if none {
+		cl.watchEnded = now
+	}
 	cl.mu.Unlock()
 	if isLast {
-		cl.reports.noteClosed(w.conn, none, time.Now())
+		cl.reports.noteClosed(w.conn, none, now)
 	}
 }

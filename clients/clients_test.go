@@ -509,8 +509,8 @@ func TestOpenWatches(t *testing.T) {
 		t.Errorf("an open watch is a request in flight")
 	}
 	end()
-	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 {
-		t.Errorf("after its end: %+v", got.Watches)
+	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 || got.WatchEnded.Before(got.LastTime) {
+		t.Errorf("after its end at %v: %+v", got.WatchEnded, got.Watches)
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -21,10 +21,13 @@ import (
 // alias is one of the latter. The gate is in the API server: the calls of a controller are
 // known by their syncs.
 func (c *Clients) ControllerInterventions(own control.Interventions, isOwn func(string) bool) control.Interventions {
-	return controllerInterventions{own, c, isOwn}
+	i := controllerInterventions{own: own, clients: c, isOwn: isOwn}
+	i.Methods = i.change
+	return i
 }
 
 type controllerInterventions struct {
+	verbs.Methods
 	own     control.Interventions
 	clients *Clients
 	isOwn   func(string) bool
@@ -32,28 +35,42 @@ type controllerInterventions struct {
 
 var errReported = errors.New("it is a controller of another process, which cannot be stopped, started or scaled from here: pause it, or make its calls fail")
 
-// Stop implements control.Interventions.
-func (i controllerInterventions) Stop(ctx context.Context, names []string) ([]string, error) {
-	if err := i.refuseReported(names); err != nil {
+// change changes the controllers of this process with those of names that are its own, and
+// the gates of the others. Nothing is changed if a name is unknown or own refuses.
+func (i controllerInterventions) change(ctx context.Context, names []string, c verbs.Change) (changed []string, err error) {
+	if isOfProcess(c) {
+		if err := i.refuseReported(names); err != nil {
+			return nil, err
+		}
+		return c.Apply(ctx, i.own, names)
+	}
+	if err := i.clients.validate(c); err != nil {
 		return nil, err
 	}
-	return i.own.Stop(ctx, names)
-}
-
-// Start implements control.Interventions.
-func (i controllerInterventions) Start(ctx context.Context, names []string) ([]string, error) {
-	if err := i.refuseReported(names); err != nil {
+	reported, rest, err := i.split(names)
+	if err != nil {
 		return nil, err
 	}
-	return i.own.Start(ctx, names)
-}
-
-// Scale implements control.Interventions.
-func (i controllerInterventions) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
-	if err := i.refuseReported(names); err != nil {
-		return nil, err
+	if len(rest) > 0 || len(reported) == 0 {
+		if changed, err = c.Apply(ctx, i.own, rest); err != nil {
+			return changed, err
+		}
 	}
-	return i.own.Scale(ctx, names, workers)
+	done := make([]bool, len(reported))
+	err = parallel.For(len(reported), func(n int) (err error) {
+		rc := reported[n]
+		defer rc.changed()
+		if done[n], err = changeGate(ctx, rc.gate, c); err != nil {
+			return fmt.Errorf("controller %s: %w", rc.name, err)
+		}
+		return nil
+	})
+	for n, rc := range reported {
+		if done[n] {
+			changed = append(changed, rc.name)
+		}
+	}
+	return changed, err
 }
 
 func (i controllerInterventions) refuseReported(names []string) error {
@@ -65,66 +82,27 @@ func (i controllerInterventions) refuseReported(names []string) error {
 	return nil
 }
 
-// Pause implements control.Interventions.
-func (i controllerInterventions) Pause(ctx context.Context, names []string) ([]string, error) {
-	return i.apply(names, func(own []string) ([]string, error) { return i.own.Pause(ctx, own) },
-		func(g *intervene.Gate) (bool, error) { return true, g.Pause(ctx) })
-}
-
-// Resume implements control.Interventions.
-func (i controllerInterventions) Resume(ctx context.Context, names []string) ([]string, error) {
-	return i.apply(names, func(own []string) ([]string, error) { return i.own.Resume(ctx, own) },
-		func(g *intervene.Gate) (bool, error) { return g.Resume(), nil })
-}
-
-// Delay implements control.Interventions.
-func (i controllerInterventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	if err := intervene.ValidateDelay(d); err != nil {
-		return nil, err
-	}
-	return i.apply(names, func(own []string) ([]string, error) { return i.own.Delay(ctx, own, d) },
-		func(g *intervene.Gate) (bool, error) { return true, g.SetDelay(d) })
-}
-
-// Fail implements control.Interventions.
-func (i controllerInterventions) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
-	if err := i.clients.validateFault(f); err != nil {
-		return nil, err
-	}
-	return i.apply(names, func(own []string) ([]string, error) { return i.own.Fail(ctx, own, f) },
-		func(g *intervene.Gate) (bool, error) { return true, g.SetFault(f) })
-}
-
-// Clear implements control.Interventions.
-func (i controllerInterventions) Clear(ctx context.Context, names []string) ([]string, error) {
-	return i.apply(names, func(own []string) ([]string, error) { return i.own.Clear(ctx, own) },
-		func(g *intervene.Gate) (bool, error) { return g.ClearFaults(), nil })
-}
-
 // Step implements control.Interventions.
 func (i controllerInterventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	rc, err := i.find(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case rc == nil:
-		return i.own.Step(ctx, name)
-	}
 	wait, cancel := intervene.Waiting(ctx)
 	defer cancel()
-	return rc.gate.StepOf(ctx, wait, "controller "+rc.name)
+	return i.step(ctx, wait, name, i.own.Step)
 }
 
 // StepHeld implements control.Interventions.
 func (i controllerInterventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	return i.step(ctx, intervene.NotWaiting(ctx), name, i.own.StepHeld)
+}
+
+func (i controllerInterventions) step(ctx, wait context.Context, name string, own func(context.Context, string) (*control.SteppedWrite, error)) (*control.SteppedWrite, error) {
 	rc, err := i.find(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case rc == nil:
-		return i.own.StepHeld(ctx, name)
+		return own(ctx, name)
 	}
-	return rc.gate.StepOf(ctx, intervene.NotWaiting(ctx), "controller "+rc.name)
+	return rc.gate.StepOf(ctx, wait, "controller "+rc.name)
 }
 
 // HeldWrites implements control.Interventions.
@@ -137,35 +115,6 @@ func (i controllerInterventions) HeldWrites(ctx context.Context, name string, li
 		return i.own.HeldWrites(ctx, name, limit)
 	}
 	return heldWrites(rc.name, rc.gate, limit), nil
-}
-
-// apply changes the controllers of this process with those of names that are its own, and
-// the gates of the others. Nothing is changed if a name is unknown or own refuses.
-func (i controllerInterventions) apply(names []string, own func([]string) ([]string, error), change func(*intervene.Gate) (bool, error)) (changed []string, err error) {
-	reported, rest, err := i.split(names)
-	if err != nil {
-		return nil, err
-	}
-	if len(rest) > 0 || len(reported) == 0 {
-		if changed, err = own(rest); err != nil {
-			return changed, err
-		}
-	}
-	done := make([]bool, len(reported))
-	err = parallel.For(len(reported), func(n int) (err error) {
-		rc := reported[n]
-		defer rc.changed()
-		if done[n], err = change(rc.gate); err != nil {
-			return fmt.Errorf("controller %s: %w", rc.name, err)
-		}
-		return nil
-	})
-	for n, rc := range reported {
-		if done[n] {
-			changed = append(changed, rc.name)
-		}
-	}
-	return changed, err
 }
 
 // split returns the reported controllers among names, each once, and the other names.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -63,6 +64,7 @@ func TestFrameIsReadOnce(t *testing.T) {
 
 // TestEventOfManyWatchesCountsOnce: a program has several informers of the same objects.
 func TestEventOfManyWatchesCountsOnce(t *testing.T) {
+	testutil.RequireFineClock(t)
 	f := newFixture(t)
 	cl := newClient("operator", f.clients.config.Objects, new(atomic.Int64))
 	sent := []byte(frame("MODIFIED", object("Site", "shop", "u", "7", "")))

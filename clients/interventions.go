@@ -5,76 +5,63 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Interventions returns the interventions in clients. Names are those of clients, or of
 // programs with one client, or one that is connected. Clients cannot be stopped, started or scaled.
-func (c *Clients) Interventions() control.Interventions { return interventions{c} }
+func (c *Clients) Interventions() control.Interventions {
+	i := interventions{Clients: c}
+	i.Methods = i.change
+	return i
+}
 
-type interventions struct{ *Clients }
+type interventions struct {
+	verbs.Methods
+	*Clients
+}
 
 var errOwnProcess = errors.New("a client is a process of its own: it cannot be stopped, started or scaled from here: pause it, or make its calls fail")
 
-// Stop implements control.Interventions.
-func (i interventions) Stop(context.Context, []string) ([]string, error) {
-	return nil, usage.Errorf("%w", errOwnProcess)
+// isOfProcess reports whether a change is one that only the process with the controller can make.
+func isOfProcess(c verbs.Change) bool {
+	return c.Verb == verbs.Stop || c.Verb == verbs.Start || c.Verb == verbs.Scale
 }
 
-// Start implements control.Interventions.
-func (i interventions) Start(context.Context, []string) ([]string, error) {
-	return nil, usage.Errorf("%w", errOwnProcess)
-}
-
-// Scale implements control.Interventions.
-func (i interventions) Scale(context.Context, []string, int) ([]string, error) {
-	return nil, usage.Errorf("%w", errOwnProcess)
-}
-
-// Pause implements control.Interventions.
-func (i interventions) Pause(ctx context.Context, names []string) ([]string, error) {
-	return i.apply(names, func(g *intervene.Gate) error { return g.Pause(ctx) })
-}
-
-// Resume implements control.Interventions.
-func (i interventions) Resume(_ context.Context, names []string) ([]string, error) {
-	return i.clear(names, (*intervene.Gate).Resume)
-}
-
-// Delay implements control.Interventions.
-func (i interventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
-	if err := intervene.ValidateDelay(d); err != nil {
-		return nil, err
+func (c *Clients) validate(change verbs.Change) error {
+	switch change.Verb {
+	case verbs.Delay:
+		return intervene.ValidateDelay(change.Delay)
+	case verbs.Fail:
+		if err := intervene.ValidateFault(change.Fault); err != nil || c.config.CheckResource == nil {
+			return err
+		}
+		return c.config.CheckResource(change.Fault.Resource)
 	}
-	return i.apply(names, func(g *intervene.Gate) error { return g.SetDelay(d) })
+	return nil
 }
 
-func (c *Clients) validateFault(f control.Fault) error {
-	if err := intervene.ValidateFault(f); err != nil || c.config.CheckResource == nil {
-		return err
+// changeGate reports whether the verb applied: only what is set can be removed.
+func changeGate(ctx context.Context, g *intervene.Gate, c verbs.Change) (bool, error) {
+	switch c.Verb {
+	case verbs.Pause:
+		return true, g.Pause(ctx)
+	case verbs.Delay:
+		return true, g.SetDelay(c.Delay)
+	case verbs.Fail:
+		return true, g.SetFault(c.Fault)
+	case verbs.Resume:
+		return g.Resume(), nil
 	}
-	return c.config.CheckResource(f.Resource)
-}
-
-// Fail implements control.Interventions.
-func (i interventions) Fail(_ context.Context, names []string, f control.Fault) ([]string, error) {
-	if err := i.validateFault(f); err != nil {
-		return nil, err
-	}
-	return i.apply(names, func(g *intervene.Gate) error { return g.SetFault(f) })
-}
-
-// Clear implements control.Interventions.
-func (i interventions) Clear(_ context.Context, names []string) ([]string, error) {
-	return i.clear(names, (*intervene.Gate).ClearFaults)
+	return g.ClearFaults(), nil
 }
 
 // Step implements control.Interventions.
@@ -117,42 +104,40 @@ func heldWrites(name string, gate *intervene.Gate, limit int) control.HeldWriteL
 // ownProgram is the program of ctrlplane's own verbs.
 const ownProgram = "ctrlplane"
 
-// apply changes the gates of clients in parallel, and returns the names of these clients. All
+// change changes the gates of clients in parallel, and returns the names of these clients. All
 // are those of the user: a failure of all requests must not keep ctrlplane's verbs from showing it.
-func (i interventions) apply(names []string, change func(*intervene.Gate) error) ([]string, error) {
+func (i interventions) change(ctx context.Context, names []string, c verbs.Change) (changed []string, err error) {
+	if isOfProcess(c) {
+		return nil, usage.Errorf("%w", errOwnProcess)
+	}
+	if err := i.validate(c); err != nil {
+		return nil, err
+	}
 	list, err := i.resolve(names)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Equal(names, []string{control.AllControllers}) {
+	isRemoval := c.Verb == verbs.Resume || c.Verb == verbs.Clear
+	if slices.Equal(names, []string{control.AllControllers}) && !isRemoval {
 		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
 	}
-	changed := make([]string, len(list))
-	return changed, parallel.For(len(list), func(n int) error {
+	done := make([]bool, len(list))
+	err = parallel.For(len(list), func(n int) (err error) {
 		cl := list[n]
-		changed[n] = cl.name
-		defer i.publishState(cl)
-		if err := change(cl.gate); err != nil {
+		if done[n], err = changeGate(ctx, cl.gate, c); done[n] {
+			i.publishState(cl)
+		}
+		if err != nil {
 			return fmt.Errorf("client %s: %w", cl.name, err)
 		}
 		return nil
 	})
-}
-
-// clear removes an intervention from the gates of clients, and returns the names of the
-// clients that had it.
-func (i interventions) clear(names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
-	list, err := i.resolve(names)
-	if err != nil {
-		return nil, err
-	}
-	for _, cl := range list {
-		if remove(cl.gate) {
-			cleared = append(cleared, cl.name)
-			i.publishState(cl)
+	for n, cl := range list {
+		if done[n] {
+			changed = append(changed, cl.name)
 		}
 	}
-	return cleared, nil
+	return changed, err
 }
 
 // publishState records the interventions that are set.

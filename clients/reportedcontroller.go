@@ -26,6 +26,7 @@ type reportedController struct {
 	disconnected string    // why no process reports it; empty if one does
 	offSince     time.Time // when that was noted
 	past         totals    // of sessions that were forgotten
+	resumed      int64     // how often a silent process has reported it again
 }
 
 // connectNew notes that the process of a session reports a controller that may be new. It reports whether
@@ -319,6 +320,7 @@ func (r *reportedState) numbers(rc *reportedController, observer *observe.Observ
 			}
 		}
 	}
+	v.Resumed = rc.resumed
 	v.Adds, v.Gets, v.Done, v.Retries = all.adds, all.gets, all.done, all.retries
 	return v, ok
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -207,6 +208,7 @@ func (f *fixture) expectProcess(d time.Duration, process string) {
 // How long ago a process was last heard of counts from its last report or request, not from when that
 // was noticed.
 func TestLastHeardOf(t *testing.T) {
+	testutil.RequireFineClock(t)
 	f := newReportFixture(t)
 	since := func() time.Time { return controllerNamed(f.snapshot(), "shop-operator/site").Since }
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})

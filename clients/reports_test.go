@@ -378,6 +378,9 @@ func TestSilentProcess(t *testing.T) {
 	}
 	write()
 	f.report(Report{Session: "s", Number: 8, Dropped: 5, Controllers: []QueueReport{siteQueue()}})
+	if q := f.clients.Queues(); len(q) != 1 || q[0].Resumed != 1 {
+		t.Errorf("it is not known that its counts are those of the silence: %+v", q)
+	}
 	if c := f.snapshot().Controllers[0]; len(c.Running) != 1 || c.Running[0].Key != "ns/shop" || c.Running[0].Since.After(begin.Time) {
 		t.Errorf("the sync is not known any more: %+v", c.Running)
 	}

@@ -337,6 +337,11 @@ func (r *reportedState) leave(s *session, reason string) {
 // debugger has stopped it.
 func (r *reportedState) resume(s *session) {
 	s.silent = false
+	for name := range s.queues {
+		if rc := r.controllers[name]; rc != nil {
+			rc.resumed++
+		}
+	}
 	for ref, sync := range s.syncs {
 		if sync.began && !sync.ended && r.controllers[ref.controller] == sync.controller {
 			sync.controller.queue.Begin(sync.id, sync.key, sync.at)

@@ -127,22 +127,21 @@ func TestIsolateClearsInterventions(t *testing.T) {
 // TestFailureNamesInterventions runs tests that fail because of a pause of theirs, in a
 // namespace of their own.
 func TestFailureNamesInterventions(t *testing.T) {
-	cp := ctrlplanetest.Start(t, ctrlplanetest.Options{Timeout: 3 * time.Second})
-	r := newRecorder(t.Name())
-	r.runTest(func(tb testing.TB) {
-		cp.Namespace(tb)
-		cp.Isolate(tb)
-		if _, err := cp.Control().Interventions().Pause(tb.Context(), []string{"deployment"}); err != nil {
-			tb.Fatal(err)
+	withShortTimeout(t, ctrlplanetest.Options{}, func(cp *ctrlplanetest.ControlPlane, _ time.Duration) string {
+		r := newRecorder(t.Name())
+		r.runTest(func(tb testing.TB) {
+			cp.Namespace(tb)
+			cp.Isolate(tb)
+			if _, err := cp.Control().Interventions().Pause(tb.Context(), []string{"deployment"}); err != nil {
+				tb.Fatal(err)
+			}
+			cp.WaitHealthy(tb, cp.Apply(tb, "testdata/web.yaml")...)
+		})
+		if n := strings.Count(r.logged(), "what controllers did"); n > 1 {
+			t.Errorf("the failure is explained %d times:\n%s", n, r.logged())
 		}
-		cp.WaitHealthy(tb, cp.Apply(tb, "testdata/web.yaml")...)
+		return r.missingTexts(t, "what controllers did", "interventions in effect", "deployment-controller is paused: its writes are held")
 	})
-	if missing := r.missingTexts(t, "interventions in effect", "deployment-controller is paused: its writes are held"); missing != "" {
-		t.Error(missing)
-	}
-	if n := strings.Count(r.logged(), "what controllers did"); n != 1 {
-		t.Errorf("the failure is explained %d times:\n%s", n, r.logged())
-	}
 }
 
 // parallelTest refuses the environment as package testing does.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +96,12 @@ func TestClusterConnectErrors(t *testing.T) {
 	files, strangers := newTestFiles(t), newTestFiles(t)
 	secure, plain := startCluster(t, files), startCluster(t, nil)
 	deadHTTP := deadEndpoint(t, "http")
+	_, err := net.Dial("tcp", strings.TrimPrefix(deadHTTP, "http://"))
+	var system *os.SyscallError
+	if !errors.As(err, &system) {
+		t.Fatalf("%s: %v", deadHTTP, err)
+	}
+	refused := system.Err.Error()
 
 	bad := map[string]struct {
 		cfg  Config
@@ -113,11 +121,11 @@ func TestClusterConnectErrors(t *testing.T) {
 		},
 		"nothing listens": {
 			Config{Endpoints: []string{deadHTTP}, DialTimeout: shortTimeout},
-			[]string{deadHTTP + ": dial tcp", "connection refused", "check the endpoints"},
+			[]string{deadHTTP + ": dial tcp", refused, "check the endpoints"},
 		},
 		"both dead": {
 			Config{Endpoints: []string{deadHTTP, silentEndpoint(t, "http")}, DialTimeout: shortTimeout},
-			[]string{deadHTTP + ": dial tcp", "connection refused", ": no answer in time"},
+			[]string{deadHTTP + ": dial tcp", refused, ": no answer in time"},
 		},
 		"https to http": {
 			Config{Endpoints: []string{strings.Replace(plain, "http", "https", 1)}, DialTimeout: shortTimeout},
@@ -160,10 +168,10 @@ func TestClusterConfigErrors(t *testing.T) {
 		"no URL":          {Config{Endpoints: []string{"https://h:x"}}, []string{"is not a URL"}},
 		"mixed":           {Config{Endpoints: []string{"https://h:1", "http://i:1"}}, []string{`"https://h:1" and "http://i:1" have different schemes`}},
 		"files with http": {Config{Endpoints: []string{"http://h:1"}, CAFile: files.ca}, []string{"endpoints are http://"}},
-		"absent CA":       {Config{Endpoints: https, CAFile: absent}, []string{absent, "no such file"}},
+		"absent CA":       {Config{Endpoints: https, CAFile: absent}, []string{absent, syscall.ENOENT.Error()}},
 		"CA is a key":     {Config{Endpoints: https, CAFile: files.key}, []string{files.key + " has no certificate"}},
-		"absent cert":     {Config{Endpoints: https, CertFile: absent, KeyFile: files.key}, []string{"certificate file", absent, "no such file"}},
-		"absent key":      {Config{Endpoints: https, CertFile: files.cert, KeyFile: absent}, []string{"key file", absent, "no such file"}},
+		"absent cert":     {Config{Endpoints: https, CertFile: absent, KeyFile: files.key}, []string{"certificate file", absent, syscall.ENOENT.Error()}},
+		"absent key":      {Config{Endpoints: https, CertFile: files.cert, KeyFile: absent}, []string{"key file", absent, syscall.ENOENT.Error()}},
 		"cert alone":      {Config{Endpoints: https, CertFile: files.cert}, []string{"both or neither"}},
 		"key alone":       {Config{Endpoints: https, KeyFile: files.key}, []string{"both or neither"}},
 		"not a pair":      {Config{Endpoints: https, CertFile: files.cert, KeyFile: others.key}, []string{files.cert, others.key, "do not match"}},

@@ -107,7 +107,7 @@ func wantStartError(t *testing.T, dir string, want ...string) {
 	}
 	t.Log(err)
 	for _, w := range append(want, "etcd: ") {
-		if !strings.Contains(err.Error(), w) {
+		if !strings.Contains(filepath.ToSlash(err.Error()), filepath.ToSlash(w)) {
 			t.Errorf("error %q does not say %q", err, w)
 		}
 	}

@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 	"net"
+	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -37,6 +39,19 @@ func closeServer(t testing.TB, s *Server) {
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
+}
+
+// abandonedDir is a folder for a server that does not close its files: Windows does not remove
+// those.
+func abandonedDir(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS != "windows" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("", "abandoned-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // dialEmbedded returns a client with a connection to an embedded member.

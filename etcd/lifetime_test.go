@@ -130,7 +130,7 @@ func TestRestoresEndWithTheServer(t *testing.T) {
 			"replace": func(s *Server) error { _, err := s.ReplaceState(context.Background(), prefix, large); return err },
 		} {
 			t.Run(what+" when "+how, func(t *testing.T) {
-				s, err := Start(testContext(t), Config{Dir: t.TempDir(), NoSync: true})
+				s, err := Start(testContext(t), Config{Dir: abandonedDir(t), NoSync: true})
 				must(t, err)
 				s.member.guard.setCommit(func() { s.lifetime.end(failure); commit() })
 				ended := make(chan error, 1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -130,7 +129,7 @@ func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err erro
 	plan := snapshot.NewPlan(now, w.want)
 	w.done.Revision = now.Revision
 	w.leases = newStateLeases(w.client, w.want.TTLs) // those of the round before may have expired
-	if len(plan.Deletes)+len(plan.Puts) == 0 {
+	if plan.IsEmpty() {
 		return true, nil
 	}
 	end, err := w.admit(plan)
@@ -138,11 +137,7 @@ func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err erro
 		return false, err
 	}
 	defer end()
-	if err := w.commitChanges(plan.Deletes); err != nil {
-		return false, err
-	}
-	// The keys deleted above have no revision, as their puts expect.
-	if err := w.commitChanges(plan.Puts); err != nil {
+	if err := w.commitPlan(plan); err != nil {
 		return false, err
 	}
 	w.done.Counts.Add(plan.Counts)
@@ -150,23 +145,20 @@ func (w *stateWriter) writeDifferences(now snapshot.State) (equal bool, err erro
 }
 
 func writtenBytes(plan snapshot.Plan) (bytes int) {
-	for _, write := range slices.Concat(plan.Deletes, plan.Puts) {
-		bytes += len(write.Key) + len(write.Value)
+	for writes := range plan.Changes() {
+		for _, write := range writes {
+			bytes += len(write.Key) + len(write.Value)
+		}
 	}
 	return bytes
 }
 
-// commitChanges writes in the order of the ranks of snapshot.KeyChange.
-func (w *stateWriter) commitChanges(writes []snapshot.KeyChange) error {
-	for len(writes) > 0 {
-		n := 1
-		for n < len(writes) && writes[n].Rank() == writes[0].Rank() {
-			n++
-		}
-		if err := w.commitInAnyOrder(writes[:n]); err != nil {
+// commitPlan writes in the order of the plan.
+func (w *stateWriter) commitPlan(plan snapshot.Plan) error {
+	for writes := range plan.Changes() {
+		if err := w.commitInAnyOrder(writes); err != nil {
 			return err
 		}
-		writes = writes[n:]
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -39,6 +40,9 @@ func TestServesReadsWritesAndWatches(t *testing.T) {
 }
 
 func TestFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no file modes")
+	}
 	dir := filepath.Join(t.TempDir(), "data")
 	startServer(t, Config{Dir: dir, NoSync: true})
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {

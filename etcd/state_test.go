@@ -230,7 +230,7 @@ func TestReplaceStateWithConcurrentWrites(t *testing.T) {
 			now, err := readState(ctx, client, prefix, 0)
 			must(t, err)
 			interfere()
-			return s.newStateWriter(ctx, client, prefix, want, &done).commitChanges(snapshot.NewPlan(now, want).Puts)
+			return s.newStateWriter(ctx, client, prefix, want, &done).commitPlan(snapshot.NewPlan(now, want))
 		})
 	}
 	if err := w(func() { putKey(t, c, prefix+"/pods/ns/p", `{"v":1}`) }); !errors.Is(err, ErrConcurrentWrite) {

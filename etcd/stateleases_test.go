@@ -86,7 +86,7 @@ func TestLeaseThatExpiresBetweenTwoRounds(t *testing.T) {
 func TestLeasesThatAlwaysExpire(t *testing.T) {
 	s := startServer(t, Config{Dir: t.TempDir(), NoSync: true})
 	withStateOfEvents(t, s, 1000, func(w *stateWriter, leases *expiringLeases) {
-		if err := w.commitChanges(snapshot.NewPlan(snapshot.State{}, w.want).Puts); err == nil {
+		if err := w.commitPlan(snapshot.NewPlan(snapshot.State{}, w.want)); err == nil {
 			t.Error("got no error")
 		}
 	})

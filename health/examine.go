@@ -37,8 +37,15 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 		s.Message = found.Reason
 		return s, nil
 	}
+	if LacksStatus(u) {
+		resource, err := w.StatusResource(ctx, s.Ref.GroupVersionKind)
+		if err != nil {
+			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
+		}
+		s.addMissingStatus(u, resource)
+	}
 	if s.Ref.GroupKind() == serviceKind {
-		search := &reasonSearch{ctx: ctx, objects: w.objects}
+		search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects}
 		if s.Unserved, err = search.explainBackends(u); err != nil {
 			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 		}

@@ -23,6 +23,7 @@ var errNotWatchable = errors.New("cannot be watched")
 type resource struct {
 	metav1.APIResource
 	schema.GroupVersionResource
+	hasStatus bool // it has the subresource status
 }
 
 // findResource discovers a single kind. It uses no cache because the kind may be new.
@@ -46,7 +47,8 @@ func (w *Waiter) findResource(ctx context.Context, gvk schema.GroupVersionKind) 
 			return resource{}, fmt.Errorf("kind %s in %s has no verb %s: %w", gvk.Kind, gvk.GroupVersion(), verb, errNotWatchable)
 		}
 	}
-	return resource{r, gvk.GroupVersion().WithResource(r.Name)}, nil
+	hasStatus := slices.ContainsFunc(list.APIResources, func(sub metav1.APIResource) bool { return sub.Name == r.Name+"/status" })
+	return resource{r, gvk.GroupVersion().WithResource(r.Name), hasStatus}, nil
 }
 
 func notServedError(gvk schema.GroupVersionKind) error {

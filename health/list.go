@@ -9,10 +9,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 const (
@@ -24,23 +24,22 @@ const (
 	maxExplained = 20
 )
 
-// Listed is an object with its state. The message of one that is not healthy is the
-// reason, as Why returns it.
+// Listed is an object with its health. The reason of one that is not healthy is what Why returns.
 type Listed struct {
-	State
+	Object  observe.Object
+	Health  Status
+	Reason  string
 	Created time.Time
-	UID     string
 }
 
 // Listing are the objects of one kind: those first that are not healthy. Of many, the last ones are
 // only counted.
 type Listing struct {
-	Resource schema.GroupVersionResource
-	Kind     string
-	Items    []Listed
-	Total    int  // of the objects that were examined
-	Healthy  int  // of these
-	More     bool // there are more objects than were examined
+	Kind    string
+	Items   []Listed
+	Total   int  // of the objects that were examined
+	Healthy int  // of these
+	More    bool // there are more objects than were examined
 }
 
 // List returns the objects of a kind, as kubectl names it, of all namespaces.
@@ -51,7 +50,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	if err != nil {
 		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
-	l := Listing{Resource: m.Resource, Kind: m.GroupVersionKind.Kind}
+	l := Listing{Kind: m.GroupVersionKind.Kind}
 	explained, lists := 0, sharedLists{}
 	o := metav1.ListOptions{Limit: maxListed}
 	for l.Total < maxExamined {
@@ -69,7 +68,10 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 				explained++
 				s.Message = w.why(ctx, u, lists)
 			}
-			l.add(Listed{s, u.GetCreationTimestamp().Time, string(u.GetUID())})
+			l.add(Listed{observe.Object{
+				Group: m.Resource.Group, Resource: m.Resource.Resource, Kind: l.Kind,
+				Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()),
+			}, s.Status, s.Message, u.GetCreationTimestamp().Time})
 		}
 		l.keepWorst()
 		if o.Continue = page.GetContinue(); o.Continue == "" {
@@ -83,7 +85,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 func (l *Listing) add(item Listed) {
 	l.Items = append(l.Items, item)
 	l.Total++
-	if item.Status == Current {
+	if item.Health == Current {
 		l.Healthy++
 	}
 }
@@ -91,7 +93,7 @@ func (l *Listing) add(item Listed) {
 // keepWorst sorts the objects by their health and name, and keeps the first ones.
 func (l *Listing) keepWorst() {
 	slices.SortStableFunc(l.Items, func(a, b Listed) int {
-		return cmp.Or(compareHealth(a.Status, b.Status), cmp.Compare(a.Ref.Namespace, b.Ref.Namespace), cmp.Compare(a.Ref.Name, b.Ref.Name))
+		return cmp.Or(compareHealth(a.Health, b.Health), cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.Name, b.Object.Name))
 	})
 	l.Items = l.Items[:min(len(l.Items), maxListed)]
 }

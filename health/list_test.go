@@ -43,14 +43,14 @@ func TestListSortsByHealth(t *testing.T) {
 	}
 	var got []string
 	for _, item := range l.Items {
-		got = append(got, item.Ref.Namespace+"/"+item.Ref.Name+" "+string(item.Status))
+		got = append(got, item.Object.Key()+" "+string(item.Health))
 	}
-	if want := "c/bad Failed, a/wait InProgress, b/ok Current"; strings.Join(got, ", ") != want || l.Kind != "Pod" || l.Resource.Resource != "pods" {
-		t.Errorf("%s %s: %v, want %s", l.Kind, l.Resource, got, want)
+	if want := "c/bad Failed, a/wait InProgress, b/ok Current"; strings.Join(got, ", ") != want || l.Kind != "Pod" || l.Items[0].Object.Resource != "pods" {
+		t.Errorf("%s %s: %v, want %s", l.Kind, l.Items[0].Object.Resource, got, want)
 	}
 	for _, item := range l.Items {
-		if item.Message == "" {
-			t.Errorf("%s: no reason", item.Ref)
+		if item.Reason == "" {
+			t.Errorf("%s: no reason", item.Object)
 		}
 	}
 	for kind, want := range map[string]string{
@@ -108,7 +108,7 @@ func TestListOfManyObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Items) != maxListed || l.Total != maxListed+1000 || l.Healthy != l.Total-1 || l.More || l.Items[0].Status != Failed || l.Items[1].Ref.Name != "p000000" {
+	if len(l.Items) != maxListed || l.Total != maxListed+1000 || l.Healthy != l.Total-1 || l.More || l.Items[0].Health != Failed || l.Items[1].Object.Name != "p000000" {
 		t.Errorf("%d items, %d of %d healthy, more %t, first %+v", len(l.Items), l.Healthy, l.Total, l.More, l.Items[:2])
 	}
 	l, err = podPages(t, maxExamined+1).List(t.Context(), "po")

@@ -37,6 +37,12 @@ type State struct {
 	// Final is set if the object cannot become healthy without a change, and for a Deployment whose rollout has
 	// exceeded its deadline, as for "kubectl rollout status": that may still recover.
 	Final bool
+	// Doubt says what makes it doubtful that a custom resource is healthy whose Status is Current: "its condition
+	// Reconciled is False: …". kstatus does not know that condition.
+	Doubt string
+	// Unreported is set for a custom resource whose Status is Current and whose status no client has written, though its
+	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
+	Unreported string
 	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
 	// Examine sets it.
 	Unserved string
@@ -60,6 +66,8 @@ func (s State) Problem() string {
 	switch {
 	case s.Unserved != "":
 		return "It has no ready endpoint: " + sentence(s.Unserved)
+	case s.Doubt != "":
+		return sentence("I" + s.Doubt[1:])
 	case s.Status == Current, s.Status == NotFound:
 		return ""
 	case s.Status == Terminating:
@@ -80,6 +88,7 @@ func StateOf(u *unstructured.Unstructured) State {
 	if s.Status != Terminating {
 		s.applyStricterRules(u)
 	}
+	s.addDoubt(u)
 	return s
 }
 

@@ -85,6 +85,21 @@ func TestStateOf(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False", reason: NoPaint, message: "the paint\nis out"}]}}`,
 			State{Status: InProgress, Message: "NoPaint: the paint is out"},
 		},
+		"custom that could not be reconciled": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Synced, status: "True"}, {type: Reconciled, status: "False", reason: NoPaint, message: "the paint\nis out."}, {type: Degraded, status: "True"}]}}`,
+			State{
+				Status: Current, Message: "Resource is current, but its condition Reconciled is False: NoPaint: the paint is out; its condition Degraded is True",
+				Doubt: "its condition Reconciled is False: NoPaint: the paint is out; its condition Degraded is True",
+			},
+		},
+		"custom with other conditions": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Progressing, status: "False"}, {type: Degraded, status: "False"}, {type: Available, status: Unknown}]}}`,
+			State{Status: Current, Message: "Resource is current"},
+		},
+		"built-in with such a condition": {
+			`{apiVersion: v1, kind: Node, metadata: {name: n}, status: {conditions: [{type: Ready, status: "True"}, {type: Available, status: "False"}]}}`,
+			State{Status: Current, Message: "Resource is Ready"},
+		},
 		"custom that is stalled": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Stalled, status: "True", reason: Broke, message: it broke}]}}`,
 			State{Status: Failed, Message: "Broke: it broke"},

@@ -25,6 +25,7 @@ type objectUpdate struct {
 	entry  int
 	ref    Ref                        // with the actual namespace
 	object *unstructured.Unstructured // nil if it does not exist
+	status string                     // see resource.statusResource
 	// state is set if it cannot be computed from the object.
 	state State
 }
@@ -69,6 +70,7 @@ func (b *tracker) applyUpdate(c objectUpdate) {
 	switch {
 	case c.object != nil:
 		s = StateOf(c.object)
+		s.addMissingStatus(c.object, c.status)
 	case s.Status == "":
 		s.Status, s.Message = NotFound, "does not exist"
 	}

@@ -23,6 +23,7 @@ type objectWatcher struct {
 	*Waiter
 	gvk       schema.GroupVersionKind
 	namespace string
+	status    string         // see resource.statusResource
 	entries   map[string]int // by name
 	changes   chan<- objectUpdate
 }
@@ -67,7 +68,7 @@ func (f *objectWatcher) listAndWatch(ctx context.Context, worked func()) error {
 	if err != nil {
 		return err
 	}
-	f.namespace = r.namespace(f.namespace)
+	f.namespace, f.status = r.namespace(f.namespace), r.statusResource()
 	client := r.client(f.objects, f.namespace)
 	list, err := client.List(ctx, f.listOptions())
 	if err != nil {
@@ -164,7 +165,7 @@ func (f *objectWatcher) sendState(ctx context.Context, name string, u *unstructu
 		return
 	}
 	select {
-	case f.changes <- objectUpdate{i, Ref{f.gvk, f.namespace, name}, u, s}:
+	case f.changes <- objectUpdate{i, Ref{f.gvk, f.namespace, name}, u, f.status, s}:
 	case <-ctx.Done():
 	}
 }

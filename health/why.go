@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
 
@@ -31,7 +32,7 @@ func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists sh
 
 // explainState returns why an object is not healthy or, if gone is set, why it still exists.
 func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists sharedLists) Unhealthy {
-	s := &reasonSearch{ctx: ctx, objects: w.objects, lists: lists}
+	s := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}
 	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
 	u.Log, u.Failing = s.log, s.failing
 	switch {
@@ -61,6 +62,7 @@ func (s *reasonSearch) findReason(e *trackedObject, gone bool) string {
 // information that it has.
 type reasonSearch struct {
 	ctx     context.Context
+	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
 	lists   sharedLists // nil for the only object
 	err     error

@@ -65,7 +65,7 @@ func (s *reasonSearch) explainReplicaSet(u *unstructured.Unstructured) string {
 // explainJob explains a Job that failed, is suspended, or waits for its Pods.
 func (s *reasonSearch) explainJob(u *unstructured.Unstructured) string {
 	if c, _ := findCondition(u, string(batchv1.JobSuspended)); c.Status == metav1.ConditionTrue {
-		return "suspended: spec.suspend is true"
+		return s.explainSuspension(u)
 	}
 	c, _ := findCondition(u, string(batchv1.JobFailed))
 	if c.Status != metav1.ConditionTrue {

@@ -33,6 +33,8 @@ type Client struct {
 	AwaitsReport bool `json:"awaitsReport,omitempty"`
 
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
+	// WatchEnded is when its last open watch ended; zero if it has one or never had one.
+	WatchEnded time.Time `json:"watchEnded,omitzero"`
 	// Controllers names those that the client reports: it uses the instrument module.
 	// ReportsDropped is the number of records that found no room in its buffer.
 	Controllers    []string `json:"controllers,omitempty"`

@@ -297,6 +297,17 @@ func SaysDeleted(message string) bool {
 		strings.Contains(message, "uid mismatch: ") && strings.HasSuffix(message, ", and no existing object was found")
 }
 
+// StaleCacheOf returns the resource, as RESOURCE.GROUP, of which the cache of a controller did not yet have what the
+// controller itself had written, if an error is upstream's for that. It is normal: the sync is repeated. Otherwise it is
+// empty.
+func StaleCacheOf(message string) string {
+	if !strings.HasPrefix(message, "read version: ") || !strings.Contains(message, " is not as new as written version: ") {
+		return ""
+	}
+	_, resource, _ := strings.Cut(message, " for group resource ")
+	return resource
+}
+
 // FoundGone reports whether a deletion has found that the object does not exist any more,
 // because another client was faster: that is not a failure. That the server does not serve the kind
 // is one, and so is an injected fault.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // failKeys makes n keys of a controller fail in turn, rounds times.
@@ -33,6 +35,7 @@ func TestManyFailingKeys(t *testing.T) {
 // A controller with more failing keys than are kept makes the observer forget its own, those that
 // failed longest ago.
 func TestTooManyFailingKeys(t *testing.T) {
+	testutil.RequireFineClock(t)
 	o := newTestObserver(t, Options{})
 	failKeys(o.Recorder("other"), 20, 1)
 	failKeys(o.Recorder("operator"), 2*maxFailing, 1)

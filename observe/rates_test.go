@@ -70,6 +70,16 @@ func TestRateOfAQueueThatIsReportedAgain(t *testing.T) {
 	)
 }
 
+// What an operator has counted while it could not report is not of the second in which it reports again.
+func TestRateOfAQueueAfterASilence(t *testing.T) {
+	testRates(t, "op/web",
+		rateStep{queue: &observe.Queue{Adds: 100, Done: 100}},
+		rateStep{},
+		rateStep{queue: &observe.Queue{Adds: 900, Done: 900, Resumed: 1}},
+		rateStep{queue: &observe.Queue{Adds: 906, Done: 904, Resumed: 1}, adds: 6, done: 4},
+	)
+}
+
 // A controller that is started again counts from zero.
 func TestRateOfARestartedQueue(t *testing.T) {
 	testRates(t, "kube-scheduler",

@@ -49,6 +49,7 @@ type failure struct {
 type queueHistory struct {
 	history []Sample
 	last    QueueChanged
+	resumed int64 // Queue.Resumed at the last sample
 }
 
 // exceeds reports whether the queue had counted more at the last sample: it is another one now.
@@ -89,7 +90,7 @@ func (s *sampler) sample() {
 		if q.recorder == nil || q.recorder.observer == s.observer {
 			seen[q.id()] = true
 			q.delayed.pendingKeys(now) // forgets those that were due: there may be no other reader
-			s.sampleQueue(q.takeSample(), now, q.recorder != nil && q.recorder.skipsIdle.Load())
+			s.sampleQueue(q.takeSample(), now, 0, q.recorder != nil && q.recorder.skipsIdle.Load())
 		}
 	}
 	for _, v := range more {
@@ -97,7 +98,7 @@ func (s *sampler) sample() {
 			continue
 		}
 		seen[queueID{v.Controller, v.Name}] = true
-		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, false)
+		s.sampleQueue(&QueueChanged{Controller: v.Controller, Queue: v.Name, Depth: v.Depth, MaxDepth: v.Depth, InFlight: v.InFlight, Adds: v.Adds, Gets: v.Gets, Done: v.Done}, now, v.Resumed, false)
 	}
 	for id, h := range s.queues {
 		switch {
@@ -123,7 +124,7 @@ func (s *sampler) fillRates(p *Process, now time.Time) {
 
 // sampleQueue adds a sample, and records it if the numbers have changed; with
 // onlyWaiting, only if keys wait.
-func (s *sampler) sampleQueue(e *QueueChanged, now time.Time, onlyWaiting bool) {
+func (s *sampler) sampleQueue(e *QueueChanged, now time.Time, resumed int64, onlyWaiting bool) {
 	id := queueID{e.Controller, e.Queue}
 	h := s.queues[id]
 	isNew := h == nil || h.exceeds(e)
@@ -131,7 +132,9 @@ func (s *sampler) sampleQueue(e *QueueChanged, now time.Time, onlyWaiting bool) 
 		h = &queueHistory{last: QueueChanged{Controller: e.Controller, Queue: e.Queue}}
 		s.queues[id] = h
 	}
-	if isFirst := len(s.times) == 1; !isNew || !isFirst && !IsReported(e.Controller) { // otherwise it may have counted for long
+	isLate := !isNew && resumed != h.resumed // it has counted while it was silent
+	h.resumed = resumed
+	if isFirst := len(s.times) == 1; !isLate && (!isNew || !isFirst && !IsReported(e.Controller)) { // otherwise it may have counted for long
 		h.history = append(h.history, Sample{Depth: e.MaxDepth, Adds: e.Adds - h.last.Adds, Done: e.Done - h.last.Done})
 	}
 	if over := len(h.history) - maxSamples; over > 0 {

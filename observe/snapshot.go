@@ -91,7 +91,7 @@ type Process struct {
 	RequestRate  float64       `json:"requestRate"`  // per second, over the last 5 s; -1 if unknown
 	EtcdRevision int64         `json:"etcdRevision"` // 0 if unknown
 	EtcdBytes    int64         `json:"etcdBytes"`    // of the database file
-	MemoryBytes  int64         `json:"memoryBytes"`  // resident
+	MemoryBytes  int64         `json:"memoryBytes"`  // resident; 0 = unknown
 	CPU          time.Duration `json:"cpuNanos"`     // spent since the start of the process
 	CPUPercent   float64       `json:"cpuPercent"`   // of one core, over the last 5 s
 }
@@ -218,6 +218,10 @@ type Queue struct {
 	// due; zero if there is none or it is unknown.
 	Delayed int64     `json:"delayedAtMost"`
 	NextDue time.Time `json:"nextDue,omitzero"`
+
+	// Resumed is how often another process reported the queue again after it had been silent. What it has counted
+	// meanwhile is in no rate.
+	Resumed int64 `json:"-"`
 
 	AddRate  float64 `json:"addRate"`  // per second, over the last 5 s
 	DoneRate float64 `json:"doneRate"` // per second, over the last 5 s

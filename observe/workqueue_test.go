@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/ctrlplane/ctrlplane/controllers/queues"
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -190,6 +191,7 @@ func TestRecordsShowDelayedKeysAndRetries(t *testing.T) {
 // waiting times do not. If the test is preempted at the wrong moment, several adds
 // match and a sync is not sure.
 func TestSyncIsMatchedToItsAdd(t *testing.T) {
+	testutil.RequireFineClock(t)
 	for range 100 {
 		if matchSyncs(t) || t.Failed() {
 			return
@@ -256,6 +258,7 @@ func matchSyncs(t *testing.T) bool {
 
 // With many concurrent handlers and workers, causes marked as sure are correct.
 func TestSureCausesAreCorrectUnderLoad(t *testing.T) {
+	testutil.RequireFineClock(t)
 	const handlers, keys, each = 8, 40, 2000
 	b := newQueueBench(t)
 	q := newQueue[string](b, "q")

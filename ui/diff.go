@@ -20,7 +20,7 @@ func (m Mode) ColorDiff(text string) string {
 		case strings.HasPrefix(line, "+"):
 			line = m.paintGood(line)
 		case strings.HasPrefix(line, "-"):
-			line = m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Red), line)
+			line = m.Paint(lipgloss.NewStyle().Foreground(lipgloss.Red), line)
 		}
 		b.WriteString(line + "\n")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // DescribeFailing says what fails although work may be done: "1 controller failed, 3 keys
@@ -85,14 +86,14 @@ func IsFailing(f observe.FailingKey, settled bool) bool {
 	return !IsPassingConflict(f) && (f.Times > 1 || f.AtLeast || settled)
 }
 
-// maxConflicts is how many times in a row a key may have a conflict until it counts as failing: it
-// may be written again and again with the same version.
+// maxConflicts is how many times in a row a key may have a conflict, or find the cache of its controller older than what
+// that has written, until it counts as failing: it may be written again and again with the same version.
 const maxConflicts = 5
 
-// IsPassingConflict reports whether a key has failed because of a conflict, as is normal: it has not
+// IsPassingConflict reports whether a key has failed because of a conflict or an old cache, as is normal: it has not
 // done so many times in a row.
 func IsPassingConflict(f observe.FailingKey) bool {
-	return IsConflict(f.Error) && f.Times <= maxConflicts
+	return (IsConflict(f.Error) || observe.StaleCacheOf(f.Error) != "") && f.Times <= maxConflicts
 }
 
 // IsConflict reports whether an error is upstream's for an object that had been modified, or such a
@@ -172,8 +173,9 @@ func FailingLines(state string, failing []observe.FailingKey, more int, settled 
 func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 
 // SettledWarnings says, one line each, what a settled control plane does not do: keys fail, the
-// process of an operator has ended, a kind cannot be listed, reads of a client are refused, or Pods wait for a restart.
-func SettledWarnings(s observe.Snapshot) (lines []string) {
+// process of an operator has ended, a kind cannot be listed, reads of a client are refused, writes of one fail, or Pods
+// wait for a restart.
+func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []string) {
 	for _, c := range s.Controllers {
 		if c.ProcessState() == observe.StateOff && observe.IsReported(c.Name) {
 			lines = append(lines, fmt.Sprintf("settled, but %s does not run: %s", c.Name, DescribeReason(c, s.Time)))
@@ -191,12 +193,34 @@ func SettledWarnings(s observe.Snapshot) (lines []string) {
 			lines = append(lines, "settled, but "+describeRefused(c))
 		}
 	}
+	for _, line := range FailingWriteLines(failing) {
+		lines = append(lines, "settled, but "+line)
+	}
 	waiting := failedTimers(s)
 	for _, t := range waiting[:min(len(waiting), maxFailing)] {
 		lines = append(lines, fmt.Sprintf("settled, but %s waits for a restart: %s, next attempt in %s", t.What, t.Reason, formatDuration(max(t.Due.Sub(s.Time), 0))))
 	}
 	if more := len(waiting) - maxFailing; more > 0 {
 		lines = append(lines, "settled, but "+countWaiting(more, "more Pod"))
+	}
+	return lines
+}
+
+// FailingWriteLines says, one line each, which writes fail again and again: a few of each client. They are sorted by
+// client.
+func FailingWriteLines(failing []trace.FailingWrite) (lines []string) {
+	for len(failing) > 0 {
+		client := failing[0].Controller
+		n := 0
+		for ; n < len(failing) && failing[n].Controller == client; n++ {
+			if n < maxFailing {
+				lines = append(lines, client+" "+failing[n].String())
+			}
+		}
+		if more := n - maxFailing; more > 0 {
+			lines = append(lines, client+" fails to make "+CountNoun(more, "more write"))
+		}
+		failing = failing[n:]
 	}
 	return lines
 }

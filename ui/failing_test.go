@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 )
 
 // The reason comes first: what is known from the row, or said by every such error, is left out.
@@ -37,8 +38,9 @@ func TestShortError(t *testing.T) {
 	}
 }
 
-// A conflict passes, unless it goes on; one that was injected is as any other.
+// A conflict passes, unless it goes on; one that was injected is as any other. So does a wait for an old cache.
 func TestConflictsThatGoOnFail(t *testing.T) {
+	const stale = "read version: 7 is not as new as written version: 9 for group resource pods"
 	const injected = `Operation cannot be fulfilled on sites.example.com "shop": ` + observe.InjectedFault
 	for _, c := range []struct {
 		err   string
@@ -48,6 +50,8 @@ func TestConflictsThatGoOnFail(t *testing.T) {
 		{"the object has been modified", 5, false},
 		{"the object has been modified", 6, true},
 		{injected, 2, false},
+		{stale, 5, false},
+		{stale, 6, true},
 		{injected, 13, true},
 		{"no luck", 1, true},
 	} {
@@ -103,7 +107,7 @@ func TestSettledWarnings(t *testing.T) {
 		"settled, but Pod default/web-2 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but 1 more Pod waits for a restart",
 	}
-	if got := SettledWarnings(s); !slices.Equal(got, want) {
+	if got := SettledWarnings(s, nil); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	if got, want := DescribeFailing(s), "1 key fails, 4 Pods wait for a restart, reads of shop are refused"; got != want {
@@ -111,6 +115,35 @@ func TestSettledWarnings(t *testing.T) {
 	}
 	want = []string{"the last sync of chaos/site failed: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck"}
 	if got := FailingFor(s, "default", "f1"); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Of the writes of a client that fail again and again, some are named and the others counted.
+func TestSettledNamesFailingWrites(t *testing.T) {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	shop := observe.Client{Name: "shop (bob)", Errors: 25, Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}
+	s := observe.Snapshot{Time: at, Clients: []observe.Client{shop}}
+	var records []observe.Record
+	for i := range maxFailing + 2 {
+		for range 3 + i {
+			records = append(records, observe.Record{Seq: uint64(len(records) + 1), Time: at, Event: &observe.Called{
+				Controller: shop.Name, Client: &observe.Caller{}, Verb: "update", Status: 403, Error: "forbidden", Began: at,
+				Object: observe.Object{Kind: "Pod", Resource: "pods", Namespace: "shop", Name: fmt.Sprintf("p%d", i)},
+			}})
+		}
+	}
+	failing, err := trace.FindFailingWrites(t.Context(), &fakeSource{records: records}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"settled, but shop (bob) fails to update Pod shop/p4, 7 times in a row: 403: forbidden",
+		"settled, but shop (bob) fails to update Pod shop/p3, 6 times in a row: 403: forbidden",
+		"settled, but shop (bob) fails to update Pod shop/p2, 5 times in a row: 403: forbidden",
+		"settled, but shop (bob) fails to make 2 more writes",
+	}
+	if got := SettledWarnings(s, failing); !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 }

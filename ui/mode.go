@@ -78,7 +78,8 @@ func supportsUnicode(goos string, env map[string]string) bool {
 	return goos == "darwin" // macOS terminals use UTF-8 without a locale
 }
 
-func (m Mode) width() int {
+// Columns is the maximum width of a line; 0 means unlimited.
+func (m Mode) Columns() int {
 	if m.Width == nil {
 		return 0
 	}

@@ -44,7 +44,7 @@ func TestDetectFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if m := Detect(f, []string{"TERM=xterm", "LANG=C.UTF-8"}); m.Live || m.Color || m.width() != 0 {
+	if m := Detect(f, []string{"TERM=xterm", "LANG=C.UTF-8"}); m.Live || m.Color || m.Columns() != 0 {
 		t.Errorf("mode of a file is %+v, want a plain one", m)
 	}
 }

@@ -32,9 +32,10 @@ type Progress struct {
 	done chan struct{}
 
 	mu              sync.Mutex
-	queue           []string       // permanent lines that are not written yet
-	droppedWarnings int            // since the last frame
-	running         []runningStage // in start order
+	queue           []string        // permanent lines that are not written yet
+	droppedWarnings int             // since the last frame
+	running         []runningStage  // in start order
+	flushes         []chan struct{} // closed once the queue is written
 	closed          bool
 	err             error // the first write error; no writes follow it
 }
@@ -93,6 +94,18 @@ func formatWarning(m Mode, msg string) string {
 	return m.paintCaution("warning:") + " " + words.OneLine(msg)
 }
 
+// Flush waits until the queued lines are written, so that what others write follows them; at most half a second, as Close
+// does.
+func (p *Progress) Flush() {
+	written := make(chan struct{})
+	p.update(func() { p.flushes = append(p.flushes, written) })
+	select {
+	case <-written:
+	case <-p.done:
+	case <-time.After(closeTimeout):
+	}
+}
+
 // Close writes the queued lines, marks running stages as not finished, and leaves
 // the cursor on an empty line. It waits at most half a second for the terminal;
 // a write still in progress then continues in the background. Close returns the
@@ -139,12 +152,15 @@ func (p *Progress) drawLoop() {
 		case <-p.wake:
 		case <-ticker.C:
 		}
-		picture, lines, last := p.nextFrame(onScreen)
+		picture, lines, flushes, last := p.nextFrame(onScreen)
 		if picture != "" {
 			if _, err := io.WriteString(p.w, picture); err != nil {
 				p.stopWriting(err)
 				return
 			}
+		}
+		for _, written := range flushes {
+			close(written)
 		}
 		if last {
 			return
@@ -167,17 +183,18 @@ func (p *Progress) stopWriting(err error) {
 }
 
 // nextFrame empties the queue and returns the text to write, how many lines of
-// running stages are on the screen after it, and whether it is the last frame.
-func (p *Progress) nextFrame(onScreen int) (picture string, lines int, last bool) {
+// running stages are on the screen after it, who waits for it, and whether it is the last frame.
+func (p *Progress) nextFrame(onScreen int) (picture string, lines int, flushes []chan struct{}, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stay, moving := p.queue, p.runningLines()
-	p.queue = nil
+	flushes = p.flushes
+	p.queue, p.flushes = nil, nil
 	if p.droppedWarnings > 0 {
 		stay = append(stay, formatWarning(p.mode, "see the log for "+CountNoun(p.droppedWarnings, "more warning")))
 		p.droppedWarnings = 0
 	}
-	return composeFrame(onScreen, stay, moving, p.mode.Live), len(moving), p.closed
+	return composeFrame(onScreen, stay, moving, p.mode.Live), len(moving), flushes, p.closed
 }
 
 func (p *Progress) runningLines() []string {

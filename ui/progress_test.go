@@ -169,6 +169,25 @@ func TestProgressCloseGivesUpOnStalledTerminal(t *testing.T) {
 	})
 }
 
+// What is written after Flush follows the lines of Progress.
+func TestProgressFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var buf bytes.Buffer
+		p := NewProgress(&buf, Mode{})
+		for i := range 100 {
+			p.Print("ready")
+			p.Flush()
+			if got := strings.Count(buf.String(), "ready\n"); got != i+1 {
+				t.Fatalf("%d lines are written after %d", got, i+1)
+			}
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		p.Flush() // does not wait
+	})
+}
+
 func TestProgressReturnsWriteError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewProgress(closedFile(t), Mode{})

@@ -31,8 +31,8 @@ type ReadyInfo struct {
 // fit the mode's width, except paths and the command to copy, which must not be
 // cut.
 func RenderReady(mode Mode, info ReadyInfo) string {
-	r := readyRenderer{mode: mode, width: mode.width()}
-	mark := mode.paintGood(mode.pickGlyph("✓", "+")) + " "
+	r := readyRenderer{mode: mode, width: mode.Columns()}
+	mark := mode.paintGood(mode.Glyph("✓", "+")) + " "
 	r.writeText("%sctrlplane %s is ready in %.2f s", mark, mode.paintStrong(info.Name), info.Took.Seconds())
 	r.writeLine("")
 	r.writeField("Address", info.URL)

@@ -151,6 +151,20 @@ func TestQuoteWord(t *testing.T) {
 	}
 }
 
+func TestQuoteCommand(t *testing.T) {
+	for line, want := range map[string]string{
+		`ctrlplane --data-dir C:\Users\jane down`:               `"ctrlplane --data-dir C:\Users\jane down"`,
+		`ctrlplane --data-dir "C:\Users\JANEDO~1\Temp" down`:    `'ctrlplane --data-dir "C:\Users\JANEDO~1\Temp" down'`,
+		`& "C:\my tools\ctrlplane.exe" --data-dir \\nas\x down`: `'& "C:\my tools\ctrlplane.exe" --data-dir \\nas\x down'`,
+		`ctrlplane --data-dir '/a b' down`:                      `"ctrlplane --data-dir '/a b' down"`,
+		"ctrlplane --data-dir '/a\x1bb' down":                   `"ctrlplane --data-dir '/a\x1bb' down"`,
+	} {
+		if got := QuoteCommand(line); got != want {
+			t.Errorf("%s is quoted as\n%s\nwant\n%s", line, got, want)
+		}
+	}
+}
+
 func TestProgramInShell(t *testing.T) {
 	for _, tt := range []struct {
 		shell      Shell

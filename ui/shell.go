@@ -2,7 +2,9 @@ package ui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Shell is a family of shells with the same quoting rules.
@@ -59,6 +61,18 @@ func (s Shell) Program(path string) string {
 
 func isPlainInPowerShell(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`_-./\:`, r)
+}
+
+// QuoteCommand quotes a command line in a message. The quotes are not part of the command, so
+// that nothing in it is escaped.
+func QuoteCommand(line string) string {
+	switch {
+	case strings.ContainsFunc(line, unicode.IsControl):
+		return strconv.Quote(line)
+	case strings.Contains(line, `"`):
+		return "'" + line + "'"
+	}
+	return `"` + line + `"`
 }
 
 // QuotePOSIX quotes a word for a POSIX shell, if necessary.

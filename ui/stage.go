@@ -24,11 +24,11 @@ func (s Stage) finalLine(m Mode) string {
 	took := formatDuration(s.Took)
 	switch {
 	case !s.Done:
-		return s.formatLine(m, m.paintCaution(m.pickGlyph("·", "-")), nameColumn, "not finished after "+took)
+		return s.formatLine(m, m.paintCaution(m.Glyph("·", "-")), nameColumn, "not finished after "+took)
 	case s.Err != nil:
-		return s.formatLine(m, m.paintBad(m.pickGlyph("✗", "x")), nameColumn, "failed after "+took)
+		return s.formatLine(m, m.paintBad(m.Glyph("✗", "x")), nameColumn, "failed after "+took)
 	}
-	return s.formatLine(m, m.paintGood(m.pickGlyph("✓", "+")), nameColumn, took)
+	return s.formatLine(m, m.paintGood(m.Glyph("✓", "+")), nameColumn, took)
 }
 
 // runningLine draws a running stage in exactly one row of the terminal.
@@ -36,7 +36,7 @@ func (s Stage) runningLine(m Mode) string {
 	mark := m.paintBusy(m.spinnerFrame(int(s.Took / frameInterval)))
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
 	column := nameColumn
-	if width := m.width(); width > 0 {
+	if width := m.Columns(); width > 0 {
 		// Some terminals wrap when the last column is written: leave it free.
 		room := width - len("x ") - len(" ") - len(took) - 1
 		if room < 1 {

@@ -86,10 +86,10 @@ const (
 
 // StatusWidth is the number of columns that the status fits: those of the terminal, within limits.
 func (m Mode) StatusWidth() int {
-	if m.width() == 0 {
+	if m.Columns() == 0 {
 		return maxStatusWidth
 	}
-	return min(max(m.width(), minStatusWidth), maxStatusWidth)
+	return min(max(m.Columns(), minStatusWidth), maxStatusWidth)
 }
 
 func formatUptime(d time.Duration) string {

@@ -12,32 +12,34 @@ import (
 // and every colour terminal has them.
 
 func (m Mode) paintGood(s string) string {
-	return m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Green), s)
+	return m.Paint(lipgloss.NewStyle().Foreground(lipgloss.Green), s)
 }
 
 func (m Mode) paintBad(s string) string {
-	return m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true), s)
+	return m.Paint(lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true), s)
 }
 
 func (m Mode) paintCaution(s string) string {
-	return m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), s)
+	return m.Paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), s)
 }
 
 func (m Mode) paintBusy(s string) string {
-	return m.applyStyle(lipgloss.NewStyle().Foreground(lipgloss.Cyan), s)
+	return m.Paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), s)
 }
 
-func (m Mode) paintFaint(s string) string  { return m.applyStyle(lipgloss.NewStyle().Faint(true), s) }
-func (m Mode) paintStrong(s string) string { return m.applyStyle(lipgloss.NewStyle().Bold(true), s) }
+func (m Mode) paintFaint(s string) string  { return m.Paint(lipgloss.NewStyle().Faint(true), s) }
+func (m Mode) paintStrong(s string) string { return m.Paint(lipgloss.NewStyle().Bold(true), s) }
 
-func (m Mode) applyStyle(style lipgloss.Style, s string) string {
-	if !m.Color {
+// Paint renders s in a style if colours are shown.
+func (m Mode) Paint(style lipgloss.Style, s string) string {
+	if !m.Color || s == "" {
 		return s
 	}
 	return style.Render(s)
 }
 
-func (m Mode) pickGlyph(unicode, ascii string) string {
+// Glyph returns a character, or its replacement if only ASCII can be shown.
+func (m Mode) Glyph(unicode, ascii string) string {
 	if m.ASCII {
 		return ascii
 	}
@@ -45,13 +47,13 @@ func (m Mode) pickGlyph(unicode, ascii string) string {
 }
 
 func (m Mode) spinnerFrame(turn int) string {
-	frames := []rune(m.pickGlyph("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", `|/-\`))
+	frames := []rune(m.Glyph("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", `|/-\`))
 	return string(frames[turn%len(frames)])
 }
 
 // truncate cuts s to at most width columns (at least one) and marks the cut.
 func (m Mode) truncate(s string, width int) string {
-	return ansi.Truncate(s, max(width, 1), m.pickGlyph("…", "~"))
+	return ansi.Truncate(s, max(width, 1), m.Glyph("…", "~"))
 }
 
 // formatDuration formats d as "41 ms", "1.2 s" or "2 m 05 s".

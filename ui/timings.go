@@ -83,7 +83,7 @@ func RenderTimings(mode Mode, t Timings) string {
 	}
 	b.WriteString(head + "\n" + mode.paintFaint(fmt.Sprintf("%s %8s  %8s", padRight("stage", nameColumn), "start", "took")) + "\n")
 	columns := barColumns
-	if width := mode.width(); width > 0 {
+	if width := mode.Columns(); width > 0 {
 		columns = min(columns, max(0, width-timingColumns-1))
 	}
 	for _, s := range t.Stages {
@@ -110,5 +110,5 @@ func (m Mode) timingBar(s stageTiming, whole time.Duration, columns int) string 
 	column := func(d time.Duration) int { return int(int64(columns) * int64(d) / int64(whole)) }
 	from := min(max(column(s.Begin), 0), columns-1)
 	to := min(max(column(s.Begin+s.Took), from+1), columns)
-	return strings.Repeat(" ", from) + m.paintBusy(strings.Repeat(m.pickGlyph("█", "#"), to-from))
+	return strings.Repeat(" ", from) + m.paintBusy(strings.Repeat(m.Glyph("█", "#"), to-from))
 }

@@ -17,6 +17,7 @@ import (
 type ObjectState struct {
 	Problem          string // what is wrong with it; empty if nothing is
 	Log              string // says which command shows why a container of it has ended; may be empty
+	Unreported       string // as health.State.Unreported
 	FailedNode       string // says that its node was failed by a user; empty if it was not
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
@@ -43,6 +44,9 @@ type Why struct {
 // Chain returns the chain of causes with what is known of the object at present.
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
+	if q.State.Problem == "" && q.State.Unreported != "" {
+		q.State.Problem = missingStatus(o.State, q.State.Unreported)
+	}
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if q.State.Problem != "" {
 		if q.State.Log != "" {
@@ -131,11 +135,11 @@ func (q *Why) isAnswered() bool {
 	return q.State.Exists && (q.State.Problem != "" || len(q.Options.Failing) > 0 || len(q.Options.Working) > 0)
 }
 
-// describeFailingKeys says which keys of an object fail, as the status does.
+// describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does.
 func describeFailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []string) {
 	for _, f := range trace.FailingKeys(now, records, about) {
 		if IsFailing(f.FailingKey, now.Process.Settled) {
-			list = append(list, f.Sentence())
+			list = append(list, f.Sentence(now.Time))
 		}
 	}
 	return list

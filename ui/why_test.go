@@ -149,6 +149,15 @@ func TestWhyFromARecording(t *testing.T) {
 		create(4, "replicaset-controller", 2, pod), synced(5, "replicaset-controller", "replicaset", 2, "default/web-1"),
 		warning(6, pod, "FailedScheduling", "0/1 nodes are available."), warning(7, object("", "pods", "Pod", "other"), "BackOff", "of another Pod"),
 	}
+	again := append(slices.Clone(records), observe.Record{Seq: 8, Time: at.Add(9 * time.Second), Event: &observe.Called{Controller: "kube-scheduler", Verb: "patch", Status: 200,
+		Object: object("events.k8s.io", "events", "Event", "e")}})
+	other := pod // of the same name, created after the one that the warning is about
+	pod.UID, other.UID = "1", "2"
+	created := append(slices.Clone(records), create(8, "kubectl (admin)", 0, other))
+	created[5] = warning(6, pod, "FailedScheduling", "0/1 nodes are available.")
+	restored := append(slices.Clone(created), observe.Record{Seq: 9, Time: at, Event: &observe.Called{Controller: observe.Own, Verb: observe.VerbRestore, Object: pod, Status: 200,
+		Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: pod.Name, ResourceVersion: "9"}}}})
+	pod.UID = ""
 	const warned = "Last warning about Pod default/web-1-a, at 12:00:01.000: FailedScheduling: 0/1 nodes are available."
 	const unknown = "Whether it was ready is not known: a recording has no objects."
 	paused := observe.Controller{Name: "replicaset-controller", State: "paused", Reason: heldReason, Held: 4, Watches: []string{"replicasets.apps", "pods"}}
@@ -167,6 +176,9 @@ func TestWhyFromARecording(t *testing.T) {
 		"an intervention": {now, records, web, []string{"replicaset-controller is paused: 4 writes are held.", "Pod default/web-1-a waits for a restart: CrashLoopBackOff, next attempt in 7.0 s.", warned, unknown}},
 		"a warning":       {quiet, records, set, []string{warned, unknown}},
 		"of the Pod":      {quiet, records, pod, []string{strings.Replace(warned, " about Pod default/web-1-a", "", 1), unknown}},
+		"which repeats":   {quiet, again, set, []string{strings.Replace(warned, "12:00:01", "12:00:09", 1), unknown}},
+		"of an earlier":   {quiet, created, pod, nil},
+		"restored":        {quiet, restored, pod, []string{strings.Replace(warned, " about Pod default/web-1-a", "", 1), unknown}},
 		"nothing":         {quiet, records[:5], web, nil},
 		"removed":         {now, removed, web, nil},
 		"not recorded":    {now, records, object("apps", "deployments", "Deployment", "none"), nil},

@@ -11,9 +11,11 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/useragent"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/inspect"
+	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
 // viewSource is what the live view needs of a control plane: its records, its objects
@@ -27,7 +29,10 @@ type viewSource struct {
 	speed   control.SpeedControl
 }
 
-var _ observe.KeySource = viewSource{}
+var (
+	_ observe.KeySource = viewSource{}
+	_ live.Browser      = viewSource{}
+)
 
 // SnapshotWithKeys implements observe.KeySource.
 func (v viewSource) SnapshotWithKeys(ctx context.Context, keys ...string) (observe.Snapshot, error) {
@@ -42,12 +47,12 @@ func (v viewSource) SpeedControl() control.SpeedControl { return v.speed }
 
 // newViewSource combines src, the interventions in controllers and clients and the speed
 // with the objects that cfg gives access to.
-func newViewSource(src observe.Source, interventions, clients control.Interventions, speed control.SpeedControl, cfg *rest.Config) (viewSource, error) {
+func newViewSource(src observe.Source, describeLog func(health.ContainerLog) string, interventions, clients control.Interventions, speed control.SpeedControl, cfg *rest.Config) (viewSource, error) {
 	objects, err := inspect.New(cfg)
 	if err != nil {
 		return viewSource{}, err
 	}
-	browser, err := newObjectBrowser(cfg)
+	browser, err := newObjectBrowser(cfg, describeLog)
 	if err != nil {
 		return viewSource{}, err
 	}
@@ -92,6 +97,6 @@ func (t *target) connectView(ctx context.Context) (viewSource, observe.Snapshot,
 	if err != nil {
 		return viewSource{}, observe.Snapshot{}, err
 	}
-	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
+	src, err := newViewSource(client, t.describeLog, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
 	return src, s, err
 }

@@ -43,8 +43,8 @@ func newStepCommand(t *target, a actors) *cobra.Command {
 answered before the next one is released, and is then printed with a diff of the
 object before and after: its YAML without managed fields, with the values of
 Secrets masked. If fewer writes are held, step waits for more: without a limit unless
---timeout is given; interrupt it to stop waiting. It also waits while a write that another
-step has released has no answer, as in a webhook. With -o json each write is one line,
+--timeout is given; interrupt it to stop waiting. It also waits while a write that was
+released before has no answer, as in a webhook. With -o json each write is one line,
 with -o yaml one document.`, a.noun),
 		Example: fmt.Sprintf(`  ctrlplane %[1]s step %[2]s
   ctrlplane %[1]s step %[2]s 3
@@ -123,6 +123,9 @@ func (s *stepCommand) run(ctx context.Context, out, errs io.Writer) error {
 	err = stepping.UntilSettled(ctx, s.actors.interventions(client), client, s.name, each)
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(errs, busy.Work)
+		if _, asked := s.askHeldWrites(ctx, s.actors.interventions(client)); asked != nil {
+			err = fmt.Errorf("%w: %w", err, asked)
+		}
 	}
 	return err
 }
@@ -156,13 +159,32 @@ func (s *stepCommand) stepWrites(ctx context.Context, interventions control.Inte
 
 // explainNoStep says why a held write was not released in time: one at a time is, and the one before has no answer.
 func (s *stepCommand) explainNoStep(ctx context.Context, interventions control.Interventions) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), interventionsTimeout)
-	defer cancel()
-	held, err := interventions.HeldWrites(ctx, s.name, 0)
-	if err != nil || !held.Paused || held.Total == 0 {
+	held, err := s.askHeldWrites(ctx, interventions)
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // an answer may only need longer
+		return ""
+	case err != nil:
+		return ": " + err.Error()
+	case !held.Paused || held.Total == 0:
 		return ""
 	}
 	return fmt.Sprintf(": a write of %s that was released before has no answer yet, as one that waits in a webhook: the next one is released after it", held.Controller)
+}
+
+// askHeldWrites returns the held writes after the end of ctx. It asks for a shorter time after an interrupt, as the user
+// wants to end the command.
+func (s *stepCommand) askHeldWrites(ctx context.Context, interventions control.Interventions) (control.HeldWriteList, error) {
+	timeout := interventionsTimeout
+	if errors.Is(ctx.Err(), context.Canceled) {
+		timeout /= 10
+	}
+	asked, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	held, err := interventions.HeldWrites(asked, s.name, 0)
+	if asked.Err() != nil {
+		err = errors.New(s.target.noAnswerHint())
+	}
+	return held, err
 }
 
 // stepOrWait releases the next write. If none is held it waits for one, and says so

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
@@ -13,10 +15,14 @@ import (
 // steppedElsewhere are interventions in a controller of which another step has released a write that has no answer.
 type steppedElsewhere struct {
 	control.Interventions
-	held int
+	held      int
+	suspended bool
 }
 
 func (s steppedElsewhere) HeldWrites(ctx context.Context, name string, _ int) (control.HeldWriteList, error) {
+	if s.suspended {
+		<-ctx.Done()
+	}
 	return control.HeldWriteList{Controller: name, Paused: true, Total: s.held}, ctx.Err()
 }
 
@@ -36,4 +42,30 @@ func TestStepWaitsForAnotherStep(t *testing.T) {
 			t.Errorf("with %d held: %v", held, err)
 		}
 	}
+}
+
+// A step that times out because the control plane is suspended says so.
+func TestStepOfASuspendedControlPlane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stepCommand{target: &target{name: "demo"}, name: "replicaset-controller", n: 1}
+		for _, interrupt := range []bool{false, true} {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("timed out after 2s"))
+			if interrupt {
+				cancel()
+			}
+			began := time.Now()
+			err := s.stepWrites(ctx, steppedElsewhere{suspended: true}, io.Discard, nil)
+			cancel()
+			want := `timed out after 2s: 0 of 1 write done: the control plane is suspended or overloaded: see "ctrlplane --name demo logs"`
+			if interrupt {
+				want = "interrupted: 0 of 1 write done"
+			}
+			if err == nil || !strings.HasPrefix(strings.ReplaceAll(err.Error(), programWord(), "ctrlplane"), want) {
+				t.Errorf("interrupted %v: %v", interrupt, err)
+			}
+			if took := time.Since(began); interrupt && took > time.Second {
+				t.Errorf("after an interrupt it went on for %v", took)
+			}
+		}
+	})
 }

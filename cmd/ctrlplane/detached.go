@@ -70,6 +70,8 @@ func (d *detachedDisplay) Drop(stage string) { _ = d.send(detachedMessage{Drop: 
 
 func (d *detachedDisplay) Print(text string) { _ = d.send(detachedMessage{Text: text}) }
 
+func (d *detachedDisplay) Flush() {}
+
 func (d *detachedDisplay) Warn(msg string) { _ = d.send(detachedMessage{Warn: msg}) }
 
 func (d *detachedDisplay) Close() error { return nil }

@@ -87,6 +87,7 @@ func (d *devCommand) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&d.match, "match", defaultMatch, "patterns of the names of the files to watch in folders (repeatable)")
 	f.BoolVar(&d.plane.keep, "keep", false, "keep all objects when the operator is restarted")
 	f.StringVar(&d.up.ui, "ui", "auto", "what to show: auto, plain or none; none shows only what concerns the operator")
+	f.StringVar(&d.up.theme, "theme", "auto", themeFlagHelp)
 	f.StringVar(&d.up.server.Kubernetes, "kubernetes", "", kubernetesFlagHelp)
 }
 
@@ -99,6 +100,9 @@ func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
 	view, err := parseViewMode(d.up.ui)
 	if err != nil || view == viewJSON {
 		return "", usage.Errorf("--ui: unknown mode %q: use auto, plain or none", d.up.ui)
+	}
+	if err := checkTheme(d.up.theme); err != nil {
+		return "", err
 	}
 	for _, path := range d.watch {
 		if _, err := os.Stat(path); err != nil {
@@ -184,10 +188,10 @@ func (d *devCommand) serve(ctx context.Context, stdout io.Writer, view viewMode)
 		d.program.killLast()
 		exit(exitFailure)
 	}
-	v.ready = func() error { return d.plane.begin(ctx) }
+	v.ready = func() error { return d.plane.begin(ctx, v.showStageOf) }
 	v.beside = d.startLoop
 	if d.up.showsTimings {
-		v.ready = func() error { return errors.Join(d.plane.begin(ctx), d.up.showTimings(ctx, v)) }
+		v.ready = func() error { return errors.Join(d.plane.begin(ctx, v.showStageOf), d.up.showTimings(ctx, v)) }
 	}
 	return d.up.serve(ctx, v)
 }

@@ -69,16 +69,28 @@ func (p *devPlane) findInputs() {
 	}
 }
 
-// begin applies the manifests for the first time.
-func (p *devPlane) begin(ctx context.Context) (err error) {
-	if p.bare, err = p.saveSettled(ctx); err != nil {
+// begin applies the manifests for the first time, in stages.
+func (p *devPlane) begin(ctx context.Context, stage func(name string, run func() error) error) (err error) {
+	err = stage("settling", func() (err error) {
+		p.bare, err = p.saveSettled(ctx)
 		return err
-	}
-	objs, err := p.load(ctx)
+	})
 	if err != nil {
 		return err
 	}
-	if err := p.apply(ctx, objs); err != nil {
+	apply := func() error {
+		objs, err := p.load(ctx)
+		if err != nil {
+			return err
+		}
+		return p.apply(ctx, objs)
+	}
+	if len(p.manifestPaths()) == 0 {
+		err = apply()
+	} else {
+		err = stage("manifests", apply)
+	}
+	if err != nil {
 		return err
 	}
 	if p.leases.client, err = coordinationclient.NewForConfig(p.server.RESTConfig()); err != nil {

@@ -36,9 +36,9 @@ func (p *devProgram) start() (devloop.Process, error) {
 		return nil, err
 	}
 	at := devloop.ExecFlagIndex(p.args)
-	var gate *runGate
+	var gate *devloop.Gate
 	if at >= 0 {
-		gate, err = newRunGate(p.server.DataDir(), c.ready)
+		gate, err = devloop.NewGate(p.server.DataDir(), c.ready)
 	}
 	if err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func (p *devProgram) start() (devloop.Process, error) {
 		return c, nil
 	}
 	c.gate = gate
-	c.command.cmd.Args = slices.Insert(slices.Clone(p.args), at, "-exec="+gate.execFlag())
+	c.command.cmd.Args = slices.Insert(slices.Clone(p.args), at, "-exec="+gate.ExecFlag())
 	if err := c.startCommand(); err != nil {
-		return nil, errors.Join(err, gate.close())
+		return nil, errors.Join(err, gate.Close())
 	}
 	return c, nil
 }
@@ -85,7 +85,7 @@ func (p *devProgram) killLast() {
 type devProcess struct {
 	program *devProgram
 	command *commandProcess
-	gate    *runGate // holds the operator before it begins; nil = it is not started
+	gate    *devloop.Gate // holds the operator before it begins; nil = it is not started
 	ready   chan struct{}
 	tail    func() []string // its last lines
 	begun   bool
@@ -105,7 +105,7 @@ func (c *devProcess) Begin() error {
 		return nil
 	}
 	c.begun = true
-	return c.gate.open()
+	return c.gate.Open()
 }
 
 func (c *devProcess) startCommand() error {
@@ -180,6 +180,6 @@ func (c *devProcess) stopGroup() {
 		c.command.system.release()
 	}
 	if c.gate != nil {
-		_ = c.gate.close() // the data folder of an ephemeral control plane is removed anyway
+		_ = c.gate.Close() // the data folder of an ephemeral control plane is removed anyway
 	}
 }

@@ -87,10 +87,10 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 
 // unknownPageError says what was probably meant: the fields of a kind, or a controller.
 func unknownPageError(t *target, word, nearest string) error {
-	hint := fmt.Sprintf("%q lists them", t.commandLine("explain"))
+	hint := fmt.Sprintf("%s lists them", t.quoteCommand("explain"))
 	switch {
 	case isBuiltInKind(word):
-		hint = fmt.Sprintf("%q explains the fields of that kind", t.commandLine("kubectl explain "+word))
+		hint = fmt.Sprintf("%s explains the fields of that kind", t.quoteCommand("kubectl explain "+word))
 	case nearest != "":
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}

@@ -49,6 +49,11 @@ func hintAtRecursive(cmd *cobra.Command, err error) error {
 // suspended is why a control plane that has been found does not answer.
 const suspended = "the control plane is suspended or overloaded"
 
+// noAnswerHint says what to do about a control plane that does not answer.
+func (t *target) noAnswerHint() string {
+	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again", suspended, t.quoteCommand("logs"), t.quoteCommand("down"))
+}
+
 // hintAtSuspended says why a control plane accepts a connection and does not answer. Its own API has no other TLS server.
 func hintAtSuspended(err error) error {
 	request, ok := errors.AsType[*url.Error](err)

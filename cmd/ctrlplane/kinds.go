@@ -32,8 +32,8 @@ func requireName(t *target, verb string, args []string) error {
 	if len(args) != 1 || !isBuiltInKind(args[0]) {
 		return nil
 	}
-	return usage.Errorf(`a name is missing: use KIND/NAME, as in "%s %s/NAME": %q lists the names`,
-		verb, args[0], t.commandLine("kubectl get "+args[0]))
+	return usage.Errorf(`a name is missing: use KIND/NAME, as in "%s %s/NAME": %s lists the names`,
+		verb, args[0], t.quoteCommand("kubectl get "+args[0]))
 }
 
 // resolveObject finds the resource of a kind in the way that kubectl does.
@@ -63,6 +63,6 @@ func isNamespaced(m *meta.RESTMapping) bool { return m.Scope.Name() != meta.REST
 
 // unknownKindError suggests a kind, or says how to list the kinds.
 func unknownKindError(ctx context.Context, t *target, mapper kinds.Mapper, kind string) error {
-	otherwise := fmt.Sprintf("%q lists all kinds", t.commandLine("kubectl api-resources"))
+	otherwise := fmt.Sprintf("%s lists all kinds", t.quoteCommand("kubectl api-resources"))
 	return usage.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, otherwise))
 }

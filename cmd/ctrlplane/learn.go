@@ -218,7 +218,7 @@ func (l *learnCommand) chooseLessons(ctx context.Context, all []*learn.Lesson, a
 	case len(args) == 1:
 		word = args[0]
 	case l.resume && p.Last == "":
-		return nil, fmt.Errorf("nothing to resume: begin with %q", l.target.commandLine("learn 1"))
+		return nil, fmt.Errorf("nothing to resume: begin with %s", l.target.quoteCommand("learn 1"))
 	case l.resume:
 		word = p.Last
 	default:

@@ -33,7 +33,7 @@ func (l *learnCommand) runLessons(ctx context.Context, list []chosenLesson, p *l
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if o.Objects, err = newObjectBrowser(o.Config); err != nil {
+	if o.Objects, err = newObjectBrowser(o.Config, nil); err != nil {
 		return err
 	}
 	if l.web {

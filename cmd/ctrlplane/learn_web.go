@@ -18,7 +18,7 @@ func serveLessonPage(out io.Writer, cfg *rest.Config, list []chosenLesson) (*web
 	if err != nil {
 		return nil, err
 	}
-	src, err := newViewSource(client, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
+	src, err := newViewSource(client, nil, client.Interventions(), client.ClientInterventions(), client.SpeedControl(), cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -193,15 +193,42 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 			fmt.Fprintf(stderr, "  %s\n", line)
 		}
 	}
+	doubts := printDoubts(ctx, state, src)
 	if !r.assertions.healthy {
 		return nil
 	}
 	failure := healthFailure(state, r.settle)
-	r.report.addAssertions(assert.Result{Rule: assert.Healthy, Failure: failure})
+	result := assert.Result{Rule: assert.Healthy, Failure: failure}
+	if failure == "" {
+		result.Warnings = doubts
+	}
+	r.report.addAssertions(result)
 	if failure == "" {
 		return nil
 	}
 	return []string{assert.Healthy + ": " + failure}
+}
+
+// maxDoubts is of how many objects it is said why it is doubtful that they are healthy.
+const maxDoubts = 10
+
+// printDoubts prints and returns what makes it doubtful that objects are healthy which count as healthy.
+func printDoubts(ctx context.Context, state *report.State, src observe.Source) []string {
+	if src == nil {
+		return nil
+	}
+	now, err := src.Snapshot(ctx)
+	if err != nil {
+		return nil // the control plane has ended, which is said
+	}
+	doubts := state.Doubts(now)
+	if more := len(doubts) - maxDoubts; more > 0 {
+		doubts = append(doubts[:maxDoubts], fmt.Sprintf("%s", words.Count(more, "more line")))
+	}
+	for _, line := range doubts {
+		fmt.Fprintf(stderr, "ctrlplane: %s\n", words.OneLine(line))
+	}
+	return doubts
 }
 
 // judgeControllers returns why assertions about controllers do not hold, and prints the

@@ -71,7 +71,9 @@ func (c *commandProcess) recordOutput(record func(to io.Writer, stderr bool) io.
 func sameFile(a, b *os.File) bool {
 	infoA, errA := a.Stat()
 	infoB, errB := b.Stat()
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+	// Windows identifies only files: it takes each pipe and console for the same.
+	identified := runtime.GOOS != "windows" || errA == nil && infoA.Mode().IsRegular()
+	return errA == nil && errB == nil && identified && os.SameFile(infoA, infoB)
 }
 
 // lookPath finds a program as execvp(3) does, also without a PATH.

@@ -31,11 +31,11 @@ func (u *upCommand) explainLocked(err error) error {
 		name = "the control plane in " + locked.Path
 	}
 	if state, running, err := datadir.Peek(locked.Path); err == nil && running && state.Server != "" {
-		return fmt.Errorf("%s is already running at %s: see %q, stop it with %q, or choose another --name or --data-dir",
-			name, state.Server, u.target.commandLine("status"), u.target.commandLine("down"))
+		return fmt.Errorf("%s is already running at %s: see %s, stop it with %s, or choose another --name or --data-dir",
+			name, state.Server, u.target.quoteCommand("status"), u.target.quoteCommand("down"))
 	}
-	return fmt.Errorf("%s is already starting, as process %d: wait for it, stop it with %q, or choose another --name or --data-dir",
-		name, locked.PID, u.target.commandLine("down"))
+	return fmt.Errorf("%s is already starting, as process %d: wait for it, stop it with %s, or choose another --name or --data-dir",
+		name, locked.PID, u.target.quoteCommand("down"))
 }
 
 // serve starts the control plane and blocks until it stops.

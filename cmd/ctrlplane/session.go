@@ -41,6 +41,7 @@ type startDisplay interface {
 	End(stage string, took time.Duration, err error)
 	Drop(stage string)
 	Print(text string)
+	Flush()
 	warner
 	Close() error
 }
@@ -60,12 +61,22 @@ func (v *session) showStage(st ctrlplane.Stage) {
 	}
 }
 
+// showStageOf shows the progress of what belongs to the start and is done after that of the server.
+func (v *session) showStageOf(name string, run func() error) error {
+	began := time.Now()
+	v.showStage(ctrlplane.Stage{Name: name})
+	err := run()
+	v.showStage(ctrlplane.Stage{Name: name, Ended: true, Took: time.Since(began), Err: err})
+	return err
+}
+
 // showReady shows that the control plane is usable.
 func (v *session) showReady(info ui.ReadyInfo) error {
 	if d, ok := v.progress.(*detachedDisplay); ok {
 		return d.reportReady(info)
 	}
 	v.progress.Print(ui.RenderReady(v.mode, info))
+	v.progress.Flush() // what is printed next may not pass by the progress
 	return nil
 }
 
@@ -120,7 +131,7 @@ func (v *session) watchUntilEnd(ctx context.Context) error {
 // runView returns when ctx ends or the user stops the control plane.
 func (v *session) runView(ctx context.Context) (err error) {
 	s := &v.up.server
-	src, err := newViewSource(s.Observer(), s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
+	src, err := newViewSource(s.Observer(), v.up.servedTarget().describeLog, s.Interventions(), s.ClientInterventions(), s.SpeedControl(), s.RESTConfig())
 	if err != nil {
 		return err
 	}

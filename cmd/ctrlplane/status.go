@@ -13,7 +13,9 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/health/assert"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
@@ -28,8 +30,9 @@ type statusCommand struct {
 // status is what "ctrlplane status" prints, as JSON.
 type status struct {
 	observe.Snapshot
-	HotLoops  []assert.HotLoop          `json:"hotLoops,omitempty"`
-	Unhealthy []control.UnhealthyObject `json:"unhealthy,omitempty"`
+	HotLoops      []assert.HotLoop          `json:"hotLoops,omitempty"`
+	FailingWrites []trace.FailingWrite      `json:"failingWrites,omitempty"`
+	Unhealthy     []control.UnhealthyObject `json:"unhealthy,omitempty"`
 }
 
 func newStatusCommand(t *target) *cobra.Command {
@@ -47,8 +50,9 @@ process is idle, half a second otherwise and with --etcd-endpoints. With
 
 What fails are keys, and controllers that have failed or were changed manually; the
 namespaces that are being deleted and the Deployments whose rollout has exceeded its
-deadline, each with the reason; and work that repeats itself without an end, such as
-that of a controller whose update causes its next sync.
+deadline, each with the reason; work that repeats itself without an end, such as that
+of a controller whose update causes its next sync; and writes that an operator tries
+again and again and that fail.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
 A recording has no objects.`,
@@ -76,6 +80,9 @@ func (c *statusCommand) run(ctx context.Context, out io.Writer) error {
 	if s.HotLoops, err = assert.FindLoops(ctx, src, s.Time); err != nil {
 		return err
 	}
+	if s.FailingWrites, err = trace.FindFailingWrites(ctx, src, s.Snapshot); err != nil {
+		return err
+	}
 	var unknown error // does not keep the rest from being shown
 	if !c.past.given() && s.Process.State == observe.Ready {
 		s.Unhealthy, unknown = c.findUnhealthy(ctx)
@@ -94,12 +101,13 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
+	failing := ui.FailingWriteLines(s.FailingWrites)
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
-	if len(s.HotLoops) > 0 {
+	if len(s.HotLoops)+len(failing) > 0 {
 		objects.WriteString("\n")
 	}
-	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops)); err != nil {
+	if err := errors.Join(err, c.target.printHotLoops(&objects, s.HotLoops), printLines(&objects, failing)); err != nil {
 		return err
 	}
 	return ui.WriteStatus(out, s.Snapshot, objects.String(), c.output.format == outputWide, width)
@@ -107,13 +115,16 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 
 // findUnhealthy returns the objects that wait for something that need not come by itself.
 func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyObject, error) {
-	ctx, cancel := context.WithTimeout(ctx, unhealthyTimeout)
+	ctx, cancel := withTimeout(ctx, unhealthyTimeout)
 	defer cancel()
 	client, err := c.target.controlClient()
 	if err != nil {
 		return nil, err
 	}
 	list, err := client.Unhealthy(ctx)
+	if ctx.Err() != nil { // the control plane is not suspended: it has answered before
+		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", err)
 	}
@@ -123,6 +134,15 @@ func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyO
 // unhealthyTimeout bounds the search for unhealthy objects.
 const unhealthyTimeout = 5 * time.Second
 
+func printLines(out io.Writer, lines []string) error {
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(out, words.OneLine(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // printHotLoops prints work that repeats itself, and which page explains the first built-in controller among it.
 func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
 	explanation := ""
@@ -131,7 +151,7 @@ func (t *target) printHotLoops(out io.Writer, loops []assert.HotLoop) error {
 			return err
 		}
 		if page, ok := explain.FindPage(l.Controller); ok && explanation == "" {
-			explanation = fmt.Sprintf("%q says how that controller works and what its failures look like\n", t.commandLine("explain "+quoteWord(page.ShortName())))
+			explanation = fmt.Sprintf("%s says how that controller works and what its failures look like\n", t.quoteCommand("explain "+quoteWord(page.ShortName())))
 		}
 	}
 	_, err := io.WriteString(out, explanation)

@@ -31,5 +31,5 @@ func (u *upCommand) rejectTakenName() error {
 	if err != nil || len(others) == 0 {
 		return err
 	}
-	return fmt.Errorf("an ephemeral control plane called %q is running: choose another --name, or stop it with %q", name, programWord()+" --data-dir "+quoteWord(others[0].path)+" down")
+	return fmt.Errorf("an ephemeral control plane called %q is running: choose another --name, or stop it with %s", name, quoteCommand(programWord()+" --data-dir "+quoteWord(others[0].path)+" down"))
 }

@@ -126,9 +126,9 @@ func (t *target) runningDataDir() (string, error) {
 // notRunning says what to do about a control plane that is not running.
 func (t *target) notRunning(path string) error {
 	if info, err := datadir.Inspect(path); err == nil && info.Crashed {
-		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %q shows its log, start it again with %q", t.name, t.commandLine("logs"), t.commandLine("up"))}
+		return notRunningError{fmt.Errorf("control plane %q is not running: it has crashed or was killed: %s shows its log, start it again with %s", t.name, t.quoteCommand("logs"), t.quoteCommand("up"))}
 	}
-	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %q", t.name, t.commandLine("up"))}
+	return notRunningError{fmt.Errorf("control plane %q is not running: start it with %s", t.name, t.quoteCommand("up"))}
 }
 
 // noteChoice says which control plane is used although none was named.
@@ -200,9 +200,12 @@ func severalRunningError(list []candidate) error {
 // inKubeconfig reports whether KUBECONFIG is a kubeconfig of a data folder: the administrator's,
 // or that of a ServiceAccount.
 func inKubeconfig(dir string) bool {
-	inFolder, file := filepath.Split(os.Getenv("KUBECONFIG"))
-	return inFolder == dir+string(filepath.Separator) &&
-		(file == ctrlplane.KubeconfigFile || strings.HasPrefix(file, ctrlplane.KubeconfigFile+"."))
+	inFolder, file := filepath.Dir(os.Getenv("KUBECONFIG")), filepath.Base(os.Getenv("KUBECONFIG"))
+	same := inFolder == dir
+	if runtime.GOOS == "windows" {
+		same = strings.EqualFold(inFolder, dir)
+	}
+	return same && (file == ctrlplane.KubeconfigFile || strings.HasPrefix(file, ctrlplane.KubeconfigFile+"."))
 }
 
 // dataDirs lists the data folders of all control planes, running or not, that are ephemeral
@@ -219,10 +222,16 @@ func dataDirs() ([]string, error) {
 // quoteWord quotes a word of a command that is suggested to the user.
 func quoteWord(s string) string { return userShell().Quote(s) }
 
+// quoteCommand quotes a command that is suggested to the user.
+func quoteCommand(line string) string { return ui.QuoteCommand(line) }
+
 // programWord is this program in a command that is suggested to the user.
 func programWord() string { return userShell().Program(os.Args[0]) }
 
 func userShell() ui.Shell { return ui.DetectShell(runtime.GOOS, os.Environ()) }
+
+// quoteCommand is the command line of a verb for this control plane in a sentence.
+func (t *target) quoteCommand(verb string) string { return quoteCommand(t.commandLine(verb)) }
 
 // commandLine is the command line of a verb for this control plane.
 func (t *target) commandLine(verb string) string {

@@ -82,8 +82,8 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	return state
 }
 
-// describeNow returns the state of an object; of one that cannot be examined nothing is known. describeLog says how to
-// see a log; nil if the user need not know.
+// describeNow returns the state of an object; of one that cannot be examined nothing is known. describeLog says which
+// command shows a log; nil if the answer does not name it.
 func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object, describeLog func(health.ContainerLog) string) ui.ObjectState {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 	if err != nil || now.Status == health.NotFound { // the records, which say what they can, come from the same server
 		return ui.ObjectState{}
 	}
-	state := ui.ObjectState{Problem: now.Problem(), Exists: true, Deleting: now.Status == health.Terminating}
+	state := ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Exists: true, Deleting: now.Status == health.Terminating}
 	if now.Log != nil && describeLog != nil {
 		state.Log = describeLog(*now.Log)
 	}
@@ -112,10 +112,8 @@ func (t *target) describeLog(l health.ContainerLog) string {
 	if l.Container != "" {
 		command += " -c " + quoteWord(l.Container)
 	}
-	if l.Namespace != "default" {
-		command += " -n " + quoteWord(l.Namespace)
-	}
-	return "\"" + t.commandLine(command) + "\" shows its log"
+	command += " -n " + quoteWord(l.Namespace) // the context of the kubeconfig may have another one
+	return t.quoteCommand(command) + " shows its log"
 }
 
 // explainMissing says whether an object without records exists.

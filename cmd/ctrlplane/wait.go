@@ -38,7 +38,9 @@ func newWaitCommand(t *target) *cobra.Command {
 		Long: `Wait until all objects that are named or in the files are healthy: Deployments are
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
-expects. Objects that do not exist yet are waited for.
+expects. Objects that do not exist yet are waited for. A custom resource without a
+status counts as healthy; progress then says that it has none, and if no client watches
+its kind, and which of the usual conditions, such as Available or Synced, is False.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
@@ -136,7 +138,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	defer cancel()
 	named, err := waiter.Refs(bounded, w.namespace, args)
 	if errors.Is(err, health.ErrNoAnswer) {
-		return fmt.Errorf("%w: %s", err, w.noAnswerHint())
+		return fmt.Errorf("%w: %s", err, w.target.noAnswerHint())
 	}
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	o := health.Options{Gone: w.forDeletion}
 	if !w.quiet {
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
-			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message))
+			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message+w.unwatchedNote(bounded, s)))
 		})
 	}
 	err = waiter.Wait(bounded, append(refs, named...), o)
@@ -158,6 +160,28 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		w.printControllers(ctx, out, bad.Objects)
 	}
 	return err
+}
+
+// unwatchedNote says that no client watches the kind of an object without a status; empty if one does, if the object has
+// a status, or if that cannot be found out.
+func (w *waitCommand) unwatchedNote(ctx context.Context, s health.State) string {
+	if s.Unreported == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
+	defer cancel()
+	client, err := w.target.controlClient()
+	if err != nil {
+		return ""
+	}
+	now, err := client.Snapshot(ctx)
+	if err != nil {
+		return ""
+	}
+	if note := ui.UnwatchedNote(now, s.Unreported); note != "" {
+		return ", and " + note
+	}
+	return ""
 }
 
 // progressInterval is the least time between two lines about an object whose status is the same.
@@ -180,7 +204,7 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	}
 	now, err := client.SnapshotWithKeys(ctx, keys...)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		fmt.Fprintln(out, w.noAnswerHint())
+		fmt.Fprintln(out, w.target.noAnswerHint())
 	}
 	if err != nil {
 		return
@@ -223,12 +247,6 @@ func failingRefs(o health.Unhealthy) []health.Ref {
 		return []health.Ref{o.Ref}
 	}
 	return []health.Ref{o.Ref, o.Failing}
-}
-
-// noAnswerHint says what to do about a control plane that does not answer.
-func (w *waitCommand) noAnswerHint() string {
-	return fmt.Sprintf("%s: see %q, or stop it with %q and start it again",
-		suspended, w.target.commandLine("logs"), w.target.commandLine("down"))
 }
 
 // maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL. Of the others, those

@@ -15,6 +15,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -38,8 +40,8 @@ are not observed in the store: nothing must have happened for half a second, and
 event may still be in flight.
 
 If the control plane does not settle in time, the exit code is 1, and stderr says
-what each busy controller still has to do, one line per controller, and which hot loops
-go on.
+what each busy controller still has to do, one line per controller, which hot loops
+go on, and which writes an operator tries again and again and that fail.
 
 A control plane that waits for the lease of another process (--leader-elect) is not
 settled: wait in that of the leader, which stderr names.
@@ -48,8 +50,8 @@ A controller of an operator counts as busy while it is being started, waits to b
 leader or is being stopped, and for 10 s after its process has closed its connection
 without a last report. After that, or after a last report, it is off and does not
 count. Keys that fail and are due later do not count either, nor do Pods whose restart
-is due later (CrashLoopBackOff), nor clients whose lists and watches are refused. All of
-these are said on stderr.`,
+is due later (CrashLoopBackOff), nor clients whose lists and watches are refused, or a
+write of which fails again and again. All of these are said on stderr.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,
@@ -79,10 +81,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	err = settled.Wait(ctx, src, w.horizon, progress)
 	if err == nil && !w.quiet {
 		warnings, err := settledWarnings(ctx, src)
-		for _, line := range warnings {
-			fmt.Fprintln(out, line)
-		}
-		return err
+		return errors.Join(err, printLines(out, warnings))
 	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
@@ -92,8 +91,11 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 		if loopErr == nil {
 			loopErr = w.target.printHotLoops(out, loops)
 		}
+		if loopErr == nil {
+			loopErr = printFailingWrites(after, src, out)
+		}
 		if loopErr != nil {
-			err = errors.Join(err, fmt.Errorf("cannot look for hot loops: %w", loopErr))
+			err = errors.Join(err, fmt.Errorf("cannot look for hot loops and failing writes: %w", loopErr))
 		}
 	}
 	return err
@@ -106,23 +108,37 @@ func (w *waitCommand) explainNoAnswer(ctx context.Context, err error) error {
 	} else if failed, ok := errors.AsType[net.Error](err); !ok || !failed.Timeout() {
 		return err
 	}
-	return fmt.Errorf("%w: %w: %s", health.ErrNoAnswer, err, w.noAnswerHint())
+	return fmt.Errorf("%w: %w: %s", health.ErrNoAnswer, err, w.target.noAnswerHint())
 }
 
 // settledWarnings says what does not work though nothing is left to be done, one line each.
-func settledWarnings(ctx context.Context, src settled.Source) ([]string, error) {
+func settledWarnings(ctx context.Context, src observe.Source) ([]string, error) {
 	s, err := src.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lines := ui.SettledWarnings(s)
+	failing, err := trace.FindFailingWrites(ctx, src, s)
+	if err != nil {
+		return nil, err
+	}
+	lines := ui.SettledWarnings(s, failing)
 	for i := range lines {
 		lines[i] = words.OneLine(lines[i])
 	}
 	return lines, nil
 }
 
-// loopTimeout bounds the search for hot loops after the wait has timed out.
+// printFailingWrites prints the writes that clients try again and again and that fail.
+func printFailingWrites(ctx context.Context, src observe.Source, out io.Writer) error {
+	s, err := src.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	failing, err := trace.FindFailingWrites(ctx, src, s)
+	return errors.Join(err, printLines(out, ui.FailingWriteLines(failing)))
+}
+
+// loopTimeout bounds the search for hot loops and failing writes after the wait has timed out.
 const loopTimeout = 5 * time.Second
 
 func printRemainingWork(out io.Writer, work []settled.Work) {

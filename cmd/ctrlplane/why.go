@@ -53,7 +53,7 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.options.ReadFailing(ctx, src, about); err != nil {
+	if err := o.options.ReadFailing(ctx, src, records, about); err != nil {
 		return err
 	}
 	o.options.AtEnd = o.past.given() && o.past.at == ""

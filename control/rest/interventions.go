@@ -9,6 +9,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
 // intervention is the body of a POST to ControllersPath/VERB or ClientsPath/VERB.
@@ -32,10 +33,14 @@ const defaultHeldLimit = 100
 
 // handleInterventions serves interventions below a path.
 func handleInterventions(mux *http.ServeMux, path string, i control.Interventions) {
-	for verb, do := range interventionVerbs(i) {
+	for _, verb := range verbs.All {
 		handleBody(mux, "POST "+path+"/"+verb, func(req *http.Request, body intervention) (any, error) {
-			names, err := do(req.Context(), body)
-			return changedActors{names}, err
+			change, err := body.change(verb)
+			if err != nil {
+				return nil, err
+			}
+			names, err := change.Apply(req.Context(), i, body.Names)
+			return changedActors{append([]string{}, names...)}, err // [], not null
 		})
 	}
 	handleBody(mux, "POST "+path+"/step", func(req *http.Request, body intervention) (any, error) {
@@ -60,86 +65,51 @@ func handleInterventions(mux *http.ServeMux, path string, i control.Intervention
 	})
 }
 
-// interventionVerbs are the verbs that change controllers or clients, and return the names of
-// those.
-func interventionVerbs(i control.Interventions) map[string]func(context.Context, intervention) ([]string, error) {
-	verbs := map[string]func(context.Context, intervention) ([]string, error){
-		"delay": func(ctx context.Context, body intervention) ([]string, error) {
-			d, err := time.ParseDuration(body.Delay)
-			if err != nil {
-				return nil, usage.Errorf("delay: %w", err)
-			}
-			return i.Delay(ctx, body.Names, d)
-		},
-		"fail": func(ctx context.Context, body intervention) ([]string, error) {
-			if body.Fault == nil {
-				return nil, usage.Errorf("fail: no fault is given")
-			}
-			return i.Fail(ctx, body.Names, *body.Fault)
-		},
-		"scale": func(ctx context.Context, body intervention) ([]string, error) {
-			return i.Scale(ctx, body.Names, body.Workers)
-		},
+func (body intervention) change(verb string) (verbs.Change, error) {
+	change := verbs.Change{Verb: verb, Workers: body.Workers}
+	switch {
+	case verb == verbs.Delay:
+		var err error
+		if change.Delay, err = time.ParseDuration(body.Delay); err != nil {
+			return change, usage.Errorf("delay: %w", err)
+		}
+	case verb == verbs.Fail && body.Fault == nil:
+		return change, usage.Errorf("fail: no fault is given")
+	case verb == verbs.Fail:
+		change.Fault = *body.Fault
 	}
-	for verb, do := range map[string]func(context.Context, []string) ([]string, error){
-		"stop": i.Stop, "start": i.Start, "pause": i.Pause, "resume": i.Resume, "clear": i.Clear,
-	} {
-		verbs[verb] = func(ctx context.Context, body intervention) ([]string, error) { return do(ctx, body.Names) }
-	}
-	return verbs
+	return change, nil
 }
 
 // Interventions returns the interventions in the controllers of the control plane.
 func (c *Client) Interventions() control.Interventions {
-	return interventionsClient{c, ControllersPath}
+	return newInterventionsClient(c, ControllersPath)
 }
 
 // ClientInterventions returns the interventions in the clients of the control plane.
 func (c *Client) ClientInterventions() control.Interventions {
-	return interventionsClient{c, ClientsPath}
+	return newInterventionsClient(c, ClientsPath)
 }
 
 type interventionsClient struct {
+	verbs.Methods
 	client *Client
 	path   string
 }
 
-func (i interventionsClient) post(ctx context.Context, verb string, body intervention) ([]string, error) {
-	var changed changedActors
-	err := i.client.do(ctx, http.MethodPost, i.path+"/"+verb, nil, body, &changed)
-	return changed.Names, err
-}
-
-func (i interventionsClient) Stop(ctx context.Context, names []string) ([]string, error) {
-	return i.post(ctx, "stop", intervention{Names: names})
-}
-
-func (i interventionsClient) Start(ctx context.Context, names []string) ([]string, error) {
-	return i.post(ctx, "start", intervention{Names: names})
-}
-
-func (i interventionsClient) Pause(ctx context.Context, names []string) ([]string, error) {
-	return i.post(ctx, "pause", intervention{Names: names})
-}
-
-func (i interventionsClient) Resume(ctx context.Context, names []string) ([]string, error) {
-	return i.post(ctx, "resume", intervention{Names: names})
-}
-
-func (i interventionsClient) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	return i.post(ctx, "delay", intervention{Names: names, Delay: d.String()})
-}
-
-func (i interventionsClient) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
-	return i.post(ctx, "fail", intervention{Names: names, Fault: &f})
-}
-
-func (i interventionsClient) Clear(ctx context.Context, names []string) ([]string, error) {
-	return i.post(ctx, "clear", intervention{Names: names})
-}
-
-func (i interventionsClient) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
-	return i.post(ctx, "scale", intervention{Names: names, Workers: workers})
+func newInterventionsClient(c *Client, path string) interventionsClient {
+	return interventionsClient{func(ctx context.Context, names []string, change verbs.Change) ([]string, error) {
+		body := intervention{Names: names, Workers: change.Workers}
+		switch change.Verb {
+		case verbs.Delay:
+			body.Delay = change.Delay.String()
+		case verbs.Fail:
+			body.Fault = &change.Fault
+		}
+		var changed changedActors
+		err := c.do(ctx, http.MethodPost, path+"/"+change.Verb, nil, body, &changed)
+		return changed.Names, err
+	}, c, path}
 }
 
 func (i interventionsClient) Step(ctx context.Context, name string) (stepped *control.SteppedWrite, err error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -18,11 +19,32 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fakeInterventions notes its calls, and refuses controllers called bad.
-type fakeInterventions struct{ calls []string }
+type fakeInterventions struct {
+	verbs.Methods
+	calls []string
+}
+
+func newFakeInterventions() *fakeInterventions {
+	f := &fakeInterventions{}
+	f.Methods = func(_ context.Context, names []string, c verbs.Change) ([]string, error) {
+		what := c.Verb
+		switch c.Verb {
+		case verbs.Delay:
+			what += " by " + c.Delay.String()
+		case verbs.Fail:
+			what += fmt.Sprintf(" %+v", c.Fault)
+		case verbs.Scale:
+			what += fmt.Sprintf(" to %d", c.Workers)
+		}
+		return f.record(names, what)
+	}
+	return f
+}
 
 func (f *fakeInterventions) record(names []string, what string) ([]string, error) {
 	if slices.Contains(names, "bad") {
@@ -30,38 +52,6 @@ func (f *fakeInterventions) record(names []string, what string) ([]string, error
 	}
 	f.calls = append(f.calls, fmt.Sprintf("%s %q", what, names))
 	return names, nil
-}
-
-func (f *fakeInterventions) Stop(_ context.Context, names []string) ([]string, error) {
-	return f.record(names, "stop")
-}
-
-func (f *fakeInterventions) Start(_ context.Context, names []string) ([]string, error) {
-	return f.record(names, "start")
-}
-
-func (f *fakeInterventions) Pause(_ context.Context, names []string) ([]string, error) {
-	return f.record(names, "pause")
-}
-
-func (f *fakeInterventions) Resume(_ context.Context, names []string) ([]string, error) {
-	return f.record(names, "resume")
-}
-
-func (f *fakeInterventions) Clear(_ context.Context, names []string) ([]string, error) {
-	return f.record(names, "clear")
-}
-
-func (f *fakeInterventions) Delay(_ context.Context, names []string, d time.Duration) ([]string, error) {
-	return f.record(names, "delay by "+d.String())
-}
-
-func (f *fakeInterventions) Fail(_ context.Context, names []string, fault control.Fault) ([]string, error) {
-	return f.record(names, fmt.Sprintf("fail %+v", fault))
-}
-
-func (f *fakeInterventions) Scale(_ context.Context, names []string, workers int) ([]string, error) {
-	return f.record(names, fmt.Sprintf("scale to %d", workers))
 }
 
 var testHeldWrite = control.HeldWrite{Verb: "create", Object: observe.Object{Resource: "pods", Name: "web-"}, Since: time.Unix(1, 0).UTC(), Body: json.RawMessage(`{"a":1}`)}
@@ -98,7 +88,7 @@ func newInterventionsServer(t *testing.T, f *fakeInterventions) (control.Interve
 }
 
 func TestInterventions(t *testing.T) {
-	f := &fakeInterventions{}
+	f := newFakeInterventions()
 	i, _ := newInterventionsServer(t, f)
 	ctx := t.Context()
 	a := []string{"a"}
@@ -143,8 +133,24 @@ func TestInterventions(t *testing.T) {
 	}
 }
 
+func TestNoNamesChanged(t *testing.T) {
+	_, url := newInterventionsServer(t, newFakeInterventions())
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+ControllersPath+"/pause", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || strings.TrimSpace(string(body)) != `{"names":[]}` {
+		t.Errorf("got %s, %v", body, err)
+	}
+}
+
 func TestInterventionsRefuseInvalidRequests(t *testing.T) {
-	_, url := newInterventionsServer(t, &fakeInterventions{})
+	_, url := newInterventionsServer(t, newFakeInterventions())
 	for request, want := range map[string]int{
 		`POST /delay {"names":["a"]}`:               http.StatusBadRequest,
 		`POST /delay {"names":["a"],"delay":"2"}`:   http.StatusBadRequest,

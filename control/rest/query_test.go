@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -46,6 +47,7 @@ func TestNoRecordsAreAList(t *testing.T) {
 }
 
 func TestSnapshotHasTheFailingKeysThatAreAskedFor(t *testing.T) {
+	testutil.RequireFineClock(t)
 	o := observe.New(observe.Options{})
 	defer o.Close()
 	for i := range 50 {

@@ -88,7 +88,7 @@ func (c *cycles) begin(entity framework.QueuedEntityInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.queue.Begin(key, c.queued[key])
-	if c.waits[key] != activeQueue { // upstream takes Pods from the backoff queue while the active one is empty
+	if queue, ok := c.waits[key]; ok && queue != activeQueue { // upstream takes Pods from the backoff queue while the active one is empty
 		c.adds[activeQueue]++
 	}
 	c.forgetKey(key)

@@ -247,6 +247,18 @@ func TestPodLeavesTheQueues(t *testing.T) {
 	}
 }
 
+// A Pod may be deleted after upstream has taken it from its queue, and before its sync begins.
+func TestPodDeletedWhileItIsTaken(t *testing.T) {
+	s := newSteppedScheduler(t)
+	web := testPod("web")
+	s.deliver(observe.Object{Resource: "pods", Name: "web"}, web)
+	forgettingQueue{deafQueue{}, s.cycles}.Delete(s.log, web)
+	s.take(t, web)
+	if got, _ := s.cycles.counts(activeQueue, 0); got != 1 {
+		t.Errorf("%d adds to the active queue, want 1", got)
+	}
+}
+
 // requireFailing checks which keys fail.
 func (s *steppedScheduler) requireFailing(t *testing.T, want ...string) {
 	t.Helper()

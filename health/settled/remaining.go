@@ -24,6 +24,19 @@ type Work struct {
 // String returns the work in one line.
 func (w Work) String() string { return w.Where + ": " + strings.Join(w.What, "; ") }
 
+// isPaused reports whether the writes of the place are held.
+func (w Work) isPaused() bool {
+	return slices.ContainsFunc(w.What, func(what string) bool {
+		return strings.HasSuffix(what, " held: "+clientPaused) || strings.Contains(what, controllerPaused)
+	})
+}
+
+// Why writes are held.
+const (
+	clientPaused     = "the client is paused"
+	controllerPaused = "the controller is paused"
+)
+
 // RemainingWork returns the work in a snapshot that is to be done now or within the
 // horizon. A control plane without remaining work is settled.
 func RemainingWork(s observe.Snapshot, horizon time.Duration) []Work {
@@ -180,7 +193,7 @@ func (l *workCollector) addController(c observe.Controller) {
 	l.addSyncs(c)
 	held := min(int64(c.Held), c.Writing) // Events may be held, which are no work
 	if held > 0 {
-		l.add(c.Name, words.Count(held, "write")+" held: the controller is paused")
+		l.add(c.Name, words.Count(held, "write")+" held: "+controllerPaused)
 	}
 	if sent := c.Writing - held; sent > 0 {
 		l.add(c.Name, words.Count(sent, "write")+" in flight")
@@ -194,7 +207,7 @@ const maxSyncs = 3
 func (l *workCollector) addSyncs(c observe.Controller) {
 	held := ""
 	if c.Held > 0 {
-		held = ": the controller is paused and its writes are held"
+		held = ": " + controllerPaused + " and its writes are held"
 	}
 	running := slices.SortedStableFunc(slices.Values(c.Running), func(a, b observe.RunningSync) int { return a.Since.Compare(b.Since) })
 	for i, r := range running {
@@ -209,7 +222,7 @@ func (l *workCollector) addSyncs(c observe.Controller) {
 // addClient adds the writes of a client that have no answer yet.
 func (l *workCollector) addClient(c observe.Client) {
 	if held := int64(c.Held); held > 0 {
-		why := "the client is paused"
+		why := clientPaused
 		if c.State != "paused" {
 			why = "a controller of the client is paused"
 		}

@@ -43,7 +43,9 @@ func NewBusyError(work []Work, cause error) *BusyError {
 func (e *BusyError) Error() string {
 	names := make([]string, len(e.Work))
 	for i, w := range e.Work {
-		names[i] = w.Where
+		if names[i] = w.Where; w.isPaused() {
+			names[i] += " (paused)"
+		}
 	}
 	return fmt.Sprintf("not settled: %s: %v", joinThree(names), e.Cause)
 }

@@ -4,7 +4,8 @@
 // One process at a time uses a folder. It holds a lock of the operating system on the
 // file "lock", which is released when the process ends, however it ends. A folder is
 // used only if it is empty or contains the marker "ctrlplane.json"; nothing is ever
-// written into another one. Folders have mode 0700 and the files written here 0600.
+// written into another one. Folders have mode 0700 and the files written here 0600; Windows has no
+// modes, and there the access rights are those of the folder that has them.
 //
 // An ephemeral folder is removed by Close or, if its process was killed, by the next
 // OpenTemp of the same user.
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 const (
@@ -88,7 +90,7 @@ func (d *Dir) unlockOrRemove() error {
 	if d.IsRemoved() {
 		return errors.Join(fmt.Errorf("data folder %s was removed while it was in use: its data is lost unless you have a snapshot or a backup", d.path), d.lock.Close())
 	}
-	err := os.Remove(d.Join(pidFile))
+	err := durable.Remove(d.Join(pidFile), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -137,7 +139,7 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 			err = closeErr
 		}
 	}()
-	entries, err := os.ReadDir(path)
+	entries, err := readDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -145,7 +147,8 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 		return err
 	}
 	for _, name := range removalOrder(entries) {
-		if err := os.RemoveAll(filepath.Join(path, name)); err != nil {
+		// "ctrlplane status" may read it.
+		if err := inuse.Retry(func() error { return os.RemoveAll(filepath.Join(path, name)) }); err != nil {
 			return err
 		}
 	}
@@ -153,7 +156,7 @@ func removeLockedDir(path string, lock *os.File) (err error) {
 	if err := lock.Close(); err != nil {
 		return err
 	}
-	return removeEmptyDir(path)
+	return inuse.Retry(func() error { return removeEmptyDir(path) })
 }
 
 // removalOrder returns the names of a folder's entries, those that it is recognized by last.
@@ -186,6 +189,15 @@ func removeEmptyDir(path string) (err error) {
 		}
 	}
 	return err
+}
+
+// readDir waits for other processes that try to remove the folder, which only Windows requires.
+func readDir(path string) (entries []fs.DirEntry, err error) {
+	err = inuse.Retry(func() error {
+		entries, err = os.ReadDir(path)
+		return err
+	})
+	return entries, err
 }
 
 // errLockedAgain says that another process has locked a folder that was about to be

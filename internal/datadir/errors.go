@@ -1,9 +1,7 @@
 package datadir
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
@@ -15,8 +13,8 @@ func explainError(path, doing string, err error) error {
 	switch {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("data folder %s: the disk is full (%w): free space, %s", path, err, choose)
-	case errors.Is(err, fs.ErrPermission) || readOnly(err):
-		return fmt.Errorf("data folder %s cannot be used (%w): change its owner or permissions, %s", path, err, choose)
+	case fileerror.IsNotWritable(err):
+		return fmt.Errorf("data folder %s cannot be used (%w): make it writable, %s", path, err, choose)
 	}
 	return fmt.Errorf("data folder %s: cannot %s: %w: fix the cause, %s", path, doing, err, choose)
 }

@@ -16,7 +16,7 @@ func TestExplainError(t *testing.T) {
 	}{
 		{
 			err:    syscall.EACCES,
-			folder: "data folder /d cannot be used (open /d/x: permission denied): change its owner or permissions, or choose another --data-dir",
+			folder: "data folder /d cannot be used (open /d/x: permission denied): make it writable, or choose another --data-dir",
 			temp:   "temporary folder in /d cannot be created (open /d/x: permission denied): make /d writable, or set TMPDIR to another folder",
 		},
 		{
@@ -26,7 +26,7 @@ func TestExplainError(t *testing.T) {
 		},
 		{
 			err:    syscall.EROFS,
-			folder: "data folder /d cannot be used (open /d/x: read-only file system): change its owner or permissions, or choose another --data-dir",
+			folder: "data folder /d cannot be used (open /d/x: read-only file system): make it writable, or choose another --data-dir",
 			temp:   "temporary folder in /d cannot be created (open /d/x: read-only file system): make /d writable, or set TMPDIR to another folder",
 		},
 		{

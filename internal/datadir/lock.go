@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 const (
@@ -117,7 +118,7 @@ func writePID(path string) error {
 
 // readPID returns 0 if no PID is recorded.
 func readPID(path string) (int, error) {
-	data, err := os.ReadFile(filepath.Join(path, pidFile))
+	data, err := inuse.ReadFile(filepath.Join(path, pidFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 // marker is the content of ctrlplane.json, which marks a data folder.
@@ -29,7 +29,7 @@ func (m marker) isForeign() bool {
 
 // readMarker also reports whether the file exists, even if it cannot be read.
 func readMarker(path string) (marker, bool, error) {
-	data, err := os.ReadFile(filepath.Join(path, markerFile))
+	data, err := inuse.ReadFile(filepath.Join(path, markerFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return marker{}, false, nil
 	}

@@ -117,7 +117,7 @@ func checkOwnership(path string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("data folder %s is a file: choose another --data-dir", path)
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := readDir(path)
 	if err != nil {
 		return explainError(path, "list it", err)
 	}
@@ -162,7 +162,7 @@ func restrictPermissions(path string) error {
 
 // removePartialFiles removes files that a killed process has not finished writing.
 func removePartialFiles(path string) error {
-	entries, err := os.ReadDir(path)
+	entries, err := readDir(path)
 	if err != nil {
 		return explainError(path, "list it", err)
 	}

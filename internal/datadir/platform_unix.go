@@ -15,6 +15,9 @@ import (
 
 const killCommand = "kill -9 %d"
 
+// tempVariable is the environment variable that os.TempDir reads first.
+const tempVariable = "TMPDIR"
+
 // stopCommand returns the command that asks the process to end, in quotes.
 func (e *LockedError) stopCommand() string { return fmt.Sprintf(`"kill %d"`, e.PID) }
 
@@ -35,5 +38,3 @@ func isPrivateFile(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }
-
-func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

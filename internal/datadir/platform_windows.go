@@ -1,18 +1,18 @@
 package datadir
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/windows"
 
 	"github.com/ctrlplane/ctrlplane/internal/stopevent"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 const killCommand = "taskkill /F /PID %d"
+
+// tempVariable is the environment variable that os.TempDir reads first.
+const tempVariable = "TMP"
 
 // stopCommand returns the command that asks the process to end, in quotes: without /F, taskkill asks only
 // those that have a window.
@@ -34,5 +34,3 @@ func claimStop(string) (release func(), asked bool) { return func() {}, false }
 
 // isPrivateFile returns true, because the folder for temporary files belongs to the user.
 func isPrivateFile(fs.FileInfo) bool { return true }
-
-func readOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

@@ -33,7 +33,7 @@ func TestOpenUnwritableDir(t *testing.T) {
 			path := filepath.Join(parent, name)
 			_, err := Open(t.Context(), path, 1)
 			got := testutil.ErrorLine(t, err)
-			want := fmt.Sprintf("data folder %s cannot be used (%s): change its owner or permissions, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
+			want := fmt.Sprintf("data folder %s cannot be used (%s): make it writable, or choose another --data-dir", path, strings.ReplaceAll(why, "DIR", path))
 			if got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 // State is what a control plane records in its data folder.
@@ -75,7 +76,7 @@ func (d *Dir) SaveState(s State) error {
 }
 
 func readState(path string) (State, error) {
-	data, err := os.ReadFile(filepath.Join(path, stateFile))
+	data, err := inuse.ReadFile(filepath.Join(path, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{}, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 func OpenTemp() (*Dir, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
+		return nil, fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
 	}
 	leftover := removeAbandonedDirs(parent)
 	for range tempAttempts {
@@ -39,7 +40,7 @@ func OpenTemp() (*Dir, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("temporary folder in %s: another program removes each new folder: set TMPDIR to a folder that only you use", parent)
+	return nil, fmt.Errorf("temporary folder in %s: another program removes each new folder: set %s to a folder that only you use", parent, tempVariable)
 }
 
 // errRemovedByOther says that a concurrent OpenTemp has removed a folder that was created
@@ -138,7 +139,7 @@ func removeAbandonedDir(path string) error {
 // wasEphemeral reports whether the folder, whose lock is held, was ephemeral. A folder
 // without a readable marker was, because its process was killed while it created the folder.
 func wasEphemeral(path string) (bool, error) {
-	data, err := os.ReadFile(filepath.Join(path, markerFile))
+	data, err := inuse.ReadFile(filepath.Join(path, markerFile))
 	if err == nil {
 		var m marker
 		return json.Unmarshal(data, &m) != nil || m.Ephemeral, nil
@@ -146,7 +147,7 @@ func wasEphemeral(path string) (bool, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := readDir(path)
 	if err != nil {
 		return false, err
 	}
@@ -155,11 +156,11 @@ func wasEphemeral(path string) (bool, error) {
 }
 
 func explainTempError(parent string, err error) error {
-	const choose = "or set TMPDIR to another folder"
+	const choose = "or set " + tempVariable + " to another folder"
 	switch {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("temporary folder in %s: the disk is full (%w): free space, %s", parent, err, choose)
-	case errors.Is(err, fs.ErrPermission) || readOnly(err):
+	case fileerror.IsNotWritable(err):
 		return fmt.Errorf("temporary folder in %s cannot be created (%w): make %s writable, %s", parent, err, parent, choose)
 	}
 	return fmt.Errorf("temporary folder in %s: %w: fix the cause, %s", parent, err, choose)
@@ -169,7 +170,7 @@ func explainTempError(parent string, err error) error {
 func EphemeralDirs() ([]string, error) {
 	parent, err := filepath.Abs(os.TempDir())
 	if err != nil {
-		return nil, fmt.Errorf("folder for temporary files: %w: set TMPDIR", err)
+		return nil, fmt.Errorf("folder for temporary files: %w: set %s", err, tempVariable)
 	}
 	paths, err := filepath.Glob(filepath.Join(parent, tempPrefix+"*"))
 	if err != nil {

@@ -190,7 +190,7 @@ func TestTempWithoutUsableParent(t *testing.T) {
 		t.Setenv(name, gone)
 	}
 	_, err := OpenTemp()
-	if got := testutil.ErrorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": fix the cause, or set TMPDIR to another folder") {
+	if got := testutil.ErrorLine(t, err); !strings.HasPrefix(got, "temporary folder in "+gone+": ") || !strings.HasSuffix(got, ": fix the cause, or set "+tempVariable+" to another folder") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -2,7 +2,7 @@ package devloop
 
 import (
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,7 +39,8 @@ func TestSources(t *testing.T) {
 		"./missing":                              nil,
 		"./bin":                                  nil,
 	} {
-		if got := Sources(strings.Fields(command)); !slices.Equal(got, want) {
+		got := Sources(strings.Fields(command))
+		if filepath.ToSlash(strings.Join(got, " ")) != filepath.ToSlash(strings.Join(want, " ")) {
 			t.Errorf("%s: %q, want %q", command, got, want)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 // TempPrefix is the prefix of the names of files that Write has not finished.
@@ -43,13 +45,13 @@ func Replace(path, prefix string, data []byte, durable bool, prepare func(*os.Fi
 		err = prepare(f)
 	}
 	if err == nil && durable {
-		err = fileutil.Fsync(f)
+		err = f.Sync()
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil {
-		err = whileBusy(func() error { return os.Rename(f.Name(), path) })
+		err = inuse.Retry(func() error { return os.Rename(f.Name(), path) })
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // the first error matters more
@@ -79,7 +81,7 @@ func RemoveUnfinished(dir string) {
 
 // Remove removes a file. With durable set, it stays removed after a crash of the machine.
 func Remove(path string, durable bool) error {
-	if err := whileBusy(func() error { return os.Remove(path) }); err != nil {
+	if err := inuse.Retry(func() error { return os.Remove(path) }); err != nil {
 		return err
 	}
 	if durable {
@@ -123,11 +125,15 @@ func MkdirAll(path string, durable bool) (made []string, err error) {
 // SyncDir makes the names in a folder survive a crash of the machine: of files and folders that
 // were created, renamed or removed there.
 func SyncDir(path string) error {
-	dir, err := fileutil.OpenDir(path)
+	var dir *os.File
+	err := inuse.Retry(func() (err error) { // another process may try to remove the folder
+		dir, err = fileutil.OpenDir(path)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	err = fileutil.Fsync(dir)
+	err = dir.Sync()
 	if closeErr := dir.Close(); err == nil {
 		err = closeErr
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,7 +174,7 @@ func TestWatchMissing(t *testing.T) {
 		_ = w.Close()
 		t.Fatal("no error")
 	}
-	if want := "cannot watch " + missing + ": no such file or directory"; err.Error() != want {
+	if want := "cannot watch " + missing + ": " + syscall.ENOENT.Error(); err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 }

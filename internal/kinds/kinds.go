@@ -3,6 +3,7 @@ package kinds
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -115,4 +116,23 @@ func (d staticDiscovery) ServerGroupsAndResourcesWithContext(context.Context) (g
 		}
 	}
 	return groups, lists, nil
+}
+
+// Preferred returns the resources that a server serves, without subresources, in the preferred versions
+// of their groups. With an error the list is incomplete.
+func Preferred(ctx context.Context, server discovery.DiscoveryInterfaceWithContext) (found []metav1.APIResource, err error) {
+	// The client's method of this name makes three attempts if a group fails.
+	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, server)
+	for _, list := range lists {
+		gv, parseErr := schema.ParseGroupVersion(list.GroupVersion)
+		if parseErr != nil {
+			err = errors.Join(err, parseErr)
+			continue
+		}
+		for _, r := range list.APIResources {
+			r.Group, r.Version = gv.Group, gv.Version
+			found = append(found, r)
+		}
+	}
+	return found, err
 }

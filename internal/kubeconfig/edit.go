@@ -1,9 +1,7 @@
 package kubeconfig
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +64,7 @@ func editLocked(path string, change func(*editedFile) error) error {
 	case string(before) == string(after):
 		return nil
 	case f.removeIfEmpty && clientcmdapi.IsConfigEmpty(f.Config):
-		err = os.Remove(path)
+		err = durable.Remove(path, false)
 	default:
 		err = replaceFile(path, after, f.mode, info, true)
 	}
@@ -88,8 +86,8 @@ func explainError(path string, err error) error {
 	switch {
 	case fileerror.IsDiskFull(err):
 		return fmt.Errorf("kubeconfig %s: the disk is full (%w): free space, %s", path, err, other)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("kubeconfig %s: %w: change the owner or permissions of the file and its folder, %s", path, err, other)
+	case fileerror.IsNotWritable(err):
+		return fmt.Errorf("kubeconfig %s: %w: make the file and its folder writable, %s", path, err, other)
 	}
 	return fmt.Errorf("kubeconfig %s: %w: fix the cause, %s", path, err, other)
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 	"github.com/ctrlplane/ctrlplane/internal/oneline"
 )
 
@@ -72,7 +73,7 @@ func loadFile(path string) (*clientcmdapi.Config, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, explainError(path, err)
 	}
-	data, err := os.ReadFile(path)
+	data, err := inuse.ReadFile(path)
 	if err != nil {
 		return nil, nil, explainError(path, err)
 	}

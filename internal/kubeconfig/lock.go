@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/durable"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 const (
@@ -29,17 +31,20 @@ func lockFile(path string) (unlock func() error, err error) {
 	defer retry.Stop()
 	var seen os.FileInfo
 	for {
-		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+		var f *os.File
+		err := inuse.Retry(func() (err error) { // Windows denies access to a file that is being removed
+			f, err = os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+			return err
+		})
 		if err == nil {
-			unlock := func() error { return os.Remove(name) }
+			unlock := func() error { return durable.Remove(name, false) }
 			if err := f.Close(); err != nil {
 				_ = unlock() // the first error matters more
 				return nil, explainError(path, err)
 			}
 			return unlock, nil
 		}
-		// Windows denies access to a file that is being removed.
-		if !errors.Is(err, fs.ErrExist) && (runtime.GOOS != "windows" || !errors.Is(err, fs.ErrPermission)) {
+		if !errors.Is(err, fs.ErrExist) {
 			return nil, explainError(path, err)
 		}
 		if found, err := os.Stat(name); err == nil {

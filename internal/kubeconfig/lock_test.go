@@ -101,7 +101,7 @@ func TestConcurrentMerges(t *testing.T) {
 				return
 			case <-again.C:
 			}
-			if cfg, err := clientcmd.LoadFromFile(path); err != nil || cfg.Contexts["work"] == nil {
+			if cfg, _, err := loadFile(path); err != nil || cfg.Contexts["work"] == nil {
 				t.Errorf("read %+v, %v", cfg, err)
 				return
 			}

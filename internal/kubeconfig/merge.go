@@ -7,10 +7,11 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"syscall"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 )
 
 // Merge adds the current context of cfg, with its cluster and user, to the user's kubeconfig
@@ -75,7 +76,7 @@ func unmergeFile(path, context string, own *clientcmdapi.Cluster) error {
 		f.removeContext(context, own)
 		return nil
 	})
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+	if fileerror.IsNotWritable(err) {
 		// Only an error if there is something to remove.
 		if cfg, _, loadErr := loadFile(path); loadErr == nil && !(&editedFile{Config: cfg}).removeContext(context, own) {
 			return nil

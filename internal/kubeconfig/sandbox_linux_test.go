@@ -34,7 +34,7 @@ func TestPermissionDenied(t *testing.T) {
 			testutil.Chmod(t, path, test.mode)
 			_, err := Merge("a", sampleConfig("a"))
 			testutil.Chmod(t, path, 0o700)
-			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG",
+			wantError(t, err, fmt.Sprintf("kubeconfig %s/config: %s: make the file and its folder writable, or name another file in KUBECONFIG",
 				dir, strings.ReplaceAll(test.want, "DIR", dir)))
 			if diff := cmp.Diff(map[string]string{"config": usersKubeconfig}, testutil.ReadFiles(t, dir)); diff != "" {
 				t.Errorf("changed (-before +after):\n%s", diff)
@@ -63,7 +63,7 @@ func TestUnmergeIgnoresUnrelatedUnwritableFile(t *testing.T) {
 	testutil.Chmod(t, theirs, 0o700)
 	mustMerge(t, "a") // into the user's file, the first in the list
 	testutil.Chmod(t, theirs, 0o500)
-	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: change the owner or permissions of the file and its folder, or name another file in KUBECONFIG", theirs, theirs))
+	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s/config: open %s/config.lock: permission denied: make the file and its folder writable, or name another file in KUBECONFIG", theirs, theirs))
 }
 
 // TestUnmergeIgnoresUnrelatedReadOnlyFile has a file with nothing to remove on a file system that is
@@ -87,7 +87,7 @@ func TestUnmergeIgnoresUnrelatedReadOnlyFile(t *testing.T) {
 	remount(0)
 	mustMerge(t, "a")
 	remount(syscall.MS_RDONLY)
-	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s: open %s.lock: read-only file system: fix the cause, or name another file in KUBECONFIG", path, path))
+	wantError(t, Unmerge("a", sampleConfig("a")), fmt.Sprintf("kubeconfig %s: open %s.lock: read-only file system: make the file and its folder writable, or name another file in KUBECONFIG", path, path))
 }
 
 func TestDiskFull(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 // followInterval is how often Print looks for new records.
@@ -24,7 +26,7 @@ type PrintOptions struct {
 
 // Print writes the content of a log file to w. It follows the log when the file is rotated.
 func Print(ctx context.Context, w io.Writer, path string, o PrintOptions) (err error) {
-	f, err := openForReading(path)
+	f, err := inuse.OpenForReading(path)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func openRotated(f *os.File, path string) (*os.File, error) {
 	case os.SameFile(was, now):
 		return nil, nil
 	}
-	return openForReading(path)
+	return inuse.OpenForReading(path)
 }
 
 // seekToTail moves to the beginning of the last lines; negative = of the file.

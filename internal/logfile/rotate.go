@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 // rotator appends to a file and renames it when it is full. It needs no goroutine.
@@ -23,7 +25,7 @@ type rotator struct {
 }
 
 func openRotator(path string, limit int64, keep int) (*rotator, error) {
-	r := &rotator{path: path, maxBytes: limit, maxFiles: keep, rename: rename}
+	r := &rotator{path: path, maxBytes: limit, maxFiles: keep, rename: inuse.Rename}
 	if err := r.open(); err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func (r *rotator) Write(p []byte) (int, error) {
 	var failure error
 	if r.size > 0 && r.size+int64(len(p)) > r.maxBytes {
 		// If another program has a file open, the next record tries again.
-		if err := r.rotate(); !errors.Is(err, errInUse) {
+		if err := r.rotate(); !errors.Is(err, inuse.Err) {
 			failure = err
 		}
 	}
@@ -79,9 +81,6 @@ func (r *rotator) Write(p []byte) (int, error) {
 	}
 	return n, failure
 }
-
-// errInUse says that a file cannot be renamed while another program has it open, as on Windows.
-var errInUse = errors.New("in use by another program")
 
 // rotate renames path to path.1, path.1 to path.2 and so on, overwrites the last one,
 // and leaves the file closed. After a rotation that has failed half-way, one file is missing:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
@@ -132,7 +133,7 @@ func TestRotateFileInUse(t *testing.T) {
 		write("1.\n", "2.\n", "3.\n", "4.\n")
 		r.rename = func(from, to string) error {
 			if filepath.Base(from) == open || filepath.Base(to) == open {
-				return errInUse
+				return inuse.Err
 			}
 			return os.Rename(from, to)
 		}

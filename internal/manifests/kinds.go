@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,16 +94,13 @@ func checkEstablished(u *unstructured.Unstructured) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &crd); err != nil {
 		return err
 	}
-	why := transientError("not established")
-	for _, c := range crd.Status.Conditions {
-		switch {
-		case c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue:
-			return nil
-		case c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse:
-			why = transientError("not established: " + c.Message)
-		}
+	if apihelpers.IsCRDConditionTrue(&crd, apiextensionsv1.Established) {
+		return nil
 	}
-	return why
+	if c := apihelpers.FindCRDCondition(&crd, apiextensionsv1.NamesAccepted); c != nil && c.Status == apiextensionsv1.ConditionFalse {
+		return transientError("not established: " + c.Message)
+	}
+	return transientError("not established")
 }
 
 // definedKinds returns the kinds that a CustomResourceDefinition defines, in all versions

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"math"
 
 	"github.com/fxamacker/cbor/v2"
@@ -35,19 +36,41 @@ var kubernetesCBOR = func() cbor.DecMode {
 // it has none. It returns false if the value cannot be read, for example because it is
 // encrypted.
 func Identify(value []byte) (kind, uid string, ok bool) {
+	i, ok := identify(value)
+	return i.kind, i.uid, ok
+}
+
+// identity is what is known of the object in a value.
+type identity struct {
+	kind, uid string
+	owners    []string // their UIDs
+}
+
+// identify returns false as Identify does.
+func identify(value []byte) (identity, bool) {
 	if message, is := bytes.CutPrefix(value, protobufMagic); is {
-		// Unknown: 1 = typeMeta, 2 = raw; TypeMeta: 2 = kind; every object: 1 = metadata; ObjectMeta: 5 = uid.
+		// Unknown: 1 = typeMeta, 2 = raw; TypeMeta: 2 = kind; every object: 1 = metadata; ObjectMeta: 5 = uid,
+		// 13 = ownerReferences; OwnerReference: 4 = uid.
 		kindOf, known := protobufField(message, 1, 2)
-		uidOf, alsoKnown := protobufField(message, 2, 1, 5)
-		if !known || !alsoKnown {
-			return "", "", false
+		metadata, alsoKnown := protobufField(message, 2, 1)
+		uidOf, hasUID := protobufField(metadata, 5)
+		if !known || !alsoKnown || !hasUID {
+			return identity{}, false
 		}
-		return string(kindOf), string(uidOf), true
+		i := identity{kind: string(kindOf), uid: string(uidOf)}
+		for owner := range protobufFields(metadata, 13) {
+			of, _ := protobufField(owner, 4)
+			i.owners = append(i.owners, string(of))
+		}
+		return i, true
 	}
 	var object struct {
 		Kind     string `json:"kind"`
 		Metadata struct {
-			UID string `json:"uid"`
+			UID    string `json:"uid"`
+			Owners []struct {
+				UID string `json:"uid"`
+			} `json:"ownerReferences"`
 		} `json:"metadata"`
 	}
 	unmarshal := json.Unmarshal
@@ -55,9 +78,13 @@ func Identify(value []byte) (kind, uid string, ok bool) {
 		unmarshal = kubernetesCBOR.Unmarshal
 	}
 	if err := unmarshal(value, &object); err != nil {
-		return "", "", false
+		return identity{}, false
 	}
-	return object.Kind, object.Metadata.UID, true
+	i := identity{kind: object.Kind, uid: object.Metadata.UID}
+	for _, owner := range object.Metadata.Owners {
+		i.owners = append(i.owners, owner.UID)
+	}
+	return i, true
 }
 
 // IsCBOR reports whether Kubernetes has encoded a value as CBOR: custom resources, with the
@@ -77,20 +104,35 @@ func protobufField(message []byte, path ...protowire.Number) ([]byte, bool) {
 }
 
 func fieldOf(message []byte, number protowire.Number) ([]byte, bool) {
+	value, rest, ok := cutField(message, number)
+	return value, ok || len(rest) == 0
+}
+
+// protobufFields returns the bytes of each field of a message with a number. It ends where the message is damaged.
+func protobufFields(message []byte, number protowire.Number) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for value, rest, ok := cutField(message, number); ok && yield(value); value, rest, ok = cutField(rest, number) {
+		}
+	}
+}
+
+// cutField returns the bytes of the first field with a number, and the message after it. If it returns false, rest is
+// empty at the end of the message, and begins with what is damaged otherwise.
+func cutField(message []byte, number protowire.Number) (value, rest []byte, ok bool) {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return nil, false
+			return nil, message, false
 		}
-		message = message[n:]
+		m := protowire.ConsumeFieldValue(found, kind, message[n:])
+		if m < 0 {
+			return nil, message, false
+		}
 		if found == number && kind == protowire.BytesType {
-			value, n := protowire.ConsumeBytes(message)
-			return value, n >= 0
+			value, _ = protowire.ConsumeBytes(message[n:])
+			return value, message[n+m:], true
 		}
-		if n = protowire.ConsumeFieldValue(found, kind, message); n < 0 {
-			return nil, false
-		}
-		message = message[n:]
+		message = message[n+m:]
 	}
-	return nil, true
+	return nil, nil, false
 }

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
@@ -14,18 +15,40 @@ type KeyChange struct {
 	Value            []byte // nil = delete it
 	TTL              int    // see Entry
 	ExpectedRevision int64  // of the key before the change; 0 = it does not exist
+	// Rank orders the changes of a list. It is the same for those whose order is not important.
+	Rank int
 }
 
-// Rank is the same for changes whose order is not important.
-func (c KeyChange) Rank() int { return deletionRank(c.Key) }
-
-// Plan is the changes that make one state of another: first Deletes, then Puts. An object
-// that has been replaced by another one with the same name is in both, so that clients
-// that watch see it deleted and added.
+// Plan is the changes that make one state of another: first Updates of objects that stay, then Deletes, then Puts. An
+// object that has been replaced by another one with the same name is in Deletes and Puts, so that clients
+// that watch see it deleted and added. In each list an object is before those that it owns: a client that
+// reacts to an event of one of these has most likely received that of the owner, and acts for its restored state.
 type Plan struct {
+	Updates []KeyChange
 	Deletes []KeyChange
 	Puts    []KeyChange
 	Counts
+}
+
+// IsEmpty reports whether nothing is to be changed.
+func (p Plan) IsEmpty() bool { return len(p.Updates)+len(p.Deletes)+len(p.Puts) == 0 }
+
+// Changes returns all changes in their order. Those of another list or rank begin when the ones before have ended.
+func (p Plan) Changes() iter.Seq[[]KeyChange] {
+	return func(yield func([]KeyChange) bool) {
+		for _, list := range [][]KeyChange{p.Updates, p.Deletes, p.Puts} {
+			for len(list) > 0 {
+				n := 1
+				for n < len(list) && list[n].Rank == list[0].Rank {
+					n++
+				}
+				if !yield(list[:n]) {
+					return
+				}
+				list = list[n:]
+			}
+		}
+	}
 }
 
 // Counts is how many objects a plan changes, and how.
@@ -58,7 +81,7 @@ func NewPlan(now, want State) Plan {
 		if IsTransient(e.Key) && !namespaceRemoved(e.Key, want) {
 			continue
 		}
-		p.Deletes = append(p.Deletes, KeyChange{Key: e.Key, ExpectedRevision: e.Revision})
+		p.delete(e)
 		p.Deleted++
 	}
 	for _, e := range want.Entries {
@@ -70,24 +93,61 @@ func NewPlan(now, want State) Plan {
 		switch {
 		case !ok:
 			p.Created++
+			p.Puts = append(p.Puts, put)
 		case bytes.Equal(was.Value, e.Value):
-			if !want.putsAgain(was) {
-				continue
+			if want.putsAgain(was) { // nothing of it changes, so it is not counted
+				p.update(put, was)
 			}
-			put.ExpectedRevision = was.Revision // nothing of it changes, so it is not counted
 		case sameObject(was.Value, e.Value):
-			put.ExpectedRevision = was.Revision
+			p.update(put, was)
 			p.Updated++
 		default:
-			p.Deletes = append(p.Deletes, KeyChange{Key: e.Key, ExpectedRevision: was.Revision})
+			p.delete(was)
+			p.Puts = append(p.Puts, put)
 			p.Replaced++
 		}
-		p.Puts = append(p.Puts, put)
 	}
 	// What contains other objects is deleted last and created first.
-	slices.SortStableFunc(p.Deletes, func(a, b KeyChange) int { return cmp.Compare(a.Rank(), b.Rank()) })
-	slices.SortStableFunc(p.Puts, func(a, b KeyChange) int { return cmp.Compare(b.Rank(), a.Rank()) })
+	rank(p.Updates, want, -1)
+	rank(p.Deletes, now, 1)
+	rank(p.Puts, want, -1)
 	return p
+}
+
+func (p *Plan) update(put KeyChange, was Entry) {
+	put.ExpectedRevision = was.Revision
+	p.Updates = append(p.Updates, put)
+}
+
+func (p *Plan) delete(was Entry) {
+	p.Deletes = append(p.Deletes, KeyChange{Key: was.Key, ExpectedRevision: was.Revision})
+}
+
+// rank sets the ranks of changes and sorts by them: by what contains other objects, in a direction, and then by how
+// many owners are above an object. in has the objects.
+func rank(changes []KeyChange, in State, direction int) {
+	objects, owners := make([]identity, len(changes)), map[string][]string{}
+	for i, c := range changes {
+		e, _ := in.find(c.Key)
+		objects[i], _ = identify(e.Value)
+		owners[objects[i].uid] = objects[i].owners
+	}
+	above := map[string]int{} // by UID; 0 while it is computed, which ends a cycle
+	var depth func(owned []string) int
+	depth = func(owned []string) (deepest int) {
+		for _, uid := range owned {
+			if _, known := above[uid]; !known {
+				above[uid] = 0
+				above[uid] = depth(owners[uid])
+			}
+			deepest = max(deepest, above[uid]+1)
+		}
+		return deepest
+	}
+	for i := range changes {
+		changes[i].Rank = direction*(len(changes)+1)*deletionRank(changes[i].Key) + depth(objects[i].owners)
+	}
+	slices.SortStableFunc(changes, func(a, b KeyChange) int { return cmp.Compare(a.Rank, b.Rank) })
 }
 
 func (s State) putsAgain(now Entry) bool {

@@ -52,17 +52,17 @@ func TestPlan(t *testing.T) {
 	)
 	got := NewPlan(now, want)
 	wanted := Plan{
+		Updates: []KeyChange{{Key: "/pods/a/changed", Value: objectValue("2", "old"), ExpectedRevision: 2}},
 		Deletes: []KeyChange{
 			{Key: "/leases/b/orphan", ExpectedRevision: 8},
 			{Key: "/pods/b/gone", ExpectedRevision: 4},
 			{Key: "/pods/a/another", ExpectedRevision: 3},
 			{Key: "/pods/a/secret", ExpectedRevision: 10},
-			{Key: "/namespaces/b", ExpectedRevision: 6},
+			{Key: "/namespaces/b", ExpectedRevision: 6, Rank: 6},
 		},
 		Puts: []KeyChange{
-			{Key: "/namespaces/c", Value: objectValue("9", "x")},
+			{Key: "/namespaces/c", Value: objectValue("9", "x"), Rank: -5},
 			{Key: "/pods/a/another", Value: objectValue("3", "x")},
-			{Key: "/pods/a/changed", Value: objectValue("2", "old"), ExpectedRevision: 2},
 			{Key: "/pods/a/secret", Value: []byte("k8s:enc:aes:2")},
 			{Key: "/pods/c/back", Value: objectValue("10", "x"), TTL: 1},
 		},
@@ -81,9 +81,59 @@ func TestPlanPutsAgain(t *testing.T) {
 	now := stateOf(entry("/example.com/widgets/a/old", 5), entry("/example.com/widgets/a/new", 6), entry("/pods/a/p", 5))
 	want := now
 	want.PutAgain = map[string]int64{"example.com/widgets": 5}
-	wanted := Plan{Puts: []KeyChange{{Key: "/example.com/widgets/a/old", Value: objectValue("/example.com/widgets/a/old", "x"), ExpectedRevision: 5}}}
+	wanted := Plan{Updates: []KeyChange{{Key: "/example.com/widgets/a/old", Value: objectValue("/example.com/widgets/a/old", "x"), ExpectedRevision: 5}}}
 	if diff := cmp.Diff(wanted, NewPlan(now, want)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Clients see owners before what they own, so that an operator does not act for what an owner was. Ownership may be a
+// cycle.
+func TestPlanFollowsOwnership(t *testing.T) {
+	owned := func(uid, text string, owners ...string) []byte {
+		var refs []metav1.OwnerReference
+		for _, owner := range owners {
+			refs = append(refs, metav1.OwnerReference{Name: "o", UID: types.UID(owner)})
+		}
+		value, err := json.Marshal(corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid), OwnerReferences: refs, Name: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	state := func(text string) (s State) {
+		for key, value := range map[string][]byte{
+			"/apps/sets/a/1":         owned("set", text, "shop"),
+			"/example.com/shops/a/1": owned("shop", text),
+			"/pods/a/1":              owned("pod", text, "other", "set"),
+			"/pods/a/2":              owned("adopted", text, "unchanged"),
+			"/rings/a/1":             owned("one", text, "two"),
+			"/rings/a/2":             owned("two", text, "one"),
+			"/namespaces/a":          owned("a", text),
+		} {
+			s.Entries = append(s.Entries, Entry{Key: key, Value: value, Revision: 1})
+		}
+		return stateOf(s.Entries...)
+	}
+	ranked := func(list []KeyChange) (keys []string) {
+		for changes := range (Plan{Puts: list}).Changes() {
+			var together []string
+			for _, c := range changes {
+				together = append(together, c.Key)
+			}
+			keys = append(keys, strings.Join(together, " "))
+		}
+		return keys
+	}
+	first, last := []string{"/namespaces/a"}, []string{"/example.com/shops/a/1", "/apps/sets/a/1 /pods/a/2", "/pods/a/1 /rings/a/2", "/rings/a/1"}
+	for name, tc := range map[string]struct{ got, want []string }{
+		"updates": {ranked(NewPlan(state("x"), state("y")).Updates), slices.Concat(first, last)},
+		"puts":    {ranked(NewPlan(State{}, state("y")).Puts), slices.Concat(first, last)},
+		"deletes": {ranked(NewPlan(state("x"), State{}).Deletes), slices.Concat(last, first)},
+	} {
+		if !slices.Equal(tc.got, tc.want) {
+			t.Errorf("%s: %q", name, tc.got)
+		}
 	}
 }
 
@@ -107,6 +157,12 @@ func TestPlanRandom(t *testing.T) {
 		for _, e := range now.Entries {
 			there[e.Key] = e.Value
 		}
+		for _, w := range plan.Updates {
+			if e, ok := now.find(w.Key); !ok || e.Revision != w.ExpectedRevision || !sameObject(e.Value, w.Value) {
+				t.Fatalf("updates %+v, there is %+v", w, e)
+			}
+			there[w.Key] = w.Value
+		}
 		for _, w := range plan.Deletes {
 			if e, ok := now.find(w.Key); !ok || e.Revision != w.ExpectedRevision {
 				t.Fatalf("deletes %+v, there is %+v", w, e)
@@ -114,8 +170,7 @@ func TestPlanRandom(t *testing.T) {
 			delete(there, w.Key)
 		}
 		for _, w := range plan.Puts {
-			old, ok := there[w.Key]
-			if ok != (w.ExpectedRevision > 0) || ok && !sameObject(old, w.Value) {
+			if old, ok := there[w.Key]; ok || w.ExpectedRevision != 0 {
 				t.Fatalf("puts %+v over %s", w, old)
 			}
 			there[w.Key] = w.Value
@@ -134,7 +189,7 @@ func TestPlanRandom(t *testing.T) {
 }
 
 func TestIdentify(t *testing.T) {
-	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("the-uid")}}
+	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "p", UID: types.UID("the-uid"), OwnerReferences: []metav1.OwnerReference{{Kind: "A", Name: "x", UID: "a"}, {UID: "b"}}}}
 	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), runtime.ContentTypeProtobuf)
 	if !ok {
 		t.Fatal("no protobuf")
@@ -150,6 +205,9 @@ func TestIdentify(t *testing.T) {
 	for name, v := range map[string][]byte{"protobuf": proto, "JSON": text} {
 		if kind, uid, ok := Identify(v); kind != "Pod" || uid != "the-uid" || !ok {
 			t.Errorf("%s: %q, %q, %v", name, kind, uid, ok)
+		}
+		if i, _ := identify(v); !slices.Equal(i.owners, []string{"a", "b"}) {
+			t.Errorf("%s: owners %q", name, i.owners)
 		}
 	}
 	for name, v := range map[string][]byte{"encrypted": []byte("k8s:enc:aescbc:v1:key1:xxx"), "cut short": proto[:12], "nothing": nil} {

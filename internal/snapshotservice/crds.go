@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,9 +67,7 @@ func decodeCRD(s snapshot.State, key string) *apiextensionsv1.CustomResourceDefi
 }
 
 func isEstablished(d *apiextensionsv1.CustomResourceDefinition) bool {
-	return slices.ContainsFunc(d.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
+	return apihelpers.IsCRDConditionTrue(d, apiextensionsv1.Established)
 }
 
 // waitForCRD returns when the API server serves the versions that it should serve,

@@ -46,11 +46,13 @@ var errFull = errors.New("the disk is full")
 // admit needs the lock.
 func (s *fakeStore) admit(plan snapshot.Plan) error {
 	bytes := 0
-	for _, put := range plan.Puts {
-		bytes += len(put.Value)
+	for changes := range plan.Changes() {
+		for _, change := range changes {
+			bytes += len(change.Value)
+		}
 	}
 	s.full = s.full || s.room > 0 && bytes > s.room
-	if s.full && len(plan.Deletes)+len(plan.Puts) > 0 {
+	if s.full && !plan.IsEmpty() {
 		return errFull
 	}
 	return nil
@@ -98,7 +100,7 @@ func (s *fakeStore) EachChange(_ context.Context, _, _ string, since int64, f fu
 	}
 	for i := max(since, 1); i < int64(len(s.states)); i++ {
 		plan := snapshot.NewPlan(s.states[i-1], s.states[i])
-		for _, change := range slices.Concat(plan.Deletes, plan.Puts) {
+		for _, change := range slices.Concat(plan.Updates, plan.Deletes, plan.Puts) {
 			c := etcd.Change{Key: change.Key, Value: change.Value}
 			if e := entryOf(s.states[i-1], change.Key); e != nil {
 				c.Before = e.Value
@@ -230,7 +232,7 @@ func (s *fakeStore) ReplaceState(ctx context.Context, _ string, want snapshot.St
 	for _, change := range plan.Deletes {
 		done.Deletions[change.Key], done.Revisions[change.Key] = done.Revision-1, done.Revision-1
 	}
-	for _, change := range plan.Puts {
+	for _, change := range slices.Concat(plan.Updates, plan.Puts) {
 		done.Revisions[change.Key] = done.Revision
 	}
 	return done, nil

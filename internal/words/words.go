@@ -52,7 +52,7 @@ func Quote(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// Path returns a path as a word of a command: in quotes, unless no shell gives any of its characters a meaning.
+// Path returns a path as a word of a command for a reader: in quotes, unless it has only characters that are usual in paths.
 func Path(path string) string {
 	if strings.Trim(path, `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/\:._-+@%,`) != "" {
 		return `"` + path + `"`

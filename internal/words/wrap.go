@@ -2,6 +2,7 @@ package words
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -11,20 +12,25 @@ func Wrap(s string, width int) []string { return WrapFunc(s, width, utf8.RuneCou
 
 // WrapFunc is Wrap for a width that widthOf measures.
 func WrapFunc(s string, width int, widthOf func(string) int) []string {
-	var lines []string
-	current := ""
-	for word := range strings.FieldsSeq(s) {
-		switch {
-		case current == "":
-			current = word
-		case widthOf(current)+1+widthOf(word) <= width:
-			current += " " + word
-		default:
-			lines, current = append(lines, current), word
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	return WrapLead(s, "", "", width, widthOf)
+}
+
+// WrapLead is WrapFunc with a first line that begins with first, and others that begin with rest. It does not break
+// at a non-breaking space.
+func WrapLead(s, first, rest string, width int, widthOf func(string) int) (lines []string) {
+	line, column := first, widthOf(first)
+	for i, word := range strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' }) {
+		w := widthOf(word)
+		if i > 0 && column+1+w > width {
+			lines = append(lines, line)
+			line, column = rest, widthOf(rest)
+		} else if i > 0 {
+			line, column = line+" ", column+1
 		}
+		line, column = line+word, column+w
 	}
-	if current != "" {
-		lines = append(lines, current)
-	}
-	return lines
+	return append(lines, line)
 }

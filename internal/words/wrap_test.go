@@ -21,8 +21,11 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%q in %d columns: %q", c.text, c.width, got)
 		}
 	}
-	half := func(s string) int { return len(s) / 2 }
-	if got := WrapFunc("ab cd ef gh", 4, half); !slices.Equal(got, []string{"ab cd ef", "gh"}) {
+	double := func(s string) int { return 2 * len(s) }
+	if got := WrapFunc("ab cd ef gh", 9, double); !slices.Equal(got, []string{"ab cd", "ef gh"}) {
 		t.Errorf("with a width of its own: %q", got)
+	}
+	if got := WrapLead("one two\u00a03 four", "- ", "  ", 7, double); !slices.Equal(got, []string{"- one", "  two\u00a03", "  four"}) {
+		t.Errorf("with leads: %q", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -98,8 +99,7 @@ func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listi
 	if c.current != nil && time.Since(c.askedAt) < age {
 		return c.current, nil
 	}
-	// The client's method of this name makes three attempts if a group fails.
-	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, c.server)
+	resources, err := kinds.Preferred(ctx, c.server)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx) // the error of discovery does not wrap it
 	}
@@ -108,8 +108,8 @@ func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listi
 	}
 	c.askedAt = time.Now()
 	switch {
-	case len(lists) > 0:
-		c.current = newListing(lists, err)
+	case len(resources) > 0 || err == nil:
+		c.current = newListing(resources, err)
 	case c.current == nil:
 		return nil, err
 	default:
@@ -118,22 +118,15 @@ func (c *catalog) currentListing(ctx context.Context, age time.Duration) (*listi
 	return c.current, nil
 }
 
-func newListing(lists []*metav1.APIResourceList, err error) *listing {
+func newListing(resources []metav1.APIResource, err error) *listing {
 	l := &listing{err: err}
-	for _, list := range lists {
-		gv, parseErr := schema.ParseGroupVersion(list.GroupVersion)
-		if parseErr != nil {
-			l.err = errors.Join(l.err, parseErr)
-			continue
-		}
-		for _, r := range list.APIResources {
-			l.resources = append(l.resources, resource{
-				GroupVersionResource: gv.WithResource(r.Name),
-				kind:                 r.Kind,
-				namespaced:           r.Namespaced,
-				garbageCollected:     discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}.Match("", &r),
-			})
-		}
+	for _, r := range resources {
+		l.resources = append(l.resources, resource{
+			GroupVersionResource: schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name},
+			kind:                 r.Kind,
+			namespaced:           r.Namespaced,
+			garbageCollected:     discovery.SupportsAllVerbs{Verbs: []string{"delete", "list", "watch"}}.Match("", &r),
+		})
 	}
 	return l
 }

@@ -1,15 +1,13 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
@@ -22,25 +20,16 @@ func Resources(ctx context.Context, cfg *rest.Config) ([]replay.Resource, error)
 	if err != nil {
 		return nil, fmt.Errorf("discover the resources of the API server: %w", err)
 	}
-	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, client)
+	resources, err := kinds.Preferred(ctx, client)
 	if err != nil {
 		err = fmt.Errorf("discover the resources of the API server: %w", err)
 	}
 	var found []replay.Resource
-	for _, list := range lists {
-		gv, parseErr := schema.ParseGroupVersion(list.GroupVersion)
-		if parseErr != nil {
-			return found, parseErr
-		}
-		for _, r := range list.APIResources {
-			if strings.Contains(r.Name, "/") {
-				continue // a subresource
-			}
-			found = append(found, replay.Resource{
-				Group: cmp.Or(r.Group, gv.Group), Version: cmp.Or(r.Version, gv.Version), Resource: r.Name, Singular: r.SingularName, Kind: r.Kind,
-				ShortNames: r.ShortNames, Namespaced: r.Namespaced,
-			})
-		}
+	for _, r := range resources {
+		found = append(found, replay.Resource{
+			Group: r.Group, Version: r.Version, Resource: r.Name, Singular: r.SingularName, Kind: r.Kind,
+			ShortNames: r.ShortNames, Namespaced: r.Namespaced,
+		})
 	}
 	return found, err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 )
 
 // MinLimit is the smallest limit of a recording: a file needs room for a whole snapshot,
@@ -20,10 +22,11 @@ type partWriter struct {
 	limit  int64 // of both files together; 0 = none
 	header Header
 	size   int64
+	rename func(from, to string) error
 }
 
 func newPartWriter(file *os.File, limit int64) *partWriter {
-	p := &partWriter{Writer: bufio.NewWriterSize(file, 64<<10), file: file, path: file.Name(), limit: limit, header: NewHeader(time.Now())}
+	p := &partWriter{Writer: bufio.NewWriterSize(file, 64<<10), file: file, path: file.Name(), limit: limit, header: NewHeader(time.Now()), rename: inuse.Rename}
 	if limit > 0 {
 		p.header.Part, p.header.Began = 1, p.header.Time
 	}
@@ -40,34 +43,48 @@ func (p *partWriter) Write(data []byte) (int, error) {
 	return p.Writer.Write(data)
 }
 
-// rotate begins the next file. The one before gets the name of the older one, which is
-// removed. It fails if another file has its name, which may be another recording.
-func (p *partWriter) rotate() error {
+// rotate begins the next file, and reports whether it has. The one before gets the name of the
+// older one, which is removed. It fails if another file has its name, which may be another
+// recording. While another program reads one of the files, which does not allow that on Windows,
+// it goes on with a file that is too large.
+func (p *partWriter) rotate() (rotated bool, err error) {
 	named, err := os.Stat(p.path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	written, err := p.file.Stat()
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !os.SameFile(named, written) {
-		return errors.New("another process has replaced the file")
+		return false, errors.New("another process has replaced the file")
 	}
 	if err := errors.Join(p.Flush(), p.file.Close()); err != nil {
-		return err
+		return false, err
 	}
-	if err := os.Rename(p.path, olderFile(p.path)); err != nil {
-		return err
+	err = p.rename(p.path, olderFile(p.path))
+	if errors.Is(err, inuse.Err) {
+		return false, p.open(os.O_APPEND)
 	}
-	file, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = p.open(os.O_CREATE | os.O_EXCL)
+	}
+	if err != nil {
+		return false, err
+	}
+	p.size = 0
+	p.header.Part++
+	p.header.Time = time.Now()
+	return true, nil
+}
+
+func (p *partWriter) open(flags int) error {
+	file, err := os.OpenFile(p.path, os.O_WRONLY|flags, 0o600)
 	if err != nil {
 		return err
 	}
-	p.file, p.size = file, 0
+	p.file = file
 	p.Reset(file)
-	p.header.Part++
-	p.header.Time = time.Now()
 	return nil
 }
 

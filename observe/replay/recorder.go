@@ -200,7 +200,8 @@ func (r *Recorder) rotateIfFull() {
 	if r.err != nil || !r.state.begun || !r.out.isFull() {
 		return
 	}
-	if r.fail(r.out.rotate()); r.err != nil {
+	rotated, err := r.out.rotate()
+	if r.fail(err); !rotated {
 		return
 	}
 	r.writeLine(r.out.header)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -148,6 +149,45 @@ func requireNewest(t *testing.T, r *Recording, last uint64) {
 	}
 }
 
+// TestRotationWhileRead has a program that reads one of the files, which cannot be renamed then on
+// Windows: the recording goes on, and begins the next file afterwards.
+func TestRotationWhileRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	file, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := &limitedSource{}
+	r := &Recorder{config: Config{Source: src, File: file}, out: newPartWriter(file, 20_000)}
+	refusals := 0
+	r.out.rename = func(string, string) error { refusals++; return inuse.Err }
+	r.writeLine(r.out.header)
+	record := func(n int) {
+		t.Helper()
+		for range n {
+			seq := uint64(len(src.records) + 1)
+			src.records = append(src.records, observe.Record{Seq: seq, Time: start, Event: &observe.Logged{Message: strings.Repeat("x", 60)}})
+		}
+		src.now, r.snapshotAt = snapshots()[0], start
+		r.step(t.Context())
+		if err := r.err; err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(200)
+	if all := openTest(t, path); refusals == 0 || r.out.header.Part != 1 || len(all.records) != 200 {
+		t.Errorf("while it is read: %d attempts, part %d, %d records", refusals, r.out.header.Part, len(all.records))
+	}
+	r.out.rename = os.Rename
+	record(1)
+	if err := r.out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if all := openTest(t, path); r.out.header.Part != 2 || len(all.records) != 201 {
+		t.Errorf("afterwards: part %d, %d records", r.out.header.Part, len(all.records))
+	}
+}
+
 // TestCreateReplacesNothing: not an earlier recording either, which another process may
 // still write, or of which only the older half is left.
 func TestCreateReplacesNothing(t *testing.T) {
@@ -183,10 +223,10 @@ func TestRotationSparesAnotherFile(t *testing.T) {
 	}
 	first := newPartWriter(file, 20_000)
 	if err := os.Remove(path); err != nil {
-		t.Skip("this system does not remove open files:", err)
+		t.Skip("this system does not remove open files:", errors.Join(err, first.Close()))
 	}
 	testutil.WriteFile(t, path, "another")
-	if err := first.rotate(); err == nil || !strings.Contains(err.Error(), "another process has replaced the file") {
+	if _, err := first.rotate(); err == nil || !strings.Contains(err.Error(), "another process has replaced the file") {
 		t.Errorf("rotate: %v", err)
 	}
 	if err := first.Close(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -225,7 +226,7 @@ func TestUnreadableRecordings(t *testing.T) {
 	future := NewHeader(start)
 	future.Version = 2
 	for name, c := range map[string]struct{ path, want string }{
-		"missing":      {filepath.Join(folder, "none"), "no such file"},
+		"missing":      {filepath.Join(folder, "none"), syscall.ENOENT.Error()},
 		"folder":       {folder, "the folder has no events.jsonl: name the folder of a finished"},
 		"empty":        {write(t), "it is empty: name a recording"},
 		"other":        {write(t, "apiVersion: v1"), `not a recording: its first line is not of kind "ctrlplane"`},

@@ -40,9 +40,11 @@ const (
 	terminalNumber
 )
 
-func (e *exposed) add(o exposed) {
-	e.known |= o.known
-	e.invalid |= o.invalid
+func (e *exposed) add(n numbers, valid bool) {
+	e.known |= n
+	if !valid {
+		e.invalid |= n
+	}
 }
 
 // has reports whether all of some numbers are exposed, with valid values.
@@ -114,78 +116,59 @@ func (s *scrape) readProcess(name string, m *dto.Metric) {
 }
 
 func (s *scrape) readQueue(name string, m *dto.Metric) {
-	var q queue
 	value, valid := validValue(m)
+	sum := func(n numbers) *queue {
+		k := key{labelValue(m, "controller"), labelValue(m, "name")}
+		if s.queues[k] == nil {
+			s.queues[k] = new(queue)
+		}
+		s.queues[k].add(n, valid)
+		return s.queues[k]
+	}
 	switch name {
 	case "workqueue_depth":
-		q.depth, valid = finiteValue(m)
-		q.known = depthNumber
+		value, valid = finiteValue(m)
+		sum(depthNumber).depth += value
 	case "workqueue_adds_total":
-		q.adds, q.known = value, addsNumber
+		sum(addsNumber).adds += value
 	case "workqueue_retries_total":
-		q.retries, q.known = value, retriesNumber
+		sum(retriesNumber).retries += value
 	case "workqueue_queue_duration_seconds":
-		q.wait, q.known = newHistogram(m.GetHistogram()), waitNumber
+		q := sum(waitNumber)
+		q.wait = q.wait.add(newHistogram(m.GetHistogram()))
 	case "workqueue_work_duration_seconds":
-		q.work, q.known = newHistogram(m.GetHistogram()), workNumber
+		q := sum(workNumber)
+		q.work = q.work.add(newHistogram(m.GetHistogram()))
 	case "workqueue_unfinished_work_seconds":
-		q.unfinished = value
+		sum(0).unfinished += value
 	case "workqueue_longest_running_processor_seconds":
-		q.longest = value
-	default:
-		return
+		q := sum(0)
+		q.longest = max(q.longest, value)
 	}
-	if !valid {
-		q.invalid = q.known
-	}
-	k := key{labelValue(m, "controller"), labelValue(m, "name")}
-	sum, ok := s.queues[k]
-	if !ok {
-		sum = new(queue)
-		s.queues[k] = sum
-	}
-	sum.exposed.add(q.exposed)
-	sum.depth += q.depth
-	sum.adds += q.adds
-	sum.retries += q.retries
-	sum.wait = sum.wait.add(q.wait)
-	sum.work = sum.work.add(q.work)
-	sum.unfinished += q.unfinished
-	sum.longest = max(sum.longest, q.longest)
 }
 
 func (s *scrape) readController(name string, m *dto.Metric) {
-	var c controller
 	value, valid := validValue(m)
+	sum := func(n numbers) *controller {
+		of := labelValue(m, "controller")
+		if s.controllers[of] == nil {
+			s.controllers[of] = new(controller)
+		}
+		s.controllers[of].add(n, valid)
+		return s.controllers[of]
+	}
 	switch name {
 	case "controller_runtime_max_concurrent_reconciles":
-		c.workers = value
+		sum(0).workers += value
 	case "controller_runtime_active_workers":
-		c.active, c.known = value, activeNumber
+		sum(activeNumber).active += value
 	case "controller_runtime_reconcile_total":
-		c.syncs, c.known = value, syncsNumber
+		sum(syncsNumber).syncs += value
 	case "controller_runtime_reconcile_errors_total":
-		c.failures, c.known = value, failuresNumber
+		sum(failuresNumber).failures += value
 	case "controller_runtime_terminal_reconcile_errors_total":
-		c.terminal, c.known = value, terminalNumber
-	default:
-		return
+		sum(terminalNumber).terminal += value
 	}
-	if !valid {
-		c.invalid = c.known
-	}
-	of := labelValue(m, "controller")
-	sum, ok := s.controllers[of]
-	if !ok {
-		sum = new(controller)
-		s.controllers[of] = sum
-	}
-	sum.exposed.add(c.exposed)
-	sum.workers += c.workers
-	sum.active += c.active
-	sum.syncs += c.syncs
-	sum.failures += c.failures
-	sum.terminal += c.terminal
 }
 
 // maxName is how many bytes of a name are kept, which is as long as names of Kubernetes are. Those that

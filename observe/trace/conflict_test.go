@@ -166,6 +166,28 @@ func TestSyncEndsInConflictWithADeletion(t *testing.T) {
 	}
 }
 
+// Upstream fails a sync whose cache is older than what the controller itself has written, and repeats it.
+func TestWaitForTheCacheIsNoFailure(t *testing.T) {
+	const stale = "read version: 7 is not as new as written version: 9 for group resource statefulsets.apps"
+	records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)})
+	at := records[0].Time
+	records = append(records,
+		observe.Record{Seq: 4, Time: at, Event: &observe.Delivered{Controller: "statefulset-controller", Change: observe.Added, Object: deployment("web"), ResourceVersion: "7"}},
+		observe.Record{Seq: 5, Time: at.Add(time.Millisecond), Event: &observe.Synced{Controller: "statefulset-controller", ID: 1, Key: "default/web", Cause: 4, Retried: true, Error: stale}})
+	tree, err := Build(records, deployment("web"), Options{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, text := "; its cache did not have its last write of statefulsets.apps yet, will retry\n", writeString(t, tree, Text, Style{}); !strings.Contains(text, want) {
+		t.Errorf("no %q in:\n%s", want, text)
+	}
+	for n := range tree.All() {
+		if tone := stepTone(n); n.Kind == Sync && tone != "conflict" {
+			t.Errorf("tone %q", tone)
+		}
+	}
+}
+
 // updateOfDeleted returns what is recorded of an update that the API server refuses because the object was deleted.
 func updateOfDeleted(t *testing.T) observe.Called {
 	t.Helper()

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -29,6 +30,9 @@ func createdFor(records []observe.Record, about observe.Object) []observe.Object
 		}
 		o := *canonicalObject(c.Object)
 		o.UID = ""
+		if slices.ContainsFunc(byKey[o.Key()], o.Same) {
+			continue // an earlier one of its name was deleted
+		}
 		found, byKey[o.Key()] = append(found, o), append(byKey[o.Key()], o)
 	}
 	return found

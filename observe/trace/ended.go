@@ -9,8 +9,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// minSilence is how long ago the last request of a client has to be until it is worth saying that it has no watch: one
-// that runs asks again within that time.
+// minSilence is how long ago the last request of a client, and the end of its last watch, have to be until it is worth
+// saying that it has no watch: one that runs asks again within that time.
 const minSilence = time.Minute
 
 // notRunning says which operators that work for an object do not run, one sentence each. It leaves out the controllers
@@ -53,7 +53,7 @@ func hasSuccessor(now observe.Snapshot, c *observe.Controller, about observe.Obj
 // isSilent reports whether a client that reports no controllers has no watch, and has sent nothing for long.
 func isSilent(c *observe.Client, now time.Time) bool {
 	isActive := c.Connected || len(c.Watches) > 0 || len(c.Controllers) > 0 || c.Refused != ""
-	return !isActive && !c.LastTime.IsZero() && now.Sub(c.LastTime) >= minSilence
+	return !isActive && !c.LastTime.IsZero() && min(now.Sub(c.LastTime), now.Sub(c.WatchEnded)) >= minSilence
 }
 
 // isReplaced reports whether a client runs in the place of one: of the same program, or one that has reacted to the

@@ -128,6 +128,7 @@ func TestClientsWithoutAWatch(t *testing.T) {
 		"reports":                    {with(func(c *observe.Client) { c.Controllers = []string{"shop-operator/site"} }), records, workSite("a"), nil},
 		"is refused":                 {with(func(c *observe.Client) { c.Refused = "watch of sites.example.com is refused" }), records, workSite("a"), nil},
 		"between two requests":       {with(func(c *observe.Client) { c.LastTime = workStart.Add(70 * time.Second) }), records, workSite("a"), nil},
+		"its watch has just ended":   {with(func(c *observe.Client) { c.WatchEnded = workStart.Add(70 * time.Second) }), records, workSite("a"), nil},
 		"one event":                  {[]observe.Client{silent}, created, workSite("a"), nil},
 		"changes the watched object": {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "patch", workSite("a"), ""), wrote(name, 0, 4, "patch", workSite("a"), "")}), workSite("a"), nil},
 		"deletes":                    {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "delete", pod("a"), ""), wrote(name, 0, 4, "delete", pod("b"), "")}), workSite("a"), nil},

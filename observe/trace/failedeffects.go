@@ -4,33 +4,65 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // failedEffect is a write that a client tries because of an object and cannot make.
 type failedEffect struct {
-	last    *Node
-	times   int  // in a row
-	follows bool // one of them most likely follows from the object
-	ended   bool // the client watches nothing any more
+	first, last *Node
+	times       int           // in a row
+	pause       time.Duration // the longest between two of them
+	follows     bool          // one of them most likely follows from the object
+	ended       bool          // the client watches nothing any more
 }
 
-// failedEffects returns the writes that clients try because of an object and that have failed since the last time that
-// they succeeded, or that another write made up for them. A client that tries the same write again does so most likely
-// for the same reason, though the likely cause of that attempt is an event of another object, or none: it counts, too.
-// Of a client that reports its syncs, the keys that fail are known instead, and a conflict is not a failure.
-func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) (list []*failedEffect) {
+// failingWrites are the writes of clients that have failed since the last time that they succeeded, or that another
+// write made up for them.
+type failingWrites map[subject]*failedEffect
+
+// noteStored removes what a write that has been stored has done, or makes up for.
+func (w failingWrites) noteStored(n *Node) {
+	k, _ := n.subject()
+	unnamed := k
+	unnamed.object.name = "" // of an object whose name is generated
+	maps.DeleteFunc(w, func(of subject, f *failedEffect) bool {
+		return of == k || of == unnamed && n.creates() || n.replaces(f)
+	})
+}
+
+// noteFailed counts an attempt, and returns what it is one of.
+func (w failingWrites) noteFailed(k subject, n *Node) *failedEffect {
+	f := w[k]
+	if f == nil {
+		f = &failedEffect{first: n, last: n}
+		w[k] = f
+	}
+	f.last, f.times, f.pause = n, f.times+1, max(f.pause, n.Time.Sub(f.last.Time))
+	return f
+}
+
+// sorted returns them in the order in which they have begun to fail.
+func (w failingWrites) sorted() []*failedEffect {
+	return slices.SortedFunc(maps.Values(w), func(a, b *failedEffect) int { return compareTime(a.first, b.first) })
+}
+
+// failedEffects returns the writes that clients try because of an object and that fail. A client that tries the same
+// write again does so most likely for the same reason, though the likely cause of that attempt is an event of another
+// object, or none: it counts, too. Of a client that reports its syncs, the keys that fail are known instead, and a
+// conflict is not a failure.
+func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*failedEffect {
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
 		if n.Object != nil && n.isAbout(about) {
 			mine[n] = true
 		}
 	}
-	failing, ended := map[subject]*failedEffect{}, endedClients(now)
+	failing, ended := failingWrites{}, endedClients(now)
 	creatorOf := creators{}
-	var order []subject
 	for _, n := range g.nodes {
 		creatorOf.note(n)
 		if n.Kind != Call || !n.isWrite() {
@@ -42,25 +74,21 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) (list 
 		k, ok := n.subject()
 		switch {
 		case !n.Failed || n.isStored():
-			maps.DeleteFunc(failing, func(of subject, f *failedEffect) bool { return of == k || n.replaces(f) })
-		case !ok || n.Conflict || n.parent != nil && n.parent.Kind != Event || n.isAbout(about),
+			failing.noteStored(n)
+		case !ok || !n.isUnexplainedFailure() || n.isAbout(about),
 			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
 		case n.Object.Name == "" && !n.descendsFrom(mine): // it may be to create another object
-		case failing[k] == nil:
-			failing[k] = &failedEffect{n, 1, n.descendsFrom(mine), ended[n.Controller]}
-			order = append(order, k)
 		default:
-			f := failing[k]
-			f.last, f.times, f.follows = n, f.times+1, f.follows || n.descendsFrom(mine)
+			f := failing.noteFailed(k, n)
+			f.follows, f.ended = f.follows || n.descendsFrom(mine), ended[n.Controller]
 		}
 	}
-	for _, k := range order {
-		if f := failing[k]; f != nil && f.follows {
-			list = append(list, f)
-			delete(failing, k)
-		}
-	}
-	return list
+	return slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool { return !f.follows })
+}
+
+// isUnexplainedFailure reports whether a failed write counts: it is not a conflict, and no sync that fails is known.
+func (n *Node) isUnexplainedFailure() bool {
+	return !n.Conflict && (n.parent == nil || n.parent.Kind == Event)
 }
 
 // creators are the calls that have created the objects that exist.
@@ -126,6 +154,11 @@ func (n *Node) foundExisting() bool {
 
 // describeFailedEffect says which write fails, how often and why.
 func (p phrases) describeFailedEffect(f *failedEffect) string {
+	return p.sentence(p.actor(f.last) + " " + p.describeAttempts(f))
+}
+
+// describeAttempts says which write fails, how often and why, without its client.
+func (p phrases) describeAttempts(f *failedEffect) string {
 	times := "once"
 	if f.times > 1 {
 		times = fmt.Sprintf("%d times in a row", f.times)
@@ -134,5 +167,5 @@ func (p phrases) describeFailedEffect(f *failedEffect) string {
 	if f.ended {
 		fails = "failed"
 	}
-	return p.sentence(fmt.Sprintf("%s %s to %s, %s: %s", p.actor(f.last), fails, p.requestName(f.last), times, p.reason(f.last)))
+	return fmt.Sprintf("%s to %s, %s: %s", fails, p.requestName(f.last), times, p.reason(f.last))
 }

@@ -69,12 +69,15 @@ func TestEveryAttemptCounts(t *testing.T) {
 		c.Cause, c.Object = cause, pod(name)
 		return c
 	}
+	created := of(99, "a-x7k")
+	created.Status, created.Wrote = 201, []observe.Written{{Resource: "pods", Namespace: "default", Name: "a-x7k", ResourceVersion: "9"}}
 	for name, tc := range map[string]struct {
 		attempts []observe.Called
 		want     string
 	}{
 		"another event first": {[]observe.Called{of(98, "a"), of(99, "a"), of(98, "a"), of(0, "a")}, "shop-operator fails to create Pod a, 4 times in a row: 403: pods is forbidden."},
 		"only another event":  {[]observe.Called{of(98, "a"), of(98, "a")}, ""},
+		"no name, at last":    {[]observe.Called{of(99, ""), of(99, ""), created}, ""},
 		"no name":             {[]observe.Called{of(98, ""), of(99, ""), of(98, "")}, "shop-operator fails to create Pod in default, once: 403: pods is forbidden."},
 	} {
 		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.attempts)

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -13,12 +14,23 @@ type FailingKey struct {
 	observe.FailingKey
 }
 
-// FailingKeys returns the keys that stand for an object and whose last sync failed. It leaves out
-// keys that may stand for an object of another kind, and those that are only the object of an event,
-// unless the queue has the name of its kind.
+// maxFailing is after how many failing keys no further object is looked at.
+const maxFailing = 3
+
+// FailingKeys returns the keys that stand for an object, or for one that its controllers have created for it, and whose
+// last sync failed. It leaves out keys that may stand for an object of another kind, and those that are only the object of
+// an event, unless the queue has the name of its kind.
 func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
-	about = *canonicalObject(about)
-	about.UID = ""
+	for _, o := range createdFor(records, *canonicalObject(about)) {
+		if len(list) >= maxFailing {
+			break
+		}
+		list = append(list, failingKeysOf(now, records, o)...)
+	}
+	return list
+}
+
+func failingKeysOf(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, f := range c.Failing {
@@ -47,8 +59,8 @@ func isNamedAfter(controller, queue, kind string) bool {
 	return kind != "" && (strings.EqualFold(name, kind) || strings.EqualFold(queue, kind))
 }
 
-// Sentence says that the key fails, how often and why.
-func (f FailingKey) Sentence() string {
+// Sentence says that the key fails, how often and why, and when the next attempt is, if that is known.
+func (f FailingKey) Sentence(now time.Time) string {
 	s := f.Controller.Name
 	if f.KeyBasis.Inferred() {
 		s += " likely"
@@ -59,6 +71,9 @@ func (f FailingKey) Sentence() string {
 		s += " fails for " + f.Key
 	}
 	s += ", " + f.HowOften()
+	if wait := f.Due.Sub(now); wait > 0 && f.Controller.State != observe.StateOff {
+		s += ", next attempt in " + phrases{}.formatDuration(wait)
+	}
 	if f.Error != "" {
 		s += ": " + strings.TrimSuffix(f.Error, ".")
 	}

@@ -63,15 +63,31 @@ func TestFailingKeysAreSaid(t *testing.T) {
 		"broker/broker fails for default/nil, 10 times in a row: no size.":                        {&observe.Controller{Name: "broker/broker"}, f},
 		"broker/broker failed for default/nil before it was stopped, 10 times in a row: no size.": {&observe.Controller{Name: "broker/broker", State: "off"}, f},
 		"broker/broker fails for default/nil, once.":                                              {&observe.Controller{Name: "broker/broker"}, observe.FailingKey{Key: "default/nil", Times: 1}},
+		"broker/broker fails for default/nil, once, next attempt in 2.0 s.":                       {&observe.Controller{Name: "broker/broker"}, observe.FailingKey{Key: "default/nil", Times: 1, Due: time.Time{}.Add(2 * time.Second)}},
 		"hpa likely fails for default/nil, at least 2 times.":                                     {&observe.Controller{Name: "hpa"}, observe.FailingKey{Key: "default/nil", KeyBasis: observe.BasisTimer, Times: 2, AtLeast: true}},
 	} {
-		chain, err := Why(clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"}), deployment("web"), Options{Failing: []string{key.Sentence()}})
+		chain, err := Why(clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7"}), deployment("web"), Options{Failing: []string{key.Sentence(time.Time{})}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if text := writeString(t, chain, Text, Style{}); !strings.Contains(text, want+"\n") {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
+	}
+}
+
+// What fails for a Deployment may be the ReplicaSet that was created for it.
+func TestFailingKeysOfWhatWasCreatedForAnObject(t *testing.T) {
+	set := observe.Object{Group: "apps", Resource: "replicasets", Kind: "ReplicaSet", Namespace: "default", Name: "web-1"}
+	records := recorded(
+		&observe.Called{Controller: "deployment-controller", Verb: "create", Object: set, Status: 201, Sync: 3},
+		&observe.Synced{Controller: "deployment-controller", Queue: "deployment", ID: 3, Key: "default/web", KeyBasis: observe.BasisLog})
+	now := observe.Snapshot{Controllers: []observe.Controller{{Name: "replicaset-controller", Failing: []observe.FailingKey{
+		{Queue: "replicaset", Key: "default/web-1", KeyBasis: observe.BasisLog, Error: "exceeded quota", Times: 4},
+		{Queue: "replicaset", Key: "default/other", KeyBasis: observe.BasisLog, Error: "exceeded quota", Times: 4},
+	}}}}
+	if found := FailingKeys(now, records, deployment("web")); len(found) != 1 || found[0].Key != "default/web-1" {
+		t.Errorf("got %+v", found)
 	}
 }
 
@@ -91,7 +107,7 @@ func TestReadFailing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := options.ReadFailing(t.Context(), o, about); err != nil {
+		if err := options.ReadFailing(t.Context(), o, records, about); err != nil {
 			t.Fatal(err)
 		}
 		if found := FailingKeys(options.State, records, about); len(found) != 2 || found[0].Key != "default/"+name {

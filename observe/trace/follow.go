@@ -41,13 +41,20 @@ func (o *Options) ReadRecords(ctx context.Context, source observe.Source) ([]obs
 	return page.Records, err
 }
 
-// ReadFailing adds to the state what fails for an object: of a controller with many failing keys, a snapshot lists the
-// newest only.
-func (o *Options) ReadFailing(ctx context.Context, source observe.Source, about observe.Object) error {
+// maxAskedKeys is of how many objects all failing controllers are asked for: they are in a URL.
+const maxAskedKeys = 500
+
+// ReadFailing adds to the state what fails for an object and for those that were created for it: of a controller with many
+// failing keys, a snapshot lists the newest only.
+func (o *Options) ReadFailing(ctx context.Context, source observe.Source, records []observe.Record, about observe.Object) error {
 	if !slices.ContainsFunc(o.State.Controllers, func(c observe.Controller) bool { return c.MoreFailing > 0 }) {
 		return nil
 	}
-	now, err := observe.SnapshotWithKeys(ctx, source, canonicalObject(about).Key())
+	var keys []string
+	for _, object := range createdFor(records, *canonicalObject(about)) {
+		keys = append(keys, object.Key())
+	}
+	now, err := observe.SnapshotWithKeys(ctx, source, keys[:min(len(keys), maxAskedKeys)]...)
 	if err != nil {
 		return err
 	}
@@ -214,7 +221,7 @@ func (f *follower) writeItem(it item, depth int) error {
 		text = p.describeLink(it.top) + ", " + p.describeSync(it.node)
 	}
 	switch {
-	case it.node.isRetriedConflict(), it.node.endedInConflict():
+	case it.node.isRetriedConflict(), it.node.isNormalRetry():
 		text = p.warn(text)
 	case it.node.Failed:
 		text = p.bad(text)

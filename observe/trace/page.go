@@ -101,10 +101,10 @@ func (p phrases) stepLabel(n *Node) string {
 	return p.requestName(n)
 }
 
-// stepTone says whether a node has failed: a conflict is expected, and retried.
+// stepTone says whether a node has failed: a conflict or an old cache is expected, and retried.
 func stepTone(n *Node) string {
 	switch {
-	case n.Conflict || n.endedInConflict():
+	case n.Conflict || n.isNormalRetry():
 		return "conflict"
 	case n.Failed:
 		return "bad"

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -77,23 +78,60 @@ func (p *painter) waitingForRestart(now observe.Snapshot, objects []observe.Obje
 	return text + "."
 }
 
-// lastWarning quotes the last Kubernetes Event that is a warning about one of the objects, the first of which is asked for.
+// lastWarning quotes the last Kubernetes Event that is a warning about one of the objects, the first of which is asked for,
+// with the time of its last occurrence.
 func (p *painter) lastWarning(records []observe.Record, objects []observe.Object) string {
 	places := map[place]bool{}
 	for i := range objects {
 		places[placeOf(&objects[i])] = true
 	}
-	for _, r := range slices.Backward(records) {
-		c, ok := r.Event.(*observe.Called)
-		if !ok || !c.Event.IsWarning() || c.Status >= http.StatusBadRequest || !places[placeOf(canonicalObject(c.Event.Regarding))] {
+	uids := createdUIDs(records)
+	warnings := map[place]*observe.KubernetesEvent{} // by the place of the Event
+	var last *observe.KubernetesEvent
+	var at time.Time
+	for i := range records {
+		c, ok := records[i].Event.(*observe.Called)
+		if !ok || !c.Object.IsEvent() || c.Status >= http.StatusBadRequest {
 			continue
 		}
-		of := ""
-		if regarding := c.Event.Regarding; !canonicalObject(regarding).Same(objects[0]) {
-			of = " about " + regarding.String()
+		of := placeOf(&c.Object)
+		switch c.Verb {
+		case "create":
+			if c.Event.IsWarning() && places[placeOf(canonicalObject(c.Event.Regarding))] && !isEarlierObject(c.Event.Regarding, uids) {
+				warnings[of] = c.Event
+			}
+		case "patch", "update": // it has occurred again
+		default:
+			continue
 		}
-		note := p.shorten(strings.TrimSuffix(words.OneLine(c.Event.Note), "."))
-		return words.OneLine(fmt.Sprintf("Last warning%s, at %s: %s: %s", of, p.formatClock(r.Time), c.Event.Reason, note)) + "."
+		if w := warnings[of]; w != nil {
+			last, at = w, records[i].Time
+		}
 	}
-	return ""
+	if last == nil {
+		return ""
+	}
+	of := ""
+	if !canonicalObject(last.Regarding).Same(objects[0]) {
+		of = " about " + last.Regarding.String()
+	}
+	note := p.shorten(strings.TrimSuffix(words.OneLine(last.Note), "."))
+	return words.OneLine(fmt.Sprintf("Last warning%s, at %s: %s: %s", of, p.formatClock(at), last.Reason, note)) + "."
+}
+
+// createdUIDs returns the UIDs of objects after they were last created or restored; empty if it is not known.
+func createdUIDs(records []observe.Record) map[place]string {
+	uids := map[place]string{}
+	for i := range records {
+		if c, ok := records[i].Event.(*observe.Called); ok && !c.Failed() && (observe.Creates(c.Verb, c.Subresource, c.Status) || c.Verb == observe.VerbRestore) {
+			uids[placeOf(canonicalObject(c.Object))] = c.Object.UID
+		}
+	}
+	return uids
+}
+
+// isEarlierObject reports whether another object of the same name was created after an object.
+func isEarlierObject(o observe.Object, uids map[place]string) bool {
+	created := uids[placeOf(canonicalObject(o))]
+	return created != "" && o.UID != "" && created != o.UID
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -63,6 +64,7 @@ func TestWhyAfterARestore(t *testing.T) {
 
 // A restore deletes an object before it creates another one with the same name.
 func TestWhyAfterARestoreOfAnotherObject(t *testing.T) {
+	testutil.RequireFineClock(t)
 	c := newCluster(t)
 	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "ns", Name: "shop", UID: "old"}
 	c.write(c.observer.Recorder("kubectl (admin)"), "create", site, "")

@@ -223,7 +223,7 @@ func (p *painter) paintWrite(n *Node, text string) string {
 // paintSync describes a sync, and colors one that failed.
 func (p *painter) paintSync(n *Node) string {
 	switch text := p.describeSync(n); {
-	case n.endedInConflict():
+	case n.isNormalRetry():
 		return p.warn(text)
 	case n.Error != "":
 		return p.bad(text)

@@ -17,11 +17,12 @@ func TestControllersLogErrorSyncing(t *testing.T) {
 }
 
 // If upstream renames the queue or answers otherwise, why does not say which owner did not exist, or that a CRD has no
-// status subresource.
+// status subresource, and waits for a cache are failures.
 func TestUpstreamOfReasons(t *testing.T) {
 	for _, c := range []struct{ module, file, text string }{
 		{"k8s.io/kubernetes", "pkg/controller/garbagecollector/graph_builder.go", `Name: "` + itemQueue + `"`},
 		{"k8s.io/kubernetes", "cmd/kube-controller-manager/names/controller_names.go", `"` + garbageCollector + `"`},
+		{"k8s.io/kubernetes", "pkg/controller/util/consistency/consistency.go", `"read version: %s is not as new as written version: %s for group resource %s"`},
 		{"k8s.io/apiextensions-apiserver", "pkg/apiserver/customresource_handler.go", `case subresource == "status" && subresources != nil && subresources.Status != nil:`},
 	} {
 		if source := testutil.UpstreamSource(t, c.module, c.file); !strings.Contains(source, c.text) {

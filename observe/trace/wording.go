@@ -234,6 +234,8 @@ func (p phrases) describeSync(n *Node) string {
 	switch {
 	case n.endedInConflict():
 		return s + "; conflict, will retry"
+	case n.awaitsCache():
+		return s + "; its cache did not have its last write of " + words.OneLine(observe.StaleCacheOf(n.Error)) + " yet, will retry"
 	case n.Error != "" && n.Retried:
 		s += "; failed, will retry"
 	case n.Error != "":
@@ -274,6 +276,15 @@ func (n *Node) queueNote() string {
 func (n *Node) endedInConflict() bool {
 	return n.Retried && n.Error != "" && n.conflict
 }
+
+// awaitsCache reports whether a sync is repeated because the cache of its controller was older than what the controller
+// had written.
+func (n *Node) awaitsCache() bool {
+	return n.Kind == Sync && n.Retried && observe.StaleCacheOf(n.Error) != ""
+}
+
+// isNormalRetry reports whether a sync failed as is normal, and is repeated.
+func (n *Node) isNormalRetry() bool { return n.endedInConflict() || n.awaitsCache() }
 
 // hasCallWithSameError reports whether a call of the sync failed with its error.
 func (n *Node) hasCallWithSameError() bool {

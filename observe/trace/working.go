@@ -80,13 +80,17 @@ func (p *painter) describeRunning(c *observe.Controller, r observe.RunningSync, 
 	return text + unansweredNote(c) + "."
 }
 
-// unansweredNote says that writes of a controller have no answer: one of them may be why a sync lasts.
+// unansweredNote says that writes of a controller have no answer: one of them may be why a sync lasts. The cause may be an
+// intervention, such as a delay, which is named elsewhere.
 func unansweredNote(c *observe.Controller) string {
-	n := c.Writing - int64(c.Held)
-	if n <= 0 {
+	if c.Writing <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(": the controller waits for the answer to %s, as from a webhook", words.Count(int(n), "write"))
+	note := ": the controller waits for the answer to " + words.Count(int(c.Writing), "write")
+	if c.Reason == "" {
+		note += ", as from a webhook"
+	}
+	return note
 }
 
 // lostProcess says of what has not ended in an operator that it may never: the process has most likely ended.

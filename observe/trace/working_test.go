@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,6 +182,9 @@ func TestWorkOfABuiltInController(t *testing.T) {
 	}
 	paused := holding(running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1))
 	paused.Controllers[0].State = observe.StatePaused
+	again := slices.Concat(records, records[1:2]) // the ReplicaSet was deleted, and created again with its name
+	delayed := running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1)
+	delayed.Controllers[0].Reason = "each call waits 6s"
 	const hangs = "replicaset-controller most likely has been syncing default/z-1 since 12:00:00.000 (9.0 s): the controller waits for the answer to 1 write, as from a webhook."
 	for name, tc := range map[string]struct {
 		now   observe.Snapshot
@@ -191,12 +195,16 @@ func TestWorkOfABuiltInController(t *testing.T) {
 		"its Deployment":     {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), deployment, []string{hangs}},
 		"a call":             {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisCall, 1), set, []string{hangs}},
 		"paused":             {paused, set, nil},
+		"delayed":            {delayed, set, []string{strings.TrimSuffix(hangs, ", as from a webhook.") + "."}},
 		"another ReplicaSet": {running("replicaset-controller", "replicaset", "default/z-1", observe.BasisEvent, 1), apps("replicasets", "ReplicaSet", "z-2"), nil},
 		"the event of a Pod": {running("replicaset-controller", "replicaset", "default/z-1-a", observe.BasisEvent, 1), pod("z-1-a"), nil},
 		"a ReplicaSet of it": {running("deployment-controller", "deployment", "default/z-1", observe.BasisCall, 1), set, nil},
 	} {
 		if got := Working(Options{State: tc.now}, records, tc.about, Style{}); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: got %q", name, got)
+		}
+		if got := Working(Options{State: tc.now}, again, tc.about, Style{}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s, created again: got %q", name, got)
 		}
 	}
 }

@@ -66,9 +66,6 @@ const LoadBalancerIPs = prefix + "load-balancer-ips"
 // inside the process.
 const Stage = prefix + "stage"
 
-// StageDue tells kwok when to play it, in RFC 3339, if it has a delay.
-const StageDue = prefix + "stage-due"
-
 // Lookup returns the value of one of ctrlplane's own annotations and the key under
 // which it was found: its name, or else its deprecated name.
 func Lookup(set map[string]string, name string) (key, value string, ok bool) {

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -18,8 +17,7 @@ import (
 type feed struct {
 	name   string
 	object runtime.Object
-	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
-	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	from   *cache.ListWatch
 	// onChange is called for each object that was added, changed or deleted.
 	onChange func(object metav1.Object, deleted bool)
 	// onList is called with the objects that exist, after a watch has ended.
@@ -33,8 +31,7 @@ type feed struct {
 // await starts the watch and returns when it has listed the objects.
 func (f *feed) await(ctx context.Context, s *session) error {
 	f.start.Do(func() {
-		lw := &cache.ListWatch{ListWithContextFunc: f.list, WatchFuncWithContext: f.watch}
-		from := cache.ToListWatcherWithWatchListSemantics(lw, s.client)
+		from := cache.ToListWatcherWithWatchListSemantics(f.from, s.client)
 		reflector := cache.NewReflectorWithOptions(from, f.object, feedStore{f}, cache.ReflectorOptions{Name: "ctrlplane-containers/" + f.name})
 		s.wg.Go(func() { reflector.RunWithContext(s.ctx) })
 	})

@@ -32,7 +32,7 @@ func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
 // runHook runs a hook and returns what went wrong.
 func (s *session) runHook(ctx context.Context, r *run, of *corev1.Pod, c *corev1.Container, h *corev1.LifecycleHandler) error {
 	if h.Sleep != nil {
-		if !sleep.For(ctx, time.Duration(h.Sleep.Seconds)*time.Second) {
+		if !sleep.For(ctx, Seconds(h.Sleep.Seconds)) {
 			return context.Cause(ctx)
 		}
 		return nil

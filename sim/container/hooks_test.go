@@ -1,7 +1,9 @@
 package container
 
 import (
+	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -114,4 +116,26 @@ func TestPreStop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLongHook has a preStop hook whose seconds overflow as nanoseconds: it lasts until the grace period ends.
+func TestLongHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		pod := newPod("sleep", "infinity")
+		pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: math.MaxInt64 / int64(time.Second) * 2}}}
+		f.start(pod)
+		f.StopPod(pod, time.Now().Add(time.Minute))
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
+		if state := f.start(pod); state.Phase != Running {
+			t.Errorf("during its grace period: %+v", state)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if state := f.start(pod); state.Phase != Ended {
+			t.Errorf("after its grace period: %+v", state)
+		}
+		f.Stop()
+	})
 }

@@ -13,12 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/component-helpers/storage/ephemeral"
 	"k8s.io/utils/ptr"
 
+	"github.com/ctrlplane/ctrlplane/internal/listwatch"
 	"github.com/ctrlplane/ctrlplane/sim/podconfig"
 	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
@@ -49,42 +48,22 @@ func (o *objects) init(s *session) {
 	o.feeds.services = &feed{
 		name: "services", object: &corev1.Service{}, synced: make(chan struct{}),
 		onChange: o.services.set, onList: o.services.replace,
-		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
-			return core.Services("").List(ctx, opt)
-		},
-		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
-			return core.Services("").Watch(ctx, opt)
-		},
+		from: listwatch.New(core.Services(""), "", ""),
 	}
 	o.feeds.configMaps = &feed{
 		name: "configmaps", object: &corev1.ConfigMap{}, synced: make(chan struct{}),
 		onChange: func(m metav1.Object, deleted bool) { o.touch(false, m, deleted) }, onList: func(all []metav1.Object) { o.touchAll(false) },
-		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
-			return core.ConfigMaps("").List(ctx, opt)
-		},
-		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
-			return core.ConfigMaps("").Watch(ctx, opt)
-		},
+		from: listwatch.New(core.ConfigMaps(""), "", ""),
 	}
 	o.feeds.secrets = &feed{
 		name: "secrets", object: &corev1.Secret{}, synced: make(chan struct{}),
 		onChange: func(m metav1.Object, deleted bool) { o.touch(true, m, deleted) }, onList: func(all []metav1.Object) { o.touchAll(true) },
-		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
-			return core.Secrets("").List(ctx, opt)
-		},
-		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
-			return core.Secrets("").Watch(ctx, opt)
-		},
+		from: listwatch.New(core.Secrets(""), "", ""),
 	}
 	o.feeds.volumes = &feed{
 		name: "persistentvolumes", object: &corev1.PersistentVolume{}, synced: make(chan struct{}),
 		onChange: o.forgetVolume, onList: o.retainVolumes,
-		list: func(ctx context.Context, opt metav1.ListOptions) (runtime.Object, error) {
-			return core.PersistentVolumes().List(ctx, opt)
-		},
-		watch: func(ctx context.Context, opt metav1.ListOptions) (watch.Interface, error) {
-			return core.PersistentVolumes().Watch(ctx, opt)
-		},
+		from: listwatch.New(core.PersistentVolumes(), "", ""),
 	}
 }
 

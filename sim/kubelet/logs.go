@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	watchtools "k8s.io/client-go/tools/watch"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/v1/validation"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
+	"github.com/ctrlplane/ctrlplane/internal/listwatch"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
@@ -118,17 +118,8 @@ func logOptions(r *http.Request) (*corev1.PodLogOptions, error) {
 // meanwhile.
 func (a *kubeletAPI) waitForEnd(ctx context.Context, r containerRun, pod *corev1.Pod, container string) (end *corev1.ContainerStateTerminated, err error) {
 	one := fields.OneTermEqualSelector("metadata.name", pod.Name).String()
-	pods := a.client.CoreV1().Pods(pod.Namespace)
-	changes := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			options.FieldSelector = one
-			return pods.List(ctx, options)
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			options.FieldSelector = one
-			return pods.Watch(ctx, options)
-		},
-	}, a.client)
+	pods := listwatch.New(a.client.CoreV1().Pods(pod.Namespace), "", one)
+	changes := cache.ToListWatcherWithWatchListSemantics(pods, a.client)
 	gone := func(store cache.Store) (bool, error) { return len(store.List()) == 0, nil }
 	_, err = watchtools.UntilWithSync(ctx, changes, &corev1.Pod{}, gone, func(event watch.Event) (bool, error) {
 		now, ok := event.Object.(*corev1.Pod)

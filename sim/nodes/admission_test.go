@@ -143,7 +143,7 @@ func TestResizeIsDeferredUntilItFits(t *testing.T) {
 	withRequest(corev1.ResourceCPU, "1500m")(pod)
 	waits := "Deferred: Node didn't have enough resource: cpu, requested: 1500, used: 1000, capacity: 2000"
 	check("more than is free", "500m", waits)
-	if what := l.updatePod(pod, false, node).next; what != (dueStage{podStatusLater, epoch.Add(resizeRetryInterval)}) {
+	if what := l.updatePod(pod, false, node).next; what != (dueStage{name: podStatusLater, at: epoch.Add(resizeRetryInterval)}) {
 		t.Errorf("due for a Pod with a deferred resize: %+v", what)
 	}
 	for range 3 { // it is retried until it fits

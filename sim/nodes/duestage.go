@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"net/netip"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,20 +27,18 @@ const (
 type dueStage struct {
 	name string // a constant above, or userPrefix and the name of a Stage
 	at   time.Time
+	user *drawnStage // nil if it is a constant above
 }
 
 // deletes reports whether the object is to be deleted.
 func (s dueStage) deletes() bool { return s.name == podDeleteNow || s.name == podDeleteLater }
 
-// isOfUser reports whether kwok plays the stage.
-func (s dueStage) isOfUser() bool { return strings.HasPrefix(s.name, userPrefix) }
-
 func nextNodeStage(s nodeShape, node *corev1.Node, addr netip.Addr, now time.Time) dueStage {
 	st, next := s.nodeStatus(node, addr, now)
 	if !apiequality.Semantic.DeepEqual(st, node.Status) {
-		return dueStage{nodeStatusNow, now}
+		return dueStage{name: nodeStatusNow, at: now}
 	}
-	return dueStage{nodeStatusLater, next}
+	return dueStage{name: nodeStatusLater, at: next}
 }
 
 // nextPodStage returns what is due for a Pod.
@@ -49,17 +46,17 @@ func nextPodStage(pod *corev1.Pod, at placement, now time.Time) dueStage {
 	var stop time.Time
 	if pod.DeletionTimestamp != nil {
 		if stop = stopPod(pod, at.commands, now); !now.Before(stop) {
-			return dueStage{podDeleteNow, now}
+			return dueStage{name: podDeleteNow, at: now}
 		}
 	}
 	st, wake := podStatus(pod, at, now)
 	switch {
 	case !apiequality.Semantic.DeepEqual(st, pod.Status):
-		return dueStage{podStatusNow, now}
+		return dueStage{name: podStatusNow, at: now}
 	case !stop.IsZero():
-		return dueStage{podDeleteLater, stop}
+		return dueStage{name: podDeleteLater, at: stop}
 	case !wake.IsZero():
-		return dueStage{podStatusLater, wake}
+		return dueStage{name: podStatusLater, at: wake}
 	}
 	return dueStage{}
 }

@@ -2,13 +2,13 @@ package nodes
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/kwok/pkg/utils/informer"
@@ -30,24 +30,19 @@ type nodeFeed struct {
 	synced   chan struct{}                   // closed after the first list
 	isSynced bool
 
-	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
-	sends int        // of Nodes that have not changed
+	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
 }
 
-func (f *nodeFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
-func (f *nodeFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
-
-func (f *nodeFeed) deliver(obj any, change observe.Change) error {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return fmt.Errorf("the watch of nodes delivered a %T", obj)
-	}
+func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change) {
 	f.registry.played.deliver(change, "Node", node, func() {
+		if change == observe.Deleted {
+			f.removeNode(node)
+			return
+		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.processNode(node, false)
+		f.processNode(node)
 	})
-	return nil
 }
 
 // reprocess looks again for what is due for the live nodes, because stages have changed.
@@ -55,86 +50,69 @@ func (f *nodeFeed) reprocess() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, node := range f.registry.liveNodes() {
-		f.processNode(node, true)
+		f.processNode(node)
 	}
 }
 
-// processNode updates the registry and passes the Node to kwok. again means that it has not
-// changed. It needs the lock.
-func (f *nodeFeed) processNode(node *corev1.Node, again bool) {
+// processNode updates the registry and has what is due for the Node done. It needs the lock.
+func (f *nodeFeed) processNode(node *corev1.Node) {
 	was, is, what := f.registry.updateNode(node)
-	kind := informer.Modified
 	switch {
 	case !was && !is:
 		return
-	case was && !is:
-		f.onDead(node.Name)
-		kind = informer.Deleted
-	case !was:
-		kind = informer.Added
+	case !is:
+		f.stopNode(node)
+		return
 	}
-	if is {
-		f.warnings.warnOnce("Node", &node.ObjectMeta)
-		if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now()); ok {
-			what = users
-			f.registry.played.nodes.setDue(node.Name, what, f.registry.now())
-		}
+	f.warnings.warnOnce("Node", &node.ObjectMeta)
+	if users, ok := f.stages.match(f.ctx, nodeRef, &node.ObjectMeta, node, f.registry.now(), f.registry.currentNodeStage(node)); ok {
+		what = users
 	}
-	f.playNode(node, again, kind, what)
-	if is && !was {
+	play, cancel := f.registry.assignNode(node, what, f.stages.has)
+	if cancel {
+		sendEvent(f.ctx, f.events, informer.Deleted, node)
+	}
+	if play.name != "" {
+		f.schedule(node.Name, play.at)
+	}
+	if !was {
 		f.onLive(node)
 	}
 }
 
-// playNode has what is due for a Node done, by kwok if it is the stage of a user.
-func (f *nodeFeed) playNode(node *corev1.Node, again bool, kind informer.EventType, what dueStage) {
-	byKwok := f.registry.assignNode(node.Name, what)
-	switch {
-	case what.isOfUser():
-		copied := *node
-		if again { // kwok ignores a version of a Node for which a stage is due later
-			f.sends++
-			copied.ResourceVersion += "+" + strconv.Itoa(f.sends)
-		}
-		setDueStage(&copied.ObjectMeta, what)
-		sendEvent(f.ctx, f.events, kind, &copied)
-		return
-	case byKwok || kind == informer.Deleted:
-		sendEvent(f.ctx, f.events, informer.Deleted, node) // cancels the stage
-	}
-	if what.name != "" {
-		f.schedule(node.Name, what.at)
-	}
+// stopNode does what is to be done when a live node has failed or was deleted.
+func (f *nodeFeed) stopNode(node *corev1.Node) {
+	f.onDead(node.Name)
+	sendEvent(f.ctx, f.events, informer.Deleted, node) // cancels the stage that kwok tries again
 }
 
-func (f *nodeFeed) Delete(obj any) error {
-	node, ok := obj.(*corev1.Node)
-	if !ok {
-		return fmt.Errorf("the watch of nodes delivered a %T", obj)
+// giveToKwok gives kwok the stage of a user that is due for a Node.
+func (f *nodeFeed) giveToKwok(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if node, what := f.registry.takeNodeStage(name); node != nil {
+		copied := *node
+		setDueStage(&copied.ObjectMeta, what)
+		sendEvent(f.ctx, f.events, informer.Modified, &copied)
 	}
-	f.registry.played.deliver(observe.Deleted, "Node", node, func() { f.removeNode(node) })
-	return nil
 }
 
 func (f *nodeFeed) removeNode(node *corev1.Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.registry.deleteNode(node.Name) {
-		f.onDead(node.Name)
-		sendEvent(f.ctx, f.events, informer.Deleted, node)
+		f.stopNode(node)
 	}
 }
 
-func (f *nodeFeed) Replace(list []any) error {
+func (f *nodeFeed) replace(list []*corev1.Node) {
 	left := map[string]bool{}
 	for _, name := range f.registry.nodeNames() {
 		left[name] = true
 	}
-	for _, obj := range list {
-		if err := f.deliver(obj, observe.Listed); err != nil {
-			return err
-		}
-		delete(left, obj.(*corev1.Node).Name)
+	for _, node := range list {
+		f.deliver(node, observe.Listed)
+		delete(left, node.Name)
 	}
 	for name := range left {
 		node := &corev1.Node{}
@@ -145,7 +123,6 @@ func (f *nodeFeed) Replace(list []any) error {
 		f.isSynced = true
 		close(f.synced)
 	}
-	return nil
 }
 
 // podEvent is an Event about a Pod, or about one of its containers.
@@ -166,23 +143,21 @@ type podFeed struct {
 	record   func(pod *corev1.Pod, event podEvent)
 	schedule func(uid string, at time.Time) // has what is due done
 
-	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
-	sends int        // of Pods from lists
+	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
 }
 
-func (f *podFeed) Add(obj any) error    { return f.deliver(obj, observe.Added) }
-func (f *podFeed) Update(obj any) error { return f.deliver(obj, observe.Updated) }
-
-func (f *podFeed) deliver(obj any, change observe.Change) error {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return fmt.Errorf("the watch of pods delivered a %T", obj)
-	}
-	f.registry.played.deliver(change, "Pod", pod, func() { f.processPod(pod, false) })
-	return nil
+func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
+	f.registry.played.deliver(change, "Pod", pod, func() {
+		if change == observe.Deleted {
+			f.registry.deletePod(pod.UID)
+			sendEvent(f.ctx, f.events, informer.Deleted, pod)
+		} else {
+			f.processPod(pod, false)
+		}
+	})
 }
 
-// processPod updates the registry and passes the Pod to kwok. listed means that the
+// processPod updates the registry and has what is due for the Pod done. listed means that the
 // Pod comes from a list, because its node became live after the watch delivered it.
 func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	f.mu.Lock()
@@ -210,12 +185,10 @@ func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 		f.record(pod, event)
 	}
 	what := seen.next
-	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now()); ok {
+	if users, ok := f.stages.match(f.ctx, podRef, &pod.ObjectMeta, pod, f.registry.now(), f.registry.currentPodStage(pod)); ok {
 		what = users
-		f.registry.ignorePending(pod.UID)
-		f.registry.played.pods.setDue(podKey(pod), what, f.registry.now())
 	}
-	f.playPod(pod, listed, what)
+	f.playPod(pod, what)
 }
 
 // processListed does for all Pods of a list what processPod does for one.
@@ -230,25 +203,36 @@ func (f *podFeed) processListed(list []corev1.Pod) {
 	}
 }
 
-// playPod has what is due for a Pod done, by kwok if it is the stage of a user.
-func (f *podFeed) playPod(pod *corev1.Pod, listed bool, what dueStage) {
-	byKwok := f.registry.assignPod(pod.UID, what)
-	if !what.isOfUser() {
-		if byKwok && (what.name != "" || listed) { // with listed, the Stage may not exist any more
-			sendEvent(f.ctx, f.events, informer.Deleted, pod) // cancels the stage
-		}
-		if what.name != "" {
-			f.schedule(string(pod.UID), what.at)
-		}
-		return
+// playPod has what is due for a Pod done.
+func (f *podFeed) playPod(pod *corev1.Pod, what dueStage) {
+	play, cancel := f.registry.assignPod(pod, what, f.stages.has)
+	if cancel {
+		sendEvent(f.ctx, f.events, informer.Deleted, pod)
 	}
-	copied := *pod
-	if listed { // kwok ignores a version of a Pod for which a stage is due later
-		f.sends++
-		copied.ResourceVersion += "+" + strconv.Itoa(f.sends)
+	if play.name != "" {
+		f.schedule(string(pod.UID), play.at)
 	}
-	setDueStage(&copied.ObjectMeta, what)
-	sendEvent(f.ctx, f.events, informer.Modified, &copied)
+}
+
+// giveToKwok gives kwok the stage of a user that is due for a Pod.
+func (f *podFeed) giveToKwok(uid types.UID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if pod, what := f.registry.takePodStage(uid); pod != nil {
+		copied := *pod
+		setDueStage(&copied.ObjectMeta, what)
+		sendEvent(f.ctx, f.events, informer.Modified, &copied)
+	}
+}
+
+// cancelStages cancels what kwok tries again for the Pods of a node that has failed.
+func (f *podFeed) cancelStages(node string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, key := range f.registry.forgetStages(node) {
+		namespace, name, _ := strings.Cut(key, "/")
+		sendEvent(f.ctx, f.events, informer.Deleted, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+	}
 }
 
 // pendingVersion returns the version of a Pod that a write is about to replace.
@@ -267,48 +251,23 @@ func (f *podFeed) freshNode(pod *corev1.Pod) *corev1.Node {
 	return f.registry.lastSeenNode(pod.Spec.NodeName)
 }
 
-func (f *podFeed) Delete(obj any) error {
-	pod, ok := obj.(*corev1.Pod)
-	if !ok {
-		return fmt.Errorf("the watch of pods delivered a %T", obj)
-	}
-	f.registry.played.deliver(observe.Deleted, "Pod", pod, func() {
-		f.registry.deletePod(pod.UID)
-		sendEvent(f.ctx, f.events, informer.Deleted, pod)
-	})
-	return nil
-}
-
-// Replace delivers the Pods that exist. Pods that have started come first: they
+// replace delivers the Pods that exist. Pods that have started come first: they
 // hold their host ports and addresses.
-func (f *podFeed) Replace(list []any) error {
-	started := func(obj any) int {
-		if pod, ok := obj.(*corev1.Pod); ok && pod.Status.StartTime == nil {
+func (f *podFeed) replace(list []*corev1.Pod) {
+	started := func(pod *corev1.Pod) int {
+		if pod.Status.StartTime == nil {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(a, b any) int { return started(a) - started(b) })
-	f.registry.admitStarted(podsOf(list), false)
+	slices.SortStableFunc(list, func(a, b *corev1.Pod) int { return started(a) - started(b) })
+	f.registry.admitStarted(list, false)
 	present := make(map[types.UID]bool, len(list))
-	for _, obj := range list {
-		if err := f.deliver(obj, observe.Listed); err != nil {
-			return err
-		}
-		present[obj.(*corev1.Pod).UID] = true
+	for _, pod := range list {
+		f.deliver(pod, observe.Listed)
+		present[pod.UID] = true
 	}
 	f.registry.retainPods(present)
-	return nil
-}
-
-// podsOf returns the Pods of a list. Whatever else is in it is reported when it is delivered.
-func podsOf(list []any) (pods []*corev1.Pod) {
-	for _, obj := range list {
-		if pod, ok := obj.(*corev1.Pod); ok {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
 }
 
 // sendEvent passes an event to kwok, unless the context ends.

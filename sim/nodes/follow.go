@@ -5,25 +5,22 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // feed receives all objects of a kind, and then each change.
-type feed interface {
-	Replace(list []any) error
-	Add(obj any) error
-	Update(obj any) error
-	Delete(obj any) error
+type feed[T runtime.Object] interface {
+	replace(list []T)
+	deliver(object T, change observe.Change) // Added, Updated or Deleted
 }
 
 // follow passes the objects of an informer that meet a condition to a feed until ctx ends:
 // first all that exist, as a list, then each change. The feed gets copies. What of the
 // informer's events has been passed on is marked in progress, which may be nil.
-func follow(ctx context.Context, informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, progress *observe.Handler) error {
-	f := &follower{ctx: ctx, to: to, begun: make(chan struct{})}
+func follow[T runtime.Object](ctx context.Context, informer cache.SharedIndexInformer, condition func(obj any) bool, to feed[T], progress *observe.Handler) error {
+	f := &follower[T]{ctx: ctx, to: to, begun: make(chan struct{})}
 	progress.SetInformer(observe.InformerState{Version: informer.LastSyncResourceVersion, Listed: f.hasBegun})
 	handler := markingHandler{cache.FilteringResourceEventHandler{
 		FilterFunc: func(obj any) bool { return condition(lastState(obj)) },
@@ -35,7 +32,7 @@ func follow(ctx context.Context, informer cache.SharedIndexInformer, condition f
 	}
 	select {
 	case <-registered.HasSyncedChecker().Done():
-		f.check(to.Replace(f.listed))
+		to.replace(f.listed)
 		f.listed = nil
 		close(f.begun)
 		<-ctx.Done()
@@ -45,22 +42,22 @@ func follow(ctx context.Context, informer cache.SharedIndexInformer, condition f
 }
 
 // follower is the event handler of follow.
-type follower struct {
+type follower[T runtime.Object] struct {
 	ctx    context.Context
-	to     feed
-	listed []any         // what exists at first, until begun is closed
+	to     feed[T]
+	listed []T           // what exists at first, until begun is closed
 	begun  chan struct{} // closed when the feed has the list
 }
 
-func (f *follower) OnAdd(obj any, isInInitialList bool) {
+func (f *follower[T]) OnAdd(obj any, isInInitialList bool) {
 	if isInInitialList {
-		f.listed = append(f.listed, copyObject(obj))
+		f.listed = append(f.listed, copyObject[T](obj))
 		return
 	}
-	f.pass(f.to.Add, obj)
+	f.pass(obj, observe.Added)
 }
 
-func (f *follower) hasBegun() bool {
+func (f *follower[T]) hasBegun() bool {
 	select {
 	case <-f.begun:
 		return true
@@ -100,16 +97,16 @@ func (h markingHandler) mark(obj any) {
 }
 
 // OnUpdate gets another object of the same name, too, if the deletion of the first was missed.
-func (f *follower) OnUpdate(before, obj any) {
+func (f *follower[T]) OnUpdate(before, obj any) {
 	if !isSameObject(before, obj) {
-		f.pass(f.to.Delete, before)
-		f.pass(f.to.Add, obj)
+		f.pass(before, observe.Deleted)
+		f.pass(obj, observe.Added)
 		return
 	}
-	f.pass(f.to.Update, obj)
+	f.pass(obj, observe.Updated)
 }
 
-func (f *follower) OnDelete(obj any) { f.pass(f.to.Delete, lastState(obj)) }
+func (f *follower[T]) OnDelete(obj any) { f.pass(lastState(obj), observe.Deleted) }
 
 // lastState returns the last known state of an object whose deletion was missed, and any
 // other object as it is.
@@ -121,20 +118,14 @@ func lastState(obj any) any {
 }
 
 // pass waits until the feed has the list.
-func (f *follower) pass(deliver func(obj any) error, obj any) {
+func (f *follower[T]) pass(obj any, change observe.Change) {
 	if f.ctx.Err() != nil {
 		return
 	}
 	select {
 	case <-f.begun:
-		f.check(deliver(copyObject(obj)))
+		f.to.deliver(copyObject[T](obj), change)
 	case <-f.ctx.Done():
-	}
-}
-
-func (f *follower) check(err error) {
-	if err != nil {
-		utilruntime.HandleErrorWithContext(f.ctx, err, "Simulated nodes cannot follow an object")
 	}
 }
 
@@ -145,9 +136,4 @@ func isSameObject(a, b any) bool {
 }
 
 // copyObject returns a copy that a feed may change.
-func copyObject(obj any) any {
-	if object, ok := obj.(runtime.Object); ok {
-		return object.DeepCopyObject()
-	}
-	return obj
-}
+func copyObject[T runtime.Object](obj any) T { return obj.(T).DeepCopyObject().(T) }

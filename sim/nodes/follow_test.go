@@ -19,21 +19,17 @@ import (
 // recordingFeed sends what it receives.
 type recordingFeed struct{ to chan []string }
 
-func (f recordingFeed) send(what string, objs ...any) error {
+func (f recordingFeed) send(what string, pods ...*corev1.Pod) {
 	call := []string{what}
-	for _, obj := range objs {
-		pod := obj.(*corev1.Pod)
+	for _, pod := range pods {
 		call = append(call, pod.Name)
 		pod.Name = "changed" // allowed: it is a copy
 	}
 	f.to <- call
-	return nil
 }
 
-func (f recordingFeed) Replace(list []any) error { return f.send("list", list...) }
-func (f recordingFeed) Add(obj any) error        { return f.send("add", obj) }
-func (f recordingFeed) Update(obj any) error     { return f.send("update", obj) }
-func (f recordingFeed) Delete(obj any) error     { return f.send("delete", obj) }
+func (f recordingFeed) replace(list []*corev1.Pod)                     { f.send("list", list...) }
+func (f recordingFeed) deliver(pod *corev1.Pod, change observe.Change) { f.send(string(change), pod) }
 
 func TestFollow(t *testing.T) {
 	newPodOn := func(name, node string) *corev1.Pod {
@@ -43,7 +39,7 @@ func TestFollow(t *testing.T) {
 	pods, _ := runInformers(t, client)()
 	ctx, cancel := context.WithCancel(t.Context())
 	got, ended := make(chan []string), make(chan error, 1)
-	go func() { ended <- follow(ctx, pods, isBound, recordingFeed{got}, nil) }()
+	go func() { ended <- follow[*corev1.Pod](ctx, pods, isBound, recordingFeed{got}, nil) }()
 	api := client.CoreV1().Pods("default")
 	for _, step := range []struct {
 		act  func() error
@@ -53,12 +49,12 @@ func TestFollow(t *testing.T) {
 		{func() error {
 			_, err := api.Update(ctx, newPodOn("waits", "node-1"), metav1.UpdateOptions{})
 			return err
-		}, []string{"add", "waits"}},
+		}, []string{"added", "waits"}},
 		{func() error {
 			_, err := api.Update(ctx, newPodOn("bound", "node-1"), metav1.UpdateOptions{})
 			return err
-		}, []string{"update", "bound"}},
-		{func() error { return api.Delete(ctx, "bound", metav1.DeleteOptions{}) }, []string{"delete", "bound"}},
+		}, []string{"updated", "bound"}},
+		{func() error { return api.Delete(ctx, "bound", metav1.DeleteOptions{}) }, []string{"deleted", "bound"}},
 	} {
 		if err := step.act(); err != nil {
 			t.Fatal(err)
@@ -82,9 +78,9 @@ func TestFollowMissedReplacement(t *testing.T) {
 	begun := make(chan struct{})
 	close(begun)
 	to := recordingFeed{make(chan []string, 2)}
-	f := &follower{ctx: t.Context(), to: to, begun: begun}
+	f := &follower[*corev1.Pod]{ctx: t.Context(), to: to, begun: begun}
 	f.OnUpdate(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "old", UID: "1"}}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "new", UID: "2"}})
-	if diff := cmp.Diff([][]string{{"delete", "old"}, {"add", "new"}}, [][]string{<-to.to, <-to.to}); diff != "" {
+	if diff := cmp.Diff([][]string{{"deleted", "old"}, {"added", "new"}}, [][]string{<-to.to, <-to.to}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -93,9 +89,9 @@ func TestFollowMissedReplacement(t *testing.T) {
 func TestFollowMissedDeletion(t *testing.T) {
 	begun := make(chan struct{})
 	close(begun)
-	f := &follower{ctx: t.Context(), to: recordingFeed{make(chan []string, 1)}, begun: begun}
+	f := &follower[*corev1.Pod]{ctx: t.Context(), to: recordingFeed{make(chan []string, 1)}, begun: begun}
 	f.OnDelete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}}})
-	if diff := cmp.Diff([]string{"delete", "web"}, <-f.to.(recordingFeed).to); diff != "" {
+	if diff := cmp.Diff([]string{"deleted", "web"}, <-f.to.(recordingFeed).to); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -119,7 +115,7 @@ func TestFollowMarksWhatItHasPassedOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got, ended := make(chan []string), make(chan error, 1)
 	progress := recorder.AddHandler("pods")
-	go func() { ended <- follow(ctx, pods, isBound, recordingFeed{got}, progress) }()
+	go func() { ended <- follow[*corev1.Pod](ctx, pods, isBound, recordingFeed{got}, progress) }()
 	<-got // the list
 	const version = 7
 	o.NoteVersion("pods", version)

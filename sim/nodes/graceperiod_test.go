@@ -27,7 +27,7 @@ func TestGracePeriodBeginsWhenItIsSeen(t *testing.T) {
 	seen := time.Now()
 	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: seen.Add(-time.Minute)}, new(int64(60))
 	due := nextPodStage(pod, at, seen)
-	if due != (dueStage{podDeleteLater, seen.Add(time.Minute + stopSlack)}) {
+	if due != (dueStage{name: podDeleteLater, at: seen.Add(time.Minute + stopSlack)}) {
 		t.Errorf("due: %+v", due)
 	}
 	if later := nextPodStage(pod, at, seen.Add(time.Second)); later != due {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -69,5 +70,20 @@ func TestTemplateFunctionsReplaceThoseOfKwok(t *testing.T) {
 	slices.Sort(kept)
 	if diff := cmp.Diff([]string{"NodeIP", "NodeName", "NodePort", "PodIP"}, kept); diff != "" {
 		t.Errorf("functions of kwok that stages get: %s", diff)
+	}
+}
+
+// TestRetryDelay compares maxRetryDelay with what kwok's source says.
+func TestRetryDelay(t *testing.T) {
+	const backoff = "wait.Backoff{Duration: 1 * time.Second, Factor: 2.0, Jitter: 0.2, Cap: 32 * time.Minute}"
+	if !strings.Contains(kwokSource(t, "pkg/kwok/controllers")["utils.go"], backoff) {
+		t.Errorf("the backoff of kwok is not %s", backoff)
+	}
+	for retries, want := range map[float64]time.Duration{
+		0: 1200 * time.Millisecond, 3: 9600 * time.Millisecond, 11: 2304 * time.Second, 5000: 2304 * time.Second,
+	} {
+		if got := maxRetryDelay(retries); got != want {
+			t.Errorf("after %v retries: %s, want %s", retries, got, want)
+		}
 	}
 }

@@ -60,13 +60,7 @@ func TestRestartKeepsDeferredResizes(t *testing.T) {
 				record:   func(pod *corev1.Pod, event podEvent) { events = append(events, pod.Name+" "+event.reason) },
 				schedule: func(string, time.Time) {},
 			}
-			list := []any{}
-			for _, pod := range c.pods {
-				list = append(list, pod)
-			}
-			if err := f.Replace(list); err != nil {
-				t.Fatal(err)
-			}
+			f.replace(c.pods)
 			got := map[types.UID]int64{}
 			for uid, e := range l.pods {
 				got[uid] = e.load.requested.MilliCPU

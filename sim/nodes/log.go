@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -14,48 +13,20 @@ import (
 )
 
 // withLogger makes client-go and kwok write to one logger until ctx ends. After that
-// they only log that it has ended. stageFailed receives the errors of stages that kwok plays.
-func withLogger(ctx context.Context, log *slog.Logger, stageFailed func(stageFailure)) context.Context {
+// they only log that it has ended.
+func withLogger(ctx context.Context, log *slog.Logger, stages stageObserver) context.Context {
 	log = slog.New(untilDoneHandler{log.Handler(), ctx})
 	ctx = klog.NewContext(ctx, logr.FromSlogHandler(log.Handler()))
-	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log, stageFailed}, kwoklog.LevelWarn))
+	return kwoklog.NewContext(ctx, kwoklog.NewLogger(kwokLogWriter{log, stages}, kwoklog.LevelInfo))
 }
 
-// stageFailure says that kwok cannot play the stage of a user. kwok only logs that, with stageFailedMessage.
-type stageFailure struct {
-	pod, node string // the key of the object; one of them is empty
-	stage     string // the name of the Stage
-	err       string
-}
+// What kwok logs about stages, which it reports in no other way.
+const stageFailedMessage, stageRetriedMessage = "failed to apply stage", "retrying for failed job"
 
-const stageFailedMessage = "failed to apply stage"
-
-// isStale reports whether the object was deleted, or its node is not live: the stage is not to be played any more. Other
-// objects that the stage needs may be missing, too.
-func (f stageFailure) isStale() bool {
-	_, name, _ := strings.Cut(f.pod, "/")
-	gone := fmt.Sprintf("pods %q not found", name)
-	if f.pod == "" {
-		gone = fmt.Sprintf("nodes %q not found", f.node)
-	}
-	return strings.HasSuffix(f.err, gone) || isReplacedOrNotLive(f.err)
-}
-
-// isRetried reports whether kwok plays the stage again after the error (TestRetriedErrorTexts).
-func (f stageFailure) isRetried() bool {
-	if strings.Contains(f.err, "Internal error occurred: ") { // it may quote such an error, as of a webhook
-		return false
-	}
-	return slices.ContainsFunc([]string{
-		"connection refused", "Timeout: ", "unable to return a response in the time allotted", "could not be completed at this time",
-		"currently unable to handle the request", "oo many requests",
-	}, func(text string) bool { return strings.Contains(f.err, text) })
-}
-
-// kwokLogWriter parses the lines of kwok's logger, which can write only JSON.
+// kwokLogWriter parses the lines of kwok's logger, which can write only JSON. It passes on warnings and errors.
 type kwokLogWriter struct {
-	log         *slog.Logger
-	stageFailed func(stageFailure)
+	log    *slog.Logger
+	stages stageObserver
 }
 
 func (l kwokLogWriter) Write(line []byte) (int, error) {
@@ -63,18 +34,24 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 	if err := json.Unmarshal(line, &fields); err != nil {
 		return 0, fmt.Errorf("log line of kwok: %w", err)
 	}
-	level := slog.LevelWarn
-	if fields[slog.LevelKey] == slog.LevelError.String() {
-		level = slog.LevelError
-	}
 	text := func(key string) string { value, _ := fields[key].(string); return value }
 	stage, ofUser := strings.CutPrefix(text("stage"), userPrefix)
-	failure := stageFailure{pod: text("pod"), node: text("node"), stage: stage, err: text("err")}
-	switch isFailure := ofUser && text(slog.MessageKey) == stageFailedMessage; {
-	case isFailure && failure.isStale(), !isFailure && isStaleObjectError(failure.err):
+	played, message, cause := playedStage{text("pod"), text("node"), stage}, text(slog.MessageKey), text("err")
+	level := slog.LevelWarn
+	switch text(slog.LevelKey) {
+	case slog.LevelInfo.String():
+		if retries, ok := fields["retry"].(float64); ok && ofUser && message == stageRetriedMessage {
+			l.stages.stageRetried(played, retries)
+		}
+		return len(line), nil
+	case slog.LevelError.String():
+		level = slog.LevelError
+	}
+	switch isFailure := ofUser && message == stageFailedMessage; {
+	case isFailure && played.isGone(cause), !isFailure && isStaleObjectError(cause):
 		level = slog.LevelDebug
 	case isFailure:
-		l.stageFailed(failure)
+		l.stages.stageFailed(played, cause)
 	}
 	var attrs []slog.Attr
 	for key, value := range fields {
@@ -84,7 +61,7 @@ func (l kwokLogWriter) Write(line []byte) (int, error) {
 			attrs = append(attrs, slog.Any(key, value))
 		}
 	}
-	l.log.LogAttrs(context.Background(), level, "kwok: "+text(slog.MessageKey), attrs...)
+	l.log.LogAttrs(context.Background(), level, "kwok: "+message, attrs...)
 	return len(line), nil
 }
 

@@ -6,11 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,29 +35,6 @@ func TestStaleObjectErrorTexts(t *testing.T) {
 	}
 }
 
-// TestRetriedErrorTexts has the errors after which kwok tries again (shouldRetry), as the functions write them that make them.
-func TestRetriedErrorTexts(t *testing.T) {
-	pods := corev1.Resource("pods")
-	answer := func(code int) error { return apierrors.NewGenericServerResponse(code, "patch", pods, "p", "", 0, true) }
-	for _, err := range []error{
-		&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
-		apierrors.NewServerTimeout(pods, "patch", 1), apierrors.NewTimeoutError("request did not complete", 1), apierrors.NewTooManyRequestsError("slow down"),
-		answer(http.StatusTooManyRequests), answer(http.StatusServiceUnavailable), answer(http.StatusGatewayTimeout),
-	} {
-		if f := (stageFailure{err: err.Error()}); !f.isRetried() {
-			t.Errorf("%v is not retried", err)
-		}
-	}
-	refused := errors.New("failed calling webhook \"w.example.com\": dial tcp 127.0.0.1:9443: connect: connection refused")
-	for _, err := range []error{
-		apierrors.NewConflict(pods, "p", errors.New("changed")), answer(http.StatusInternalServerError), errors.New("template: no such field"), apierrors.NewInternalError(refused),
-	} {
-		if f := (stageFailure{err: err.Error()}); f.isRetried() {
-			t.Errorf("%v is retried", err)
-		}
-	}
-}
-
 func TestLogLevels(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -86,13 +59,25 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
-// TestStageFailureLines has lines as kwok writes them: TestFailedStage has a real one.
-func TestStageFailureLines(t *testing.T) {
-	var got []stageFailure
-	ctx := withLogger(t.Context(), slog.New(slog.DiscardHandler), func(f stageFailure) { got = append(got, f) })
+// recordedStages records what kwok logs about stages.
+type recordedStages []string
+
+func (r *recordedStages) stageFailed(what playedStage, err string) {
+	*r = append(*r, fmt.Sprintf("%+v failed: %s", what, err))
+}
+
+func (r *recordedStages) stageRetried(what playedStage, retries float64) {
+	*r = append(*r, fmt.Sprintf("%+v is retried: %v", what, retries))
+}
+
+// TestStageLines has lines as kwok writes them: TestStageIsRetried and TestStageIsRefused have real ones.
+func TestStageLines(t *testing.T) {
+	got := &recordedStages{}
+	ctx := withLogger(t.Context(), slog.New(slog.DiscardHandler), got)
 	kwok := kwoklog.FromContext(ctx)
 	kwok.With("pod", "n/p", "node", "a").Warn("Failed to get delay", "stage", "user/s", "err", errors.New("no number")) // it has none then
 	kwok.Warn("something else", "pod", "n/p", "stage", "user/s")
+	kwok.Info("Patch pod", "pod", "n/p", "stage", "user/s")
 	fail := func(key, name string, err error) {
 		kwok.Error(stageFailedMessage, "err", fmt.Errorf("failed to patch: %w", err), key, name, "stage", "user/s")
 	}
@@ -103,14 +88,16 @@ func TestStageFailureLines(t *testing.T) {
 	fail("pod", "n/p", missing("pods", "p"))
 	fail("pod", "n/p", missing("namespaces", "x"))
 	fail("pod", "n/p", errors.New("node a "+notLiveSuffix))
-	fail("pod", "n/p", apierrors.NewServiceUnavailable("the server is currently unable to handle the request"))
-	want := []stageFailure{
-		{node: "a", stage: "s", err: "failed to patch: refused"},
-		{node: "a", stage: "s", err: `failed to patch: nodes "b" not found`},
-		{pod: "n/p", stage: "s", err: `failed to patch: namespaces "x" not found`},
-		{pod: "n/p", stage: "s", err: "failed to patch: the server is currently unable to handle the request"},
+	kwok.Info(stageRetriedMessage, "pod", "n/p", "stage", "user/s", "retry", uint64(3))
+	kwok.Info(stageRetriedMessage, "node", "a", "stage", "user/s", "retry", uint64(0))
+	want := &recordedStages{
+		"{pod: node:a stage:s} failed: failed to patch: refused",
+		`{pod: node:a stage:s} failed: failed to patch: nodes "b" not found`,
+		`{pod:n/p node: stage:s} failed: failed to patch: namespaces "x" not found`,
+		"{pod:n/p node: stage:s} is retried: 3",
+		"{pod: node:a stage:s} is retried: 0",
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(stageFailure{})); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -51,12 +51,14 @@ func (r *podRegistry) nextDue() []Due {
 	return slices.Insert(restarts, 0, first)
 }
 
-// nextStage returns what is next for a Pod: what is due without a Stage is not done while kwok has one for it.
+// nextStage returns what is next for a Pod.
 func (r *podRegistry) nextStage(e *podEntry) dueStage {
 	switch {
-	case e.byKwok && e.userStage.isAwaited(r.now()):
-		return dueStage{userPrefix, e.userStage.due}
-	case e.byKwok || e.duePod == nil:
+	case e.play.user != nil:
+		return e.play
+	case e.given.isAwaited(r.now()):
+		return e.given.dueStage
+	case e.duePod == nil:
 		return dueStage{}
 	}
 	at := placement{commands: commandRunner{runtime: r.commands}, backoffs: &e.backoffs, sandboxError: e.sandboxError} // the time does not depend on addresses

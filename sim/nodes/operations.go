@@ -6,54 +6,36 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	nodeutil "k8s.io/component-helpers/node/util"
 
+	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
-// Status is an overview of a simulated node.
-type Status struct {
-	Name          string    `json:"name"`
-	Ready         string    `json:"ready"`         // the status of its condition: True, False or Unknown
-	Failed        bool      `json:"failed"`        // by Fail: its heartbeat has stopped
-	Terminated    bool      `json:"terminated"`    // by Terminate: its heartbeat has stopped forever
-	Own           bool      `json:"own"`           // created by the fleet, not by a user
-	Unschedulable bool      `json:"unschedulable"` // cordoned
-	Deleting      bool      `json:"deleting"`      // it waits for its finalizers
-	Zone          string    `json:"zone,omitempty"`
-	CPU           string    `json:"cpu"`
-	Memory        string    `json:"memory"`
-	PodCIDR       string    `json:"podCIDR,omitempty"`
-	Pods          int       `json:"pods"` // bound to it, and not finished
-	MaxPods       int64     `json:"maxPods"`
-	Created       time.Time `json:"created"`
-}
-
 // List returns the simulated nodes in the order of their names and numbers.
-func (f *Fleet) List(ctx context.Context) ([]Status, error) {
+func (f *Fleet) List(ctx context.Context) ([]control.Node, error) {
 	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list nodes: %w", err)
 	}
-	statuses := []Status{}
+	var statuses []control.Node
 	for i := range list.Items {
 		if node := &list.Items[i]; annotations.IsSimulated(node) {
 			statuses = append(statuses, newStatus(node, f.registry.podCount(node.Name)))
 		}
 	}
-	slices.SortFunc(statuses, func(a, b Status) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(statuses, func(a, b control.Node) int { return compareNames(a.Name, b.Name) })
 	return statuses, nil
 }
 
-func newStatus(node *corev1.Node, pods int) Status {
-	s := Status{
+func newStatus(node *corev1.Node, pods int) control.Node {
+	s := control.Node{
 		Name:          node.Name,
 		Ready:         string(corev1.ConditionUnknown),
 		Failed:        annotations.HasFailed(node),

@@ -78,7 +78,7 @@ func (k *playedKind) setDue(key string, what dueStage, now time.Time) {
 	k.due[key], k.last[key] = added, added
 }
 
-// setRendered says that a write was made from the newest version.
+// setRendered says that the next write is made from the newest version, by the player or by kwok.
 func (k *playedKind) setRendered(key string) {
 	if k.queue == nil {
 		return
@@ -100,11 +100,7 @@ func (k *playedKind) forget(key string) {
 func (k *playedKind) begin(key string) *observe.KeyedSync {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	from := k.rendered[key]
-	if from == nil { // a stage of a user, whose content comes from the object alone
-		from = k.due[key]
-	}
-	return k.queue.Begin(key, from)
+	return k.queue.Begin(key, k.rendered[key])
 }
 
 // playedTransport makes each write to a Pod or a Node a sync, unless a user has asked for it.

@@ -60,9 +60,9 @@ func TestPlayed(t *testing.T) {
 		}
 	}
 	const path = "/api/v1/namespaces/default/pods/web"
-	deliver("1", dueStage{podStatusNow, now})
+	deliver("1", dueStage{name: podStatusNow, at: now})
 	p.pods.setRendered("default/web")
-	deliver("2", dueStage{podStatusLater, now.Add(time.Hour)})
+	deliver("2", dueStage{name: podStatusLater, at: now.Add(time.Hour)})
 	send(http.MethodPatch, path+"/status", answeringTransport{status: 200})
 	p.pods.setRendered("default/web")
 	send(http.MethodDelete, path, answeringTransport{status: 500})
@@ -120,13 +120,13 @@ func TestPlayedAfterACommand(t *testing.T) {
 		p.pods.setRendered("default/web")
 		p.pods.begin("default/web").End("")
 	}
-	deliver("1", dueStage{podStatusNow, now})
+	deliver("1", dueStage{name: podStatusNow, at: now})
 	play()
 	deliver("2", dueStage{})
-	p.pods.setDue("default/web", dueStage{podStatusNow, now}, now)
+	p.pods.setDue("default/web", dueStage{name: podStatusNow, at: now}, now)
 	play()
-	deliver("3", dueStage{podDeleteLater, now.Add(time.Hour)})
-	p.pods.setDue("default/web", dueStage{podDeleteNow, now}, now)
+	deliver("3", dueStage{name: podDeleteLater, at: now.Add(time.Hour)})
+	p.pods.setDue("default/web", dueStage{name: podDeleteNow, at: now}, now)
 	play()
 
 	page, err := o.Records(t.Context(), observe.Query{})
@@ -143,6 +143,48 @@ func TestPlayedAfterACommand(t *testing.T) {
 		}
 	}
 	if want := []string{"1", "1", "3"}; !slices.Equal(causes, want) {
+		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
+	}
+}
+
+// A write of a Stage follows from the version that kwok was given, not from that of an earlier write.
+func TestPlayedStage(t *testing.T) {
+	o, p, _ := newPlayedPod(t)
+	r := newTestRegistry(t, testNode(nil))
+	r.played = p
+	pod := testPod(nil)
+	deliver := func(version string, what dueStage) {
+		pod = pod.DeepCopy()
+		pod.ResourceVersion = version
+		p.deliver(observe.Updated, "Pod", pod, func() {
+			r.updatePod(pod, false, nil)
+			r.assignPod(pod, what, nil)
+		})
+	}
+	deliver("1", dueStage{name: podStatusNow, at: epoch})
+	if _, patch, _, err := r.podPatch(pod.UID); len(patch) == 0 || err != nil {
+		t.Errorf("patch %s: %v", patch, err)
+	}
+	p.pods.begin("n/p").End("")
+	deliver("2", dueStage{userPrefix + "s", epoch, &drawnStage{stage: &userStage{}}})
+	r.takePodStage(pod.UID)
+	deliver("3", dueStage{name: podStatusNow, at: epoch})
+	p.pods.begin("n/p").End("")
+
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, causes := map[uint64]string{}, []string{}
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			versions[r.Seq] = e.ResourceVersion
+		case *observe.Synced:
+			causes = append(causes, versions[e.Cause])
+		}
+	}
+	if want := []string{"1", "2"}; !slices.Equal(causes, want) {
 		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
 	}
 }

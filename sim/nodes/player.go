@@ -22,8 +22,8 @@ const (
 	minWriteDelay, maxWriteDelay = time.Second, time.Minute
 )
 
-// player does what is due for the objects of one kind: it writes their statuses. kwok,
-// which plays the stages of users, would convert every object to JSON and every patch
+// player does what is due for the objects of one kind: it writes their statuses, and gives
+// the stages of users to kwok. That would convert every object to JSON and every patch
 // from YAML, and apply it, before it sends it.
 type player struct {
 	queue workqueue.TypedRateLimitingInterface[string]
@@ -103,12 +103,16 @@ func (s *simulation) stopPlayers() {
 	s.nodePlayer.queue.ShutDown()
 }
 
-// playPod writes the status of the Pod with a UID, and deletes a Pod that has stopped.
+// playPod writes the status of the Pod with a UID, deletes a Pod that has stopped, or gives it to kwok.
 func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, err error) {
 	due := s.registry.duePodStage(types.UID(uid))
 	now := s.registry.now()
 	if due.name == "" || now.Before(due.at) {
 		return due.at, nil
+	}
+	if due.user != nil {
+		s.pods.giveToKwok(types.UID(uid))
+		return time.Time{}, nil
 	}
 	pod, patch, later, err := s.registry.podPatch(types.UID(uid))
 	if pod == nil || err != nil {
@@ -133,11 +137,15 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 	return later, nil
 }
 
-// playNode writes the status of a Node.
+// playNode writes the status of a Node, or gives it to kwok.
 func (s *simulation) playNode(ctx context.Context, name string) (later time.Time, err error) {
 	due := s.registry.dueNodeStage(name)
 	if due.name == "" || s.registry.now().Before(due.at) {
 		return due.at, nil
+	}
+	if due.user != nil {
+		s.nodes.giveToKwok(name)
+		return time.Time{}, nil
 	}
 	patch, err := s.registry.nodePatch(name)
 	if len(patch) == 0 || err != nil {

@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,48 +74,74 @@ func TestPlayer(t *testing.T) {
 	})
 }
 
-// What is due without a Stage is the player's; kwok gets the stages of users, and loses
-// one when something else becomes due.
+// TestPodIsPlayedByOne has what is due for versions of a Pod, in turn. kwok gets the stages of users when they are due,
+// and what it still has to do is cancelled when something else becomes due.
 func TestPodIsPlayedByOne(t *testing.T) {
-	l := newTestRegistry(t, testNode(nil))
+	r := newTestRegistry(t, testNode(nil))
 	pod := testPod(nil)
-	l.updatePod(pod, false, nil)
-	now := time.Now()
-	var scheduled int
+	r.updatePod(pod, false, nil)
+	now := epoch
+	r.now = func() time.Time { return now }
 	f := &podFeed{
-		ctx: t.Context(), registry: l, events: make(chan informer.Event[*corev1.Pod], 1),
-		schedule: func(string, time.Time) { scheduled++ },
+		ctx: t.Context(), registry: r, stages: newStageSet(nil), events: make(chan informer.Event[*corev1.Pod], 1), schedule: func(string, time.Time) {},
 	}
+	match := func(name string) dueStage {
+		if _, err := f.stages.set(parseStage(t, strings.NewReplacer("name: fails", "name: "+name, "[Running]", "[Pending]", "fails: \"yes\"", "app: "+name).Replace(podStage))); err != nil {
+			t.Fatal(err)
+		}
+		pod := testPod(func(p *corev1.Pod) { p.Labels, p.Status.Phase = map[string]string{"app": name}, corev1.PodPending })
+		what, _ := f.stages.match(t.Context(), podRef, &pod.ObjectMeta, pod, now, dueStage{})
+		return what
+	}
+	a, b := match("a"), match("b")
 	const none informer.EventType = ""
-	builtin, user := dueStage{podStatusNow, now}, dueStage{userPrefix + "a", now}
+	nothing := dueStage{}
+	builtin, later := dueStage{name: podStatusNow, at: now}, dueStage{a.name, now.Add(time.Minute), a.user}
 	for i, step := range []struct {
-		what      dueStage
-		listed    bool
-		sent      informer.EventType // to kwok
-		scheduled int
-		plays     dueStage
+		version string
+		what    dueStage
+		sent    informer.EventType // to kwok
+		plays   dueStage
+		given   informer.EventType // to kwok, by the player
 	}{
-		{builtin, false, none, 1, builtin},
-		{user, false, informer.Modified, 1, dueStage{}},
-		{dueStage{}, false, none, 1, dueStage{}},
-		{dueStage{}, true, informer.Deleted, 1, dueStage{}},
-		{builtin, false, informer.Deleted, 2, builtin},
-		{builtin, false, none, 3, builtin},
-		{dueStage{}, true, none, 3, dueStage{}},
+		{"1", builtin, none, builtin, none},
+		{"2", later, none, later, none},
+		{"3", nothing, none, nothing, none},
+		{"4", later, none, later, none},
+		{"5", builtin, none, builtin, none},
+		{"6", a, none, a, informer.Modified},
+		{"6", a, none, nothing, none},       // as from a list
+		{"7", nothing, none, nothing, none}, // its first step has changed the Pod
+		{"8", builtin, informer.Deleted, builtin, none},
+		{"9", builtin, none, builtin, none},
+		{"10", a, none, a, informer.Modified},
+		{"10", b, informer.Deleted, b, informer.Modified},
+		{"11", b, informer.Deleted, b, informer.Modified},
 	} {
-		f.playPod(pod, step.listed, step.what)
-		var sent informer.EventType
-		select {
-		case e := <-f.events:
-			sent = e.Type
-		default:
+		sent := func() (kind informer.EventType) {
+			select {
+			case e := <-f.events:
+				kind = e.Type
+			default:
+			}
+			return kind
 		}
-		if plays := l.duePodStage(pod.UID); sent != step.sent || scheduled != step.scheduled || plays != step.plays {
-			t.Errorf("step %d: kwok got %q, %d times scheduled, the player has %+v, want %+v", i, sent, scheduled, plays, step)
+		pod.ResourceVersion = step.version
+		r.updatePod(pod, false, nil)
+		f.playPod(pod, step.what)
+		toKwok, plays := sent(), r.duePodStage(pod.UID)
+		f.giveToKwok(pod.UID)
+		if given := sent(); toKwok != step.sent || plays != step.plays || given != step.given {
+			t.Errorf("step %d: kwok got %q and then %q, the player has %+v, want %+v", i, toKwok, given, plays, step)
 		}
 	}
-	l.deletePod(pod.UID)
-	if plays := l.duePodStage(pod.UID); plays.name != "" {
+	f.stages.remove("b")
+	f.playPod(pod, dueStage{})
+	if e := <-f.events; e.Type != informer.Deleted {
+		t.Errorf("without the stage kwok got %q", e.Type)
+	}
+	r.deletePod(pod.UID)
+	if plays := r.duePodStage(pod.UID); plays.name != "" {
 		t.Errorf("a deleted pod: %+v is due", plays)
 	}
 }

@@ -246,9 +246,9 @@ func TestNextPodStageOfDeletion(t *testing.T) {
 		return pod
 	}
 	for stopAfter, want := range map[string]dueStage{
-		"0s":  {podDeleteNow, epoch},
-		"5s":  {podDeleteLater, epoch.Add(5 * time.Second)},
-		"50s": {podDeleteLater, epoch.Add(30 * time.Second)},
+		"0s":  {name: podDeleteNow, at: epoch},
+		"5s":  {name: podDeleteLater, at: epoch.Add(5 * time.Second)},
+		"50s": {name: podDeleteLater, at: epoch.Add(30 * time.Second)},
 	} {
 		pod := deleted(stopAfter)
 		if got := nextPodStage(pod, testPlacement, epoch); got != want {

@@ -45,7 +45,7 @@ func TestPodWaitsForAnAddress(t *testing.T) {
 		"PodReadyToStartContainers=False PodSandboxNotReady, PodScheduled, Ready=False ContainersNotReady", got); diff != "" {
 		t.Error(diff)
 	}
-	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{podStatusLater, now.Add(sandboxRetryInterval)}) {
+	if seen := l.updatePod(pod, false, nil); len(seen.events) > 0 || seen.next != (dueStage{name: podStatusLater, at: now.Add(sandboxRetryInterval)}) {
 		t.Errorf("after the status was written: %+v", seen)
 	}
 	l.pods["a"].duePod, l.pods["b"].duePod = nil, nil
@@ -79,9 +79,7 @@ func TestRestartKeepsAddresses(t *testing.T) {
 		ctx: t.Context(), registry: l, stages: newStageSet(nil),
 		record: func(*corev1.Pod, podEvent) {}, schedule: func(string, time.Time) {},
 	}
-	if err := f.Replace([]any{waiting, running}); err != nil {
-		t.Fatal(err)
-	}
+	f.replace([]*corev1.Pod{waiting, running})
 	if got := fmt.Sprint(l.podIPs("r"), l.podIPs("u")); got != "[10.244.1.1] [10.244.1.2]" {
 		t.Errorf("addresses: %s", got)
 	}

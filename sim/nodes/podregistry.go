@@ -20,18 +20,16 @@ type podEntry struct {
 	load            *podLoad    // its part of its node's load; nil if it is not admitted or has finished
 	rejected        *rejection  // by its node, finally; nil if it is not
 	duePod          *corev1.Pod // the Pod, while something is due for it
-	play            dueStage    // what the player is to do; zero if nothing
-	byKwok          bool        // kwok has been given a stage of a user for it
-	userStage       userStageState
-	deleting        bool   // it is being deleted
-	finished        bool   // it has succeeded or failed
-	pending         bool   // a write of its status is due now or on its way
-	reportedError   string // what was last reported to be wrong with its annotations
-	backoffs        restartBackoffs
-	described       bool          // what is simulated about it has been reported
-	resize          *resizeReport // nil if no resize is on its way
-	sandboxError    string        // why it cannot start yet; empty if it can
-	exceeded        bool          // that it has exceeded its deadline has been reported
+	stageState
+	deleting      bool   // it is being deleted
+	finished      bool   // it has succeeded or failed
+	pending       bool   // a write of its status is due now or on its way
+	reportedError string // what was last reported to be wrong with its annotations
+	backoffs      restartBackoffs
+	described     bool          // what is simulated about it has been reported
+	resize        *resizeReport // nil if no resize is on its way
+	sandboxError  string        // why it cannot start yet; empty if it can
+	exceeded      bool          // that it has exceeded its deadline has been reported
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -197,33 +195,78 @@ func (r *podRegistry) hasPods(node string) bool {
 	return len(r.podsByNode[node]) > 0
 }
 
-// assignPod stores what the player is to do for a Pod: nothing if kwok plays the stage of
-// a user. It reports whether kwok was given one before.
-func (r *podRegistry) assignPod(uid types.UID, what dueStage) (byKwok bool) {
+// currentPodStage returns the stage of a user that is due for a Pod, or that kwok has been given for this version of it.
+func (r *podRegistry) currentPodStage(pod *corev1.Pod) dueStage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[pod.UID]; e != nil {
+		return e.current(pod.ResourceVersion)
+	}
+	return dueStage{}
+}
+
+// assignPod stores what is due for a Pod. It returns what the player is to do, and whether kwok is to forget the stage
+// that it has been given.
+func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*userStage) bool) (play dueStage, cancel bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.pods[pod.UID]
+	if e == nil || e.deleting && what.name == "" {
+		return dueStage{}, false
+	}
+	play, cancel = e.assign(what, pod.ResourceVersion, isInForce)
+	if what.user != nil { // in place of what is due by default
+		e.duePod, e.pending = nil, false
+	}
+	if play.user != nil {
+		e.duePod = pod
+		r.played.pods.setDue(e.key, play, r.now())
+	}
+	return play, cancel
+}
+
+// takePodStage returns the stage of a user that is due for a Pod on a live node, and notes that kwok is given it. The
+// Pod is nil if none is.
+func (r *podRegistry) takePodStage(uid types.UID) (*corev1.Pod, dueStage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
-	if e == nil || e.deleting && what.name == "" {
-		return false
+	if e == nil {
+		return nil, dueStage{}
 	}
-	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
-	e.userStage = userStageState{due: e.userStage.due}
-	if what.name != "" {
-		e.userStage.due = what.at
+	if node := r.nodes[e.node]; node == nil || !node.live {
+		return nil, dueStage{} // when it is live again, the Pod is processed again
 	}
-	return byKwok
+	what, ok := e.take(e.resourceVersion, r.now())
+	if !ok {
+		return nil, dueStage{}
+	}
+	pod := e.duePod
+	e.duePod = nil
+	r.played.pods.setRendered(e.key)
+	return pod, what
 }
 
-// assign returns what the player and kwok have to do. What kwok has been given stays when
-// nothing is due.
-func assign(what dueStage, byKwok bool) (play dueStage, nowByKwok, before bool) {
-	switch {
-	case what.isOfUser():
-		return dueStage{}, true, byKwok
-	case what.name == "":
-		return dueStage{}, byKwok, byKwok
+// changePodStage calls change with what is played for a Pod.
+func (r *podRegistry) changePodStage(uid types.UID, change func(*stageState)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		change(&e.stageState)
 	}
-	return what, false, byKwok
+}
+
+// forgetStages says that kwok is to try nothing again for the Pods of a node. It returns the keys of those for which that
+// has to be cancelled.
+func (r *podRegistry) forgetStages(node string) (keys []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.podsByNode[node] {
+		if e.forget() {
+			keys = append(keys, e.key)
+		}
+	}
+	return keys
 }
 
 // duePodStage returns what the player is to do for a Pod.
@@ -241,7 +284,7 @@ func (r *podRegistry) duePod(uid types.UID) (*corev1.Pod, placement, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
-	if e == nil || e.duePod == nil {
+	if e == nil || e.duePod == nil || e.play.user != nil {
 		return nil, placement{}, nil
 	}
 	if node := r.nodes[e.node]; node == nil || !node.live {
@@ -281,10 +324,10 @@ func (r *podRegistry) postponePod(uid types.UID, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.pods[uid]
-	if e == nil || e.play.deletes() || e.play.name == "" {
+	if e == nil || e.play.deletes() || e.play.user != nil || e.play.name == "" {
 		return
 	}
-	e.play, e.pending = dueStage{podStatusLater, at}, false
+	e.play, e.pending = dueStage{name: podStatusLater, at: at}, false
 	if e.duePod != nil && e.duePod.DeletionTimestamp != nil {
 		e.play.name = podDeleteLater
 	}
@@ -300,15 +343,6 @@ func (r *podRegistry) pendingVersion(uid types.UID) string {
 		return e.resourceVersion
 	}
 	return ""
-}
-
-// ignorePending is called when a stage of a user is played instead of what is due.
-func (r *podRegistry) ignorePending(uid types.UID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e := r.pods[uid]; e != nil {
-		e.pending = false
-	}
 }
 
 // placePod gives a Pod what it needs from its node, or releases that if the Pod has

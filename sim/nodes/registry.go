@@ -47,9 +47,7 @@ type nodeEntry struct {
 	node *corev1.Node
 	live bool // simulated, not failed, not terminated
 	addr netip.Addr
-
-	play   dueStage // what the player is to do; zero if nothing
-	byKwok bool     // kwok has been given a stage of a user for it
+	stageState
 }
 
 func newPodRegistry(s nodeShape, now func() time.Time) *podRegistry {
@@ -79,7 +77,9 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 	if e.node != nil && e.node.UID == node.UID {
 		node = followCapacity(e.node, node)
 	}
-	was = e.live && e.node.UID == node.UID
+	if was = e.live && e.node.UID == node.UID; !was {
+		e.play = dueStage{}
+	}
 	e.node, e.live = node, annotations.IsLive(node)
 	if own := nodeAddresses(node); len(own) > 0 && own[0] != e.addr {
 		r.nodeIPPool.release(e.addr)
@@ -92,6 +92,7 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 		}
 	}
 	if !e.live {
+		e.stageState = stageState{}
 		return was, false, dueStage{}
 	}
 	if !e.addr.IsValid() {
@@ -102,16 +103,47 @@ func (r *podRegistry) updateNode(node *corev1.Node) (was, is bool, what dueStage
 	return was, true, what
 }
 
+// currentNodeStage is to Nodes what currentPodStage is to Pods.
+func (r *podRegistry) currentNodeStage(node *corev1.Node) dueStage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.nodes[node.Name].current(node.ResourceVersion)
+}
+
 // assignNode is to Nodes what assignPod is to Pods.
-func (r *podRegistry) assignNode(name string, what dueStage) (byKwok bool) {
+func (r *podRegistry) assignNode(node *corev1.Node, what dueStage, isInForce func(*userStage) bool) (play dueStage, cancel bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	play, cancel = r.nodes[node.Name].assign(what, node.ResourceVersion, isInForce)
+	if play.user != nil {
+		r.played.nodes.setDue(node.Name, play, r.now())
+	}
+	return play, cancel
+}
+
+// takeNodeStage is to Nodes what takePodStage is to Pods.
+func (r *podRegistry) takeNodeStage(name string) (*corev1.Node, dueStage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.nodes[name]
-	if e == nil {
-		return false
+	if e == nil || !e.live {
+		return nil, dueStage{}
 	}
-	e.play, e.byKwok, byKwok = assign(what, e.byKwok)
-	return byKwok
+	what, ok := e.take(e.node.ResourceVersion, r.now())
+	if !ok {
+		return nil, dueStage{}
+	}
+	r.played.nodes.setRendered(name)
+	return e.node, what
+}
+
+// changeNodeStage calls change with what is played for a Node.
+func (r *podRegistry) changeNodeStage(name string, change func(*stageState)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.nodes[name]; e != nil {
+		change(&e.stageState)
+	}
 }
 
 // dueNodeStage returns what the player is to do for a Node.

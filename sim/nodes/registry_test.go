@@ -137,7 +137,7 @@ func TestNextNodeStage(t *testing.T) {
 		t.Errorf("a new node: %v, %v, %+v", was, is, what)
 	}
 	settle(node)
-	if _, _, what := l.updateNode(node); what != (dueStage{nodeStatusLater, epoch.Add(statusIntervalOf("node-1"))}) {
+	if _, _, what := l.updateNode(node); what != (dueStage{name: nodeStatusLater, at: epoch.Add(statusIntervalOf("node-1"))}) {
 		t.Errorf("a healthy node: %+v", what)
 	}
 	gone := node.DeepCopy()
@@ -171,13 +171,13 @@ func TestDeletedWhileAWriteIsDue(t *testing.T) {
 	now := epoch
 	l.now = func() time.Time { return now }
 	pod := testPod(func(p *corev1.Pod) { p.Annotations[annotations.StopAfter] = "20s" })
-	l.assignPod(pod.UID, l.updatePod(pod, false, nil).next)
+	l.assignPod(pod, l.updatePod(pod, false, nil).next, nil)
 	deleted := deletedPod(pod)
 	next := l.updatePod(deleted, false, nil).next
 	if _, patch, _, err := l.podPatch(pod.UID); len(patch) > 0 || err != nil {
 		t.Errorf("before its deletion is scheduled: %s, %v", patch, err)
 	}
-	l.assignPod(pod.UID, next)
+	l.assignPod(deleted, next, nil)
 	if got, patch, _, err := l.podPatch(pod.UID); got != nil || err != nil {
 		t.Errorf("before it has stopped: %s, %v", patch, err)
 	}
@@ -191,7 +191,7 @@ func TestDeletedWhileAWriteIsDue(t *testing.T) {
 func TestDeletionGoesOnAfterRecovery(t *testing.T) {
 	l := newTestRegistry(t, testNode(nil))
 	pod := deletedPod(testPod(nil))
-	l.assignPod(pod.UID, l.updatePod(pod, false, nil).next)
+	l.assignPod(pod, l.updatePod(pod, false, nil).next, nil)
 	if got, _, _, err := l.podPatch(pod.UID); got == nil || err != nil {
 		t.Fatalf("got %v, %v", got, err)
 	}

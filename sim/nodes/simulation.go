@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -48,6 +49,7 @@ type simulation struct {
 	pods       *podFeed
 	podStore   cache.Store
 	clocks     []*cancelableClock // of kwok's controllers
+	failures   sync.Map           // *time.Timer by playedStage: stages that have failed, until it is known whether kwok tries again
 	wg         sync.WaitGroup
 
 	stagesKnown     chan struct{} // closed when the Stages of users have been listed, or need not be awaited
@@ -63,7 +65,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &simulation{cancel: cancel, client: client, registry: registry, log: log, stagesKnown: make(chan struct{})}
 	s.markStagesKnown = sync.OnceFunc(func() { close(s.stagesKnown) })
-	ctx = withLogger(ctx, log, s.reportFailedStage)
+	ctx = withLogger(ctx, log, s)
 	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
 	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
@@ -74,7 +76,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	warnings := newDeprecationLog(log)
 	s.nodes = &nodeFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Node]),
-		onLive: s.onNodeLive, onDead: s.heartbeats.stopRenewing, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
+		onLive: s.onNodeLive, onDead: s.onNodeDead, schedule: s.nodePlayer.schedule, synced: make(chan struct{}),
 	}
 	s.pods = &podFeed{
 		ctx: ctx, registry: registry, stages: s.stages, warnings: warnings, events: make(chan informer.Event[*corev1.Pod]),
@@ -92,8 +94,8 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	s.events.StartRecordingToSink(&clientcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, nodes := cfg.Informers()
 	s.podStore = pods.GetStore()
-	s.follow(nodes, func(any) bool { return true }, s.nodes, s.stagesKnown, cfg.Recorder.AddHandler("nodes"))
-	s.follow(pods, isBound, s.pods, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
+	fill(s, s.nodes, nodes, func(any) bool { return true }, s.stagesKnown, cfg.Recorder.AddHandler("nodes"))
+	fill(s, s.pods, pods, isBound, s.nodes.synced, cfg.Recorder.AddHandler("pods")) // a Pod is ignored until its node is known
 	if stages.kwok == nil {
 		s.markStagesKnown()
 	} else {
@@ -164,14 +166,11 @@ func (s *simulation) startKwok(stages stageClients) error {
 	info := &controllers.NodeInfo{}
 	clock = newCancelableClock(s.ctx)
 	pods, err := controllers.NewPodController(controllers.PodControllerConfig{
-		Clock:         clock,
-		DynamicClient: stages.dynamic,
-		RESTMapper:    stages.mapper,
-		TypedClient:   s.client,
-		NodeGetFunc: func(name string) (*controllers.NodeInfo, bool) {
-			_, _, err := s.registry.liveNode(name)
-			return info, err == nil
-		},
+		Clock:                clock,
+		DynamicClient:        stages.dynamic,
+		RESTMapper:           stages.mapper,
+		TypedClient:          s.client,
+		NodeGetFunc:          func(string) (*controllers.NodeInfo, bool) { return info, true }, // the feed passes only Pods of live nodes
 		Lifecycle:            stageGetter{s.stages, podRef},
 		PlayStageParallelism: 8,
 		FuncMap:              functions,
@@ -190,8 +189,8 @@ func (s *simulation) startKwok(stages stageClients) error {
 	return nil
 }
 
-// follow fills a feed until the context ends, beginning when after is closed.
-func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(obj any) bool, to feed, after <-chan struct{}, progress *observe.Handler) {
+// fill fills a feed until the context ends, beginning when after is closed.
+func fill[T runtime.Object](s *simulation, to feed[T], informer cache.SharedIndexInformer, condition func(obj any) bool, after <-chan struct{}, progress *observe.Handler) {
 	s.wg.Go(func() {
 		defer progress.Close()
 		select {
@@ -203,6 +202,12 @@ func (s *simulation) follow(informer cache.SharedIndexInformer, condition func(o
 			s.log.Error("simulated nodes do not receive changes", "err", err)
 		}
 	})
+}
+
+// onNodeDead is called when a live node has failed or was deleted.
+func (s *simulation) onNodeDead(name string) {
+	s.heartbeats.stopRenewing(name)
+	s.pods.cancelStages(name)
 }
 
 const boundPods = "spec.nodeName!="

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +29,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/apis/v1alpha1"
 	"sigs.k8s.io/kwok/pkg/client/clientset/versioned"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ctrlplane/ctrlplane/internal/listwatch"
 )
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -94,13 +98,7 @@ func (s *simulation) watchStages(c stageClients) {
 	if err != nil { // the context has ended
 		return
 	}
-	api := c.kwok.KwokV1alpha1().Stages()
-	from := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return api.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return api.Watch(ctx, o)
-		},
-	}, s.client)
+	from := cache.ToListWatcherWithWatchListSemantics(listwatch.New(c.kwok.KwokV1alpha1().Stages(), "", ""), s.client)
 	cache.NewReflectorWithOptions(from, &v1alpha1.Stage{}, stageFeed{s}, cache.ReflectorOptions{Name: component + "/stages"}).RunWithContext(s.ctx)
 }
 
@@ -120,17 +118,8 @@ func ensureStageCRD(ctx context.Context, client dynamic.Interface, missing func(
 		return fmt.Errorf("create the CRD of Stage: %w", err)
 	}
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, definition.GetName()).String()
-	lw := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.FieldSelector = only
-			return api.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.FieldSelector = only
-			return api.Watch(ctx, o)
-		},
-	}
-	_, err = watchtools.UntilWithSync(ctx, cache.ToListWatcherWithWatchListSemantics(lw, client), &unstructured.Unstructured{}, nil, isEstablished)
+	from := cache.ToListWatcherWithWatchListSemantics(listwatch.New(api, "", only), client)
+	_, err = watchtools.UntilWithSync(ctx, from, &unstructured.Unstructured{}, nil, isEstablished)
 	if err != nil {
 		return fmt.Errorf("wait for the CRD of Stage: %w", err)
 	}
@@ -142,17 +131,9 @@ func isEstablished(e watch.Event) (bool, error) {
 	if !ok || e.Type == watch.Deleted {
 		return false, errors.New("the CRD was deleted")
 	}
-	field, _, err := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
-	conditions, _ := field.([]any) // null in a new CRD
-	if err != nil {
-		return false, err
-	}
-	for _, c := range conditions {
-		if c, ok := c.(map[string]any); ok && c["type"] == "Established" && c["status"] == "True" {
-			return true, nil
-		}
-	}
-	return false, nil
+	var definition apiextensionsv1.CustomResourceDefinition
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &definition)
+	return apihelpers.IsCRDConditionTrue(&definition, apiextensionsv1.Established), err
 }
 
 // stageFeed is the store of a reflector. It keeps the Stage objects in the stageSet.
@@ -162,11 +143,11 @@ var _ cache.ReflectorStore = stageFeed{}
 
 // Add implements cache.ReflectorStore.
 func (f stageFeed) Add(obj any) error {
-	if err := f.addStage(obj); err != nil {
-		return err
+	changed, err := f.addStage(obj)
+	if changed {
+		f.reprocess()
 	}
-	f.reprocess()
-	return nil
+	return err
 }
 
 // reprocess applies a change of the stages to the Nodes and Pods that exist.
@@ -175,15 +156,16 @@ func (f stageFeed) reprocess() {
 	f.reprocessPods("")
 }
 
-func (f stageFeed) addStage(obj any) error {
+func (f stageFeed) addStage(obj any) (changed bool, err error) {
 	stage, ok := obj.(*v1alpha1.Stage)
 	if !ok {
-		return fmt.Errorf("the watch of stages delivered a %T", obj)
+		return false, fmt.Errorf("the watch of stages delivered a %T", obj)
 	}
-	if err := f.stages.set(stage); err != nil {
-		f.reportIgnoredStage(stageReference(stage), err)
+	changed, invalid := f.stages.set(stage)
+	if invalid != nil {
+		f.reportIgnoredStage(stageReference(stage), invalid)
 	}
-	return nil
+	return changed, nil
 }
 
 // stageReference returns what an event about a Stage is about.
@@ -222,15 +204,16 @@ func (f stageFeed) Delete(obj any) error {
 
 // Replace implements cache.ReflectorStore.
 func (f stageFeed) Replace(list []any, _ string) error {
-	present := map[string]bool{}
+	present, changed := map[string]bool{}, false
 	for _, obj := range list {
-		if err := f.addStage(obj); err != nil {
+		isNew, err := f.addStage(obj)
+		if err != nil {
 			return err
 		}
+		changed = changed || isNew
 		present[obj.(*v1alpha1.Stage).Name] = true
 	}
 	f.markStagesKnown()
-	changed := len(list) > 0
 	for _, name := range f.stages.names() {
 		if !present[name] {
 			f.stages.remove(name)

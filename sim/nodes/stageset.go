@@ -37,8 +37,14 @@ type userStage struct {
 	object   *corev1.ObjectReference
 	endless  bool // it is ignored until it changes
 	ref      internalversion.StageResourceRef
-	matcher  *lifecycle.Stage // with the selector of the user
-	playable *lifecycle.Stage // selects the objects that a feed has named it for, and has the delay that the feed has drawn
+	matcher  *lifecycle.Stage // with the selector and the delay of the user
+	playable *lifecycle.Stage // selects the objects that a feed has named it for, and has no delay
+}
+
+// drawnStage is a stage of a user that is to be played for an object after a delay that was drawn.
+type drawnStage struct {
+	stage *userStage
+	delay stageDelay
 }
 
 func newStageSet(ignored func(stage *corev1.ObjectReference, why error)) *stageSet {
@@ -47,21 +53,23 @@ func newStageSet(ignored func(stage *corev1.ObjectReference, why error)) *stageS
 	return s
 }
 
-// set adds or replaces a Stage. An invalid one is removed, and the error says why.
-func (s *stageSet) set(object *v1alpha1.Stage) error {
+// set adds or replaces a Stage, and reports whether the set has changed. An invalid one is removed, and the error says
+// why.
+func (s *stageSet) set(object *v1alpha1.Stage) (changed bool, err error) {
 	stage, err := compileStage(object)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if was := s.users[object.Name]; was != nil && was.endless && isSameVersion(was.object, object) {
-		return nil
-	}
-	if err != nil {
+	was := s.users[object.Name]
+	switch {
+	case was != nil && isSameVersion(was.object, object), was == nil && err != nil:
+		return false, err
+	case err != nil:
 		delete(s.users, object.Name)
-	} else {
+	default:
 		s.users[object.Name] = stage
 	}
 	s.rebuild()
-	return err
+	return true, err
 }
 
 func isSameVersion(was *corev1.ObjectReference, object *v1alpha1.Stage) bool {
@@ -73,6 +81,17 @@ func (s *stageSet) remove(name string) {
 	defer s.mu.Unlock()
 	delete(s.users, name)
 	s.rebuild()
+}
+
+// has reports whether a version of a Stage is in force.
+func (s *stageSet) has(stage *userStage) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hasLocked(stage)
+}
+
+func (s *stageSet) hasLocked(stage *userStage) bool {
+	return s.users[stage.object.Name] == stage && !stage.endless
 }
 
 func (s *stageSet) names() []string {
@@ -90,8 +109,9 @@ func (s *stageSet) rebuild() {
 	}
 }
 
-// match returns the stage of a user that is to be played for an object, if any.
-func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time) (dueStage, bool) {
+// match returns the stage of a user that is to be played for an object, if any: the current one, at the same time, if
+// it still matches and its delay has not changed.
+func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceRef, meta *metav1.ObjectMeta, object any, now time.Time, current dueStage) (dueStage, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.users) == 0 {
@@ -114,12 +134,34 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 				name, ref.Kind, cache.ObjectName{Namespace: meta.Namespace, Name: meta.Name}, maxStageSteps))
 		}
 	}
-	found = withoutInvalidWeights(ctx, event, found)
-	chosen, err := found.Match(ctx, event) // by weight
-	if err != nil || chosen == nil {
+	chosen := s.choose(ctx, event, withoutInvalidWeights(ctx, event, found), current)
+	if chosen == nil {
 		return dueStage{}, false
 	}
-	return dueStage{userPrefix + chosen.Name(), now.Add(stageDelay(ctx, chosen, event, now))}, true
+	drawn := &drawnStage{chosen, newStageDelay(ctx, chosen.matcher, event, now)}
+	if current.user != nil && current.user.stage == chosen && current.user.delay.isSame(drawn.delay) {
+		return current, true
+	}
+	return dueStage{userPrefix + chosen.object.Name, drawn.delay.draw(), drawn}, true
+}
+
+// choose returns the current stage if it is one of those from which kwok would draw, and otherwise draws one; nil if
+// none can be drawn. It needs the lock.
+func (s *stageSet) choose(ctx context.Context, event *lifecycle.Event, found lifecycle.Lifecycle, current dueStage) *userStage {
+	if current.user != nil && s.hasLocked(current.user.stage) {
+		if possible, err := found.ListAllPossible(ctx, event); err == nil && slices.Contains(possible, current.user.stage.matcher) {
+			return current.user.stage
+		}
+	}
+	if drawn, err := found.Match(ctx, event); err == nil && drawn != nil {
+		return s.users[drawn.Name()]
+	}
+	return nil
+}
+
+// stageVersion is what names a version of a Stage for kwok: it plays no other.
+func stageVersion(object *corev1.ObjectReference) string {
+	return object.Name + "@" + object.ResourceVersion
 }
 
 // withoutInvalidWeights leaves out, of several stages, those with a weight that kwok cannot draw with: it
@@ -169,11 +211,10 @@ func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 		return nil, fmt.Errorf("stage %s has no selector: it would never be played", object.Name)
 	}
 	plays := *stage
-	plays.Name = userPrefix + object.Name
-	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: plays.Name}}
-	if plays.Spec.Delay != nil {
+	plays.Name, plays.Spec.Delay = userPrefix+object.Name, nil
+	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: stageVersion(stageReference(object))}}
+	if stage.Spec.Delay != nil {
 		stage.Spec.Delay = boundDelay(stage.Spec.Delay)
-		plays.Spec.Delay = &internalversion.StageDelay{DurationFrom: dueFromAnnotation}
 	}
 	// kwok compiles expressions at the first match. This match compiles them; the
 	// label, which no object has, keeps it from evaluating them.

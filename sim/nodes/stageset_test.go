@@ -52,7 +52,7 @@ func TestStageSetErrors(t *testing.T) {
 				text = strings.Replace(text, c.from, c.to, 1)
 			}
 			set := newStageSet(nil)
-			err := set.set(parseStage(t, text))
+			_, err := set.set(parseStage(t, text))
 			switch {
 			case c.want == "" && err != nil:
 				t.Error(err)
@@ -76,9 +76,10 @@ func TestStageSetMatch(t *testing.T) {
 		p.Labels = map[string]string{"fails": "yes"}
 		p.Status.Phase = corev1.PodRunning
 	})
+	var current dueStage
 	match := func() string {
-		what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
-		return what.name
+		current, _ = set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, current)
+		return current.name
 	}
 	if got := match(); got != "" {
 		t.Errorf("an empty set matches %q", got)
@@ -88,7 +89,7 @@ func TestStageSetMatch(t *testing.T) {
 		strings.NewReplacer("name: fails", "name: never", `{key: .status.phase, operator: In, values: [Running]}`, `{cel: {expression: 'self.metadata.annotations["none"] == ""'}}`).Replace(podStage),
 		strings.NewReplacer("name: fails", "name: node", "kind: Pod", "kind: Node").Replace(podStage),
 	} {
-		if err := set.set(parseStage(t, text)); err != nil {
+		if _, err := set.set(parseStage(t, text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,13 +98,22 @@ func TestStageSetMatch(t *testing.T) {
 	}
 	heavy := parseStage(t, strings.Replace(podStage, "name: fails", "name: heavy", 1))
 	heavy.Spec.Weight = 1
-	if err := set.set(heavy); err != nil {
+	if _, err := set.set(heavy); err != nil {
 		t.Fatal(err)
 	}
 	if got := match(); got != "user/heavy" {
 		t.Errorf("matched %q, want the one with a weight", got)
 	}
+	heavy = heavy.DeepCopy()
+	heavy.Name, heavy.Spec.Weight = "heavier", 1<<40
+	if _, err := set.set(heavy); err != nil {
+		t.Fatal(err)
+	}
+	if got := match(); got != "user/heavy" {
+		t.Errorf("matched %q, want the current one, which could be drawn", got)
+	}
 	set.remove("heavy")
+	set.remove("heavier")
 	pod.Labels = nil
 	if got := match(); got != "" {
 		t.Errorf("matched %q without the label", got)
@@ -116,7 +126,7 @@ func TestStageWithAnInvalidWeight(t *testing.T) {
 	set := newStageSet(nil)
 	for _, name := range []string{"a", "b", "c"} {
 		stage := parseStage(t, strings.NewReplacer("name: fails", "name: "+name, "spec:\n", "spec:\n  weightFrom: {jq: {expression: '.metadata.annotations[\"weight-"+name+"\"]'}}\n").Replace(podStage))
-		if err := set.set(stage); err != nil {
+		if _, err := set.set(stage); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +140,7 @@ func TestStageWithAnInvalidWeight(t *testing.T) {
 			p.Annotations = map[string]string{"weight-a": weights.a, "weight-b": weights.b, "weight-c": "0"}
 			p.Status.Phase = corev1.PodRunning
 		})
-		if what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch); what.name != weights.want {
+		if what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, dueStage{}); what.name != weights.want {
 			t.Errorf("weights %+v: matched %q", weights, what.name)
 		}
 	}
@@ -153,7 +163,7 @@ func TestEndlessStage(t *testing.T) {
 			})
 			endless := strings.NewReplacer("name: fails", "name: endless", change[0], change[1]).Replace(podStage)
 			for _, text := range []string{podStage, endless} {
-				if err := set.set(parseStage(t, text)); err != nil {
+				if _, err := set.set(parseStage(t, text)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -163,7 +173,7 @@ func TestEndlessStage(t *testing.T) {
 			})
 			matched := make(chan string)
 			go func() {
-				what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
+				what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, dueStage{})
 				matched <- what.name
 			}()
 			select {
@@ -178,7 +188,7 @@ func TestEndlessStage(t *testing.T) {
 			if diff := cmp.Diff(want, ignored); diff != "" {
 				t.Error(diff)
 			}
-			if err := set.set(parseStage(t, endless)); err != nil { // as a list has it again
+			if _, err := set.set(parseStage(t, endless)); err != nil { // as a list has it again
 				t.Fatal(err)
 			}
 			if plays := (stageGetter{set, podRef}).Get(); len(plays) != 1 {
@@ -194,7 +204,7 @@ func TestEndlessStageOfOthers(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 1})
 	stage := strings.NewReplacer("{key: .status.phase,", "{key: 'if .metadata.labels.endless then (def f: f; f) else .status.phase end',", "values: [Running]", "values: [Pending]", "spec:\n", "spec:\n  delay: {durationMilliseconds: 3600000}\n").Replace(podStage)
-	if err := f.simulation.stages.set(parseStage(t, stage)); err != nil {
+	if _, err := f.simulation.stages.set(parseStage(t, stage)); err != nil {
 		t.Fatal(err)
 	}
 	create := func(name string, labels map[string]string) *corev1.Pod {
@@ -216,7 +226,7 @@ func TestFailedStage(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 1})
 	stage := strings.NewReplacer("values: [Running]", "values: [Pending]", `"phase: Failed\nreason: Demo"`, `'{{ fail "it is a demo" }}'`).Replace(podStage)
-	if err := f.simulation.stages.set(parseStage(t, stage)); err != nil {
+	if _, err := f.simulation.stages.set(parseStage(t, stage)); err != nil {
 		t.Fatal(err)
 	}
 	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })
@@ -235,7 +245,7 @@ func TestFailedStage(t *testing.T) {
 func TestFleetPlaysUserStages(t *testing.T) {
 	client := fake.NewClientset()
 	f := startTestFleet(t, client, Config{Count: 1})
-	if err := f.simulation.stages.set(parseStage(t, podStage)); err != nil {
+	if _, err := f.simulation.stages.set(parseStage(t, podStage)); err != nil {
 		t.Fatal(err)
 	}
 	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })
@@ -266,7 +276,7 @@ func TestStageApplies(t *testing.T) {
 	}
 	defer f.Close()
 	stage := parseStage(t, strings.Replace(podStage, `next: {statusTemplate: "phase: Failed\nreason: Demo"}`, `steps: [{apply: {template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-{{ .metadata.name }}}"}}]`, 1))
-	if err := f.simulation.stages.set(stage); err != nil {
+	if _, err := f.simulation.stages.set(stage); err != nil {
 		t.Fatal(err)
 	}
 	pod := testPod(func(p *corev1.Pod) { p.Labels = map[string]string{"fails": "yes"} })

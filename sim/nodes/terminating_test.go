@@ -67,7 +67,7 @@ func TestWritesOfAPodThatStops(t *testing.T) {
 		pod = pod.DeepCopy()
 		pod.ResourceVersion = strings.Repeat("1", version)
 		next := l.updatePod(pod, false, nil).next
-		l.assignPod(pod.UID, next)
+		l.assignPod(pod, next, nil)
 		return next
 	}
 	write := func() bool {
@@ -99,7 +99,7 @@ func TestWritesOfAPodThatStops(t *testing.T) {
 	if due.name != podDeleteLater || write() {
 		t.Errorf("while it stops: %+v, %s", due, describePod(pod))
 	}
-	l.pods[pod.UID].play = dueStage{podStatusNow, time.Now()} // readiness changed and changed back
+	l.pods[pod.UID].play = dueStage{name: podStatusNow, at: time.Now()} // readiness changed and changed back
 	if _, patch, later, err := l.podPatch(pod.UID); len(patch) > 0 || err != nil || !later.Equal(due.at) || l.duePodStage(pod.UID) != due {
 		t.Errorf("a write that changes nothing: %s, %v, %v, %+v", patch, later, err, l.duePodStage(pod.UID))
 	}

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -21,40 +19,12 @@ var (
 	podRef  = internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}
 )
 
-// setDueStage adds the stage of a user that is due, and when, to the annotations of an object.
+// setDueStage adds the stage of a user that is due to the annotations of an object.
 func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
-	set := make(map[string]string, len(meta.Annotations)+2)
+	set := make(map[string]string, len(meta.Annotations)+1)
 	maps.Copy(set, meta.Annotations)
-	set[annotations.Stage], set[annotations.StageDue] = what.name, what.at.Format(time.RFC3339Nano)
+	set[annotations.Stage] = stageVersion(what.user.stage.object)
 	meta.Annotations = set
-}
-
-// reportFailedStage records an event about the object for which a stage of a user has failed, unless kwok tries again.
-// client-go bounds how many events an object has.
-func (s *simulation) reportFailedStage(f stageFailure) {
-	if s.ctx.Err() != nil {
-		return
-	}
-	about := &corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: f.node, UID: types.UID(f.node)} // as a kubelet
-	if f.pod != "" {
-		pod := s.knownPod(f.pod)
-		if pod == nil {
-			return // it has been deleted
-		}
-		s.registry.failStage(pod.UID, f.isRetried())
-		about = eventObject(pod, "")
-	}
-	if f.isRetried() {
-		return
-	}
-	s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+f.stage+": "+f.err)
-}
-
-// knownPod returns the Pod with a key; nil if the informer does not have it.
-func (s *simulation) knownPod(key string) *corev1.Pod {
-	obj, _, _ := s.podStore.GetByKey(key) // it does not fail
-	pod, _ := obj.(*corev1.Pod)
-	return pod
 }
 
 // templateFunctions returns replacements for functions that kwok gives to the templates of

@@ -108,9 +108,7 @@ func (r *awkRun) substitute(n *awkNode) awkValue {
 		target = n.args[2]
 	}
 	re, with, s := r.pattern(n.args[0]), r.eval(n.args[1]).text(), r.eval(target).text()
-	if !re.charge(r.p, len(s)) {
-		failExpansion("line too long for this regular expression in the simulation")
-	}
+	re.mustCharge(r.p, len(s))
 	most := -1
 	if n.text == "sub" {
 		most = 1

@@ -22,7 +22,7 @@ func init() { // not in the declaration: builtins run builtins
 	builtinTable = map[string]builtin{
 		":": status(0), "true": status(0), "false": status(1), "bg": status(0),
 		"exit": builtinExit, "return": builtinReturn, "break": builtinBreak, "continue": builtinBreak,
-		"cd": builtinCd, "pwd": builtinPwd, "echo": builtinEcho, "printf": builtinPrintf, "test": builtinTest, "[": builtinTest,
+		"cd": builtinCd, "pwd": builtinPwd, "echo": ofProgram(echo), "printf": ofProgram(printf), "test": ofProgram(test), "[": ofProgram(test),
 		"export": builtinDeclare, "readonly": builtinDeclare, "local": builtinDeclare, "declare": builtinDeclare, "typeset": builtinDeclare,
 		"unset": builtinUnset, "set": builtinSet, "shift": builtinShift, "eval": builtinEval, ".": builtinSource, "source": builtinSource,
 		"exec": builtinExec, "trap": builtinTrap, "wait": builtinWait, "fg": builtinWait, "kill": builtinKill, "read": builtinRead,
@@ -38,6 +38,13 @@ func builtins() map[string]builtin { return builtinTable }
 func status(n int) builtin {
 	return func(sh *shell, _ []string) flow {
 		sh.status = n
+		return next
+	}
+}
+
+func ofProgram(run program) builtin {
+	return func(sh *shell, args []string) flow {
+		sh.status = run(sh.p, args)
 		return next
 	}
 }
@@ -94,21 +101,6 @@ func builtinBreak(sh *shell, args []string) flow {
 		return breakLoop
 	}
 	return continueLoop
-}
-
-func builtinEcho(sh *shell, args []string) flow {
-	sh.status = echo(sh.p, args)
-	return next
-}
-
-func builtinPrintf(sh *shell, args []string) flow {
-	sh.status = printf(sh.p, args)
-	return next
-}
-
-func builtinTest(sh *shell, args []string) flow {
-	sh.status = test(sh.p, args)
-	return next
 }
 
 func builtinLet(sh *shell, args []string) flow {

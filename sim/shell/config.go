@@ -47,9 +47,6 @@ type Config struct {
 	// Processes is the process table of the container, shared by its command
 	// and every exec; nil = one of its own. The first command in it is PID 1.
 	Processes *Processes
-	// IgnoreUntrapped makes TERM, INT and HUP without a trap do nothing, as
-	// the kernel does for PID 1 of a container.
-	IgnoreUntrapped bool
 	// Signals delivers signals to the command; KILL ends it at once. nil = none.
 	Signals <-chan syscall.Signal
 	// Lookup, Get and Connect must return soon once their context is done.

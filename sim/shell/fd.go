@@ -3,7 +3,6 @@ package shell
 import (
 	"crypto/rand"
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"sync/atomic"
@@ -88,15 +87,7 @@ func (s stream) Read(b []byte) (int, error) {
 	if o == nil {
 		return 0, syscall.EBADF
 	}
-	if len(b) == 0 {
-		return 0, nil
-	}
-	n, err := o.read(s.p, b)
-	s.p.step(1 + n/256)
-	if n == 0 && err == nil {
-		err = io.EOF
-	}
-	return n, err
+	return fileStream{s.p, o}.Read(b)
 }
 
 // Write implements [io.Writer]. A closed pipe ends the process, as SIGPIPE does.
@@ -105,8 +96,7 @@ func (s stream) Write(b []byte) (int, error) {
 	if o == nil {
 		return 0, syscall.EBADF
 	}
-	s.p.step(1 + len(b)/256)
-	n, err := o.write(s.p, b)
+	n, err := fileStream{s.p, o}.Write(b)
 	if errors.Is(err, syscall.EPIPE) {
 		panic(abort{128 + int(syscall.SIGPIPE)})
 	}

@@ -329,16 +329,14 @@ func TestSignals(t *testing.T) {
 	for _, tt := range []struct {
 		name, script string
 		signals      []syscall.Signal
-		pid1         bool
 		want         Result
 		stdout       string
 	}{
-		{"a trap", `trap 'echo bye; exit 5' TERM; echo ready; sleep 100 & wait`, []syscall.Signal{syscall.SIGTERM}, true, Result{5, Error}, "ready\nbye\n"},
-		{"no trap", `echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM}, false, Result{143, Error}, "ready\n"},
-		{"no trap, PID 1", `echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, true, Result{137, Error}, "ready\n"},
-		{"a trap between commands", `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, true, Result{0, Completed}, "ready\nbye\n"},
-		{"ignored", `trap '' TERM; echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, false, Result{137, Error}, "ready\n"},
-		{"replaced shell", `trap 'echo no' TERM; exec sh -c 'echo ready; exec sleep 100'`, []syscall.Signal{syscall.SIGTERM}, false, Result{143, Error}, "ready\n"},
+		{"a trap", `trap 'echo bye; exit 5' TERM; echo ready; sleep 100 & wait`, []syscall.Signal{syscall.SIGTERM}, Result{5, Error}, "ready\nbye\n"},
+		{"no trap", `echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM}, Result{143, Error}, "ready\n"},
+		{"a trap between commands", `trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done`, []syscall.Signal{syscall.SIGTERM}, Result{0, Completed}, "ready\nbye\n"},
+		{"ignored", `trap '' TERM; echo ready; sleep 100`, []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}, Result{137, Error}, "ready\n"},
+		{"replaced shell", `trap 'echo no' TERM; exec sh -c 'echo ready; exec sleep 100'`, []syscall.Signal{syscall.SIGTERM}, Result{143, Error}, "ready\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ready, out := newSignalWriter()
@@ -349,7 +347,7 @@ func TestSignals(t *testing.T) {
 					signals <- sig
 				}
 			}()
-			got, err := Run(t.Context(), Config{Args: []string{"sh", "-c", tt.script}, Stdout: out, Signals: signals, IgnoreUntrapped: tt.pid1})
+			got, err := Run(t.Context(), Config{Args: []string{"sh", "-c", tt.script}, Stdout: out, Signals: signals})
 			if err != nil || got != tt.want || out.text.String() != tt.stdout {
 				t.Errorf("got %+v, %v, %q; want %+v, %q", got, err, out.text.String(), tt.want, tt.stdout)
 			}

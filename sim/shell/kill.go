@@ -100,9 +100,6 @@ func (p *proc) signalProcess(pid int, sig syscall.Signal) bool {
 	if target == nil {
 		return false
 	}
-	if pid == 1 && sig == syscall.SIGKILL && target.m.cfg.IgnoreUntrapped {
-		return true // as in a container: PID 1 cannot be killed from within
-	}
 	target.signal(sig)
 	return true
 }

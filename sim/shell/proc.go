@@ -204,7 +204,6 @@ func (p *proc) signal(sig syscall.Signal) {
 		default:
 		}
 	case p.ignored.has(sig), harmless.has(sig):
-	case p.pid == 1 && p.m.cfg.IgnoreUntrapped:
 	default:
 		p.cancel(killed(sig))
 	}

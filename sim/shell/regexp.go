@@ -52,18 +52,20 @@ func (b *boundedRegexp) charge(p *proc, n int) bool {
 	return n <= maxMatch/b.size
 }
 
-// find returns the match and the groups in it, as indexes, or nil.
-func (b *boundedRegexp) find(p *proc, s string) []int {
-	if !b.charge(p, len(s)) {
+func (b *boundedRegexp) mustCharge(p *proc, n int) {
+	if !b.charge(p, n) {
 		failExpansion("line too long for this regular expression in the simulation")
 	}
+}
+
+// find returns the match and the groups in it, as indexes, or nil.
+func (b *boundedRegexp) find(p *proc, s string) []int {
+	b.mustCharge(p, len(s))
 	return b.re.FindStringSubmatchIndex(s)
 }
 
 func (b *boundedRegexp) matches(p *proc, s string) bool {
-	if !b.charge(p, len(s)) {
-		failExpansion("line too long for this regular expression in the simulation")
-	}
+	b.mustCharge(p, len(s))
 	return b.re.MatchString(s)
 }
 

@@ -74,7 +74,7 @@ func (t *archiver) long(arg string, value func(string) (string, bool)) (ok bool)
 	switch name {
 	case "--directory":
 		v, ok = value(v)
-		t.dir = path.Join(t.dir, v)
+		t.changeDir(v)
 	case "--file":
 		t.file, ok = value(v)
 	case "--create":
@@ -99,6 +99,14 @@ func (t *archiver) long(arg string, value func(string) (string, bool)) (ok bool)
 	return ok
 }
 
+// changeDir handles -C, of which several follow each other.
+func (t *archiver) changeDir(dir string) {
+	if !strings.HasPrefix(dir, "/") {
+		dir = t.dir + "/" + dir
+	}
+	t.dir = dir
+}
+
 // short handles a group of short options.
 func (t *archiver) short(group string, value func(string) (string, bool)) bool {
 	for j := range len(group) {
@@ -121,10 +129,8 @@ func (t *archiver) short(group string, value func(string) (string, bool)) bool {
 			}
 			if c == 'f' {
 				t.file = v
-			} else if strings.HasPrefix(v, "/") {
-				t.dir = v
 			} else {
-				t.dir = t.dir + "/" + v
+				t.changeDir(v)
 			}
 		default:
 			t.p.fail("unrecognized option: %c", c)

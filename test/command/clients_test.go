@@ -255,7 +255,7 @@ func (t *clientsTest) testPause() {
 	}
 	t.plane.Await(t.T, "held", func() bool { return t.client("kubectl (kubernetes-admin)").Held == 1 })
 	t.plane.AwaitFailure(t.T, time.Second, []string{"wait", "settled"},
-		"kubectl (kubernetes-admin): 1 write held: the client is paused", "ctrlplane: not settled: kubectl (kubernetes-admin): timed out after ")
+		"kubectl (kubernetes-admin): 1 write held: the client is paused", "ctrlplane: not settled: kubectl (kubernetes-admin) (paused): timed out after ")
 	t.says(t.run("clients", "resume", "--all"), "kubectl (kubernetes-admin)", shopOperator)
 	if err := create.Wait(); err != nil {
 		t.Error(err)

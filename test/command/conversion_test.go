@@ -51,9 +51,7 @@ func TestStartWithDeadConversionWebhook(t *testing.T) {
 		t.Fatalf("the first run exited with %d: %s", code, first.Stderr)
 	}
 	second := program.Up(t, dir)
-	if _, stderr, code := program.Run(t, program.Command(t, "wait", "settled", "--data-dir", dir, "--timeout", "5m")); code != 0 {
-		t.Errorf("wait settled exited with %d: %s", code, stderr)
-	}
+	program.WaitSettled(t, dir)
 	second.Stop(t, syscall.SIGTERM)
 	if code := second.Cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("the second run exited with %d: %s", code, second.Stderr)

@@ -189,6 +189,7 @@ func processState(pid int) string {
 func TestDevRestartsTheOperator(t *testing.T) {
 	t.Parallel()
 	d := startDev(t)
+	d.requireLine(t, "manifests  ") // as a stage of the start
 	d.requireLine(t, "[dev] watching source, operator.sh, crds, widget.yaml")
 	d.requireLine(t, "[operator] reconciled one widget.example.com/first")
 	first := d.requireChild(t)
@@ -417,14 +418,16 @@ func TestDevEndsAlone(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		end  func(*devProcess) error
+		end  func(*testing.T, *devProcess)
 		code int
 		says string
 	}{
-		{"terminal closed", func(d *devProcess) error { return d.cmd.Process.Signal(syscall.SIGHUP) }, 129, ""},
-		{"output closed", func(d *devProcess) error {
-			err := d.out.Close()
-			return errors.Join(err, os.WriteFile(filepath.Join(d.cmd.Dir, "source/reply.yaml"), []byte("two\n"), 0o600))
+		{"terminal closed", func(t *testing.T, d *devProcess) { program.Signal(t, d.cmd, syscall.SIGHUP) }, 129, ""},
+		{"output closed", func(t *testing.T, d *devProcess) {
+			if err := d.out.Close(); err != nil {
+				t.Fatal(err)
+			}
+			d.writeFile(t, "source/reply.yaml", "two\n")
 		}, 125, "ctrlplane: stopped: nothing reads stdout any more: redirect it to a file\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -432,11 +435,9 @@ func TestDevEndsAlone(t *testing.T) {
 			d := startDev(t, "--keep")
 			d.requireLine(t, "[operator] reconciled one")
 			child := d.requireChild(t)
-			if err := tt.end(d); err != nil {
-				t.Fatal(err)
-			}
+			tt.end(t, d)
 			d.requireEnd(t, tt.code, child)
-			if got := d.stderr.String(); got != tt.says {
+			if got := program.WithoutSlowStart(d.stderr.String()); got != tt.says {
 				t.Errorf("stderr %q, want %q", got, tt.says)
 			}
 		})

@@ -82,10 +82,10 @@ run: until test -s `+filepath.Join(dir, "pid")+`; do sleep 0.1; done; touch `+fi
 	}
 	text := testutil.ReadFile(t, filepath.Join(dir, "pid"))
 	pid := strings.TrimSpace(text)
-	// What the system has not reaped yet is a zombie, or has no state.
-	if state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output(); len(state) > 0 && state[0] != 'Z' {
-		t.Errorf("process %s of the lesson is left, in state %s", pid, state)
-	}
+	testutil.Await(t, "end of process "+pid+" of the lesson", func() bool { // which has not ended when it is killed
+		state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
+		return len(state) == 0 || state[0] == 'Z' // what the system has not reaped yet is a zombie, or has no state
+	})
 	program.RequireLessonCleanedUp(t, p)
 	if left, err := filepath.Glob(filepath.Join(cmd.Dir, "ctrlplane-learn-*")); len(left) > 0 || err != nil {
 		t.Errorf("left behind: %v, %v", left, err)

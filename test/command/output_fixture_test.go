@@ -104,7 +104,7 @@ func jsonKind(line string) string {
 func (f *outputFollower) interrupt(t *testing.T) {
 	t.Helper()
 	f.Stop(t, syscall.SIGINT)
-	if code := f.Cmd.ProcessState.ExitCode(); code != 0 || f.Stderr.Len() > 0 {
-		t.Errorf("exit code %d, stderr %q", code, f.Stderr)
+	if code, stderr := f.Cmd.ProcessState.ExitCode(), program.WithoutSlowStart(f.Stderr.String()); code != 0 || stderr != "" {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 // TestRecording compares what a recording tells with what the control plane told at that
@@ -39,35 +39,26 @@ func TestRecording(t *testing.T) {
 		}
 		return stdout
 	}
-	// A renewed lease changes the queues every few seconds: the status begins soon after a change.
-	var status, counts string
-	var at, changed time.Time
-	p.Await(t, "without a change for a second and a status", func() bool {
-		switch now := countsOf(t, p); {
-		case counts == "":
-			counts, changed = now, time.Time{} // when that was is not known
-		case now != counts:
-			counts, changed = now, time.Now()
+	program.WaitSettled(t, p.Dir)
+	var moment string
+	p.Await(t, "as the recording shows it", func() bool { // unless a queue has changed since the recorder's last snapshot
+		now, err := p.Control(t).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		at = time.Now()
-		if changed.IsZero() || at.Sub(changed) < time.Second {
-			return false
+		moment = now.Time.Format(time.RFC3339Nano)
+		var then string
+		p.Await(t, "recorded up to the moment", func() bool {
+			stdout, _, code := program.Run(t, program.Command(t, "status", "--from", file, "--at", moment))
+			then = stdout
+			return code == 0
+		})
+		var status strings.Builder
+		if err := ui.WriteStatus(&status, now, "", false, ui.Mode{}.StatusWidth()); err != nil {
+			t.Fatal(err)
 		}
-		status = queuesOf(live("status"))
-		if countsOf(t, p) == counts {
-			return true
-		}
-		counts = ""
-		return false
+		return strings.Contains(then, "deployment") && queuesOf(then) == queuesOf(status.String())
 	})
-	moment := at.Format(time.RFC3339Nano)
-	p.Await(t, "recorded up to the moment", func() bool {
-		_, _, code := program.Run(t, program.Command(t, "status", "--from", file, "--at", moment))
-		return code == 0
-	})
-	if got := queuesOf(recorded("status", "--from", file, "--at", moment)); got != status || !strings.Contains(got, "deployment") {
-		t.Errorf("status of the recording:\n%s\nof the control plane:\n%s", got, status)
-	}
 	questions := [][]string{{"why", pod}, {"why", pod, "--changed", "-o", "json"}, {"trace", "deploy/" + web}, {"trace", "Deployment.apps", web, "--controller", "replicaset"}}
 	for _, q := range questions {
 		want := live(q...)
@@ -93,23 +84,6 @@ func TestRecording(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, " is ") || !strings.Contains(stderr, "is cut: what is before it is shown") {
 		t.Errorf("of a cut recording: exit code %d, %s%s", code, stdout, stderr)
 	}
-}
-
-// countsOf returns what the control plane itself counts of its controllers' queues. The status
-// leaves out the idle queues of the API server, one of which is used every second.
-func countsOf(t *testing.T, p *program.ControlPlane) string {
-	t.Helper()
-	snapshot, err := p.Control(t).Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var counts strings.Builder
-	for _, q := range snapshot.Queues {
-		if q.Controller != "kube-apiserver" {
-			fmt.Fprintln(&counts, q.Controller, q.Name, q.Adds, q.Done, q.Retries)
-		}
-	}
-	return counts.String()
 }
 
 // queuesOf returns the table of the queues.

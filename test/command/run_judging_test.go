@@ -5,6 +5,7 @@ package command_test
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
+	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
 // TestRunInterruptedWhileJudging has an object whose conversion, which the list at the end asks for,
@@ -34,6 +36,48 @@ func TestRunInterruptedWhileJudging(t *testing.T) {
 			failures := slices.DeleteFunc(junitFailures(t, readReport(t, filepath.Join(r.cmd.Dir, "out"))["junit.xml"]), func(m string) bool { return m == "" })
 			if want := []string{"ended by signal 2: not judged: interrupted"}; !slices.Equal(failures, want) {
 				t.Errorf("junit.xml has the failures %q, want %q", failures, want)
+			}
+		}
+	}
+}
+
+// doubtfulManifest has custom resources that no operator works for.
+const doubtfulManifest = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sites.example.com}
+spec:
+  group: example.com
+  names: {kind: Site, plural: sites}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+{apiVersion: example.com/v1, kind: Site, metadata: {name: a}}
+---
+{apiVersion: example.com/v1, kind: Site, metadata: {name: b}}
+`
+
+// A custom resource that no operator has touched, or that says in a condition unknown to kstatus that it failed, counts as
+// healthy. run, wait and why say so.
+func TestDoubtfulHealthIsSaid(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sites.yaml")
+	testutil.WriteFile(t, file, doubtfulManifest)
+	const script = `"$CTRLPLANE" kubectl patch site b --subresource status --type merge -p '{"status":{"conditions":[{"type":"Synced","status":"False","reason":"Unlucky","message":"no luck."}]}}' &&
+		"$CTRLPLANE" wait site/a site/b 2>&1 && "$CTRLPLANE" why site/a && "$CTRLPLANE" why site/b`
+	r := startRunWith(t, []string{"CTRLPLANE=" + program.Path()}, minimal("--settle", "--healthy", "--report=out", "-f", file, "--", "sh", "-c", script)...)
+	r.requireExit(t, 0)
+	out, err := io.ReadAll(r.stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const missing, synced = "no status yet, and no client watches sites.example.com", "condition Synced is False: Unlucky: no luck"
+	requireText(t, string(out), "Site default/a  Current  Resource is current, but it has "+missing+"\n", "Site default/b  Current  Resource is current, but its "+synced+"\n",
+		"\nIt has "+missing+".\n", "\nIts "+synced+".\n")
+	for name, text := range map[string]string{"stderr": r.stderr.String(), "report": readReport(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]} {
+		for _, want := range []string{"Site default/a counts as healthy, but it has " + missing, "Site default/b counts as healthy, but its " + synced} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not contain %q: %s", name, want, &r.stderr)
 			}
 		}
 	}

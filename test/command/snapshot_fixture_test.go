@@ -62,10 +62,10 @@ func (k snapshotFixture) startUp(args ...string) *program.ControlPlane {
 	return p
 }
 
-// status returns what "status" prints, empty while no control plane answers.
-func (k snapshotFixture) status() string {
+// status returns what "status" prints, empty if it fails, as while no control plane answers.
+func (k snapshotFixture) status(args ...string) string {
 	k.t.Helper()
-	out, err := k.command("status").Output()
+	out, err := k.command(append([]string{"status"}, args...)...).Output()
 	if err != nil {
 		return ""
 	}

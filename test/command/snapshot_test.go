@@ -28,7 +28,7 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	web := program.CreateWeb(t, k.dir, 2)
 	k.createConfigMap("extra")
 	k.mustRun("wait", "-n", "default", "deployment/"+web)
-	k.mustRun("wait", "settled") // or a controller may create what "later" does not have
+	program.WaitSettled(t, k.dir) // or a controller may create what "later" does not have
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "name"), "ConfigMap default/extra added\n", "Deployment.apps default/"+web+" added\n")
 	requireContains(t, k.mustRun("snapshot", "diff", "base"), "--- /dev/null\n+++ ConfigMap default/extra (now)\n@@", "+kind: ConfigMap\n")
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "json"), `"change": "added"`, `"kind": "ConfigMap"`)
@@ -139,7 +139,7 @@ func TestSnapshotOfStoppedControlPlane(t *testing.T) {
 	program.RequireFailure(t, k.command("snapshot", "save", "none"), 1, "is not running: start it with")
 	p := k.startUp()
 	k.createConfigMap("one")
-	k.mustRun("wait", "settled")
+	program.WaitSettled(t, k.dir)
 	k.mustRun("snapshot", "save", "one")
 	k.createConfigMap("two")
 	p.Stop(t, syscall.SIGTERM)
@@ -160,7 +160,7 @@ func TestSnapshotOfStoppedControlPlaneWithPrefix(t *testing.T) {
 	k := newSnapshotFixture(t)
 	p := k.startUp("--nodes", "0", "--kube-apiserver-arg", "etcd-prefix=/custom")
 	k.createConfigMap("one")
-	k.mustRun("wait", "settled")
+	program.WaitSettled(t, k.dir)
 	k.mustRun("snapshot", "save", "one")
 	k.createConfigMap("two")
 	p.Stop(t, syscall.SIGTERM)

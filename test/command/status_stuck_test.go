@@ -1,17 +1,21 @@
 package command_test
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/ctrlplane/ctrlplane/health/assert"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -43,8 +47,8 @@ metadata: {name: crash, namespace: default, annotations: {ctrlplane.local/exit-c
 spec: {containers: [{name: c, image: c}]}
 `
 
-// loopManifest has a rollout that was complete before its Pod failed: upstream's controller checks
-// its progress without an end.
+// loopManifest has a rollout that is complete once its Pod is ready: if it is not ready later, upstream's
+// controller checks the progress without an end.
 const loopManifest = `
 apiVersion: apps/v1
 kind: Deployment
@@ -53,8 +57,8 @@ spec:
   progressDeadlineSeconds: 1
   selector: {matchLabels: {app: looping}}
   template:
-    metadata: {labels: {app: looping}, annotations: {ctrlplane.local/exit-code: "1", ctrlplane.local/run-for: 2s}}
-    spec: {containers: [{name: c, image: c}]}
+    metadata: {labels: {app: looping}}
+    spec: {readinessGates: [{conditionType: example.com/ready}], containers: [{name: c, image: c}]}
 `
 
 // TestStatusNamesWhatIsStuck checks that what does not work is named although the control plane is
@@ -87,12 +91,11 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 			}
 		}
 	}
-	p.Await(t, "what is stuck", func() bool {
-		reasons := unhealthyReasons(t, p)
-		return strings.Contains(reasons["Namespace gone"], "finalizers remaining: example.com/wait") && strings.HasPrefix(reasons["Deployment default/late"], "Pod late-")
+	p.Await(t, "what is stuck", func() bool { // "status" fails if it has not found out within a few seconds
+		status := strings.Join(strings.Fields(k.status()), " ")
+		return strings.Contains(status, "Namespace gone terminating for ") && strings.Contains(status, "finalizers remaining: example.com/wait") &&
+			strings.Contains(status, "Deployment default/late failed Pod late-")
 	})
-	status := strings.Join(strings.Fields(k.status()), " ")
-	requireContains(t, status, "Namespace gone terminating for ", "finalizers remaining: example.com/wait", "Deployment default/late failed Pod late-")
 	p.Await(t, "warnings", func() bool {
 		beRefused()
 		_, stderr, code := program.Run(t, k.command("wait", "settled"))
@@ -104,18 +107,30 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 		return strings.Contains(k.mustRun("clients"), ": list of configmaps is refused: ")
 	})
 
+	testFailingWrites(t, k, p)
+
 	testutil.WriteFile(t, manifest, loopManifest)
 	k.mustRun("kubectl", "apply", "-f", manifest)
-	awaitHotLoop := func() {
+	client := p.Client(t)
+	setReady := func(status corev1.ConditionStatus) {
 		t.Helper()
-		p.Await(t, "the hot loop", func() bool {
-			loops := findLoops(t, p)
-			return len(loops) == 1 && loops[0].Controller == "deployment-controller" && loops[0].Key == "default/looping" &&
-				loops[0].PerSecond > 1 && len(unhealthyReasons(t, p)) == 2
+		p.Await(t, "setting the readiness gate", func() bool {
+			pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=looping"})
+			if err != nil || len(pods.Items) != 1 {
+				return false
+			}
+			patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":"example.com/ready","status":%q}]}}`, status)
+			_, err = client.CoreV1().Pods("default").Patch(t.Context(), pods.Items[0].Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+			return err == nil
 		})
 	}
-	p.Await(t, "the hot loop as JSON", func() bool { // it goes on in bursts
-		awaitHotLoop()
+	setReady(corev1.ConditionTrue)
+	p.Await(t, "with a complete rollout", func() bool {
+		d, err := client.AppsV1().Deployments("default").Get(t.Context(), "looping", metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Reason == "NewReplicaSetAvailable" })
+	})
+	setReady(corev1.ConditionFalse)
+	p.Await(t, "the hot loop as JSON", func() bool {
 		var s struct {
 			HotLoops []struct {
 				Controller, Key string
@@ -123,41 +138,65 @@ func TestStatusNamesWhatIsStuck(t *testing.T) {
 			}
 			Unhealthy []struct{ Object struct{ Kind, Name string } }
 		}
-		testutil.DecodeJSON(t, k.mustRun("status", "-o", "json"), &s)
+		out := k.status("-o", "json")
+		if out == "" {
+			return false
+		}
+		testutil.DecodeJSON(t, out, &s)
 		return len(s.HotLoops) == 1 && s.HotLoops[0].Controller == "deployment-controller" && s.HotLoops[0].Key == "default/looping" &&
 			s.HotLoops[0].PerSecond > 1 && len(s.Unhealthy) == 2
 	})
 	p.Await(t, "the line of the hot loop", func() bool {
-		awaitHotLoop()
 		return strings.Contains(k.status(), "hot loop: deployment-controller: key default/looping in queue deployment repeats itself: ")
 	})
 }
 
-// unhealthyReasons returns why each unhealthy object is.
-func unhealthyReasons(t *testing.T, p *program.ControlPlane) map[string]string {
+// testFailingWrites has an operator that tries again and again what is refused.
+func testFailingWrites(t *testing.T, k snapshotFixture, p *program.ControlPlane) {
 	t.Helper()
-	list, err := p.Control(t).Unhealthy(t.Context())
+	cfg := loadKubeconfig(t, k.dir)
+	cfg.UserAgent = "eager/v1 (linux/amd64)"
+	eager, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	reasons := map[string]string{}
-	for _, u := range list {
-		reasons[u.Object.String()] = u.Reason
-	}
-	return reasons
-}
-
-// findLoops returns the hot loops that "status" would show.
-func findLoops(t *testing.T, p *program.ControlPlane) []assert.HotLoop {
-	t.Helper()
-	client := p.Control(t)
-	snapshot, err := client.Snapshot(t.Context())
+	configMaps := eager.CoreV1().ConfigMaps("default")
+	watch, err := configMaps.Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	loops, err := assert.FindLoops(t.Context(), client, snapshot.Time)
-	if err != nil {
+	defer watch.Stop()
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "wrong"}, Data: map[string]string{"a/b": "no key may have a slash"}}
+	for range 3 {
+		if _, err := configMaps.Create(t.Context(), m, metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+			t.Fatal(err)
+		}
+	}
+	const fails = "eager (kubernetes-admin) fails to create ConfigMap default/wrong, 3 times in a row: 422: "
+	requireContains(t, k.status(), "\n"+fails)
+	p.Await(t, "a warning", func() bool {
+		_, stderr, code := program.Run(t, k.command("wait", "settled"))
+		return code == 0 && strings.Contains(stderr, "\nsettled, but "+fails)
+	})
+	var s struct {
+		FailingWrites []struct {
+			Controller, Verb string
+			Object           struct{ Kind, Name string }
+			Times, Status    int
+		}
+	}
+	testutil.DecodeJSON(t, k.mustRun("status", "-o", "json"), &s)
+	if len(s.FailingWrites) != 1 {
+		t.Fatalf("got %+v", s)
+	}
+	if f := s.FailingWrites[0]; f.Controller != "eager (kubernetes-admin)" || f.Verb != "create" || f.Object.Name != "wrong" || f.Times != 3 || f.Status != 422 {
+		t.Errorf("got %+v", f)
+	}
+	delete(m.Data, "a/b")
+	if _, err := configMaps.Create(t.Context(), m, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	return loops
+	if status := k.status(); strings.Contains(status, " fails to ") {
+		t.Error(status)
+	}
 }

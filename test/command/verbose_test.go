@@ -50,7 +50,7 @@ func testUnservedKind(t *testing.T, p *program.ControlPlane) {
 		t.Fatal(err)
 	}
 	awaitReplicas(t, p, web, 2)
-	program.MustRun(t, p.Dir, "wait", "settled", "--timeout", "60s")
+	program.WaitSettled(t, p.Dir)
 	const reason = "hpa waiting a kind that it needs cannot be listed: failed to list *v2.HorizontalPodAutoscaler: "
 	if status := program.Status(t, p.Dir); !strings.Contains(strings.Join(strings.Fields(status), " "), reason) {
 		t.Errorf("status does not say which controller waits:\n%s", status)

@@ -68,7 +68,7 @@ func testStartWithWebhook(t *testing.T, how admissionregistrationv1.WebhookClien
 		t.Errorf("the second run exited with %d: %s", code, second.Stderr)
 	}
 	var warnings []string
-	for line := range strings.Lines(stdout.String() + second.Stderr.String()) {
+	for line := range strings.Lines(program.WithoutSlowStart(stdout.String() + second.Stderr.String())) {
 		if strings.HasPrefix(line, "warning:") {
 			warnings = append(warnings, line)
 		}

@@ -30,28 +30,28 @@ func TestKubectlRollout(t *testing.T) {
 	for _, step := range []struct{ args, says string }{
 		{"create deployment web --image=registry.invalid/web:1 --replicas=4", "created"},
 		{"apply -f " + path, "poddisruptionbudget.policy/web created"},
-		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
-		{"wait deployment/web --for=condition=Available --timeout=60s", "condition met"},
-		{"wait pod -l app=web --for=condition=Ready --timeout=60s", "condition met"}, // before a rollout deletes some
+		{"rollout status deployment/web --timeout=5m", "successfully rolled out"},
+		{"wait deployment/web --for=condition=Available --timeout=5m", "condition met"},
+		{"wait pod -l app=web --for=condition=Ready --timeout=5m", "condition met"}, // before a rollout deletes some
 		{"set image deployment/web web=registry.invalid/web:2", "image updated"},
-		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"rollout status deployment/web --timeout=5m", "successfully rolled out"},
 		{"rollout history deployment/web", "REVISION"},
 		{"rollout undo deployment/web", "rolled back"},
-		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"rollout status deployment/web --timeout=5m", "successfully rolled out"},
 		{"get deployment web -o jsonpath={.spec.template.spec.containers[0].image}", "registry.invalid/web:1"},
-		{"drain node-1 --timeout=60s", "node/node-1 drained"},
+		{"drain node-1 --timeout=5m", "node/node-1 drained"},
 		{"get pods --field-selector=spec.nodeName=node-1 -o name", ""},
 		{"get node node-1 -o jsonpath={.spec.unschedulable}", "true"},
-		{"rollout status deployment/web --timeout=60s", "successfully rolled out"},
+		{"rollout status deployment/web --timeout=5m", "successfully rolled out"},
 		{"uncordon node-1", "node/node-1 uncordoned"},
 		{"scale deployment web --replicas=6", "scaled"},
-		{"wait deployment/web --for=jsonpath={.status.readyReplicas}=6 --timeout=60s", "condition met"},
+		{"wait deployment/web --for=jsonpath={.status.readyReplicas}=6 --timeout=5m", "condition met"},
 		{"create job once --image=registry.invalid/job", "created"},
-		{"wait job/once --for=condition=Complete --timeout=60s", "condition met"},
+		{"wait job/once --for=condition=Complete --timeout=5m", "condition met"},
 		{"logs job/once", "the program of its image registry.invalid/job is not simulated"},
 		{"top pods -l app=web", "web-"},
-		{"delete deployment web --cascade=foreground --timeout=60s", "deleted"},
-		{"wait pod -l app=web --for=delete --timeout=60s", ""},
+		{"delete deployment web --cascade=foreground --timeout=5m", "deleted"},
+		{"wait pod -l app=web --for=delete --timeout=5m", ""},
 	} {
 		got := program.MustRun(t, dir, append([]string{"kubectl"}, strings.Fields(step.args)...)...)
 		if !strings.Contains(got, step.says) || step.says == "" && got != "" {
@@ -66,7 +66,7 @@ func TestKubectlRollout(t *testing.T) {
 	name := program.CreateWeb(t, dir, 1)
 	testutil.WriteFile(t, path, strings.Replace(budgetManifest, "maxUnavailable: 1", "maxUnavailable: 0", 1))
 	program.MustRun(t, dir, "kubectl", "apply", "-f", path)
-	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=60s")
+	program.MustRun(t, dir, "kubectl", "rollout", "status", "deployment/"+name, "--timeout=5m")
 	pods, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 	if err != nil || len(pods.Items) != 1 {
 		t.Fatalf("%d pods, %v", len(pods.Items), err)

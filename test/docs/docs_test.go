@@ -56,7 +56,7 @@ var before, after = map[[2]string]string{
 }
 
 // settle is the time that a reader takes.
-const settle = "ctrlplane wait -q settled --timeout 60s\n"
+const settle = "ctrlplane wait -q settled --timeout 5m\n"
 
 // podName matches the name of a Pod in an example, which is another one in each run.
 var podName = regexp.MustCompile(`pod/web-[a-z0-9]+-[a-z0-9]{5}\b`)
@@ -159,7 +159,7 @@ func TestCommandsOfThePages(t *testing.T) {
 	for range planes {
 		data := filepath.Join(t.TempDir(), "data")
 		program.Up(t, data)
-		program.MustRun(t, data, "wait", "settled")
+		program.WaitSettled(t, data)
 		free <- data
 	}
 	for _, page := range slices.Sorted(maps.Keys(all)) {

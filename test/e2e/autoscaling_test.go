@@ -113,12 +113,9 @@ func (m *fakeMetricsAPI) registerAPI(t *testing.T, ns string) {
 	})
 	t.Cleanup(func() { restoreAPIService(t, services, name, ours) })
 	await(t, "available metrics API", getByName(services, name), func(s *apiregistrationv1.APIService) bool {
-		for _, c := range s.Status.Conditions {
-			if c.Type == apiregistrationv1.Available {
-				return c.Status == apiregistrationv1.ConditionTrue
-			}
-		}
-		return false
+		return slices.ContainsFunc(s.Status.Conditions, func(c apiregistrationv1.APIServiceCondition) bool {
+			return c.Type == apiregistrationv1.Available && c.Status == apiregistrationv1.ConditionTrue
+		})
 	})
 }
 

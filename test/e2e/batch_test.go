@@ -19,12 +19,7 @@ func newJob(name string, spec batchv1.JobSpec) *batchv1.Job {
 }
 
 func jobCondition(j *batchv1.Job, kind batchv1.JobConditionType) batchv1.JobCondition {
-	for _, c := range j.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return batchv1.JobCondition{}
+	return find(j.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == kind })
 }
 
 // awaitActivePods waits until the Job has the given number of active Pods.

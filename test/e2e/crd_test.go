@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -157,7 +158,7 @@ func TestCustomResourceDefinitionDeletion(t *testing.T) {
 	crds := controlPlane.extensions.ApiextensionsV1().CustomResourceDefinitions()
 	deleteObject(t, crds, crd.Name)
 	await(t, "deletion of the object", getByName(widgets, "held"), func(w *unstructured.Unstructured) bool { return w.GetDeletionTimestamp() != nil })
-	if crd := getObject(t, crds, crd.Name); !crdCondition(crd, apiextensionsv1.Terminating) {
+	if crd := getObject(t, crds, crd.Name); !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Terminating) {
 		t.Errorf("conditions of the definition: %s", toYAML(crd.Status.Conditions))
 	}
 	// The handler learns of the deletion from an informer.

@@ -62,12 +62,7 @@ func awaitReplicaSet(t *testing.T, ns, image string, replicas int32) appsv1.Repl
 }
 
 func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
-	for _, c := range d.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return appsv1.DeploymentCondition{}
+	return find(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == kind })
 }
 
 // markPodsReadyExcept acts as a kubelet that makes new Pods ready unless they have

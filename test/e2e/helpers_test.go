@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,14 @@ func getByName[T any](c getter[T], name string) func(context.Context) (T, error)
 
 func listBySelector[L any](c lister[L], selector string) func(context.Context) (L, error) {
 	return func(ctx context.Context) (L, error) { return c.List(ctx, metav1.ListOptions{LabelSelector: selector}) }
+}
+
+// find returns the first element for which is holds, or the zero value.
+func find[E any](list []E, is func(E) bool) (found E) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		found = list[i]
+	}
+	return found
 }
 
 func anyState[T any](T) bool { return true }

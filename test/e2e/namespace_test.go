@@ -17,12 +17,7 @@ import (
 )
 
 func namespaceCondition(ns *corev1.Namespace, kind corev1.NamespaceConditionType) corev1.NamespaceCondition {
-	for _, c := range ns.Status.Conditions {
-		if c.Type == kind {
-			return c
-		}
-	}
-	return corev1.NamespaceCondition{}
+	return find(ns.Status.Conditions, func(c corev1.NamespaceCondition) bool { return c.Type == kind })
 }
 
 func TestNamespaceDeletion(t *testing.T) {

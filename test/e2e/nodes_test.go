@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/util/retry"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 )
 
 // fakeNode is a Node that is ready and renews its lease until it is stopped.
@@ -77,12 +78,7 @@ func startFakeNode(t *testing.T, labels map[string]string) fakeNode {
 }
 
 func readyCondition(n *corev1.Node) corev1.NodeCondition {
-	for _, c := range n.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c
-		}
-	}
-	return corev1.NodeCondition{}
+	return find(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady })
 }
 
 func hasTaint(n *corev1.Node, key string, effect corev1.TaintEffect) bool {
@@ -134,12 +130,12 @@ func TestNodeLifecycle(t *testing.T) {
 		t.Errorf("conditions of the evicted pod: %v", last.Status.Conditions)
 	}
 	await(t, "pod that is no longer ready", getByName(pods(ns), tolerates.Name), func(p *corev1.Pod) bool {
-		return p.DeletionTimestamp == nil && p.UID == tolerates.UID && !isReady(p)
+		return p.DeletionTimestamp == nil && p.UID == tolerates.UID && !podutil.IsPodReady(p)
 	})
 	if n := getObject(t, nodes, healthy.name); readyCondition(n).Status != corev1.ConditionTrue || len(n.Spec.Taints) != 0 {
 		t.Errorf("the healthy node is %+v with taints %v", readyCondition(n), n.Spec.Taints)
 	}
-	if p := getObject(t, pods(ns), stays.Name); !isReady(p) {
+	if p := getObject(t, pods(ns), stays.Name); !podutil.IsPodReady(p) {
 		t.Errorf("conditions of the healthy node's pod: %v", p.Status.Conditions)
 	}
 
@@ -154,22 +150,9 @@ func TestNodeLifecycle(t *testing.T) {
 	await(t, "node without taints", getByName(nodes, dying.name), func(n *corev1.Node) bool { return len(n.Spec.Taints) == 0 })
 }
 
-func isReady(p *corev1.Pod) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 func hasPodCondition(p *corev1.Pod, kind corev1.PodConditionType, reason string) bool {
-	for _, c := range p.Status.Conditions {
-		if c.Type == kind && c.Reason == reason && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	_, c := podutil.GetPodCondition(&p.Status, kind)
+	return c != nil && c.Reason == reason && c.Status == corev1.ConditionTrue
 }
 
 // recordDeletions returns a function that returns the last state of a deleted Pod.

@@ -275,7 +275,7 @@ func (h *randomIntervention) undo(ctx context.Context) ([]string, error) {
 func (h *randomIntervention) settleTimeout() time.Duration {
 	switch {
 	case h.action == "" || h.duration > 0:
-		return time.Minute
+		return waitTimeout
 	case h.action == "pause": // held writes stay held
 		return 2 * time.Second
 	}

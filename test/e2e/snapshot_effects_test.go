@@ -89,14 +89,20 @@ func TestSnapshotLeaksNoGoroutines(t *testing.T) {
 // controllers start workers after the control plane has settled.
 func awaitSteadyGoroutines(t *testing.T) goroutines {
 	t.Helper()
-	count := 0
-	var since time.Time
-	return await(t, "as many goroutines as before", func(context.Context) (goroutines, error) { return goroutinesNow(t).withoutLabels(), nil }, func(g goroutines) bool {
-		if n := g.total(); n < count-2 || n > count+2 { // requests change the number
-			count, since = n, time.Now()
+	var before, fewest goroutines
+	since := time.Now()
+	await(t, "as many goroutines as before", func(context.Context) (goroutines, error) { return goroutinesNow(t).withoutLabels(), nil }, func(g goroutines) bool {
+		if fewest == nil || g.total() < fewest.total() { // there are more while requests are in flight
+			fewest = g
 		}
-		return time.Since(since) > 3*time.Second
+		if time.Since(since) < 2*time.Second {
+			return false
+		}
+		growth := fewest.total() - before.total()
+		before, fewest, since = fewest, nil, time.Now()
+		return growth >= -2 && growth <= 2
 	})
+	return before
 }
 
 // The folder of each resource in the store is the one for which informers are awaited.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,7 +34,7 @@ func TestSnapshotOfKindsInTransition(t *testing.T) {
 			},
 			func(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
 				await(t, "established "+crd.Name, getByName(crds, crd.Name), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-					return crdCondition(crd, apiextensionsv1.Established)
+					return apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
 				})
 			},
 		},

@@ -58,7 +58,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 }
 
 // An open watch sees the changes of a restore like other writes: revisions increase,
-// and an object that was replaced is deleted before it is added.
+// an object that was replaced is deleted before it is added, and an owner changes before what it owns.
 func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	ns := createSnapshotNamespace(t)
 	c := controlPlane.client.CoreV1().ConfigMaps(ns)
@@ -66,8 +66,17 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"v": value}}
 	}
 	changed, replaced, gone := createObject(t, c, named("changed", "1")), createObject(t, c, named("replaced", "1")), createObject(t, c, named("gone", "1"))
+	var owned [2]*corev1.ConfigMap // whose writes without an order would begin before and after that of the owner
+	for i, name := range []string{"belongs", "dependent"} {
+		owned[i] = named(name, "1")
+		owned[i].OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: changed.Name, UID: changed.UID}}
+		owned[i] = createObject(t, c, owned[i])
+	}
 	saved := saveSnapshot(t)
 	updateObject(t, c, "changed", func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	for _, m := range owned {
+		updateObject(t, c, m.Name, func(m *corev1.ConfigMap) { m.Data["v"] = "2" })
+	}
 	deleteObject(t, c, "replaced")
 	other := createObject(t, c, named("replaced", "1"))
 	deleteObject(t, c, "gone")
@@ -84,9 +93,11 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 5 {
+	var order []string
+	for range 7 {
 		e := nextEvent(t, w)
 		m := e.Object.(*corev1.ConfigMap)
+		order = append(order, m.Name)
 		revision, err := strconv.ParseInt(m.ResourceVersion, 10, 64)
 		if err != nil || revision < last {
 			t.Errorf("revision %s after %d", m.ResourceVersion, last)
@@ -95,13 +106,20 @@ func TestSnapshotRestoreReachesWatches(t *testing.T) {
 		seen[m.Name] = append(seen[m.Name], fmt.Sprint(e.Type, " ", m.UID, " ", m.Data["v"]))
 	}
 	for name, want := range map[string][]string{
-		"changed":  {fmt.Sprint("MODIFIED ", changed.UID, " 1")},
-		"replaced": {fmt.Sprint("DELETED ", other.UID, " 1"), fmt.Sprint("ADDED ", replaced.UID, " 1")},
-		"gone":     {fmt.Sprint("ADDED ", gone.UID, " 1")},
-		"new":      {fmt.Sprint("DELETED ", extra.UID, " 1")},
+		"belongs":   {fmt.Sprint("MODIFIED ", owned[0].UID, " 1")},
+		"dependent": {fmt.Sprint("MODIFIED ", owned[1].UID, " 1")},
+		"changed":   {fmt.Sprint("MODIFIED ", changed.UID, " 1")},
+		"replaced":  {fmt.Sprint("DELETED ", other.UID, " 1"), fmt.Sprint("ADDED ", replaced.UID, " 1")},
+		"gone":      {fmt.Sprint("ADDED ", gone.UID, " 1")},
+		"new":       {fmt.Sprint("DELETED ", extra.UID, " 1")},
 	} {
 		if !slices.Equal(seen[name], want) {
 			t.Errorf("%s: seen %q, want %q", name, seen[name], want)
+		}
+	}
+	for _, m := range owned {
+		if slices.Index(order, m.Name) < slices.Index(order, changed.Name) {
+			t.Errorf("seen %q", order)
 		}
 	}
 	if now := getObject(t, c, "replaced"); now.UID != replaced.UID {

@@ -31,6 +31,9 @@ func TestTraceIsAccurateUnderLoad(t *testing.T) {
 		all.Go(func() { exerciseDeployment(t, ns, fmt.Sprintf("l%d", i), i%2 == 0) })
 	}
 	all.Wait()
+	if t.Failed() { // in one of the goroutines
+		return
+	}
 	await(t, "deletion of the Pods of deleted Deployments", listPods(ns), func(l []corev1.Pod) bool { return len(l) == many/2*4 })
 
 	q := trace.Query()

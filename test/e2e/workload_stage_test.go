@@ -2,9 +2,14 @@ package e2e_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,12 +116,8 @@ func TestWorkloadStageBlocksRollout(t *testing.T) {
 	d.Spec.Selector, d.Spec.Template.Labels = labelSelector(labels), labels
 	createObject(t, deployments(ns), d)
 	awaitWithin(t, 2*waitTimeout, "ProgressDeadlineExceeded condition", getByName(deployments(ns), "web"), func(d *appsv1.Deployment) bool {
-		for _, c := range d.Status.Conditions {
-			if c.Type == appsv1.DeploymentProgressing {
-				return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
-			}
-		}
-		return false
+		c := deploymentCondition(d, appsv1.DeploymentProgressing)
+		return c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
 	})
 	p := awaitPods(t, ns, "app="+app, 1)[0]
 	// Between the stage and the next start the status is what the stage writes, without the last state.
@@ -126,6 +127,87 @@ func TestWorkloadStageBlocksRollout(t *testing.T) {
 	s := again.Status.ContainerStatuses[0]
 	if s.RestartCount < 1 || s.LastTerminationState.Terminated.ExitCode != 7 {
 		t.Errorf("container: %s", toYAML(s))
+	}
+}
+
+// The delay of a Stage goes on when the Pod changes. It is over when the Pod does not match any more, or its node fails.
+func TestWorkloadStageDelay(t *testing.T) {
+	ns, app, pool := beginWorkload(t), uniqueName("slow"), uniqueName("pool")
+	lost := newPod("lost", map[string]string{"app": app})
+	lost.Spec.NodeName = createOwnNode(t, pool)
+	selectPool(&lost.Spec, pool)
+	createObject(t, pods(ns), lost)
+	for _, name := range []string{"freed", "steady"} {
+		createObject(t, pods(ns), newPod(name, map[string]string{"app": app}))
+	}
+	awaitRunning(t, ns, "app="+app, 3)
+	createStage(t, app, strings.Replace(failingStage, "1000", "5000", 1))
+	updateObject(t, pods(ns), "freed", func(p *corev1.Pod) { p.Labels = nil })
+	if err := newRemoteClient(t).Nodes().Fail(t.Context(), lost.Spec.NodeName); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "failed pod that changes all the time", func(context.Context) (*corev1.Pod, error) {
+		return updateObject(t, pods(ns), "steady", func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "now", time.Now().String()) }), nil
+	}, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	createObject(t, pods(ns), newPod("later", map[string]string{"app": app})) // its delay ends after that of the others
+	await(t, "failed pod", getByName(pods(ns), "later"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
+	for _, name := range []string{"freed", "lost"} {
+		if p := getObject(t, pods(ns), name); p.Status.Phase != corev1.PodRunning {
+			t.Errorf("pod %s: %s", name, toYAML(p.Status))
+		}
+	}
+}
+
+// applyingStage creates a ConfigMap with the name of the Pod.
+const applyingStage = `
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector:
+    matchLabels: {app: APP}
+    matchExpressions: [{key: .status.phase, operator: In, values: [Running]}]
+  steps:
+  - apply:
+      template: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: {{ .metadata.name }}, namespace: {{ .metadata.namespace }}}
+`
+
+// A Stage that is refused is played again if the code of the answer says so, whatever its text says.
+func TestWorkloadStageIsRefused(t *testing.T) {
+	ns, app := beginWorkload(t), uniqueName("refused")
+	var busy atomic.Int32
+	h := &fakeWebhook{decide: func(r *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+		switch {
+		case r.Name == "final":
+			return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusForbidden, Message: "the namespace makes too many requests"}}
+		case r.Name == "busy" && busy.Add(1) == 1:
+			return &admissionv1.AdmissionResponse{Result: &metav1.Status{Code: http.StatusServiceUnavailable, Message: "come back"}}
+		}
+		return &admissionv1.AdmissionResponse{Allowed: true}
+	}}
+	_, how := h.startServer(t)
+	name := uniqueName("webhook")
+	createShared(t, controlPlane.client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "refuses.e2e.example", ClientConfig: how, Rules: []admissionregistrationv1.RuleWithOperations{ruleFor(admissionregistrationv1.Create, "", "v1", "configmaps")},
+			NamespaceSelector: selectNamespace(ns), SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+		}},
+	}, name)
+	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "final"}}
+	_ = awaitRefusal(t, "final", "too many requests", dryRunCreate(configMaps(ns), probe))
+	createStage(t, app, applyingStage)
+	for _, name := range []string{"final", "busy"} {
+		createObject(t, pods(ns), newPod(name, map[string]string{"app": app}))
+	}
+	await(t, "object of a stage", getByName(configMaps(ns), "busy"), anyState)
+	if e := awaitEvent(t, ns, "Pod", "final", "StageFailed"); !strings.Contains(e.Message, "the namespace makes too many requests") {
+		t.Errorf("the event says %q", e.Message)
+	}
+	events, err := controlPlane.client.CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=StageFailed,involvedObject.name=busy"})
+	if err != nil || len(events.Items) > 0 {
+		t.Errorf("events about what has succeeded: %s: %v", toYAML(events), err)
 	}
 }
 

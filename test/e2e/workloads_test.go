@@ -37,7 +37,7 @@ const nodeFailureTimeout = 2 * waitTimeout
 
 // TestWorkloads runs the tests below in a child process.
 func TestWorkloads(t *testing.T) {
-	runInChild(t, "TestWorkload", 21, workloadsEnv)
+	runInChild(t, "TestWorkload", 23, workloadsEnv)
 }
 
 // beginWorkload starts each of them.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	extensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,15 +78,7 @@ func (a *apiClient) awaitEstablished(ctx context.Context, n int) error {
 
 func isEstablished(o runtime.Object) bool {
 	c, ok := o.(*apiextensions.CustomResourceDefinition)
-	if !ok {
-		return false
-	}
-	for _, condition := range c.Status.Conditions {
-		if condition.Type == apiextensions.Established {
-			return condition.Status == apiextensions.ConditionTrue
-		}
-	}
-	return false
+	return ok && apihelpers.IsCRDConditionTrue(c, apiextensions.Established)
 }
 
 // measureNewKinds measures how long after the creation of its CRD kubectl can explain a

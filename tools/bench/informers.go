@@ -9,11 +9,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/ctrlplane/ctrlplane/internal/listwatch"
 )
 
 // The load of informers: Pods that nothing schedules, and updates of them, many at a time and
@@ -151,18 +151,9 @@ func startInformers(ctx context.Context, a *apiClient, ns string, events chan<- 
 // version after the first.
 func newPodInformer(pods coreclient.PodInterface, updated func()) cache.Controller {
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				o.LabelSelector = informerSelector
-				return pods.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				o.LabelSelector = informerSelector
-				return pods.Watch(ctx, o)
-			},
-		},
-		ObjectType: &corev1.Pod{},
-		Handler:    cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { updated() }},
+		ListerWatcher: listwatch.New(pods, informerSelector, ""),
+		ObjectType:    &corev1.Pod{},
+		Handler:       cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { updated() }},
 	})
 	return informer
 }

@@ -15,7 +15,7 @@ import (
 // second has.
 const countFrames = `new Promise((done) => {
 	const { dots } = picture, c = dots.context, draw = dots.frame, ask = requestAnimationFrame;
-	const got = { frames: 0, paths: 0, texts: 0, changes: 0, asked: 0, allChanges: 0, dots: 0, cost: 0 };
+	const got = { frames: 0, paths: 0, texts: 0, changes: 0, asked: 0, allChanges: 0, dots: 0, level: 0, cost: 0 };
 	let paths, texts, asked = 0;
 	const changes = new MutationObserver((list) => { got.allChanges += list.length; });
 	changes.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
@@ -41,6 +41,7 @@ const countFrames = `new Promise((done) => {
 		got.paths = Math.max(got.paths, paths);
 		got.texts = Math.max(got.texts, texts);
 		got.dots = Math.max(got.dots, dots.drawn);
+		got.level = Math.max(got.level, dots.level);
 	};
 	const next = () => {
 		got.asked = Math.max(got.asked, asked);
@@ -52,7 +53,6 @@ const countFrames = `new Promise((done) => {
 		changes.disconnect();
 		got.seconds = (performance.now() - began) / 1000;
 		got.cost /= got.frames;
-		got.level = dots.level;
 		done(got);
 	};
 	ask(next);

@@ -140,7 +140,8 @@ func TestWebPage(t *testing.T) {
 	p.await(`document.querySelectorAll("#edges path.write").length >= 6 && document.querySelectorAll("#edges path.watch").length >= 6`)
 	p.picture("rest")
 
-	p.do(runScript(`globalThis.most = 0; globalThis.look = setInterval(() => { most = Math.max(most, picture.dots.drawn); }, 10)`))
+	p.do(runScript(`globalThis.most = 0; const { dots } = picture, draw = dots.frame;
+		dots.frame = function (...args) { draw.apply(dots, args); most = Math.max(most, dots.drawn); }`))
 	p.await(`!picture.session.fresh`)
 	p.class.rollOut("web")
 	p.await(feedText + `.includes("binds")`)

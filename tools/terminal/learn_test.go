@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
 
@@ -182,13 +183,24 @@ func testLearnKeepsTheNamespace(t *testing.T, p *program.ControlPlane) {
 	v := startTerminal(t, 120, 40, "--data-dir", p.Dir, "learn", "--yes", program.WriteLesson(t, ownLesson))
 	for _, step := range [][2]string{
 		{"lesson-mine $", "skip"}, {"How many notes are there?", "1"}, {"Pause the job controller.", "skip"}, {"Which letter?", "a"},
-		{"You have completed lesson", "kubectl get configm\tno\t"},
 	} {
 		v.awaitText(t, step[0])
 		v.pressKeys(t, step[1]+keyEnter)
 	}
+	v.awaitText(t, "You have completed lesson")
+	v.awaitText(t, "Press Enter to delete it. lesson-mine $")
+	testutil.Await(t, "completed command", func() bool { // Tab does nothing if the answer takes too long
+		v.pressKeys(t, "kubectl get configm\tno\t#")
+		v.awaitRow(t, "kubectl get configm.*#") // after both Tabs
+		if strings.Contains(v.Text(), "kubectl get configmaps note #") {
+			return true
+		}
+		v.pressKeys(t, keyCtrlC) // clears the line
+		v.awaitTextGone(t, "kubectl get configm")
+		return false
+	})
+	v.pressKeys(t, keyEnter)
 	v.awaitText(t, "note   1 ")
-	v.awaitText(t, "kubectl get configmaps note")
 	v.pressKeys(t, keyEnter)
 	v.requireExit(t)
 	program.RequireLessonCleanedUp(t, p)

@@ -15,10 +15,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/tools/screen"
 )
 
-// Special keys, as a terminal sends them.
+// Special keys, as a terminal sends them. keyEsc is what some terminals send for esc: others
+// send only its first byte, which together with the next key is that key with alt.
 const (
 	keyEnter = "\r"
-	keyEsc   = "\x1b"
+	keyEsc   = "\x1b[27u"
 	keyCtrlC = "\x03"
 	keyTab   = "\t"
 )
@@ -87,8 +88,7 @@ func (v *terminal) pressKeys(t *testing.T, keys string) {
 	}
 }
 
-// pressEscape presses esc and waits until its effect is visible: a terminal takes
-// esc followed at once by another key for one key with alt.
+// pressEscape presses esc once a text is visible, and waits until that is gone.
 func (v *terminal) pressEscape(t *testing.T, from string) {
 	t.Helper()
 	v.awaitText(t, from)

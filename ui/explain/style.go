@@ -5,6 +5,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // Style is what the output can show. The zero value means plain text, as for a
@@ -54,22 +56,8 @@ func (s Style) colorState(state string) string {
 
 // wrap breaks text into lines that fit the width including their indents. A word
 // that is longer than a line is not broken, so that names can be copied.
-func (s Style) wrap(text, first, rest string) (lines []string) {
-	line, indent := first, ansi.StringWidth(first)
-	width := indent
-	for word := range strings.FieldsSeq(s.plainText(text)) {
-		w := ansi.StringWidth(word)
-		if width > indent && width+1+w > s.lineWidth() {
-			lines = append(lines, line)
-			line, indent = rest, ansi.StringWidth(rest)
-			width = indent
-		}
-		if width > indent {
-			line, width = line+" ", width+1
-		}
-		line, width = line+word, width+w
-	}
-	return append(lines, line)
+func (s Style) wrap(text, first, rest string) []string {
+	return words.WrapLead(s.plainText(text), first, rest, s.lineWidth(), ansi.StringWidth)
 }
 
 var (

@@ -14,7 +14,7 @@ func (r *runner) runAct(ctx context.Context, p *Act) error {
 		return err
 	}
 	if p.Say != "" && !r.replaying {
-		text := r.wrap(r.symbol("▸ ", "> "), "  ", r.renderInline(r.substituteNamespace(p.Say)))
+		text := r.wrap(r.Glyph("▸ ", "> "), "  ", r.renderInline(r.substituteNamespace(p.Say)))
 		if err := r.printPaged(ctx, text+"\n"); err != nil {
 			return err
 		}
@@ -112,12 +112,12 @@ func (r *runner) printPassed(list []*Check) {
 	printed := false
 	for _, c := range list {
 		if c.Say != "" {
-			r.printf("%s", r.wrap(r.good(r.symbol("✓", "ok"))+" ", "  ", r.renderInline(r.substituteNamespace(c.Say))))
+			r.printf("%s", r.wrap(r.good(r.Glyph("✓", "ok"))+" ", "  ", r.renderInline(r.substituteNamespace(c.Say))))
 			printed = true
 		}
 	}
 	if !printed {
-		r.printf("%s\n", r.good(r.symbol("✓", "ok"))+" Done.")
+		r.printf("%s\n", r.good(r.Glyph("✓", "ok"))+" Done.")
 	}
 	r.printf("\n")
 }

@@ -156,7 +156,7 @@ func (c *console) readOnce(ctx context.Context, prompt string) (string, error) {
 	defer func() {
 		_ = term.Restore(fd, state) // it only fails if the terminal was closed
 	}()
-	if width := c.terminalWidth(); width > 0 {
+	if width := c.Columns(); width > 0 {
 		if err := c.editor.SetSize(width, 24); err != nil {
 			return "", err
 		}

@@ -47,7 +47,7 @@ func (r *runner) runDo(ctx context.Context, d *Do) error {
 }
 
 func (r *runner) formatTask(d *Do) string {
-	return r.wrap(r.formatCue(r.symbol("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))) + "\n"
+	return r.wrap(r.formatCue(r.Glyph("▶ Your turn: ", "> Your turn: ")), "  ", r.renderInline(r.substituteNamespace(d.Say))) + "\n"
 }
 
 // performDo performs the reader's task. With Auto it is an error if the checks hold
@@ -168,7 +168,7 @@ func (t *task) checkNow(ctx context.Context) error {
 	}
 	out, err := t.probe.unmetChecks(ctx, t.Until)
 	if isUnreachable(err) {
-		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "The control plane does not answer. The lesson goes on when it has started again."))
+		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", "The control plane does not answer. The lesson goes on when it has started again."))
 		return nil
 	}
 	if err != nil {
@@ -181,7 +181,7 @@ func (t *task) checkNow(ctx context.Context) error {
 		return err
 	}
 	for _, m := range out {
-		t.printf("%s", t.wrap(t.bad(t.symbol("✗", "x"))+" ", "  ", "Missing: "+t.renderInline(m.plain(t.substituteNamespace))))
+		t.printf("%s", t.wrap(t.bad(t.Glyph("✗", "x"))+" ", "  ", "Missing: "+t.renderInline(m.plain(t.substituteNamespace))))
 	}
 	if t.failedChecks++; t.failedChecks >= maxFailedChecks {
 		t.printWayOut()

@@ -20,7 +20,7 @@ func (r *runner) leaveOut(s *Step) {
 // warnLeftOut says that earlier steps, on which this one may depend, were not completed.
 func (r *runner) warnLeftOut() {
 	if len(r.leftOut) > 0 {
-		r.printf("%s\n", r.wrap(r.bad(r.symbol("! ", "! ")), "  ", r.renderInline("Not completed: "+strings.Join(r.leftOut, ", ")+". What you see may differ from what this step says.")))
+		r.printf("%s\n", r.wrap(r.bad(r.Glyph("! ", "! ")), "  ", r.renderInline("Not completed: "+strings.Join(r.leftOut, ", ")+". What you see may differ from what this step says.")))
 	}
 }
 

@@ -25,7 +25,7 @@ func (s style) renderMarkdown(text string) string {
 			p.flush(&b)
 			bullet := m[2]
 			if bullet == "-" || bullet == "*" {
-				bullet = s.symbol("•", "-")
+				bullet = s.Glyph("•", "-")
 			}
 			p.first = m[1] + "  " + bullet + " "
 			p.rest = strings.Repeat(" ", len(m[1])+3+len([]rune(bullet)))
@@ -34,7 +34,7 @@ func (s style) renderMarkdown(text string) string {
 			if p.first == "" && len(p.words) > 0 {
 				p.flush(&b)
 			}
-			p.first = s.faint(s.symbol("│", "|")) + " "
+			p.first = s.faint(s.Glyph("│", "|")) + " "
 			p.rest = p.first
 			p.words = append(p.words, strings.TrimSpace(strings.TrimPrefix(l, ">")))
 		default:
@@ -63,7 +63,7 @@ func (p *paragraph) flush(b *strings.Builder) {
 func (s style) renderCode(c *Code) string {
 	var b strings.Builder
 	if c.File != "" {
-		b.WriteString(s.faint(s.symbol("── ", "-- ")+c.File) + "\n")
+		b.WriteString(s.faint(s.Glyph("── ", "-- ")+c.File) + "\n")
 	}
 	for l := range strings.SplitSeq(c.Text, "\n") {
 		b.WriteString(strings.TrimRight("  "+s.code(strings.ReplaceAll(l, "\t", "    ")), " ") + "\n")

@@ -14,7 +14,7 @@ const promptRows, minPart = 2, 6
 
 // countRows returns the rows that a text takes on the screen.
 func (s style) countRows(text string) (rows int) {
-	width := s.terminalWidth()
+	width := s.Columns()
 	for l := range strings.Lines(text) {
 		if strings.HasSuffix(l, "\n") {
 			rows++

@@ -131,7 +131,7 @@ func (r *runner) printCorrection(a *Ask, v verdict, wrong *int) {
 	if !v.notAnAnswer {
 		text = "No. " + v.why
 	}
-	r.printf("%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", r.renderInline(r.substituteNamespace(text))))
+	r.printf("%s", r.wrap(r.bad(r.Glyph("✗ ", "x ")), "  ", r.renderInline(r.substituteNamespace(text))))
 	if v.notAnAnswer {
 		return
 	}
@@ -142,7 +142,7 @@ func (r *runner) printCorrection(a *Ask, v verdict, wrong *int) {
 }
 
 func (r *runner) printRight(a *Ask) {
-	r.printf("%s\n", r.good(r.symbol("✓", "ok"))+" Right.")
+	r.printf("%s\n", r.good(r.Glyph("✓", "ok"))+" Right.")
 	r.printExplanation(a)
 }
 

@@ -136,7 +136,7 @@ func (r *runner) runSteps(ctx context.Context) error {
 	if err := r.saveTraces(ctx); err != nil {
 		return err
 	}
-	r.printf("\n%s %s\n", r.good(r.symbol("✓", "ok")), r.bold(r.closingText()))
+	r.printf("\n%s %s\n", r.good(r.Glyph("✓", "ok")), r.bold(r.closingText()))
 	return r.waitForEnd(ctx)
 }
 
@@ -190,7 +190,7 @@ func (r *runner) printTitle() {
 // runStep runs a step.
 func (r *runner) runStep(ctx context.Context, s *Step) error {
 	number, of := r.lesson.Position(r.step)
-	r.printf("\n%s %s\n\n", r.faint(fmt.Sprintf("%s %d/%d", r.symbol("──", "--"), number, of)), r.bold(s.Title))
+	r.printf("\n%s %s\n\n", r.faint(fmt.Sprintf("%s %d/%d", r.Glyph("──", "--"), number, of)), r.bold(s.Title))
 	r.warnLeftOut()
 	for _, p := range s.Parts {
 		err := r.runPartForReader(ctx, p)

@@ -111,7 +111,7 @@ func exitStatus(err error) (int, error) {
 func (s *shell) newCommand(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, interpreter[0], append(interpreter[1:len(interpreter):len(interpreter)], line)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.dir, s.env, terminateGrace
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Cancel = func() error { return interrupt(cmd) }
 	return cmd
 }
 

@@ -3,6 +3,7 @@
 package learn
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -12,6 +13,9 @@ const shellHint = "add the folder that has it"
 
 // pathEntry is a folder in the PATH of a shell.
 func pathEntry(dir string) string { return quoteWord(dir) }
+
+// interrupt ends a command as Ctrl-C does.
+func interrupt(cmd *exec.Cmd) error { return cmd.Process.Signal(os.Interrupt) }
 
 // setProcessGroup gives a command a process group of its own, so that the terminal does
 // not send signals to it, and all of its processes can be stopped.

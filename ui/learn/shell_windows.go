@@ -2,6 +2,7 @@ package learn
 
 import (
 	"os/exec"
+	"syscall"
 
 	"github.com/ctrlplane/ctrlplane/internal/jobobject"
 )
@@ -18,7 +19,14 @@ type processGroup struct {
 	job *jobobject.Job
 }
 
-func setProcessGroup(*exec.Cmd) {}
+// interrupt ends a command: Windows has no signal for that.
+func interrupt(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
+// setProcessGroup gives a command a process group of its own, so that the console does not send
+// Ctrl-C to it.
+func setProcessGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
 
 // groupOf returns the group of a command that was just started.
 func groupOf(cmd *exec.Cmd) processGroup {

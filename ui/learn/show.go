@@ -72,8 +72,8 @@ func (r *runner) formatShown(s *Show, text, command string) string {
 			b.WriteString("  " + r.faint("and "+moreLines(len(lines)-most)) + "\n")
 			break
 		}
-		if width := r.terminalWidth(); width > 4 {
-			l = ansi.Truncate(l, width-3, r.symbol("…", "~"))
+		if width := r.Columns(); width > 4 {
+			l = ansi.Truncate(l, width-3, r.Glyph("…", "~"))
 		}
 		b.WriteString(strings.TrimRight("  "+l, " ") + "\n")
 	}

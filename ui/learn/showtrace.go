@@ -66,15 +66,8 @@ func (r *runner) showTrace(ctx context.Context, s *Show) (text, command string, 
 // recentStart returns when the last change of an object by a client began, since the last Do or Act began: what the
 // reader tried before that is about something else. Without one it is when that Do or Act began.
 func (r *runner) recentStart(records []observe.Record, about observe.Object) time.Time {
-	for _, rec := range slices.Backward(records) {
-		if rec.Seq <= r.probe.partStart {
-			break
-		}
-		c, ok := rec.Event.(*observe.Called)
-		if ok && c.Client != nil && c.IsWrite() && !c.Failed() && c.Subresource != "status" &&
-			c.Object.GroupResource() == about.GroupResource() && c.Object.Key() == about.Key() {
-			return rec.Time
-		}
+	if began, ok := trace.LastChange(records, about, r.probe.partStart); ok {
+		return began
 	}
 	return r.probe.before.Time
 }
@@ -125,7 +118,7 @@ func (r *runner) showWhy(ctx context.Context, s *Show) (text, command string, er
 	if err != nil {
 		return "", "", err
 	}
-	if err := o.ReadFailing(ctx, r.plane.control, about); err != nil {
+	if err := o.ReadFailing(ctx, r.plane.control, records, about); err != nil {
 		return "", "", err
 	}
 	command = "ctrlplane why " + ref
@@ -177,7 +170,7 @@ func (r *runner) pickObject(ctx context.Context, records []observe.Record, s *Sh
 
 func (r *runner) traceStyle() trace.Style {
 	s := trace.Style{Color: r.console.Color, ASCII: r.console.ASCII, Zone: time.Local}
-	if width := r.terminalWidth(); width > 4 {
+	if width := r.Columns(); width > 4 {
 		s.Width = width - 3
 	}
 	return s

@@ -49,7 +49,7 @@ func (r *runner) runStepToItsEnd(ctx context.Context, s *Step) error {
 
 // confirmStartOver says what has happened, and asks whether to go on.
 func (r *runner) confirmStartOver(ctx context.Context) error {
-	r.printf("\n%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", r.renderInline("The namespace `"+r.shell.namespace+
+	r.printf("\n%s", r.wrap(r.bad(r.Glyph("✗ ", "x ")), "  ", r.renderInline("The namespace `"+r.shell.namespace+
 		"` was deleted, and with it everything that you and the lesson have created there.")))
 	for {
 		line, err := r.readLine(ctx, r.faint(`Press Enter to create it again and repeat this step, or type "quit" to leave: `))

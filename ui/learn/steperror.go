@@ -52,7 +52,7 @@ func (r *runner) runPartForReader(ctx context.Context, p Part) error {
 }
 
 func (r *runner) printFailure(err error) {
-	r.printf("%s", r.wrap(r.bad(r.symbol("✗ ", "x ")), "  ", "This part of the lesson did not work: "+strings.TrimSuffix(err.Error(), ".")+"."))
+	r.printf("%s", r.wrap(r.bad(r.Glyph("✗ ", "x ")), "  ", "This part of the lesson did not work: "+strings.TrimSuffix(err.Error(), ".")+"."))
 }
 
 // askRepeat asks the reader how to repeat a part that has failed.

@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -17,46 +18,23 @@ const maxProseWidth = 80
 // them.
 type style struct{ ui.Mode }
 
-func (s style) paint(l lipgloss.Style, text string) string {
-	if !s.Color || text == "" {
-		return text
-	}
-	return l.Render(text)
-}
-
-func (s style) bold(t string) string   { return s.paint(lipgloss.NewStyle().Bold(true), t) }
-func (s style) faint(t string) string  { return s.paint(lipgloss.NewStyle().Faint(true), t) }
-func (s style) italic(t string) string { return s.paint(lipgloss.NewStyle().Italic(true), t) }
+func (s style) bold(t string) string   { return s.Paint(lipgloss.NewStyle().Bold(true), t) }
+func (s style) faint(t string) string  { return s.Paint(lipgloss.NewStyle().Faint(true), t) }
+func (s style) italic(t string) string { return s.Paint(lipgloss.NewStyle().Italic(true), t) }
 func (s style) code(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
+	return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Cyan), t)
 }
 func (s style) good(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
+	return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Green), t)
 }
-func (s style) bad(t string) string { return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
+func (s style) bad(t string) string { return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Red), t) }
 func (s style) formatCue(t string) string {
-	return s.paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
-}
-
-// symbol returns a character, or its replacement if only ASCII can be shown.
-func (s style) symbol(unicode, ascii string) string {
-	if s.ASCII {
-		return ascii
-	}
-	return unicode
-}
-
-// terminalWidth is the maximum width of a line; 0 means unlimited.
-func (s style) terminalWidth() int {
-	if s.Width == nil {
-		return 0
-	}
-	return max(s.Width(), 0)
+	return s.Paint(lipgloss.NewStyle().Foreground(lipgloss.Yellow).Bold(true), t)
 }
 
 // proseWidth is the width to which text is wrapped.
 func (s style) proseWidth() int {
-	if c := s.terminalWidth(); c > 0 {
+	if c := s.Columns(); c > 0 {
 		return min(max(c-1, 20), maxProseWidth)
 	}
 	return maxProseWidth
@@ -64,20 +42,8 @@ func (s style) proseWidth() int {
 
 // wrap wraps a text. The first line begins with first, the other lines with rest.
 func (s style) wrap(first, rest, text string) string {
-	var b strings.Builder
-	lead, column := first, ansi.StringWidth(first)
-	for i, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }) {
-		width := ansi.StringWidth(word)
-		if i > 0 && column+1+width > s.proseWidth() {
-			b.WriteString("\n")
-			lead, column = rest, ansi.StringWidth(rest)
-		} else if i > 0 {
-			lead, column = " ", column+1
-		}
-		b.WriteString(lead + strings.ReplaceAll(word, nonBreakingSpace, " "))
-		column += width
-	}
-	return b.String() + "\n"
+	lines := words.WrapLead(text, first, rest, s.proseWidth(), ansi.StringWidth)
+	return strings.ReplaceAll(strings.Join(lines, "\n"), nonBreakingSpace, " ") + "\n"
 }
 
 // nonBreakingSpace is a space at which wrap does not break the line.

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -16,27 +17,9 @@ import (
 
 // Browser is a source that can list objects.
 type Browser interface {
-	// Browse returns the objects of a kind, as kubectl names it.
-	Browse(ctx context.Context, kind string) (Listing, error)
+	// List returns the objects of a kind, as kubectl names it.
+	List(ctx context.Context, kind string) (health.Listing, error)
 	ui.Describer
-}
-
-// Listing are the objects of a kind, those first that are not healthy. Of many, the last ones are
-// only counted.
-type Listing struct {
-	Kind    string
-	Items   []ListedObject
-	Total   int  // of the objects that were examined
-	Healthy int  // of these
-	More    bool // not all were examined
-}
-
-// ListedObject is an object with its health.
-type ListedObject struct {
-	Object  observe.Object
-	Health  string // in the words of kstatus: Current, InProgress, Failed, Terminating, Unknown
-	Reason  string // why it is not healthy
-	Created time.Time
 }
 
 // browseInterval is how often the objects are listed again.
@@ -45,7 +28,7 @@ const browseInterval = 2 * time.Second
 // browseResult is the message with a listing.
 type browseResult struct {
 	kind    string
-	listing Listing
+	listing health.Listing
 	err     error
 }
 
@@ -107,7 +90,7 @@ func (m model) browseCmd(kind string) tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(outer, pullTimeout)
 		defer cancel()
-		listing, err := browser.Browse(ctx, kind)
+		listing, err := browser.List(ctx, kind)
 		return browseResult{kind, listing, err}
 	}
 }
@@ -147,14 +130,14 @@ func (m model) followPickedItem(screen int) model {
 
 // browsedItems returns the objects of the current screen that match its filter; none in the past,
 // of which only the activity is recorded.
-func (m model) browsedItems() []ListedObject {
+func (m model) browsedItems() []health.Listed {
 	if m.past != nil {
 		return nil
 	}
 	return m.currentScreen().browsedItems()
 }
 
-func (s screen) browsedItems() (list []ListedObject) {
+func (s screen) browsedItems() (list []health.Listed) {
 	if s.listing == nil || s.filter == "" {
 		if s.listing != nil {
 			list = s.listing.Items
@@ -162,7 +145,7 @@ func (s screen) browsedItems() (list []ListedObject) {
 		return list
 	}
 	for _, item := range s.listing.Items {
-		if containsWords(words.OneLine(item.Object.Key()+" "+item.Health+" "+item.Reason), s.filter) {
+		if containsWords(words.OneLine(item.Object.Key()+" "+string(item.Health)+" "+item.Reason), s.filter) {
 			list = append(list, item)
 		}
 	}
@@ -230,40 +213,38 @@ func (m model) browsedNameWidth(w int) (name int) {
 	return max(min(name, w/2), 12)
 }
 
-func (m model) browsedLine(item ListedObject, name int) line {
+func (m model) browsedLine(item health.Listed, name int) line {
 	tail := m.theme.ellipsis()
 	mark, st := healthMark(item.Health)
 	age := formatAge(m.snapshot.Time.Sub(item.Created))
 	return line{
 		{alignLeft(words.OneLine(item.Object.Key()), name, tail) + "  ", plain},
-		{alignLeft(m.theme.pickGlyph(mark+" ", "")+words.OneLine(item.Health), healthWidth, tail), st},
+		{alignLeft(m.theme.pickGlyph(mark+" ", "")+words.OneLine(string(item.Health)), healthWidth, tail), st},
 		{alignRight(age, ageWidth, tail) + "  ", faint},
 		{words.OneLine(item.Reason), reasonStyle(item.Health)},
 	}
 }
 
-const healthy = "Current"
-
-func healthMark(health string) (string, style) {
-	switch health {
-	case healthy:
+func healthMark(s health.Status) (string, style) {
+	switch s {
+	case health.Current:
 		return "●", good
-	case "Failed":
+	case health.Failed:
 		return "✗", bad
-	case "InProgress", "Terminating":
+	case health.InProgress, health.Terminating:
 		return "◐", caution
 	}
 	return "?", faint
 }
 
-func reasonStyle(health string) style {
-	if health == healthy {
+func reasonStyle(s health.Status) style {
+	if s == health.Current {
 		return faint
 	}
 	return plain
 }
 
-func describeListing(l Listing) string {
+func describeListing(l health.Listing) string {
 	text := fmt.Sprintf("%s of %s healthy", ui.GroupDigits(l.Healthy), ui.GroupDigits(l.Total))
 	if l.More {
 		text = fmt.Sprintf("%s of the first %s healthy", ui.GroupDigits(l.Healthy), ui.GroupDigits(l.Total))

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -20,18 +21,18 @@ import (
 type browsableSource struct {
 	*inspectableSource
 	asked   []string
-	listing Listing
+	listing health.Listing
 	err     error
 }
 
-func (b *browsableSource) Browse(_ context.Context, kind string) (Listing, error) {
+func (b *browsableSource) List(_ context.Context, kind string) (health.Listing, error) {
 	b.asked = append(b.asked, kind)
 	return b.listing, b.err
 }
 
 func (b *browsableSource) Describe(_ context.Context, o observe.Object) ui.ObjectState {
 	for _, item := range b.listing.Items {
-		if item.Object.Name == o.Name && item.Health != healthy {
+		if item.Object.Name == o.Name && item.Health != health.Current {
 			return ui.ObjectState{Exists: true, Problem: "It is not ready: " + item.Reason + "."}
 		}
 	}
@@ -39,17 +40,17 @@ func (b *browsableSource) Describe(_ context.Context, o observe.Object) ui.Objec
 }
 
 func newBrowsableSource() *browsableSource {
-	pod := func(name, health, reason string) ListedObject {
+	pod := func(name string, status health.Status, reason string) health.Listed {
 		o := webPod
 		o.Name = name
-		return ListedObject{Object: o, Health: health, Reason: reason, Created: testNow.Add(-90 * time.Second)}
+		return health.Listed{Object: o, Health: status, Reason: reason, Created: testNow.Add(-90 * time.Second)}
 	}
 	return &browsableSource{
 		inspectableSource: &inspectableSource{&fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}, webInspection()},
-		listing: Listing{Kind: "Pod", Total: 3, Healthy: 1, Items: []ListedObject{
+		listing: health.Listing{Kind: "Pod", Total: 3, Healthy: 1, Items: []health.Listed{
 			pod("import-x7", "Failed", "Pod has failed"),
 			pod("web-7d4b9c-x2x9p", "InProgress", "unschedulable: 0/3 nodes are available: 3 Insufficient cpu"),
-			pod("web-7d4b9c-z", healthy, "Pod is Ready"),
+			pod("web-7d4b9c-z", health.Current, "Pod is Ready"),
 		}},
 	}
 }
@@ -91,8 +92,8 @@ func TestBrowserListsObjectsWithTheirHealth(t *testing.T) {
 }
 
 func TestTitleOfAListing(t *testing.T) {
-	few := make([]ListedObject, 3)
-	for want, l := range map[string]Listing{
+	few := make([]health.Listed, 3)
+	for want, l := range map[string]health.Listing{
 		"2 of 3 healthy":                                  {Items: few, Total: 3, Healthy: 2},
 		"4,990 of 5,000 healthy, 3 are listed":            {Items: few, Total: 5000, Healthy: 4990},
 		"9,990 of the first 10,000 healthy, 3 are listed": {Items: few, Total: 10000, Healthy: 9990, More: true},

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
@@ -147,9 +148,9 @@ type screen struct {
 	stale        bool // there are newer records of the object
 	yaml         bool // show the manifest
 	manifest     []line
-	listed       *ListedObject // the object's health, if it was opened from a list
-	browsed      string        // the kind, of browserScreen
-	listing      *Listing      // nil before the first response
+	listed       *health.Listed  // the object's health, if it was opened from a list
+	browsed      string          // the kind, of browserScreen
+	listing      *health.Listing // nil before the first response
 	browsedAt    time.Time
 
 	view       viewport // of the upper pane

@@ -30,7 +30,7 @@ func (m model) addObjectDetails(s *detailBuilder, sc screen) {
 	}
 	if l := sc.listed; l != nil {
 		_, st := healthMark(l.Health)
-		s.addEntry("health", 0, styledLine(words.OneLine(l.Health)+" when it was listed", st))
+		s.addEntry("health", 0, styledLine(words.OneLine(string(l.Health))+" when it was listed", st))
 		s.addField("reason", words.OneLine(l.Reason))
 	}
 	o := found.Object

@@ -411,6 +411,22 @@ func TestStoryOfThePast(t *testing.T) {
 	}
 }
 
+// w says of the past what "ctrlplane why --from" says of a recording, which has no objects.
+func TestWhyOfThePast(t *testing.T) {
+	shown := frame{snapshot: idleSnapshot(), records: append(createdJob(), recordsOf(&observe.Called{
+		Controller: "job-controller", Verb: "create", Status: 201, Object: observe.Object{Resource: "events", Namespace: "default", Name: "e"},
+		Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedCreate", Note: "no quota", Regarding: brokenJob0},
+	})...)}
+	for i := range shown.records {
+		shown.records[i].Seq = uint64(i + 1)
+	}
+	m := newReplayModel(t, writeRecording(t, []frame{shown}), 140, 30)
+	told := m.showMoment(m.past.Recording.End()).storyCmd(showWhy, &brokenJob0, nil)().(storyResult)
+	if got := strings.Join(strings.Fields(told.text), " "); told.err != nil || !strings.Contains(got, "FailedCreate: no quota. Whether it was ready is not known") {
+		t.Errorf("%v\n%s", told.err, got)
+	}
+}
+
 // TestFailedRecords does not go to the past if the source does not answer.
 func TestFailedRecords(t *testing.T) {
 	source := &fixedSource{snapshot: idleSnapshot(), records: sampleRecords()}

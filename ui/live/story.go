@@ -142,11 +142,7 @@ func (m model) storyCmd(a action, selected *observe.Object, key *queueKey) tea.C
 
 // storyFunc tells the story of an object or, without one, of the object of a key.
 func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func(context.Context) storyResult {
-	source := m.shownSource()
-	browser := m.browser
-	if m.past != nil {
-		browser = nil // it knows the present
-	}
+	source, browser, isPast := m.shownSource(), m.browser, m.past != nil
 	style := trace.Style{ASCII: m.theme.ascii, Zone: m.zone, Width: max(m.width-3, minWidth)}
 	return func(ctx context.Context) storyResult {
 		var options trace.Options
@@ -163,11 +159,14 @@ func (m model) storyFunc(a action, selected *observe.Object, key *queueKey) func
 		if a == showTrace {
 			return traceStory(records, o, options, style)
 		}
-		if err := options.ReadFailing(ctx, source, o); err != nil {
+		if err := options.ReadFailing(ctx, source, records, o); err != nil {
 			return storyResult{err: err}
 		}
 		why := ui.Why{About: o, Options: options, Trace: "The key t"}
-		if browser != nil {
+		switch {
+		case isPast:
+			why.State.Recorded = true
+		case browser != nil:
 			why.State = browser.Describe(ctx, o)
 		}
 		return whyStory(why, records, style)

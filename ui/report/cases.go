@@ -16,11 +16,13 @@ import (
 // testCase is a test case in junit.xml: an object that should be healthy at the end.
 type testCase struct {
 	suite, name string
-	failure     string         // why the object is not healthy; empty if it is
-	details     string         // of the failure
-	warnings    []string       // of a test case that passes
-	logs        []containerLog // follow the details
-	skipped     string         // why its health does not count
+	failure     string                  // why the object is not healthy; empty if it is
+	details     string                  // of the failure
+	warnings    []string                // of a test case that passes
+	logs        []containerLog          // follow the details
+	skipped     string                  // why its health does not count
+	doubt       string                  // what makes it doubtful that it is healthy, as health.State.Doubt
+	statusless  schema.GroupVersionKind // its kind, if no client has written its status, though its kind may have one
 	seconds     float64
 }
 
@@ -51,6 +53,11 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 		if bad {
 			c.failure = string(health.StateOf(u).Status) + ": " + reason
 			c.logs = logs[u.GetUID()]
+		} else {
+			c.doubt = health.StateOf(u).Doubt
+		}
+		if health.LacksStatus(u) {
+			c.statusless = u.GroupVersionKind()
 		}
 		done[u.GetUID()] = true
 		all = append(all, c)

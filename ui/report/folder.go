@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/durable"
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
 	"github.com/ctrlplane/ctrlplane/internal/filelock"
+	"github.com/ctrlplane/ctrlplane/internal/inuse"
 	"github.com/ctrlplane/ctrlplane/observe/replay"
 )
 
@@ -79,7 +81,7 @@ func (f *folder) stage() (err error) {
 // one's, however the run ends.
 func (f *folder) removeEarlier() error {
 	for _, name := range []string{PageFile, EventsFile, JUnitFile, ObjectsFile, LogFile, OutputFile} {
-		if err := os.Remove(filepath.Join(f.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := durable.Remove(filepath.Join(f.path, name), false); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s: %w", name, fileerror.WithoutPath(err))
 		}
 	}
@@ -102,7 +104,7 @@ func (f *folder) removeUnfinished() error {
 		case lockErr != nil: // a run has just created it
 			continue
 		}
-		err = errors.Join(err, lock.Close(), os.RemoveAll(staging))
+		err = errors.Join(err, lock.Close(), removeAll(staging))
 	}
 	return err
 }
@@ -132,7 +134,9 @@ func (f *folder) writeFile(name string, content func(io.Writer) error) error {
 
 // publishFile moves a complete file into place.
 func (f *folder) publishFile(name string) error {
-	if err := os.Rename(filepath.Join(f.staging, name), filepath.Join(f.path, name)); err != nil {
+	// Programs that index or scan files open one that was just written.
+	err := inuse.Retry(func() error { return os.Rename(filepath.Join(f.staging, name), filepath.Join(f.path, name)) })
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, fileerror.WithoutPath(err))
 	}
 	return nil
@@ -144,5 +148,7 @@ func (f *folder) close() error {
 	if f.lock != nil {
 		err = f.lock.Close()
 	}
-	return errors.Join(err, os.RemoveAll(f.staging))
+	return errors.Join(err, removeAll(f.staging))
 }
+
+func removeAll(path string) error { return inuse.Retry(func() error { return os.RemoveAll(path) }) }

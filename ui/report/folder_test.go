@@ -138,6 +138,9 @@ func TestCopySince(t *testing.T) {
 
 // TestWriteReportsRemovedFolder removes the folder before Write.
 func TestWriteReportsRemovedFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file's folder cannot be removed there")
+	}
 	dir := filepath.Join(t.TempDir(), "out")
 	r, err := Open(dir)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/requestlog"
 )
@@ -67,24 +67,15 @@ func (r *objectLister) listAll(ctx context.Context) ([]unstructured.Unstructured
 // listableResources returns the resources that support list, in the server's
 // preferred versions, the core group first.
 func (r *objectLister) listableResources(ctx context.Context) ([]schema.GroupVersionResource, error) {
-	lists, err := discovery.ServerPreferredResourcesWithContext(ctx, r.kinds)
+	resources, err := kinds.Preferred(ctx, r.kinds)
 	if err != nil {
 		err = fmt.Errorf("discover the API resources: %w", err)
 	}
 	var all []schema.GroupVersionResource
-	for _, list := range lists {
-		gv, parseErr := schema.ParseGroupVersion(list.GroupVersion)
-		if parseErr != nil {
-			err = errors.Join(err, parseErr)
-			continue
-		}
-		if gv.Group == "events.k8s.io" {
-			continue // serves the Events of the core group in another form
-		}
-		for _, resource := range list.APIResources {
-			if slices.Contains(resource.Verbs, "list") && !strings.Contains(resource.Name, "/") {
-				all = append(all, gv.WithResource(resource.Name))
-			}
+	for _, resource := range resources {
+		// The group events.k8s.io serves the Events of the core group in another form.
+		if slices.Contains(resource.Verbs, "list") && resource.Group != "events.k8s.io" {
+			all = append(all, schema.GroupVersionResource{Group: resource.Group, Version: resource.Version, Resource: resource.Name})
 		}
 	}
 	slices.SortFunc(all, func(a, b schema.GroupVersionResource) int {

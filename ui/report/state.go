@@ -3,7 +3,9 @@ package report
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
+	"github.com/ctrlplane/ctrlplane/ui"
 )
 
 const (
@@ -34,7 +37,9 @@ type State struct {
 	events        []apiEvent // oldest first
 	droppedEvents int
 	cases         []testCase // one per object
-	incomplete    error      // says what could not be read
+	// statuses are the kinds, as RESOURCE.GROUP, of the statusless cases that have a status.
+	statuses   map[schema.GroupVersionKind]string
+	incomplete error // says what could not be read
 }
 
 // unhealthyObject is an object that is not healthy, with the reason. Below has the
@@ -100,7 +105,49 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 		gone = v.testCase
 	}
 	s.cases = objectCases(s.objects, applied, gone, reasons, logs)
-	return err
+	return errors.Join(err, s.readStatuses(ctx, waiter))
+}
+
+// readStatuses finds out which kinds of the cases without a status have one.
+func (s *State) readStatuses(ctx context.Context, waiter *health.Waiter) error {
+	s.statuses = map[schema.GroupVersionKind]string{}
+	for _, c := range s.cases {
+		_, known := s.statuses[c.statusless]
+		if known || c.statusless.Empty() {
+			continue
+		}
+		var err error
+		if s.statuses[c.statusless], err = waiter.StatusResource(ctx, c.statusless); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Doubts says what makes it doubtful that objects are healthy which count as healthy: conditions that kstatus does not
+// know, and that no client has written their status, if none watches their kind at a moment. One line for each object or
+// kind.
+func (s *State) Doubts(now observe.Snapshot) (lines []string) {
+	unwatched := map[string][]string{} // names, by kind
+	for _, c := range s.cases {
+		if c.doubt != "" {
+			lines = append(lines, fmt.Sprintf("%s counts as healthy, but %s", c.name, c.doubt))
+		}
+		if resource := s.statuses[c.statusless]; resource != "" {
+			unwatched[resource] = append(unwatched[resource], c.name)
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(unwatched)) {
+		names, note := unwatched[resource], ui.UnwatchedNote(now, resource)
+		switch {
+		case note == "":
+		case len(names) == 1:
+			lines = append(lines, fmt.Sprintf("%s counts as healthy, but it has no status yet, and %s", names[0], note))
+		default:
+			lines = append(lines, fmt.Sprintf("%s and %d more count as healthy, but have no status yet, and %s", names[0], len(names)-1, note))
+		}
+	}
+	return lines
 }
 
 // Incomplete says what could not be read; nil if everything was.

@@ -128,6 +128,30 @@ func TestJumpIsAnnouncedOnce(t *testing.T) {
 	}
 }
 
+// Of a recording, which has no objects, the page answers what "ctrlplane why --from" answers.
+func TestWhyOfARecording(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "web-1"}
+	var kept replay.Buffer
+	if err := kept.Add(observe.Snapshot{Time: at, Process: observe.Process{State: observe.Ready}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := kept.Recording([]observe.Record{
+		{Seq: 1, Time: at, Event: &observe.Called{Controller: "kubectl (admin)", Verb: "create", Object: pod, Status: 201}},
+		{Seq: 2, Time: at, Event: &observe.Called{Controller: "kube-scheduler", Verb: "create", Object: observe.Object{Resource: "events", Namespace: "default", Name: "e"}, Status: 201,
+			Event: &observe.KubernetesEvent{Type: "Warning", Reason: "FailedScheduling", Note: "no node", Regarding: pod}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startServer(t, Options{Player: r.PausedAt(r.End())})
+	v := newVisitor(t, s)
+	v.open(s.ClassLink())
+	if why := v.expect(http.StatusOK, "GET", "/api/why?resource=pods&kind=Pod&namespace=default&name=web-1", "", nil); !strings.Contains(why, "FailedScheduling: no node.") {
+		t.Errorf("the warning is not named: %s", why)
+	}
+}
+
 func TestPlaybackErrors(t *testing.T) {
 	r := newRecording(t)
 	s := startServer(t, Options{Player: r.PausedAt(r.End())})

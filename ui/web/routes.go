@@ -164,10 +164,10 @@ func (s *Server) buildTrace(_ context.Context, about observe.Object, records []o
 
 // explainWhy explains an object as "why -o json" does.
 func (s *Server) explainWhy(ctx context.Context, about observe.Object, records []observe.Record, o trace.Options) (any, error) {
-	if err := o.ReadFailing(ctx, s.options.Source, about); err != nil {
+	if err := o.ReadFailing(ctx, s.options.Source, records, about); err != nil {
 		return nil, err
 	}
-	q := ui.Why{About: about, Options: o}
+	q := ui.Why{About: about, Options: o, State: ui.ObjectState{Recorded: s.options.Player != nil}}
 	if d, ok := s.options.Source.(ui.Describer); ok {
 		q.State = d.Describe(ctx, about)
 	}

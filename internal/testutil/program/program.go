@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -100,8 +101,14 @@ const (
 	outputDelay = 5 * time.Second
 )
 
-// Run runs a command to its end and returns what it printed and its exit code. How long a
-// script takes depends on the machine: only the deadline of the tests bounds it.
+// slowStart matches the warnings of a start that takes long, as on a busy machine.
+var slowStart = regexp.MustCompile(`(?m)^.*warning: the start takes long: .*\n`)
+
+// WithoutSlowStart returns what was printed to stderr without the warnings of a start that takes long.
+func WithoutSlowStart(stderr string) string { return slowStart.ReplaceAllString(stderr, "") }
+
+// Run runs a command to its end and returns what it printed, as WithoutSlowStart does, and its exit code.
+// How long a script takes depends on the machine: only the deadline of the tests bounds it.
 func Run(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -114,7 +121,7 @@ func Run(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatal(err)
 	}
-	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+	return out.String(), WithoutSlowStart(errOut.String()), cmd.ProcessState.ExitCode()
 }
 
 // endBeforeDeadline ends a command shortly before the deadline of the tests, with the stacks of

@@ -18,3 +18,11 @@ func TestRunDoesNotWaitForHeldOutput(t *testing.T) {
 		t.Errorf("exit code %d: %q", code, out)
 	}
 }
+
+func TestRunLeavesOutWarningsOfASlowStart(t *testing.T) {
+	const script = "echo ctrlplane: warning: the start takes long: readiness has taken 15s so far: x >&2; echo ctrlplane: warning: other >&2"
+	_, stderr, _ := Run(t, exec.CommandContext(t.Context(), "/bin/sh", "-c", script))
+	if want := "ctrlplane: warning: other\n"; stderr != want {
+		t.Errorf("got %q, want %q", stderr, want)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+const writeProtected = windows.ERROR_WRITE_PROTECT
+
 // IsDiskFull reports whether a file could not grow because its disk, or the user's share of
 // it, is used up.
 func IsDiskFull(err error) bool {

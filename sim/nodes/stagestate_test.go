@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-// TestNextDueWithAStage has a Pod for which something is due by default, now, in place of which kwok has a stage.
+// TestNextDueWithAStage has a Pod for which something is due by default, now, in place of which a stage is played.
 func TestNextDueWithAStage(t *testing.T) {
 	now := epoch
 	r := newTestRegistry(t, testNode(nil))
@@ -18,31 +18,44 @@ func TestNextDueWithAStage(t *testing.T) {
 	pod := testPod(nil)
 	r.updatePod(pod, false, nil)
 	due := epoch.Add(24 * time.Hour)
-	stage := dueStage{userPrefix + "slow", due}
+	stage := dueStage{userPrefix + "slow", due, &drawnStage{stage: &userStage{}}}
 	expect := func(when string, want ...Due) {
 		t.Helper()
 		if diff := cmp.Diff(want, r.nextDue()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
 	}
+	inForce := func(*userStage) bool { return true }
 	later := Due{What: "Pod n/p", At: due}
-	r.assignPod(pod.UID, stage)
+	r.assignPod(pod, stage, inForce)
 	expect("before", later)
-	r.assignPod(pod.UID, dueStage{}) // the Pod has changed: what kwok has stays
-	expect("after a change", later)
-	now = due.Add(playTime / 2)
+	now = due
+	if given, _ := r.takePodStage(pod.UID); given != pod {
+		t.Errorf("kwok is given %v", given)
+	}
 	expect("as it is played", later)
+	r.assignPod(pod, dueStage{}, inForce)
+	expect("after its first step has changed the Pod", later)
 	now = due.Add(playTime)
-	expect("after it has changed nothing")
-	r.failStage(pod.UID, true)
-	expect("before it is tried again", later)
-	r.failStage(pod.UID, false)
-	expect("after it has failed")
-	r.assignPod(pod.UID, dueStage{podStatusNow, now})
+	expect("after it has changed nothing more")
+	update := func(change func(*stageState)) { r.changePodStage(pod.UID, change) }
+	update(func(s *stageState) { s.fail("user/slow", now) })
+	expect("before it is known whether it is tried again", Due{What: "Pod n/p", At: now})
+	update(func(s *stageState) { s.retry("user/slow", now.Add(time.Minute)) })
+	expect("before it is tried again", Due{What: "Pod n/p", At: now.Add(time.Minute)})
+	now = now.Add(time.Minute + playTime)
+	expect("after it was tried again, which has changed nothing")
+	update(func(s *stageState) { s.fail("user/other", now) })
+	expect("after an earlier one has failed")
+	update(func(s *stageState) { s.fail("user/slow", now) })
+	update(func(s *stageState) { s.end("user/slow") })
+	expect("after it has failed finally")
+	r.assignPod(pod, dueStage{name: podStatusNow, at: now}, inForce)
+	r.updatePod(pod, false, nil)
 	expect("without it", Due{What: "Pod n/p", At: now})
 }
 
-// TestStageDelay has delays as users write them, and those that kwok has.
+// TestStageDelay has delays as users write them. kwok has none.
 func TestStageDelay(t *testing.T) {
 	const hour, longest = time.Hour, maxStageDelay
 	for name, test := range map[string]struct {
@@ -63,14 +76,14 @@ func TestStageDelay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := newStageSet(nil)
-			if err := set.set(parseStage(t, strings.Replace(podStage, "spec:\n", "spec:\n  delay: "+test.delay+"\n", 1))); err != nil {
+			if _, err := set.set(parseStage(t, strings.Replace(podStage, "spec:\n", "spec:\n  delay: "+test.delay+"\n", 1))); err != nil {
 				t.Fatal(err)
 			}
 			pod := testPod(func(p *corev1.Pod) {
 				p.Labels = map[string]string{"fails": "yes"}
 				p.Status.Phase = corev1.PodRunning
 			})
-			what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch)
+			what, _ := set.match(t.Context(), podRef, &pod.ObjectMeta, pod, epoch, dueStage{})
 			if got := what.at.Sub(epoch); what.name != "user/fails" || got < test.least || got > test.most {
 				t.Errorf("%+v: after %s, want %s to %s", what, got, test.least, test.most)
 			}
@@ -80,8 +93,8 @@ func TestStageDelay(t *testing.T) {
 			if err != nil || plays == nil {
 				t.Fatalf("kwok plays %v: %v", plays, err)
 			}
-			if delay, _, err := plays.Delay(t.Context(), event, epoch); err != nil || delay != what.at.Sub(epoch) {
-				t.Errorf("the delay of kwok is %s, want %s: %v", delay, what.at.Sub(epoch), err)
+			if delay, _, err := plays.Delay(t.Context(), event, epoch); err != nil || delay != 0 {
+				t.Errorf("kwok delays it by %s: %v", delay, err)
 			}
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 )
 
+const writeProtected = syscall.EROFS
+
 // IsDiskFull reports whether a file could not grow because its disk, or the user's share of
 // it, is used up.
 func IsDiskFull(err error) bool {

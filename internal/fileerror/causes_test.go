@@ -26,3 +26,18 @@ func TestIsDiskFull(t *testing.T) {
 		}
 	}
 }
+
+func TestIsNotWritable(t *testing.T) {
+	protected := syscall.Errno(19) // from winerror.h
+	if runtime.GOOS != "windows" {
+		protected = syscall.EROFS
+	}
+	for err, want := range map[error]bool{
+		protected: true, fs.ErrPermission: true, &fs.PathError{Op: "open", Path: "/x", Err: syscall.EACCES}: true,
+		fs.ErrNotExist: false, syscall.ENOTEMPTY: false,
+	} {
+		if got := IsNotWritable(err); got != want {
+			t.Errorf("%v: %t, want %t", err, got, want)
+		}
+	}
+}

@@ -1,25 +1,22 @@
-package logfile
+package inuse
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
 
-// rename returns errInUse if a program that does not allow it has one of the files open.
-func rename(from, to string) error {
-	err := os.Rename(from, to)
-	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED) {
-		return fmt.Errorf("%w: %w", errInUse, err)
-	}
-	return err
+// isBusy takes a lack of permission for it, too: that is also the error for a file that is being
+// removed, or is the target of a rename.
+func isBusy(err error) bool {
+	return errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
 }
 
-// openForReading opens a file so that it can be renamed meanwhile, which os.Open does not allow.
-func openForReading(path string) (*os.File, error) {
+// OpenForReading opens a file so that other processes can rename it meanwhile, which os.Open
+// does not allow.
+func OpenForReading(path string) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	var handle windows.Handle
 	if err == nil {

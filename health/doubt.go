@@ -1,0 +1,94 @@
+package health
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// kstatus knows of custom resources only the conditions Ready, Reconciling and Stalled, and observedGeneration: without
+// them an object is current. Others are no reason to fail, as their meaning is up to their authors, but worth to be said.
+var (
+	conditionsOfSuccess = []string{"Ready", "Available", "Reconciled", "Synced", "Healthy", "Accepted", "Programmed", "ResolvedRefs"}
+	conditionsOfFailure = []string{"Failed", "Degraded"}
+)
+
+// addDoubt notes what makes it doubtful that an object is healthy that kstatus takes for current.
+func (s *State) addDoubt(u *unstructured.Unstructured) {
+	if s.Status != Current || !isCustomKind(u.GroupVersionKind().GroupKind()) {
+		return
+	}
+	var doubts []string
+	for _, c := range readConditions(u) {
+		if slices.Contains(conditionsOfSuccess, c.Type) && c.Status == metav1.ConditionFalse || slices.Contains(conditionsOfFailure, c.Type) && c.Status == metav1.ConditionTrue {
+			doubt := fmt.Sprintf("its condition %s is %s", c.Type, c.Status)
+			if why := joinReason(c.Reason, c.Message); why != "" {
+				doubt += ": " + strings.TrimSuffix(why, ".")
+			}
+			doubts = append(doubts, doubt)
+		}
+	}
+	if len(doubts) > 0 {
+		s.Doubt = words.OneLine(strings.Join(doubts, "; "))
+		s.Message += ", but " + s.Doubt
+	}
+}
+
+// addMissingStatus notes that no client has written the status of a custom resource whose kind has one. resource is that
+// of the kind; empty if the kind has no status.
+func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) {
+	if resource != "" && LacksStatus(u) {
+		s.Unreported = resource
+		s.Message += ", but it has no status yet"
+	}
+}
+
+// LacksStatus reports whether an object is a custom resource that counts as healthy and whose status no client has
+// written: it has none, or only the defaults of its schema. [Waiter.StatusResource] says whether its kind has a status.
+func LacksStatus(u *unstructured.Unstructured) bool {
+	if !isCustomKind(u.GroupVersionKind().GroupKind()) || StateOf(u).Status != Current {
+		return false
+	}
+	content, isMap := u.Object["status"].(map[string]any)
+	if len(content) == 0 {
+		return isMap || u.Object["status"] == nil
+	}
+	written := func(f metav1.ManagedFieldsEntry) bool {
+		return f.Subresource == "status" || f.FieldsV1 == nil || bytes.Contains(f.FieldsV1.Raw, []byte(`"f:status"`))
+	}
+	fields := u.GetManagedFields()
+	return len(fields) > 0 && !slices.ContainsFunc(fields, written)
+}
+
+// isCustomKind reports whether a kind is not one of Kubernetes.
+func isCustomKind(of schema.GroupKind) bool {
+	return strings.Contains(of.Group, ".") && !scheme.Scheme.IsGroupRegistered(of.Group) && of.Group != apiextensionsv1.GroupName && of.Group != apiServiceKind.Group
+}
+
+// StatusResource returns the resource of a kind, as RESOURCE.GROUP; empty if the kind has no status that clients write
+// by itself. It asks the API server.
+func (w *Waiter) StatusResource(ctx context.Context, gvk schema.GroupVersionKind) (string, error) {
+	r, err := w.findResource(ctx, gvk)
+	if errors.Is(err, errNotServed) || errors.Is(err, errNotWatchable) {
+		return "", nil
+	}
+	return r.statusResource(), err
+}
+
+func (r resource) statusResource() string {
+	if !r.hasStatus {
+		return ""
+	}
+	return r.GroupResource().String()
+}

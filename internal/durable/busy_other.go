@@ -1,5 +1,0 @@
-//go:build !windows
-
-package durable
-
-func isBusy(error) bool { return false }

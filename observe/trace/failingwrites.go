@@ -1,0 +1,99 @@
+package trace
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// FailingWrite is a write that a client tries again and again, and that fails each time.
+type FailingWrite struct {
+	Controller  string         `json:"controller"` // the client's name
+	Verb        string         `json:"verb"`
+	Object      observe.Object `json:"object"`
+	Subresource string         `json:"subresource,omitempty"`
+	Times       int            `json:"times"` // in a row
+	Status      int            `json:"status,omitempty"`
+	Error       string         `json:"error"` // of the last attempt
+	Last        time.Time      `json:"last"`
+
+	text string
+}
+
+// String says without the name of the client what fails, how often and why.
+func (f FailingWrite) String() string { return f.text }
+
+const (
+	// searchedCalls is how many of the newest calls are searched for writes that fail.
+	searchedCalls = 4000
+	// failingOften is how often in a row a write fails until it counts: a first attempt may be too early.
+	failingOften = 3
+	// A client has stopped to try if its last attempt is longer ago than triedTime, and than triedPauses of the
+	// longest pauses between two of them: most retries back off, which doubles the pause.
+	triedTime   = 90 * time.Second
+	triedPauses = 3
+)
+
+// FindFailingWrites returns the writes that connected clients try again and again and that fail, by client, the most
+// frequent first. now is a snapshot of the source.
+func FindFailingWrites(ctx context.Context, source observe.Source, now observe.Snapshot) ([]FailingWrite, error) {
+	if !slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayFail(&c) && c.Errors >= failingOften }) {
+		return nil, nil
+	}
+	page, err := source.Records(ctx, observe.Query{Kinds: []observe.Kind{observe.KindCalled}, Notable: true, Limit: searchedCalls})
+	if err != nil {
+		return nil, err
+	}
+	return failingWritesIn(page.Records, now), nil
+}
+
+// mayFail reports whether the failures of a client count.
+func mayFail(c *observe.Client) bool {
+	return len(c.Watches) > 0 && observe.ProgramOf(c.Name) != "kubectl"
+}
+
+// failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
+// those of a client that watches nothing, as a test that expects a refusal, and creations of objects that exist: many
+// clients create first, and are content with that answer.
+func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
+	failing, counts := failingWrites{}, map[string]bool{}
+	for i := range now.Clients {
+		c := &now.Clients[i]
+		counts[c.Name] = mayFail(c)
+	}
+	for _, n := range newGraph(calls, observe.Object{}, false).nodes {
+		if n.Kind != Call || !n.isWrite() {
+			continue
+		}
+		k, ok := n.subject()
+		switch {
+		case !n.Failed || n.isStored():
+			failing.noteStored(n)
+		case ok && counts[n.Controller] && n.isUnexplainedFailure() && !n.foundExisting():
+			failing.noteFailed(k, n)
+		}
+	}
+	found := slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
+		return f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
+	})
+	var shown []*observe.Object
+	for _, f := range found {
+		shown = append(shown, f.last.Object)
+	}
+	p := phrases{ambiguous: ambiguousKinds(shown)}
+	for _, f := range found {
+		n := f.last
+		list = append(list, FailingWrite{
+			Controller: n.Controller, Verb: n.Verb, Object: *n.Object, Subresource: n.Subresource,
+			Times: f.times, Status: n.Status, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f)),
+		})
+	}
+	slices.SortStableFunc(list, func(a, b FailingWrite) int {
+		return cmp.Or(cmp.Compare(a.Controller, b.Controller), cmp.Compare(b.Times, a.Times))
+	})
+	return list
+}

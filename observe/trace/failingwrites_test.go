@@ -1,0 +1,90 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// What an operator without the module tries again and again in vain is found without naming an object.
+func TestFailingWrites(t *testing.T) {
+	refused := observe.Called{Verb: "update", Status: 403, Error: "forbidden"}
+	created := observe.Called{Verb: "create", Status: 201, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "9"}}}
+	invalid := observe.Called{Verb: "create", Status: 422, Error: "invalid"}
+	unnamed := observe.Called{Verb: "create", Status: 403, Error: "exceeded quota", FieldManager: "generate"}
+	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
+	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true}
+	updated := observe.Called{Verb: "update", Wrote: created.Wrote}
+	removed := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "10", Deleted: true}}}
+	of := func(c observe.Called, sync uint64) observe.Called { c.Sync = sync; return c }
+	forUser := refused
+	forUser.Client = &observe.Caller{Impersonates: "alice"}
+	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	for name, tc := range map[string]struct {
+		calls  []observe.Called // one a second
+		client observe.Client
+		later  time.Duration // than the last
+		want   []string
+	}{
+		"refused":                      {[]observe.Called{refused, refused, refused, refused}, operator, 0, []string{"fails to update Pod default/a, 4 times in a row: 403: forbidden"}},
+		"may have been too early":      {[]observe.Called{refused, refused}, operator, 0, nil},
+		"one succeeded":                {[]observe.Called{refused, refused, updated, refused, refused}, operator, 0, nil},
+		"created by itself at last":    {[]observe.Called{invalid, invalid, invalid, created}, operator, 0, nil},
+		"the object was removed":       {[]observe.Called{refused, refused, refused, removed}, operator, 0, nil},
+		"conflicts":                    {[]observe.Called{conflict, conflict, conflict}, operator, 0, nil},
+		"it exists":                    {[]observe.Called{exists, exists, exists}, operator, 0, nil},
+		"a generated name":             {[]observe.Called{unnamed, unnamed, unnamed}, operator, 0, []string{"fails to create Pod in default, 3 times in a row: 403: exceeded quota"}},
+		"a generated name, at last":    {[]observe.Called{unnamed, unnamed, unnamed, created}, operator, 0, nil},
+		"as another user":              {[]observe.Called{forUser, forUser, forUser}, operator, 0, []string{"as alice fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"its failing syncs are known":  {[]observe.Called{of(refused, 1), of(refused, 2), of(refused, 3)}, operator, 0, nil},
+		"a test, which does not watch": {[]observe.Called{invalid, invalid, invalid}, observe.Client{Name: operator.Name}, 0, nil},
+		"still tried":                  {[]observe.Called{refused, refused, refused}, operator, time.Minute, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"not tried any more":           {[]observe.Called{refused, refused, refused}, operator, 2 * time.Minute, nil},
+	} {
+		impersonates := tc.calls[0].Client
+		records := clientCalls(tc.calls...)
+		for i := range records {
+			c := records[i].Event.(*observe.Called)
+			c.Object = pod("a")
+			if c.FieldManager == "generate" {
+				c.Object.Name = ""
+			}
+			if impersonates != nil {
+				c.Client = impersonates
+			}
+			if c.Controller = operator.Name; c.Verb == "delete" {
+				c.Controller = "other"
+			}
+		}
+		now := observe.Snapshot{Time: records[len(records)-1].Time.Add(tc.later), Clients: []observe.Client{tc.client}}
+		var got []string
+		for _, f := range failingWritesIn(records, now) {
+			got = append(got, f.String())
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: got %s", name, fmt.Sprintf("%q", got))
+		}
+	}
+}
+
+// A client that backs off is not thought to have stopped.
+func TestFailingWriteThatBacksOff(t *testing.T) {
+	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	records := clientCalls(slices.Repeat([]observe.Called{{Verb: "update", Status: 403, Error: "forbidden"}}, 4)...)
+	at := records[0].Time
+	for i := range records {
+		c := records[i].Event.(*observe.Called)
+		c.Controller, c.Began = operator.Name, at
+		records[i].Time = at.Add(c.Took)
+		at = at.Add(time.Minute << i) // the last pause is 4 minutes
+	}
+	last := records[3].Time
+	for later, want := range map[time.Duration]int{8 * time.Minute: 1, 13 * time.Minute: 0} {
+		if got := failingWritesIn(records, observe.Snapshot{Time: last.Add(later), Clients: []observe.Client{operator}}); len(got) != want {
+			t.Errorf("after %v: %v", later, got)
+		}
+	}
+}

@@ -1,0 +1,349 @@
+package nodes
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// stageTest is a fleet with a running Pod n/p, which Stages of the label "fails" select.
+type stageTest struct {
+	*testing.T
+	*Fleet
+	client  *fake.Clientset
+	version int     // of the Pod
+	answers []error // to the first attempts to create a ConfigMap
+	applied int     // attempts to create a ConfigMap
+}
+
+// runStageTest runs a test in a bubble of its own.
+func runStageTest(t *testing.T, test func(s *stageTest)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stageTest{T: t, client: fake.NewClientset()}
+		objects := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
+		objects.PrependReactor("create", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			s.applied++
+			if len(s.answers) == 0 {
+				return true, a.(clienttesting.CreateAction).GetObject(), nil
+			}
+			err := s.answers[0]
+			s.answers = s.answers[1:]
+			return true, nil, err
+		})
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("ConfigMap"), meta.RESTScopeNamespace)
+		var err error
+		cfg := Config{Count: 1, Informers: runInformers(t, s.client)}
+		if s.Fleet, err = startWithClients(t.Context(), cfg, s.client, stageClients{dynamic: objects, mapper: mapper}, newPlayed(nil)); err != nil {
+			t.Fatal(err)
+		}
+		pod := testPod(func(p *corev1.Pod) {
+			p.Labels, p.Spec.NodeName, p.ResourceVersion = map[string]string{"fails": "yes"}, nodeName(1), "0"
+		})
+		if _, err := s.client.CoreV1().Pods("n").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.wait(time.Second)
+		s.expect(corev1.PodRunning)
+		test(s)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// wait waits until a time has passed and everything has been handled.
+func (s *stageTest) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (s *stageTest) pod() *corev1.Pod {
+	s.Helper()
+	pod, err := s.client.CoreV1().Pods("n").Get(s.Context(), "p", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return pod
+}
+
+func (s *stageTest) expect(phase corev1.PodPhase) {
+	s.Helper()
+	if got := s.pod().Status.Phase; got != phase {
+		s.Errorf("the Pod is %s, want %s", got, phase)
+	}
+}
+
+func (s *stageTest) expectDue(want ...time.Duration) {
+	s.Helper()
+	var got []time.Duration
+	for _, due := range s.NextDue() {
+		got = append(got, time.Until(due.At))
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("due in %v, want %v", got, want)
+	}
+}
+
+// change makes a new version of the Pod: the fake counts none.
+func (s *stageTest) change(change func(*corev1.Pod)) {
+	s.Helper()
+	pod := s.pod()
+	change(pod)
+	s.version++
+	pod.ResourceVersion = strconv.Itoa(s.version)
+	if _, err := s.client.CoreV1().Pods("n").Update(s.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// events returns the reasons of the events about the Pod.
+func (s *stageTest) events() (reasons []string) {
+	s.Helper()
+	list, err := s.client.CoreV1().Events("n").List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, e := range list.Items {
+		if strings.HasPrefix(e.Reason, "Stage") {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	return reasons
+}
+
+// set sets a Stage: podStage with another name and a delay.
+func (s *stageTest) set(name, delay string, changes ...string) {
+	s.Helper()
+	change := strings.NewReplacer(append(changes, "name: fails", "name: "+name, "spec:\n", "spec:\n  delay: "+delay+"\n")...)
+	stage := parseStage(s.T, change.Replace(podStage))
+	stage.ResourceVersion = delay + strings.Join(changes, " ")
+	if err := (stageFeed{s.simulation}).Add(stage); err != nil {
+		s.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+func (s *stageTest) remove(name string) {
+	s.Helper()
+	if err := (stageFeed{s.simulation}).Delete(parseStage(s.T, strings.Replace(podStage, "name: fails", "name: "+name, 1))); err != nil {
+		s.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+// fail makes the node fail, or recover.
+func (s *stageTest) fail(do func(*Fleet) error) {
+	s.Helper()
+	if err := do(s.Fleet); err != nil {
+		s.Fatal(err)
+	}
+	synctest.Wait()
+}
+
+const (
+	patchNext = `next: {statusTemplate: "phase: Failed\nreason: Demo"}`
+	applyNext = `steps: [{apply: {template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-{{ .metadata.name }}}"}}]`
+	sixSecs   = "{durationMilliseconds: 6000}"
+)
+
+// TestStageIsRetried has answers after which kwok tries again, whatever they say.
+func TestStageIsRetried(t *testing.T) {
+	unavailable := apierrors.NewServiceUnavailable("come back")
+	for name, answers := range map[string][]error{
+		"too many requests":        {apierrors.NewTooManyRequestsError("slow down")},
+		"timeout":                  {apierrors.NewTimeoutError("it took too long", 0)},
+		"unavailable":              {unavailable},
+		"unavailable, three times": {unavailable, unavailable, unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.answers = answers
+				s.set("fails", "{}", patchNext, applyNext)
+				for i := range answers {
+					if s.applied != i+1 {
+						s.Fatalf("%d attempts, want %d", s.applied, i+1)
+					}
+					due := s.NextDue()
+					if len(due) != 1 || time.Until(due[0].At) <= time.Second<<i || time.Until(due[0].At) > maxRetryDelay(float64(i)) {
+						t.Fatalf("retry %d: due %+v", i, due)
+					}
+					s.wait(time.Until(due[0].At))
+				}
+				if s.applied != len(answers)+1 {
+					s.Errorf("%d attempts, want %d", s.applied, len(answers)+1)
+				}
+				s.wait(playTime)
+				s.expectDue()
+				if got := s.events(); len(got) > 0 {
+					s.Errorf("events %q although it has succeeded", got)
+				}
+			})
+		})
+	}
+}
+
+// TestStageIsRefused has an answer after which kwok does not try again, although it quotes others.
+func TestStageIsRefused(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.answers = []error{apierrors.NewForbidden(corev1.Resource("configmaps"), "of-p", errors.New("Timeout: the namespace makes too many requests: connection refused"))}
+		s.set("fails", "{}", patchNext, applyNext)
+		s.wait(playTime)
+		s.expectDue()
+		if got := s.events(); !slices.Equal(got, []string{"StageFailed"}) {
+			s.Errorf("events %q", got)
+		}
+		s.set("other", "{}", `fails: "yes"`, `other: "yes"`)
+		if s.applied != 2 {
+			s.Errorf("%d attempts after a change of a Stage, want 2", s.applied)
+		}
+	})
+}
+
+// TestStageIsNotPlayed has what happens during the delay of a Stage, or before it is tried again.
+func TestStageIsNotPlayed(t *testing.T) {
+	failed := func(s *stageTest) { s.fail(func(f *Fleet) error { return f.Fail(s.Context(), nodeName(1)) }) }
+	for name, during := range map[string]func(*stageTest){
+		"it is deleted":                   func(s *stageTest) { s.remove("fails") },
+		"it is replaced":                  func(s *stageTest) { s.set("fails", sixSecs, `fails: "yes"`, `other: "yes"`) },
+		"the Pod does not match any more": func(s *stageTest) { s.change(func(p *corev1.Pod) { p.Labels = nil }) },
+		"the Pod does not match, then it is deleted": func(s *stageTest) {
+			s.change(func(p *corev1.Pod) { p.Labels = nil })
+			s.remove("fails")
+		},
+		"the node fails": failed,
+		"the node fails, then it is deleted": func(s *stageTest) {
+			failed(s)
+			s.remove("fails")
+		},
+	} {
+		t.Run("delay: "+name, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.set("fails", sixSecs)
+				s.wait(2 * time.Second)
+				s.expectDue(4 * time.Second)
+				during(s)
+				s.expectDue()
+				s.wait(time.Hour)
+				s.expect(corev1.PodRunning)
+				s.expectDue()
+			})
+		})
+		if strings.HasPrefix(name, "the Pod does not match any more") {
+			continue // it may be its first step that has changed the Pod
+		}
+		t.Run("retry: "+name, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.answers = []error{apierrors.NewTooManyRequestsError("slow down")}
+				s.set("fails", "{}", patchNext, applyNext)
+				s.expectDue(1200 * time.Millisecond)
+				during(s)
+				s.expectDue()
+				s.wait(time.Hour)
+				if s.applied != 1 {
+					s.Errorf("%d attempts, want 1", s.applied)
+				}
+			})
+		})
+	}
+}
+
+// TestStageOfAFailedNode has a node that recovers after the delay of a Stage.
+func TestStageOfAFailedNode(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.set("fails", sixSecs)
+		s.fail(func(f *Fleet) error { return f.Fail(s.Context(), nodeName(1)) })
+		s.wait(10 * time.Second)
+		s.expect(corev1.PodRunning)
+		s.fail(func(f *Fleet) error { return f.Recover(s.Context(), nodeName(1)) })
+		s.wait(6 * time.Second)
+		s.expect(corev1.PodFailed)
+	})
+}
+
+// TestStageDelayGoesOn has what does not make the delay of a Stage begin again.
+func TestStageDelayGoesOn(t *testing.T) {
+	const sixAnnotated = `{durationFrom: {jq: {expression: '.metadata.annotations["delay"]'}}}`
+	for name, test := range map[string]struct {
+		delay string
+		every func(s *stageTest)
+	}{
+		"a change of the Pod": {sixSecs, func(s *stageTest) {
+			s.change(func(p *corev1.Pod) { p.Annotations["again"] = time.Now().String() })
+		}},
+		"another Stage":         {sixSecs, func(s *stageTest) { s.set("other", "{}", `fails: "yes"`, `other: "yes"`) }},
+		"another that matches":  {sixSecs, func(s *stageTest) { s.set("other", sixSecs) }},
+		"its own last version":  {sixSecs, func(s *stageTest) { s.set("fails", sixSecs) }},
+		"an expression":         {sixAnnotated, func(s *stageTest) { s.change(func(p *corev1.Pod) { p.Annotations["again"] = time.Now().String() }) }},
+		"a change of a command": {sixSecs, func(s *stageTest) { s.simulation.pods.processPod(s.pod(), true) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.change(func(p *corev1.Pod) { p.Annotations = map[string]string{"delay": "6s"} })
+				s.set("fails", test.delay)
+				for range 5 {
+					s.wait(time.Second)
+					test.every(s)
+				}
+				s.expectDue(time.Second)
+				s.expect(corev1.PodRunning)
+				s.wait(time.Second)
+				s.expect(corev1.PodFailed)
+			})
+		})
+	}
+	t.Run("but another delay does", func(t *testing.T) {
+		runStageTest(t, func(s *stageTest) {
+			s.change(func(p *corev1.Pod) { p.Annotations = map[string]string{"delay": "6s"} })
+			s.set("fails", sixAnnotated)
+			s.wait(5 * time.Second)
+			s.change(func(p *corev1.Pod) { p.Annotations["delay"] = "4s" })
+			s.expectDue(4 * time.Second)
+		})
+	})
+}
+
+// TestStageDelayOfANode has a Node that changes during the delay of a Stage.
+func TestStageDelayOfANode(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		node := func() *corev1.Node {
+			node, err := s.client.CoreV1().Nodes().Get(s.Context(), nodeName(1), metav1.GetOptions{})
+			if err != nil {
+				s.Fatal(err)
+			}
+			return node
+		}
+		s.set("marks", sixSecs, "kind: Pod", "kind: Node", "    matchLabels: {fails: \"yes\"}\n", "",
+			"key: .status.phase, operator: In, values: [Running]", "key: .status.nodeInfo.machineID, operator: NotIn, values: [marked]",
+			"phase: Failed\\nreason: Demo", "nodeInfo: {machineID: marked}")
+		for i := range 6 {
+			if node().Status.NodeInfo.MachineID == "marked" {
+				s.Fatalf("marked after %d s", i)
+			}
+			changed := node()
+			changed.Labels["again"], changed.ResourceVersion = strconv.Itoa(i), strconv.Itoa(i+100)
+			if _, err := s.client.CoreV1().Nodes().Update(s.Context(), changed, metav1.UpdateOptions{}); err != nil {
+				s.Fatal(err)
+			}
+			s.wait(time.Second)
+		}
+		if got := node().Status.NodeInfo.MachineID; got != "marked" {
+			s.Errorf("machineID %q, want marked", got)
+		}
+	})
+}
