@@ -217,6 +217,7 @@ func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*
 	play, cancel = e.assign(what, pod.ResourceVersion, isInForce)
 	if what.user != nil { // in place of what is due by default
 		e.duePod, e.pending = nil, false
+		e.deleting = false // the deletion becomes due again when no stage matches
 	}
 	if play.user != nil {
 		e.duePod = pod

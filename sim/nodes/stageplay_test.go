@@ -347,3 +347,25 @@ func TestStageDelayOfANode(t *testing.T) {
 		}
 	})
 }
+
+// TestStageOfADeletedPod has a Pod whose deletion fails once, with a Stage that matches its last status.
+func TestStageOfADeletedPod(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		refused := false
+		s.client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if refused {
+				return false, nil, nil
+			}
+			refused = true
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("a webhook denies it"))
+		})
+		s.set("fails", "{}", "values: [Running]", "values: [Failed]}, {key: .status.reason, operator: NotIn, values: [Demo]")
+		s.change(func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now()}, new(int64)
+		})
+		s.wait(time.Minute)
+		if list, err := s.client.CoreV1().Pods("n").List(s.Context(), metav1.ListOptions{}); err != nil || !refused || len(list.Items) > 0 {
+			s.Errorf("deletion refused: %v; %d Pods are left: %v", refused, len(list.Items), err)
+		}
+	})
+}
