@@ -257,6 +257,14 @@ func (r *podRegistry) changePodStage(uid types.UID, change func(*stageState)) {
 	}
 }
 
+// endPodRetry is called when kwok has queued what it tries again for a Pod. It reports whether kwok is to forget that,
+// and whether the Pod is to be processed again.
+func (r *podRegistry) endPodRetry(uid types.UID, retry kwokRetry) (cancel, again bool) {
+	cancel = true
+	r.changePodStage(uid, func(s *stageState) { cancel, again = s.endRetry(retry) })
+	return cancel, again
+}
+
 // forgetStages says that kwok is to try nothing again for the Pods of a node. It returns the keys of those for which that
 // has to be cancelled.
 func (r *podRegistry) forgetStages(node string) (keys []string) {
