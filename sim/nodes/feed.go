@@ -174,6 +174,8 @@ type podFeed struct {
 func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
 	f.registry.played.deliver(change, "Pod", pod, func() {
 		if change == observe.Deleted {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			f.registry.deletePod(pod.UID)
 			sendEvent(f.ctx, f.events, informer.Deleted, pod)
 		} else {
