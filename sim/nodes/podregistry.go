@@ -265,12 +265,15 @@ func (r *podRegistry) endPodRetry(uid types.UID, retry kwokRetry) (cancel, again
 	return cancel, again
 }
 
-// forgetStages says that kwok is to try nothing again for the Pods of a node. It returns the keys of those for which that
+// forgetStages says that no stages of users are due, or to be tried again by kwok, for the Pods of a node. It returns the keys of those for which that
 // has to be cancelled.
 func (r *podRegistry) forgetStages(node string) (keys []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.podsByNode[node] {
+		if e.play.user != nil {
+			e.play, e.duePod = dueStage{}, nil
+		}
 		if e.forget() {
 			keys = append(keys, e.key)
 		}

@@ -357,7 +357,7 @@ func TestStageIsRetriedAfterAnother(t *testing.T) {
 	})
 }
 
-// TestStageOfAFailedNode has a node that recovers after the delay of a Stage.
+// TestStageOfAFailedNode has a node that recovers after the delay of a Stage, which begins again.
 func TestStageOfAFailedNode(t *testing.T) {
 	runStageTest(t, func(s *stageTest) {
 		s.set("fails", sixSecs)
@@ -365,7 +365,9 @@ func TestStageOfAFailedNode(t *testing.T) {
 		s.wait(10 * time.Second)
 		s.expect(corev1.PodRunning)
 		s.fail(func(f *Fleet) error { return f.Recover(s.Context(), nodeName(1)) })
-		s.wait(6 * time.Second)
+		s.wait(5 * time.Second)
+		s.expect(corev1.PodRunning)
+		s.wait(time.Second)
 		s.expect(corev1.PodFailed)
 	})
 }
