@@ -16,6 +16,10 @@ const (
 	handlerDelay = time.Millisecond
 	// busyGap is the longest time between two writes of a program that has work.
 	busyGap = 10 * time.Millisecond
+	// maxWork is how long after an event, or its last write for that, a program may still work for it.
+	maxWork = time.Second
+	// maxSettle is how long a program may wait after an event before it begins to work.
+	maxSettle = 2 * time.Second
 	// burstGap is the time between events that a program sees together.
 	burstGap = 5 * time.Millisecond
 )
@@ -41,29 +45,29 @@ type period struct {
 	parallel bool
 }
 
-// noteBusy notes that a client makes a write, and returns the last busy period and the last runs
-// of writes before it.
-func (cl *client) noteBusy(w *write) (before period, runs []startedRun) {
+// noteBusy notes that a client makes a write, and adds to that what the client has done before.
+func (cl *client) noteBusy(w *write) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	before = cl.busy
+	before := cl.busy
+	w.read = cl.lastRead(w.object)
 	for _, r := range cl.runs {
-		if r.cause != nil && r.began.Before(w.began) {
-			runs = append(runs, r)
+		if r.cause != nil {
+			w.runs = append(w.runs, r)
 		}
 	}
+	w.busy = before
 	if w.routine {
-		return before, runs
+		return
 	}
 	if w.began.Sub(before.to) > busyGap {
 		cl.busy.from = w.began
 	}
 	cl.busy.parallel = before.parallel || w.began.Before(before.to)
-	before.parallel = cl.busy.parallel
+	w.busy.parallel = cl.busy.parallel
 	if w.answered.After(before.to) {
 		cl.busy.to = w.answered
 	}
-	return before, runs
 }
 
 // noteContinued notes that the client has been busy since before its last write, however long it
@@ -98,14 +102,69 @@ func (c *candidates) takenFor(e *event) time.Time {
 	return later(e.seen().Add(handlerDelay), c.beginsAfter(e))
 }
 
+// isFinished reports whether the program has ended its work for the likeliest event, or has had nothing to do for it: it
+// has been idle for long.
+func (c *candidates) isFinished(best *event, w *write) bool {
+	return w.began.Sub(c.beginsAfter(best)) > maxWork && !c.isContinuedBy(w)
+}
+
+// isOthers reports whether an event is of what another client has changed, and a program may work for it.
+func (w *write) isOthers(e *event) bool {
+	return e.change != observe.Listed && !e.object.IsRoutine() && !w.versions.made(e)
+}
+
+// wakingRun returns the event of another object that the program has begun to write for, and may still; nil if there is none.
+func (w *write) wakingRun() *event {
+	for _, r := range slices.Backward(w.runs) {
+		if last := r.cause.lastRun(); last.woken && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, maxPause) {
+			return r.cause
+		}
+	}
+	return nil
+}
+
+// wakingEvent returns the event of another object in the namespace of the written one for which the program, which was
+// idle, has begun to write: it may select the written object, or be selected. Events of the kind that have left the program
+// idle come together with its work by chance.
+func (w *write) wakingEvent() *event {
+	others := slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool {
+		return !w.isInNamespaceOf(e) || !w.isOthers(e) || !e.seen().After(w.busy.to)
+	})
+	slices.SortStableFunc(others, byTime)
+	hadNoEffect := map[string]bool{}
+	for _, e := range others {
+		if w.began.Sub(e.seen()) > maxPause {
+			hadNoEffect[e.object.GroupResource()] = true
+		}
+	}
+	for _, soon := range []time.Duration{promptTime / 2, promptTime, maxPause} {
+		i := slices.IndexFunc(others, func(e *event) bool { return w.began.Sub(e.seen()) <= soon && !hadNoEffect[e.object.GroupResource()] })
+		if i >= 0 {
+			return others[i]
+		}
+	}
+	return nil
+}
+
+// isInNamespaceOf reports whether an event is of an object in the namespace of the written one, or of that itself.
+func (w *write) isInNamespaceOf(e *event) bool {
+	return e.namespace == w.object.Namespace || w.isNamespace(e)
+}
+
+// hasReceivedAfter reports whether the client has received an event of another client's change after a time, and lately: a
+// program may wait for a while before it begins to work.
+func (w *write) hasReceivedAfter(t time.Time) bool {
+	return slices.ContainsFunc(w.events, func(e *event) bool { return e.at.After(t) && w.began.Sub(e.at) <= maxSettle && w.isOthers(e) })
+}
+
 // candidates returns the events of the objects that are related to the written one.
-func (w *write) candidates(events []*event, versions []string, busy period, runs []startedRun, isRelated func(*event) bool) *candidates {
-	c := &candidates{busy: busy}
-	for _, e := range events {
+func (w *write) candidates(isRelated func(*event) bool) *candidates {
+	c := &candidates{busy: w.busy}
+	for _, e := range w.events {
 		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
 			continue
 		}
-		isOwn := slices.Contains(versions, e.version)
+		isOwn := w.versions.made(e)
 		switch {
 		case isOwn && e.change == observe.Listed:
 			c.ownListed = append(c.ownListed, e)
@@ -120,18 +179,19 @@ func (w *write) candidates(events []*event, versions []string, busy period, runs
 			c.last, c.taken, c.free, c.made = e, r.taken, r.answered, r.made
 		}
 	}
-	c.leaveOutReads(events)
-	c.leaveOutConsumed(w, runs, isRelated)
+	c.leaveOutReads(w)
+	c.leaveOutConsumed(w, isRelated)
 	return c
 }
 
 // leaveOutReads leaves out what the program has listed during the last run, as it does when it
-// first asks for objects of a kind: it did that for the run, which goes on then.
-func (c *candidates) leaveOutReads(events []*event) {
+// first asks for objects of a kind: it did that for the run, which goes on then. An owner of the written object is
+// what a controller works for, which may have started then.
+func (c *candidates) leaveOutReads(w *write) {
 	isRead := func(e *event) bool {
-		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken)
+		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken) && !isOwner(w.owners, e.object.UID)
 	}
-	for _, e := range events {
+	for _, e := range w.events {
 		if isRead(e) && e.at.After(c.read) {
 			c.read = e.at
 		}
@@ -143,10 +203,11 @@ func (c *candidates) leaveOutReads(events []*event) {
 // a program began to write for an event of another object, it had already worked on the keys
 // of earlier events, and had nothing to write for these. Another controller of the program has
 // a queue of its own, and writes other kinds of objects.
-func (c *candidates) leaveOutConsumed(w *write, runs []startedRun, isRelated func(*event) bool) {
+func (c *candidates) leaveOutConsumed(w *write, isRelated func(*event) bool) {
 	if c.busy.parallel {
 		return
 	}
+	runs := slices.DeleteFunc(slices.Clone(w.runs), func(r startedRun) bool { return !r.began.Before(w.began) })
 	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
 	for _, r := range runs {
 		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(w.object.GroupResource()) {
@@ -171,6 +232,12 @@ func later(a, b time.Time) time.Time {
 
 // choose returns the likeliest event; nil if there is none.
 func (c *candidates) choose(w *write) *event {
+	if e := c.handedOver(w); e != nil {
+		return e
+	}
+	if e := c.listedOwner(w); e != nil {
+		return e
+	}
 	queued, ownLast := c.queued()
 	if c.isContinuedBy(w) && !c.isBegunBy(queued, w) {
 		return c.last
@@ -180,15 +247,58 @@ func (c *candidates) choose(w *write) *event {
 			return e
 		}
 	}
+	if c.isOnlyOwn(queued) && c.last != nil && c.last.isContinuedBy(w, c.read, maxWork) {
+		return c.last
+	}
 	if len(queued) > 0 {
 		return c.firstTogether(queued)
 	}
-	for _, list := range [][]*event{c.changes, c.listed, c.own, c.ownListed} {
+	for _, list := range [][]*event{c.changes, w.nearest(c.listed), c.own, c.ownListed} {
 		if len(list) > 0 {
 			return firstOfBurst(list)
 		}
 	}
 	return nil
+}
+
+// nearest returns the events of the owners of the written object or, if there are none, of the object itself; all if
+// there are none of that either. In which order a program lists objects says nothing about them.
+func (w *write) nearest(list []*event) []*event {
+	for _, is := range []func(e *event) bool{
+		func(e *event) bool { return isOwner(w.owners, e.object.UID) },
+		func(e *event) bool { return e.object.Same(w.object) },
+	} {
+		if nearest := slices.DeleteFunc(slices.Clone(list), func(e *event) bool { return !is(e) }); len(nearest) > 0 {
+			return nearest
+		}
+	}
+	return list
+}
+
+// handedOver returns the event that another controller of the program has made just now: it has written the status of an
+// object that the written one owns, or created the object whose status is written. A program with one controller does
+// neither.
+func (c *candidates) handedOver(w *write) (last *event) {
+	for _, e := range c.own {
+		isFromOther := w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) || e.change == observe.Added && w.isStatus && e.object.Same(w.object)
+		if isFromOther && e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause && (last == nil || byTime(last, e) < 0) {
+			last = e
+		}
+	}
+	return last
+}
+
+// listedOwner returns the owner of the written object that the program has found when it started and has not worked for,
+// unless it has worked for that object: the last run was for one that is only named in it.
+func (c *candidates) listedOwner(w *write) *event {
+	if c.last == nil || c.last.isRelatedTo(w.object, w.owners) {
+		return nil
+	}
+	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun().answered.IsZero() })
+	if i < 0 {
+		return nil
+	}
+	return c.listed[i]
 }
 
 // isBegunBy reports whether a write that may continue the last run rather begins another one: it
@@ -234,9 +344,13 @@ func (c *candidates) firstTogether(queued []*event) *event {
 	return queued[i]
 }
 
+func (c *candidates) isOnlyOwn(list []*event) bool {
+	return !slices.ContainsFunc(list, func(e *event) bool { return !slices.Contains(c.own, e) })
+}
+
 // isContinuedBy reports whether a write may belong to the last run.
 func (c *candidates) isContinuedBy(w *write) bool {
-	return c.last != nil && c.last.isContinuedBy(w, c.read)
+	return c.last != nil && c.last.isContinuedBy(w, c.read, maxPause)
 }
 
 // firstOfBurst returns the first of the last events that follow each other closely: on a busy

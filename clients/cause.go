@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -17,48 +18,113 @@ const maxReaction = time.Minute
 // the request waits. maxMentions is how many are found in the answer to a write.
 const maxSearchedBody, maxMentions = 16 << 10, 256
 
-// likelyCause returns the Seq of the record of the event that likely caused a write; 0 if
-// there is none. It records the event, unless another write has done so.
+// likelyCause returns the Seq of the record of the event that likely caused a write. If none is known it
+// is 0, and last is what the client had received before, if it has watches. It records the event, unless
+// another write has done so.
 //
 // A program is taken to work as controllers do: an event of a related object queues a key,
 // unless it is queued already, and a worker makes one write after the other for it. So a write
 // belongs to the run of writes that it continues, or else to the first event since that run
 // began for which the program would begin now. An event that the program cannot have known
 // when it read the object is not the cause.
-func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) uint64 {
+func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq uint64, last *observe.Received) {
 	w := newWrite(r, answer)
-	busy, runs := cl.noteBusy(w)
-	events, versions := cl.knownEvents(r)
-	if len(events) == 0 {
-		return 0
+	cl.noteBusy(w)
+	cl.findEvents(r, w)
+	w.reported = cl.reports.isConnected(w.answered)
+	if len(w.events) == 0 {
+		return 0, w.lastReceived()
 	}
-	w.baseEvent = w.findBase(events)
-	events, w.unseen = w.knownBefore(events, versions)
-	c := w.candidates(events, versions, busy, runs, w.isRelatedTo)
-	best := c.choose(w)
-	if best == nil || w.began.Sub(best.at) > maxPause && !c.isContinuedBy(w) {
-		names := w.namesInRelated(events)
-		other := w.candidates(events, versions, busy, runs, func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
-		if other != nil && (best == nil || w.began.Sub(other.at) <= maxPause) {
-			best = other
-		}
+	w.baseEvent = w.findBase()
+	w.leaveOutUnknown()
+	c := w.candidates(w.isRelatedTo)
+	cause, woken := w.retried(), false
+	if cause == nil {
+		cause, woken = w.choose(c)
 	}
-	if best == nil {
-		return 0
+	if cause == nil {
+		return 0, w.lastReceived()
 	}
-	seq, begins := best.record(r.observer, cl.name, w, c)
-	w.noteUnseen(best)
+	seq, begins := cause.record(r.observer, cl.name, w, c, woken)
+	w.noteUnseen(cause)
 	switch {
 	case w.routine:
 	case begins:
-		cl.noteRun(best, w, c.busy.to)
+		cl.noteRun(cause, w, w.busy.to)
 	default:
-		cl.noteContinued(busy)
+		cl.noteContinued(w.busy)
 	}
-	return seq
+	return seq, nil
 }
 
-// write is a write whose cause is wanted.
+// lastReceived returns the last event of another client's change, empty if there is none; nil if the client cannot have
+// reacted to one: it has no watch, reports the syncs in which it reacts, or no worker waits for the write.
+func (w *write) lastReceived() *observe.Received {
+	if !w.watching || w.routine || w.reported {
+		return nil
+	}
+	last := new(observe.Received)
+	for _, e := range w.events {
+		if e.at.After(last.Time) && w.isOthers(e) {
+			last.Time, last.Change, last.Object = e.at, e.change, e.object
+		}
+	}
+	return last
+}
+
+// retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
+func (w *write) retried() *event {
+	for _, r := range w.runs {
+		if last := r.cause.lastRun(); last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
+			return r.cause
+		}
+	}
+	return nil
+}
+
+// chooseRelated returns the likeliest of the candidates, which are related to the written object, or if the program is idle
+// since then, of what these name; nil if there is none.
+func (w *write) chooseRelated(c *candidates) *event {
+	best := c.choose(w)
+	if best != nil && (w.began.Sub(best.at) <= maxPause || c.isContinuedBy(w)) {
+		return best
+	}
+	names := w.namesInRelated()
+	named := w.candidates(func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
+	if named != nil && (best == nil || w.began.Sub(named.at) <= maxPause) {
+		return named
+	}
+	return best
+}
+
+// choose returns the likeliest event: a related one, one that has ended the idleness of the program if it has ended its
+// work for the related ones or, if it has received nothing else since, a related one for which a timer may have repeated
+// that. woken is set for the second.
+func (w *write) choose(c *candidates) (cause *event, woken bool) {
+	related := w.chooseRelated(c)
+	isFinished := related == nil || c.isFinished(related, w)
+	if !w.reported && slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
+		if e := w.wakingRun(); e != nil && (isFinished || w.versions.made(related)) {
+			return e, true
+		}
+		if e := w.wakingEvent(); e != nil && isFinished {
+			return e, true
+		}
+	}
+	if related == nil {
+		return w.candidates(w.isNamespace).choose(w), false
+	}
+	since := c.free
+	if !w.busy.parallel && !w.versions.made(related) { // one worker has been busy with what it has received before
+		since = later(since, w.busy.to)
+	}
+	if isFinished && w.hasReceivedAfter(since) {
+		return nil, false
+	}
+	return related, false
+}
+
+// write is a write whose cause is wanted, and what is known of its client.
 type write struct {
 	object          observe.Object
 	target          string // what it changes
@@ -66,10 +132,21 @@ type write struct {
 	names           namespacedNames // in the answer
 	base, made      string          // the versions that it changes, if it says so, and has made
 	began, answered time.Time
+	read            time.Time // when the client has read the object from the API server before; zero if it has not
 	failed          bool
+	conflict        bool     // the object had been modified
+	existed         bool     // the object did before
+	isStatus        bool     // it is of the status only
 	routine         bool     // no worker waits for it
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	unseen          []*event // of the written object, which the client had not seen when it read that
+
+	watching bool     // the client has watches
+	reported bool     // the client reports the syncs in which it reacts to events, and this write is of none
+	events   []*event // the last ones that the client had received
+	versions ownVersions
+	busy     period       // the last one before the write
+	runs     []startedRun // the last ones, some of which may have begun after the write
 }
 
 // namespacedNames are the names in an object of a namespace.
@@ -84,7 +161,11 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	c := r.call
 	w := &write{
 		object: c.Object, target: c.Object.GroupResource() + "/" + c.Subresource + "/" + c.Object.Key(),
-		began: c.Began, answered: c.Began.Add(c.Took), failed: c.Failed(), routine: c.IsRoutine(),
+		began: c.Began, answered: c.Began.Add(c.Took), failed: c.IsFailure(), isStatus: c.Subresource == "status", conflict: c.Conflict, routine: c.IsRoutine(),
+		existed: c.Verb != "create" && !observe.Creates(c.Verb, c.Subresource, c.Status) && c.Status != http.StatusNotFound,
+	}
+	if w.object.IsNamespace() { // its request claims to be in that namespace
+		w.object.Namespace = ""
 	}
 	w.names.namespace = w.object.Namespace
 	sent := r.sentObject()
@@ -92,7 +173,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		w.base = sent.Metadata.ResourceVersion
 	}
 	w.made = answer.Metadata.ResourceVersion
-	if w.failed {
+	if c.Failed() {
 		answer = sent
 		w.names.Mentions = r.sent.mentions()
 	} else if r.body != nil {
@@ -108,10 +189,15 @@ func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names)
 }
 
+// isNamespace reports whether an event is of the namespace of the written object.
+func (w *write) isNamespace(e *event) bool {
+	return e.object.IsNamespace() && e.name == w.object.Namespace
+}
+
 // namesInRelated returns what the objects that are related to the written one name, by their namespaces.
-func (w *write) namesInRelated(events []*event) (list []namespacedNames) {
+func (w *write) namesInRelated() (list []namespacedNames) {
 	found := map[string][]recording.Mentions{}
-	for _, e := range events {
+	for _, e := range w.events {
 		if e.isRelatedTo(w.object, w.owners) {
 			found[e.namespace] = append(found[e.namespace], e.names)
 		}
@@ -125,30 +211,27 @@ func (w *write) namesInRelated(events []*event) (list []namespacedNames) {
 // cacheDelay is how long after an event was sent the client may still read the version before.
 const cacheDelay = 2 * time.Millisecond
 
-// knownBefore leaves out the events that are later than what the write is based on: if it
+// leaveOutUnknown leaves out the events that are later than what the write is based on: if it
 // changes a version that is not the last one which the client had received, the client had
-// read the object before, for an event before. unseen are the events of the object that it
-// had not seen then.
-func (w *write) knownBefore(events []*event, versions []string) (known, unseen []*event) {
-	later := w.laterVersions(events)
-	isOwn := func(e *event) bool { return slices.Contains(versions, e.version) }
-	if len(later) == 0 || slices.Contains(versions, w.base) && !slices.ContainsFunc(later, isOwn) { // it has the version from the answer to its own write
-		return events, nil
+// read the object before, for an event before. What it had not seen then is noted.
+func (w *write) leaveOutUnknown() {
+	unseen := w.laterVersions()
+	if len(unseen) == 0 || w.versions.has(w.base) && !slices.ContainsFunc(unseen, w.versions.made) { // it has the version from the answer to its own write
+		return
 	}
-	next := slices.MinFunc(later, byTime)
-	known = slices.DeleteFunc(events, func(e *event) bool {
+	next := slices.MinFunc(unseen, byTime)
+	w.unseen, w.events = unseen, slices.DeleteFunc(w.events, func(e *event) bool {
 		return e.object.Same(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
 	})
-	return known, later
 }
 
 // findBase returns the event with the version that the write changes; nil if there is none.
-func (w *write) findBase(events []*event) *event {
-	i := slices.IndexFunc(events, func(e *event) bool { return w.base != "" && e.version == w.base && e.object.Same(w.object) })
+func (w *write) findBase() *event {
+	i := slices.IndexFunc(w.events, func(e *event) bool { return w.base != "" && e.version == w.base && e.object.Same(w.object) })
 	if i < 0 {
 		return nil
 	}
-	return events[i]
+	return w.events[i]
 }
 
 // noteUnseen notes what the client had not seen when it began its work for an event.
@@ -165,12 +248,12 @@ func (w *write) noteUnseen(cause *event) {
 
 // laterVersions returns the events of the written object with versions after the one that the write
 // changes.
-func (w *write) laterVersions(events []*event) (list []*event) {
+func (w *write) laterVersions() (list []*event) {
 	base, err := strconv.ParseUint(w.base, 10, 64)
 	if err != nil {
 		return nil
 	}
-	for _, e := range events {
+	for _, e := range w.events {
 		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.object.Same(w.object) {
 			list = append(list, e)
 		}
@@ -178,12 +261,14 @@ func (w *write) laterVersions(events []*event) (list []*event) {
 	return list
 }
 
-// knownEvents returns the last events that the client had received when it sent a write,
+// findEvents finds the last events that the client had received when it sent a write,
 // and the versions that it has written: a copy, as other requests need the lock.
-func (cl *client) knownEvents(r *request) (events []*event, versions []string) {
+func (cl *client) findEvents(r *request, wr *write) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
+	var events []*event
 	watches := cl.watchesOf(r)
+	wr.watching = len(watches) > 0
 	changed, listed := map[*sentEvent]int{}, map[*sentEvent]int{} // → the index in events
 	for _, w := range watches {
 		w.mu.Lock()
@@ -206,12 +291,13 @@ func (cl *client) knownEvents(r *request) (events []*event, versions []string) {
 			}
 			events = append(events, e.event)
 		}
+		events = append(events, w.foundFor(wr, r.kinds)...)
 		w.mu.Unlock()
 	}
 	if len(events) == 0 {
-		return nil, nil
+		return
 	}
-	return events, slices.Clone(cl.written[:])
+	wr.events, wr.versions = events, slices.Clone(cl.written[:])
 }
 
 // watchesOf returns the watches whose events a write may follow: those on its

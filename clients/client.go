@@ -14,12 +14,14 @@ import (
 
 const (
 	rateSeconds = 5
-	// ownVersions is the number of versions kept of what a client has written.
-	ownVersions = 128
+	// keptVersions is the number of versions kept of what a client has written.
+	keptVersions = 128
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
 	// maxWatched is the number of resources kept that a client has watched.
 	maxWatched = 1000
+	// keptLists is the number of lists that are kept of a client, and keptGets that of other reads.
+	keptLists, keptGets = 256, 64
 )
 
 // client is one client.
@@ -47,11 +49,15 @@ type client struct {
 	// watchEnded is when the last of watches ended, and endedConn was its connection.
 	watchEnded time.Time
 	endedConn  string
-	written    [ownVersions]string // versions of objects, in a ring
+	written    [keptVersions]ownVersion // in a ring
 	writes     int
 	busy       period
 	runs       [keptRuns]startedRun // in a ring
 	nextRun    int
+	lists      []list // the last ones, in a ring
+	listed     int
+	gets       [keptGets]get // in a ring
+	nextGet    int
 }
 
 // answered is the last call of a client.
@@ -136,10 +142,10 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 }
 
 // noteWrite remembers a version that the client has written.
-func (cl *client) noteWrite(version string) {
+func (cl *client) noteWrite(c *observe.Called) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	cl.written[cl.writes%ownVersions] = version
+	cl.written[cl.writes%keptVersions] = ownVersion{c.ResourceVersion, c.Subresource == "status"}
 	cl.writes++
 }
 
@@ -182,6 +188,7 @@ func (cl *client) addWatch(w *watch) {
 	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since
 	}
+	w.list = cl.listBefore(w)
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()

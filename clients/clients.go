@@ -66,7 +66,7 @@ type Clients struct {
 	byName      map[string]*client
 	controllers map[string]*reportedController // by name
 
-	kinds                 sync.Map     // of custom resources, as RESOURCE.GROUP → kind: see completeKind
+	kinds                 sync.Map     // of custom resources, as RESOURCE.GROUP → knownKind: see completeKind
 	sessions, permissions atomic.Int64 // of all clients
 	unauthenticated       rateLimit    // of the records of requests without authentication
 }

@@ -94,6 +94,22 @@ func (f *fixture) records() (calls []*observe.Called, events []*observe.Delivere
 	return calls, events
 }
 
+// events returns the recorded events by their numbers.
+func (f *fixture) events() map[uint64]*observe.Delivered {
+	f.Helper()
+	page, err := f.observer.Records(f.Context(), observe.Query{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	bySeq := map[uint64]*observe.Delivered{}
+	for _, r := range page.Records {
+		if e, ok := r.Event.(*observe.Delivered); ok {
+			bySeq[r.Seq] = e
+		}
+	}
+	return bySeq
+}
+
 // watch opens a watch. send writes a frame to it, and close ends it.
 func (f *fixture) watch(path string, agent string, who user.Info) (send func(string), end func()) {
 	f.Helper()
@@ -288,16 +304,7 @@ func testCausesOfWrites(t *testing.T) {
 	endDeployments()
 	endKubectl()
 	calls, _ := f.records()
-	page, err := f.observer.Records(t.Context(), observe.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bySeq := map[uint64]*observe.Delivered{}
-	for _, r := range page.Records {
-		if e, ok := r.Event.(*observe.Delivered); ok {
-			bySeq[r.Seq] = e
-		}
-	}
+	bySeq := f.events()
 	var got []string
 	for _, c := range calls {
 		if !c.IsWrite() {

@@ -111,8 +111,11 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	return s
 }
 
-// isNamedIn reports whether the event's object is among some names.
+// isNamedIn reports whether the event's object is among some names. Each object names its namespace.
 func (s *sentEvent) isNamedIn(names namespacedNames) bool {
 	byKey, byName := s.mentioned[0], s.mentioned[1]
+	if s.name == names.namespace {
+		return s.namespace != "" && byKey.possible && names.Has(byKey.Mention)
+	}
 	return byKey.possible && names.Has(byKey.Mention) || byName.possible && s.namespace == names.namespace && names.Has(byName.Mention)
 }

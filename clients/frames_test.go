@@ -83,7 +83,9 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 	for conn, want := range map[string]*event{"127.0.0.1:1": watches[1].events[0].event, "127.0.0.1:1002": watches[2].events[0].event} {
 		req := httptest.NewRequest("PUT", sites+"/shop", nil)
 		req.RemoteAddr = conn
-		events, _ := cl.knownEvents(newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{}))
+		w := &write{}
+		cl.findEvents(newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{}), w)
+		events := w.events
 		if len(events) != 1 || events[0] != want {
 			t.Errorf("a write from %s: %d events", conn, len(events))
 		}
@@ -114,7 +116,7 @@ func TestLaterListCounts(t *testing.T) {
 		req.RemoteAddr = "other"
 		r := newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{})
 		r.call.Began = time.Now()
-		if seq := cl.likelyCause(r, answer); seq == 0 || seq != watches[1].events[0].seq {
+		if seq, _ := cl.likelyCause(r, answer); seq == 0 || seq != watches[1].events[0].seq {
 			t.Errorf("%v after the first list: the cause of the write is not the second one, but %d", age, seq)
 		}
 	}

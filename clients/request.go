@@ -245,16 +245,23 @@ func (r *request) record() {
 	recorded := r.isWorthRecording()
 	if recorded && c.IsWrite() {
 		if r.sync == nil {
-			c.Cause = r.client.likelyCause(r, object)
+			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		}
 		if !c.Failed() {
-			r.client.noteWrite(c.ResourceVersion)
+			r.client.noteWrite(c)
 		}
 	}
 	var ended bool
 	c.Wrote, ended = r.served.End(r.recordLate())
 	if r.client.countCall(c, now); recorded && r.sync != nil {
 		r.client.reports.countCall(r.sync, c)
+	}
+	switch {
+	case c.Failed():
+	case c.Verb == "list":
+		r.client.noteList(r)
+	case c.Verb == "get":
+		r.client.noteGet(c)
 	}
 	r.client.refused.note(c, now)
 	r.client.permissions.note(c)
@@ -315,9 +322,9 @@ func (r *request) completeKind(object recording.ResponseSummary) {
 		c.Object.Kind = object.ObjectKind()
 	}
 	if c.Object.Kind != "" {
-		r.kinds.Store(resource, c.Object.Kind)
+		r.kinds.Store(resource, knownKind{c.Object.Kind, c.Object.Namespace == ""})
 	} else if kind, ok := r.kinds.Load(resource); ok {
-		c.Object.Kind = kind.(string)
+		c.Object.Kind = kind.(knownKind).kind
 	}
 }
 

@@ -28,13 +28,16 @@ type watch struct {
 	detect     func(part []byte) (isEvent, ok bool)
 	unreadable bool // the parts are not events, or the format is unknown
 
+	list list // after which the client has opened the watch; zero if it is not known
+
 	beginsWithExisting bool   // without a bookmark after the initial events
 	revision           uint64 // the last version when such a watch began; 0 if it is not known
 
 	mu      sync.Mutex
-	initial bool   // the initial events have not all been sent; a bookmark follows them
-	events  []slot // the last ones, in a ring
-	next    int    // of events
+	initial bool              // the initial events have not all been sent; a bookmark follows them
+	events  []slot            // the last ones, in a ring
+	next    int               // of events
+	found   map[string]*event // what the list had, by key, as far as that was asked for
 }
 
 // event is an event that was sent to a client.

@@ -17,6 +17,8 @@ type writeRun struct {
 	began    time.Time // the first write
 	answered time.Time // the last write
 	failed   bool      // the last write
+	retry    string    // what the last write was to change, if it had a conflict
+	woken    bool      // the written objects are not related to that of the event: several workers may write
 	made     string    // the version that the last write has made
 	targets  []string  // at most maxTargets
 }
@@ -45,15 +47,19 @@ func (r startedRun) hasWritten(resource string) bool {
 	})
 }
 
-// isContinuedBy reports whether a write may belong to the run. A program that writes an
-// object again, or goes on after a failure, does so for another reason.
-func (r *writeRun) isContinuedBy(w *write, read time.Time) bool {
-	pause := w.began.Sub(r.answered)
-	if read.After(r.answered) {
-		pause = w.began.Sub(read)
+// isContinuedBy reports whether a write may belong to the run after a pause of at most limit. A program that writes an
+// object again, or goes on after a failure, does so for another reason, unless it has read the object again after a
+// conflict: then it tries again.
+func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
+	pause := w.began.Sub(later(r.answered, read))
+	if len(r.targets) == 0 || pause < 0 && !r.woken || pause > limit {
+		return false
 	}
-	return len(r.targets) > 0 && !r.failed && pause >= 0 && pause <= maxPause && !slices.Contains(r.targets, w.target)
+	return r.isRetriedBy(w) || !r.failed && !slices.Contains(r.targets, w.target)
 }
+
+// isRetriedBy reports whether a write is the last one of the run again, after a conflict.
+func (r *writeRun) isRetriedBy(w *write) bool { return r.retry == w.target && w.read.After(r.answered) }
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -62,10 +68,10 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-func (e *event) isContinuedBy(w *write, read time.Time) bool {
+func (e *event) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.writes.isContinuedBy(w, read)
+	return e.writes.isContinuedBy(w, read, limit)
 }
 
 func (e *event) lastRun() writeRun {
@@ -76,7 +82,7 @@ func (e *event) lastRun() writeRun {
 
 // record records the event, once, as the cause of a write, and returns the Seq of the
 // record, and whether the write begins a run. No worker waits for a routine write: it begins none.
-func (e *event) record(o *observe.Observer, client string, w *write, c *candidates) (seq uint64, begins bool) {
+func (e *event) record(o *observe.Observer, client string, w *write, c *candidates, woken bool) (seq uint64, begins bool) {
 	taken := c.takenFor(e)
 	if base := w.baseEvent; base != nil && !w.began.Before(base.seen()) { // it was taken after that event
 		taken = later(taken, earlier(base.seen().Add(handlerDelay), w.began))
@@ -84,15 +90,41 @@ func (e *event) record(o *observe.Observer, client string, w *write, c *candidat
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := &e.writes
-	continues := r.isContinuedBy(w, c.read) && len(r.targets) < maxTargets
+	continues := r.isContinuedBy(w, c.read, maxPause) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
-		*r = writeRun{taken: taken, began: w.began}
+		*r = writeRun{taken: taken, began: w.began, woken: woken}
 	}
 	if begins || continues {
-		r.answered, r.failed, r.made, r.targets = w.answered, w.failed, w.made, append(r.targets, w.target)
+		r.retry = ""
+		if w.conflict {
+			r.retry = w.target
+		}
+		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
 	}
 	if e.seq == 0 {
 		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
 	return e.seq, begins
+}
+
+// ownVersion is a version that a client has written.
+type ownVersion struct {
+	version string
+	status  bool // of which it has written the status
+}
+
+// ownVersions are the last ones of a client.
+type ownVersions []ownVersion
+
+// has reports whether the client has written a version. That of an object in a list is not known.
+func (o ownVersions) has(version string) bool {
+	return version != "" && slices.ContainsFunc(o, func(v ownVersion) bool { return v.version == version })
+}
+
+// made reports whether an event is of what the client has written.
+func (o ownVersions) made(e *event) bool { return o.has(e.version) }
+
+// madeStatus reports whether an event is of a status that the client has written.
+func (o ownVersions) madeStatus(e *event) bool {
+	return e.version != "" && slices.Contains(o, ownVersion{e.version, true})
 }

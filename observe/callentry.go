@@ -46,6 +46,7 @@ type callMore struct {
 	event        *KubernetesEvent
 	boundTo      string
 	takenBy      string
+	unexplained  *Received
 }
 
 type callFlags uint16
@@ -108,9 +109,10 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	more := callMore{
 		err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
 		event: c.Event, boundTo: c.BoundTo, takenBy: c.TakenBy,
+		unexplained: c.Unexplained,
 	}
 	hasMore := more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
-		more.event != nil || more.boundTo != "" || more.takenBy != ""
+		more.event != nil || more.boundTo != "" || more.takenBy != "" || more.unexplained != nil
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
 		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
@@ -173,7 +175,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 			c.Began = m.began
 		}
 		c.Error, c.Wrote, c.AfterSync, c.Client, c.FieldManager = m.err, m.wrote, m.afterSync, m.client, m.fieldManager
-		c.Cause, c.Event, c.BoundTo, c.TakenBy = m.cause, m.event, m.boundTo, m.takenBy
+		c.Cause, c.Event, c.BoundTo, c.TakenBy, c.Unexplained = m.cause, m.event, m.boundTo, m.takenBy, m.unexplained
 	}
 	if e.has(callWroteItself) {
 		room[0] = e.ownVersion()

@@ -200,12 +200,22 @@ type Called struct {
 	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
+	// Unexplained is set for a write without a Cause of a client that has watches and does not report its
+	// syncs: it may follow from an event. It is the last one that the client had received, empty if it had received none.
+	Unexplained *Received `json:"unexplained,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.
 	BoundTo string `json:"boundTo,omitempty"`
 	// TakenBy is the holder that takes over a Lease by the call.
 	TakenBy string `json:"takenBy,omitempty"`
+}
+
+// Received is an event on a watch of a client outside of the process, of a change that another client has made.
+type Received struct {
+	Time   time.Time `json:"time,omitzero"`
+	Change Change    `json:"change,omitempty"`
+	Object Object    `json:"object,omitzero"`
 }
 
 // KubernetesEvent is the content of an Event, an API object that says what happened to
@@ -267,6 +277,9 @@ func (o Object) IsRoutine() bool { return o.IsLease() || o.IsEvent() }
 
 // IsLease reports whether the object is a Lease.
 func (o Object) IsLease() bool { return o.Resource == "leases" && o.Group == "coordination.k8s.io" }
+
+// IsNamespace reports whether the object is a Namespace.
+func (o Object) IsNamespace() bool { return o.Resource == "namespaces" && o.Group == "" }
 
 // IsEvent reports whether the object is an Event, which two groups serve.
 func (o Object) IsEvent() bool {

@@ -28,10 +28,13 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	}
 	p.b.WriteString("\n")
 	c.writeLinks(p)
-	if !c.Complete {
+	first := c.Links[len(c.Links)-1]
+	switch {
+	case first.unexplained != nil:
+		p.writeSentence("\nThe cause of the last line is not known." + p.lastReceived(first))
+	case !c.Complete:
 		p.b.WriteString("\nThe cause of the last line is not in the records.\n")
 	}
-	first := c.Links[len(c.Links)-1]
 	switch {
 	case first.known:
 		p.writeSentence("\nThe chain begins with what " + p.actor(c.Links[max(len(c.Links)-2, 0)]) + " found when it started.")
@@ -42,6 +45,15 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	p.writeLegend()
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// lastReceived says what a client had received last before a write whose cause is not known.
+func (p *painter) lastReceived(n *Node) string {
+	e := n.unexplained
+	if e.Change == "" {
+		return ""
+	}
+	return fmt.Sprintf(" The last event that %s had received before, %s earlier: %s %s.", p.actor(n), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
 }
 
 // writeLinks draws the links, except what repeats.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ func newGraphWith(records []observe.Record, about observe.Object, o Options) *gr
 	g.addRunning(o.State)
 	g.completeSyncs()
 	g.linkClientWrites()
+	g.completeListed()
 	writes := g.linkVersions()
 	g.noteNoEffect()
 	g.noteMissingStatus(o)
@@ -82,7 +84,7 @@ func (g *graph) addCall(r *observe.Record, c *observe.Called) {
 		ID: fmt.Sprintf("r%d", r.Seq), Kind: Call, Time: callStart(r, c), Took: c.Took, seq: r.Seq,
 		Controller: c.Controller, Verb: c.Verb, Object: canonicalObject(c.Object), Subresource: c.Subresource, version: c.Version,
 		ResourceVersion: c.ResourceVersion, Status: c.Status, Conflict: c.Conflict && !c.IsInjected(), Failed: c.IsFailure(), Error: c.Error, uid: c.Object.UID, wrote: c.Wrote,
-		cause: c.Cause, client: c.Client != nil, BoundTo: c.BoundTo, Selected: c.Selected, aggregated: c.Aggregated,
+		cause: c.Cause, unexplained: c.Unexplained, client: c.Client != nil, BoundTo: c.BoundTo, Selected: c.Selected, aggregated: c.Aggregated,
 	}
 	if n.client {
 		n.Impersonates = c.Client.Impersonates
@@ -197,6 +199,30 @@ func (g *graph) linkClientWrites() {
 	for _, c := range g.calls {
 		if e := g.bySeq[c.cause]; e != nil && c.parent == nil {
 			c.setCause(e, Likely, ByWatch)
+		}
+	}
+}
+
+// completeListed completes the events of objects that a client has found in a list, of which the version is not
+// known: it was the last one that was stored before.
+func (g *graph) completeListed() {
+	unknown := map[place][]*Node{}
+	for _, e := range g.events {
+		if e.Change == observe.Listed && e.ResourceVersion == "" {
+			unknown[placeOf(e.Object)] = append(unknown[placeOf(e.Object)], e)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	for _, c := range g.calls {
+		for _, w := range c.wrote {
+			for _, e := range unknown[placeOfWritten(w)] {
+				before, _ := strconv.ParseUint(e.ResourceVersion, 10, 64)
+				if !w.Deleted && !c.End().After(e.Time) && versionNumber(w) > before {
+					e.ResourceVersion = w.ResourceVersion
+				}
+			}
 		}
 	}
 }

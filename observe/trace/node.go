@@ -132,16 +132,17 @@ type Node struct {
 	// has most likely made it, as it updates the quotas of a namespace.
 	unrecorded bool
 
-	client      bool  // for a call: a client outside of the process made it
-	aggregated  bool  // for a call: an aggregated API server has answered it
-	noStatus    bool  // for a call: its object existed, and had no status subresource
-	statusSince bool  // for such a call: the object may have the subresource since
-	noEffect    bool  // for a call: it changed nothing
-	replaced    bool  // for the removal of an object by a restore: the snapshot has another object of this name
-	running     bool  // for an open sync: it is known to have begun at Time, and to run
-	lost        bool  // for a running sync: its process has closed its connection
-	modifiedBy  *Node // for a conflict: the write that had changed the object, if it is known
-	markedBy    *Node // for the removal of an object: the delete that had marked it before
+	unexplained *observe.Received // as of Called
+	client      bool              // for a call: a client outside of the process made it
+	aggregated  bool              // for a call: an aggregated API server has answered it
+	noStatus    bool              // for a call: its object existed, and had no status subresource
+	statusSince bool              // for such a call: the object may have the subresource since
+	noEffect    bool              // for a call: it changed nothing
+	replaced    bool              // for the removal of an object by a restore: the snapshot has another object of this name
+	running     bool              // for an open sync: it is known to have begun at Time, and to run
+	lost        bool              // for a running sync: its process has closed its connection
+	modifiedBy  *Node             // for a conflict: the write that had changed the object, if it is known
+	markedBy    *Node             // for the removal of an object: the delete that had marked it before
 
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 }

@@ -2,9 +2,13 @@ package trace
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -73,6 +77,68 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 	if len(tree.Roots) != 1 || tree.Roots[0].Verb != "create" {
 		t.Errorf("%d roots:\n%s", len(tree.Roots), writeString(t, tree, Text, Style{}))
 	}
+}
+
+// A write of a client that watches objects may follow from what it has received: the story is not complete.
+func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
+	site, at := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for want, received := range map[string]*observe.Received{
+		"": nil,
+		"\nThe cause of the last line is not known.\n": {},
+		"\nThe cause of the last line is not known. The last event that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
+	} {
+		call := &observe.Called{
+			Controller: "shop-operator (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",
+			Began: at, Took: time.Millisecond, Unexplained: received,
+		}
+		chain, err := Why([]observe.Record{{Seq: 1, Time: at.Add(time.Millisecond), Event: call}}, deployment("shop"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := writeString(t, chain, Text, Style{})
+		if chain.Complete != (received == nil) || !strings.HasSuffix(got, want) || received == nil && strings.Contains(got, "not known") {
+			t.Errorf("complete: %v\n%s", chain.Complete, got)
+		}
+	}
+}
+
+// What a client has found in a list has no version in the records: it was the last one that was stored before, and
+// the story begins with who has stored that, unless the client itself has.
+func TestWhyGoesOnBeforeAListOfAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const operator = "shop-operator (admin)"
+		c := newCluster(t)
+		site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}
+		services := observe.Object{Resource: "services", Kind: "Service", Namespace: "default"}
+		start := func(owned string) string {
+			t.Helper()
+			time.Sleep(time.Millisecond)
+			found := c.watched(operator, observe.Listed, site, "")
+			time.Sleep(time.Millisecond)
+			c.clientCall(operator, "patch", site, found)
+			o := services
+			o.Name = owned
+			c.clientCall(operator, "create", o, found)
+			chain, err := Why(c.catchUp(), o, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(writeString(t, chain, Text, Style{}), "because it found Site shop when it started.") {
+				t.Error(writeString(t, chain, Text, Style{}))
+			}
+			last := chain.Links[len(chain.Links)-1]
+			return fmt.Sprintf("%s %s %s", last.Controller, last.Verb, last.Object)
+		}
+		c.clientCall("kubectl (admin)", "create", site, 0)
+		first := start("one")
+		again := start("two")
+		c.clientCall("kubectl (admin)", "update", site, 0)
+		changed := start("three")
+		want := []string{"kubectl (admin) create Site default/shop", " list Site default/shop", "kubectl (admin) update Site default/shop"}
+		if diff := cmp.Diff(want, []string{first, again, changed}); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
 }
 
 // A controller that starts again acts on the state that it finds, not for what has led to that

@@ -33,7 +33,8 @@ type Chain struct {
 	// Links begins with the change to explain. Each link is followed by its cause.
 	Links []*Node `json:"links"`
 	// Complete is set if the last link has no cause in the control plane: a write from
-	// outside, or an object that existed before.
+	// outside, or an object that existed before. It is not set for a write of a client that
+	// may have reacted to an event.
 	Complete bool `json:"complete"`
 	// Since has what else has happened to the object and may matter more: its deletion, its
 	// creation after a deletion, a write of a client that was refused or failed, the removal if
@@ -216,7 +217,7 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 		c.Links = append(c.Links, n)
 	}
 	first := c.Links[len(c.Links)-1]
-	c.Complete = first.isOutside() && first.cause == 0
+	c.Complete = first.isOutside() && first.cause == 0 && first.unexplained == nil
 	c.Start, c.Took = first.Time, end.Sub(first.Time)
 	for _, n := range c.Links {
 		n.After = n.Time.Sub(c.Start)

@@ -129,13 +129,16 @@ func (m *writeIndex) removalAfter(v *version) *Node {
 // isNewsToListers reports whether a controller that lists the version, because it starts, acts
 // for the write that made it: that of another client or of a restore, or one that it has not
 // received before, because it was stopped. Otherwise it may have acted for it before, and the
-// start is the cause.
+// start is the cause, as it is if it has made the version itself.
 func (v *version) isNewsToListers(made *Node) bool {
-	return v.news || made.Verb == observe.VerbRestore || v.isOfOtherClient(made)
+	return made.Verb == observe.VerbRestore || v.isOfOtherClient(made) || v.news && !v.isOfLister(made)
 }
 
-func (v *version) isOfOtherClient(made *Node) bool {
-	return made.client && !slices.ContainsFunc(v.events, func(e *Node) bool { return e.Controller == made.Controller })
+func (v *version) isOfOtherClient(made *Node) bool { return made.client && !v.isOfLister(made) }
+
+// isOfLister reports whether one that has listed the version has made it.
+func (v *version) isOfLister(made *Node) bool {
+	return slices.ContainsFunc(v.events, func(e *Node) bool { return e.Controller == made.Controller })
 }
 
 // isReported reports whether the storage reports which call has made v, if one has.

@@ -30,7 +30,8 @@ type nodeFeed struct {
 	synced   chan struct{}                   // closed after the first list
 	isSynced bool
 
-	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
+	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
+	gives int        // how many stages kwok has been given
 }
 
 func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change) {
@@ -70,7 +71,7 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 	}
 	play, cancel := f.registry.assignNode(node, what, f.stages.has)
 	if cancel {
-		sendEvent(f.ctx, f.events, informer.Deleted, node)
+		f.cancel(node.Name)
 	}
 	if play.name != "" {
 		f.schedule(node.Name, play.at)
@@ -83,7 +84,28 @@ func (f *nodeFeed) processNode(node *corev1.Node) {
 // stopNode does what is to be done when a live node has failed or was deleted.
 func (f *nodeFeed) stopNode(node *corev1.Node) {
 	f.onDead(node.Name)
-	sendEvent(f.ctx, f.events, informer.Deleted, node) // cancels the stage that kwok tries again
+	f.cancel(node.Name)
+}
+
+// cancel has kwok forget the stage that it tries again for a Node. kwok handles Deleted only for a Node that it knows,
+// and may have handled one while it played the stage.
+func (f *nodeFeed) cancel(name string) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	sendEvent(f.ctx, f.events, informer.Modified, node)
+	sendEvent(f.ctx, f.events, informer.Deleted, node)
+}
+
+// endRetry has kwok forget a stage that it has queued to be tried again if that is stale.
+func (f *nodeFeed) endRetry(name string, retry kwokRetry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	cancel, again := f.registry.endNodeRetry(name, retry)
+	if cancel {
+		f.cancel(name)
+	}
+	if node, _, err := f.registry.liveNode(name); again && err == nil {
+		f.processNode(node)
+	}
 }
 
 // giveToKwok gives kwok the stage of a user that is due for a Node.
@@ -92,6 +114,8 @@ func (f *nodeFeed) giveToKwok(name string) {
 	defer f.mu.Unlock()
 	if node, what := f.registry.takeNodeStage(name); node != nil {
 		copied := *node
+		f.gives++
+		setGiveNumber(&copied.ObjectMeta, f.gives)
 		setDueStage(&copied.ObjectMeta, what)
 		sendEvent(f.ctx, f.events, informer.Modified, &copied)
 	}
@@ -143,12 +167,15 @@ type podFeed struct {
 	record   func(pod *corev1.Pod, event podEvent)
 	schedule func(uid string, at time.Time) // has what is due done
 
-	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
+	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
+	gives int        // how many stages kwok has been given
 }
 
 func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
 	f.registry.played.deliver(change, "Pod", pod, func() {
 		if change == observe.Deleted {
+			f.mu.Lock()
+			defer f.mu.Unlock()
 			f.registry.deletePod(pod.UID)
 			sendEvent(f.ctx, f.events, informer.Deleted, pod)
 		} else {
@@ -162,6 +189,10 @@ func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
 func (f *podFeed) processPod(pod *corev1.Pod, listed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.processPodLocked(pod, listed)
+}
+
+func (f *podFeed) processPodLocked(pod *corev1.Pod, listed bool) {
 	seen := f.registry.updatePod(pod, listed, nil)
 	if !seen.accepted {
 		return
@@ -207,7 +238,7 @@ func (f *podFeed) processListed(list []corev1.Pod) {
 func (f *podFeed) playPod(pod *corev1.Pod, what dueStage) {
 	play, cancel := f.registry.assignPod(pod, what, f.stages.has)
 	if cancel {
-		sendEvent(f.ctx, f.events, informer.Deleted, pod)
+		f.cancel(podKey(pod))
 	}
 	if play.name != "" {
 		f.schedule(string(pod.UID), play.at)
@@ -220,6 +251,8 @@ func (f *podFeed) giveToKwok(uid types.UID) {
 	defer f.mu.Unlock()
 	if pod, what := f.registry.takePodStage(uid); pod != nil {
 		copied := *pod
+		f.gives++
+		setGiveNumber(&copied.ObjectMeta, f.gives)
 		setDueStage(&copied.ObjectMeta, what)
 		sendEvent(f.ctx, f.events, informer.Modified, &copied)
 	}
@@ -230,8 +263,30 @@ func (f *podFeed) cancelStages(node string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range f.registry.forgetStages(node) {
-		namespace, name, _ := strings.Cut(key, "/")
-		sendEvent(f.ctx, f.events, informer.Deleted, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+		f.cancel(key)
+	}
+}
+
+// cancel has kwok forget the stage that it tries again for a Pod.
+func (f *podFeed) cancel(key string) {
+	namespace, name, _ := strings.Cut(key, "/")
+	sendEvent(f.ctx, f.events, informer.Deleted, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
+}
+
+// endRetry has kwok forget a stage that it has queued to be tried again if that is stale. The Pod is nil if it was
+// deleted.
+func (f *podFeed) endRetry(key string, pod *corev1.Pod, retry kwokRetry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	cancel, again := true, false
+	if pod != nil {
+		cancel, again = f.registry.endPodRetry(pod.UID, retry)
+	}
+	if cancel {
+		f.cancel(key)
+	}
+	if again {
+		f.processPodLocked(pod, true)
 	}
 }
 

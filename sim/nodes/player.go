@@ -40,8 +40,13 @@ func newPlayer(now func() time.Time, minDelay, maxDelay time.Duration, play func
 	return &player{queue: workqueue.NewTypedRateLimitingQueue(limiter), now: now, play: play, failed: failed}
 }
 
+// maxQueueTime is how long a key waits in the queue, which cannot remove it when the object is deleted.
+const maxQueueTime = time.Hour
+
 // schedule plays what is due for a key at a time.
-func (p *player) schedule(key string, at time.Time) { p.queue.AddAfter(key, at.Sub(p.now())) }
+func (p *player) schedule(key string, at time.Time) {
+	p.queue.AddAfter(key, min(at.Sub(p.now()), maxQueueTime))
+}
 
 // run plays until the queue is shut down.
 func (p *player) run(ctx context.Context) {

@@ -146,6 +146,41 @@ func TestPodIsPlayedByOne(t *testing.T) {
 	}
 }
 
+// A key whose object was deleted leaves the queue long before what was due for it.
+func TestPlayerDropsKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		due := map[string]time.Time{"kept": began.AddDate(0, 0, 1), "deleted": began.AddDate(100, 0, 0)}
+		played := map[string]time.Duration{}
+		play := func(_ context.Context, key string) (time.Time, error) {
+			played[key] = time.Since(began)
+			if time.Now().Before(due[key]) {
+				return due[key], nil
+			}
+			return time.Time{}, nil
+		}
+		p := newPlayer(time.Now, minWriteDelay, maxWriteDelay, play, func(string, error) {})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.run(ctx)
+		}()
+		for key, at := range due {
+			p.schedule(key, at)
+		}
+		delete(due, "deleted")
+		time.Sleep(48 * time.Hour)
+		synctest.Wait()
+		if diff := cmp.Diff(map[string]time.Duration{"kept": 24 * time.Hour, "deleted": maxQueueTime}, played); diff != "" {
+			t.Errorf("last looked at (-want +got):\n%s", diff)
+		}
+		cancel()
+		p.queue.ShutDown()
+		<-done
+	})
+}
+
 // A Pod is deleted although the first attempt fails after its status was written, which
 // passes the Pod to the feed again.
 func TestDeleteIsRetried(t *testing.T) {

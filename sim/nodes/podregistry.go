@@ -217,6 +217,7 @@ func (r *podRegistry) assignPod(pod *corev1.Pod, what dueStage, isInForce func(*
 	play, cancel = e.assign(what, pod.ResourceVersion, isInForce)
 	if what.user != nil { // in place of what is due by default
 		e.duePod, e.pending = nil, false
+		e.deleting = false // the deletion becomes due again when no stage matches
 	}
 	if play.user != nil {
 		e.duePod = pod
@@ -256,12 +257,23 @@ func (r *podRegistry) changePodStage(uid types.UID, change func(*stageState)) {
 	}
 }
 
-// forgetStages says that kwok is to try nothing again for the Pods of a node. It returns the keys of those for which that
+// endPodRetry is called when kwok has queued what it tries again for a Pod. It reports whether kwok is to forget that,
+// and whether the Pod is to be processed again.
+func (r *podRegistry) endPodRetry(uid types.UID, retry kwokRetry) (cancel, again bool) {
+	cancel = true
+	r.changePodStage(uid, func(s *stageState) { cancel, again = s.endRetry(retry) })
+	return cancel, again
+}
+
+// forgetStages says that no stages of users are due, or to be tried again by kwok, for the Pods of a node. It returns the keys of those for which that
 // has to be cancelled.
 func (r *podRegistry) forgetStages(node string) (keys []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.podsByNode[node] {
+		if e.play.user != nil {
+			e.play, e.duePod = dueStage{}, nil
+		}
 		if e.forget() {
 			keys = append(keys, e.key)
 		}

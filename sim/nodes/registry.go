@@ -146,6 +146,13 @@ func (r *podRegistry) changeNodeStage(name string, change func(*stageState)) {
 	}
 }
 
+// endNodeRetry is to Nodes what endPodRetry is to Pods.
+func (r *podRegistry) endNodeRetry(name string, retry kwokRetry) (cancel, again bool) {
+	cancel = true
+	r.changeNodeStage(name, func(s *stageState) { cancel, again = s.endRetry(retry) })
+	return cancel, again
+}
+
 // dueNodeStage returns what the player is to do for a Node.
 func (r *podRegistry) dueNodeStage(name string) dueStage {
 	r.mu.Lock()

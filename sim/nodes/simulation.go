@@ -49,7 +49,7 @@ type simulation struct {
 	pods       *podFeed
 	podStore   cache.Store
 	clocks     []*cancelableClock // of kwok's controllers
-	failures   sync.Map           // *time.Timer by playedStage: stages that have failed, until it is known whether kwok tries again
+	failures   sync.Map           // *givenStage by playedStage: stages that have failed, until it is known whether kwok tries again
 	wg         sync.WaitGroup
 
 	stagesKnown     chan struct{} // closed when the Stages of users have been listed, or need not be awaited

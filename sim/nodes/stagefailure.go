@@ -13,7 +13,13 @@ import (
 // playedStage is the stage of a user that kwok plays for an object.
 type playedStage struct {
 	pod, node string // the key of the object; one of them is empty
-	stage     string // the name of the Stage
+	stage     string // the version of the Stage, as stageVersion returns it
+}
+
+// name returns the name of the Stage.
+func (p playedStage) name() string {
+	name, _, _ := strings.Cut(p.stage, "@")
+	return name
 }
 
 // stageObserver receives what kwok logs about the stages of users. A failure that is followed by a retry is not final.
@@ -45,25 +51,35 @@ const retryNotice = playTime / 2
 
 // stageFailed implements stageObserver.
 func (s *simulation) stageFailed(what playedStage, err string) {
-	s.updateStage(what, func(state *stageState) { state.fail(userPrefix+what.stage, s.registry.now()) })
-	s.failures.Store(what, time.AfterFunc(retryNotice, func() {
-		s.failures.Delete(what)
-		s.reportFailedStage(what, err)
-	}))
+	failed := &givenStage{}
+	s.updateStage(what, func(state *stageState) { *failed = state.fail(what.stage, s.registry.now()) })
+	s.failures.Store(what, failed)
+	time.AfterFunc(retryNotice, func() {
+		if s.failures.CompareAndDelete(what, failed) {
+			s.reportFailedStage(what, *failed, err)
+		}
+	})
 }
 
 // stageRetried implements stageObserver.
 func (s *simulation) stageRetried(what playedStage, retries float64) {
-	if timer, found := s.failures.LoadAndDelete(what); found {
-		timer.(*time.Timer).Stop()
-	}
-	again := s.registry.now().Add(maxRetryDelay(retries))
-	s.updateStage(what, func(state *stageState) { state.retry(userPrefix+what.stage, again) })
+	s.failures.Delete(what)
+	at := s.registry.now().Add(maxRetryDelay(retries))
+	retry := kwokRetry{isStale: true}
+	s.updateStage(what, func(state *stageState) { retry = state.retry(what.stage, at) })
+	// kwok logs it, then queues it, and plays it after a second at the earliest.
+	time.AfterFunc(retryNotice, func() {
+		if what.node != "" {
+			s.nodes.endRetry(what.node, retry)
+		} else {
+			s.pods.endRetry(what.pod, s.knownPod(what.pod), retry)
+		}
+	})
 }
 
 // reportFailedStage records an event about the object for which a stage of a user has failed finally. client-go bounds
 // how many events an object has.
-func (s *simulation) reportFailedStage(what playedStage, err string) {
+func (s *simulation) reportFailedStage(what playedStage, failed givenStage, err string) {
 	if s.ctx.Err() != nil {
 		return
 	}
@@ -75,8 +91,8 @@ func (s *simulation) reportFailedStage(what playedStage, err string) {
 		}
 		about = eventObject(pod, "")
 	}
-	s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+what.stage+": "+err)
-	s.updateStage(what, func(state *stageState) { state.end(userPrefix + what.stage) })
+	s.recorder.Event(about, corev1.EventTypeWarning, "StageFailed", "stage "+what.name()+": "+err)
+	s.updateStage(what, func(state *stageState) { state.end(failed) })
 }
 
 // updateStage changes what is known of what is played for an object, if the object still exists.

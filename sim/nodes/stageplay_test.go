@@ -25,9 +25,10 @@ type stageTest struct {
 	*testing.T
 	*Fleet
 	client  *fake.Clientset
-	version int     // of the Pod
-	answers []error // to the first attempts to create a ConfigMap
-	applied int     // attempts to create a ConfigMap
+	version int           // of the Pod
+	answers []error       // to the first attempts to create a ConfigMap
+	takes   time.Duration // until such an answer
+	applied int           // attempts to create a ConfigMap
 }
 
 // runStageTest runs a test in a bubble of its own.
@@ -42,6 +43,7 @@ func runStageTest(t *testing.T, test func(s *stageTest)) {
 			}
 			err := s.answers[0]
 			s.answers = s.answers[1:]
+			time.Sleep(s.takes)
 			return true, nil, err
 		})
 		mapper := meta.NewDefaultRESTMapper(nil)
@@ -215,7 +217,7 @@ func TestStageIsRefused(t *testing.T) {
 	})
 }
 
-// TestStageIsNotPlayed has what happens during the delay of a Stage, or before it is tried again.
+// TestStageIsNotPlayed has what happens during the delay of a Stage, during an attempt, or before it is tried again.
 func TestStageIsNotPlayed(t *testing.T) {
 	failed := func(s *stageTest) { s.fail(func(f *Fleet) error { return f.Fail(s.Context(), nodeName(1)) }) }
 	for name, during := range map[string]func(*stageTest){
@@ -231,6 +233,12 @@ func TestStageIsNotPlayed(t *testing.T) {
 			failed(s)
 			s.remove("fails")
 		},
+		"the Pod is deleted": func(s *stageTest) {
+			if err := s.client.CoreV1().Pods("n").Delete(s.Context(), "p", metav1.DeleteOptions{}); err != nil {
+				s.Error(err)
+			}
+			synctest.Wait()
+		},
 	} {
 		t.Run("delay: "+name, func(t *testing.T) {
 			runStageTest(t, func(s *stageTest) {
@@ -240,20 +248,57 @@ func TestStageIsNotPlayed(t *testing.T) {
 				during(s)
 				s.expectDue()
 				s.wait(time.Hour)
-				s.expect(corev1.PodRunning)
+				if name != "the Pod is deleted" {
+					s.expect(corev1.PodRunning)
+				}
 				s.expectDue()
 			})
 		})
 		if strings.HasPrefix(name, "the Pod does not match any more") {
 			continue // it may be its first step that has changed the Pod
 		}
-		t.Run("retry: "+name, func(t *testing.T) {
+		for when, takes := range map[string]time.Duration{"retry": 0, "attempt": 2 * time.Second} {
+			t.Run(when+": "+name, func(t *testing.T) {
+				runStageTest(t, func(s *stageTest) {
+					s.answers, s.takes = tooMany(5), takes
+					s.set("fails", "{}", patchNext, applyNext)
+					s.wait(takes / 2)
+					during(s)
+					s.wait(takes / 2)
+					s.expectDue()
+					s.wait(time.Hour)
+					s.expectDue()
+					if s.applied != 1 {
+						s.Errorf("%d attempts, want 1", s.applied)
+					}
+				})
+			})
+		}
+	}
+}
+
+func tooMany(n int) []error {
+	return slices.Repeat([]error{apierrors.NewTooManyRequestsError("slow down")}, n)
+}
+
+// TestStageOfANodeIsNotPlayed has what happens during an attempt to play the Stage of a Node.
+func TestStageOfANodeIsNotPlayed(t *testing.T) {
+	for name, during := range map[string]func(*stageTest){
+		"it is deleted": func(s *stageTest) { s.remove("fails") },
+		"the Node is deleted": func(s *stageTest) {
+			if err := s.client.CoreV1().Nodes().Delete(s.Context(), nodeName(1), metav1.DeleteOptions{}); err != nil {
+				s.Error(err)
+			}
+			synctest.Wait()
+		},
+		"the node fails": func(s *stageTest) { s.fail(func(f *Fleet) error { return f.Fail(s.Context(), nodeName(1)) }) },
+	} {
+		t.Run(name, func(t *testing.T) {
 			runStageTest(t, func(s *stageTest) {
-				s.answers = []error{apierrors.NewTooManyRequestsError("slow down")}
-				s.set("fails", "{}", patchNext, applyNext)
-				s.expectDue(1200 * time.Millisecond)
+				s.answers, s.takes = tooMany(5), 2*time.Second
+				s.set("fails", "{}", forNodes(patchNext, strings.Replace(applyNext, "{name:", "{namespace: n, name:", 1))...)
+				s.wait(time.Second)
 				during(s)
-				s.expectDue()
 				s.wait(time.Hour)
 				if s.applied != 1 {
 					s.Errorf("%d attempts, want 1", s.applied)
@@ -263,7 +308,56 @@ func TestStageIsNotPlayed(t *testing.T) {
 	}
 }
 
-// TestStageOfAFailedNode has a node that recovers after the delay of a Stage.
+// TestStageIsCorrected has a Stage that is replaced during an attempt, which fails: the new one is played, whether its
+// delay ends before that, before kwok would try again, or later.
+func TestStageIsCorrected(t *testing.T) {
+	for delay, after := range map[string]time.Duration{
+		"{}":                           0,
+		"{durationMilliseconds: 1200}": 1200 * time.Millisecond,
+		"{durationMilliseconds: 5200}": 5200 * time.Millisecond,
+	} {
+		t.Run(delay, func(t *testing.T) {
+			runStageTest(t, func(s *stageTest) {
+				s.answers, s.takes = tooMany(5), 2*time.Second
+				s.set("fails", "{}", patchNext, applyNext)
+				s.wait(time.Second)
+				s.set("fails", delay)
+				s.wait(after)
+				s.expect(corev1.PodFailed)
+				s.wait(time.Hour)
+				s.expectDue()
+				if s.applied != 1 {
+					s.Errorf("%d attempts of the first version, want 1", s.applied)
+				}
+			})
+		})
+	}
+}
+
+// TestStageIsRetriedAfterAnother has a Stage that is to be tried again when the attempt for its earlier version fails,
+// which removes it from kwok's queue.
+func TestStageIsRetriedAfterAnother(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		s.answers, s.takes = tooMany(5), 1500*time.Millisecond
+		patches := 0
+		s.client.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			patches++
+			return patches == 1, nil, apierrors.NewTooManyRequestsError("slow down")
+		})
+		s.set("fails", "{}", patchNext, applyNext)
+		s.wait(time.Second)
+		s.set("fails", "{durationMilliseconds: 0}")
+		s.expectDue(1200 * time.Millisecond)
+		s.wait(1200 * time.Millisecond)
+		s.expect(corev1.PodFailed)
+		s.wait(time.Hour)
+		if s.applied != 1 || patches != 3 {
+			s.Errorf("%d attempts of the first version, %d patches", s.applied, patches)
+		}
+	})
+}
+
+// TestStageOfAFailedNode has a node that recovers after the delay of a Stage, which begins again.
 func TestStageOfAFailedNode(t *testing.T) {
 	runStageTest(t, func(s *stageTest) {
 		s.set("fails", sixSecs)
@@ -271,7 +365,9 @@ func TestStageOfAFailedNode(t *testing.T) {
 		s.wait(10 * time.Second)
 		s.expect(corev1.PodRunning)
 		s.fail(func(f *Fleet) error { return f.Recover(s.Context(), nodeName(1)) })
-		s.wait(6 * time.Second)
+		s.wait(5 * time.Second)
+		s.expect(corev1.PodRunning)
+		s.wait(time.Second)
 		s.expect(corev1.PodFailed)
 	})
 }
@@ -318,6 +414,14 @@ func TestStageDelayGoesOn(t *testing.T) {
 	})
 }
 
+// forNodes returns changes that make podStage select Nodes, and others.
+func forNodes(changes ...string) []string {
+	return append([]string{
+		"kind: Pod", "kind: Node", "    matchLabels: {fails: \"yes\"}\n", "",
+		"key: .status.phase, operator: In, values: [Running]", "key: .status.nodeInfo.machineID, operator: NotIn, values: [marked]",
+	}, changes...)
+}
+
 // TestStageDelayOfANode has a Node that changes during the delay of a Stage.
 func TestStageDelayOfANode(t *testing.T) {
 	runStageTest(t, func(s *stageTest) {
@@ -328,9 +432,7 @@ func TestStageDelayOfANode(t *testing.T) {
 			}
 			return node
 		}
-		s.set("marks", sixSecs, "kind: Pod", "kind: Node", "    matchLabels: {fails: \"yes\"}\n", "",
-			"key: .status.phase, operator: In, values: [Running]", "key: .status.nodeInfo.machineID, operator: NotIn, values: [marked]",
-			"phase: Failed\\nreason: Demo", "nodeInfo: {machineID: marked}")
+		s.set("marks", sixSecs, forNodes("phase: Failed\\nreason: Demo", "nodeInfo: {machineID: marked}")...)
 		for i := range 6 {
 			if node().Status.NodeInfo.MachineID == "marked" {
 				s.Fatalf("marked after %d s", i)
@@ -344,6 +446,28 @@ func TestStageDelayOfANode(t *testing.T) {
 		}
 		if got := node().Status.NodeInfo.MachineID; got != "marked" {
 			s.Errorf("machineID %q, want marked", got)
+		}
+	})
+}
+
+// TestStageOfADeletedPod has a Pod whose deletion fails once, with a Stage that matches its last status.
+func TestStageOfADeletedPod(t *testing.T) {
+	runStageTest(t, func(s *stageTest) {
+		refused := false
+		s.client.PrependReactor("delete", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if refused {
+				return false, nil, nil
+			}
+			refused = true
+			return true, nil, apierrors.NewForbidden(corev1.Resource("pods"), "p", errors.New("a webhook denies it"))
+		})
+		s.set("fails", "{}", "values: [Running]", "values: [Failed]}, {key: .status.reason, operator: NotIn, values: [Demo]")
+		s.change(func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now()}, new(int64)
+		})
+		s.wait(time.Minute)
+		if list, err := s.client.CoreV1().Pods("n").List(s.Context(), metav1.ListOptions{}); err != nil || !refused || len(list.Items) > 0 {
+			s.Errorf("deletion refused: %v; %d Pods are left: %v", refused, len(list.Items), err)
 		}
 	})
 }

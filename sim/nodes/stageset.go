@@ -159,7 +159,7 @@ func (s *stageSet) choose(ctx context.Context, event *lifecycle.Event, found lif
 	return nil
 }
 
-// stageVersion is what names a version of a Stage for kwok: it plays no other.
+// stageVersion is what names a version of a Stage for kwok: it plays no other. Names of objects have no "@".
 func stageVersion(object *corev1.ObjectReference) string {
 	return object.Name + "@" + object.ResourceVersion
 }
@@ -211,7 +211,7 @@ func compileStage(object *v1alpha1.Stage) (*userStage, error) {
 		return nil, fmt.Errorf("stage %s has no selector: it would never be played", object.Name)
 	}
 	plays := *stage
-	plays.Name, plays.Spec.Delay = userPrefix+object.Name, nil
+	plays.Name, plays.Spec.Delay = userPrefix+stageVersion(stageReference(object)), nil // kwok logs the name
 	plays.Spec.Selector = &internalversion.StageSelector{MatchAnnotations: map[string]string{annotations.Stage: stageVersion(stageReference(object))}}
 	if stage.Spec.Delay != nil {
 		stage.Spec.Delay = boundDelay(stage.Spec.Delay)

@@ -67,23 +67,53 @@ func (s *stageState) take(version string, now time.Time) (what dueStage, ok bool
 	return what, true
 }
 
-// fail notes that kwok has failed to play a stage. Whether it tries again is known soon, from retry or end.
-func (s *stageState) fail(name string, now time.Time) {
-	if s.given.name == name {
-		s.given.at = now
-	}
+// is reports whether it is the same as another, whose time may differ.
+func (g givenStage) is(other givenStage) bool {
+	return g.user != nil && g.user == other.user && g.version == other.version
 }
 
-// end notes that kwok does not try again to play a stage.
-func (s *stageState) end(name string) {
-	if s.given.name == name {
+// fail notes that kwok has failed to play a version of a stage, and returns what it has been given; zero if that is
+// something else. Whether kwok tries again is known soon, from retry or end.
+func (s *stageState) fail(stage string, now time.Time) (failed givenStage) {
+	if s.given.user == nil || stageVersion(s.given.user.stage.object) != stage {
+		return givenStage{}
+	}
+	s.given.at = now
+	return s.given
+}
+
+// end notes that kwok does not try again what it has failed to play.
+func (s *stageState) end(failed givenStage) {
+	if s.given.is(failed) {
 		s.given = givenStage{}
 	}
 }
 
-// retry notes that kwok plays a stage again, at the latest at a time.
-func (s *stageState) retry(name string, at time.Time) {
-	if s.given.name == name || s.given.name == "" {
-		s.given.name, s.given.at = name, at
+// kwokRetry is what is known when kwok logs that it tries a stage again. kwok does so as well if it was to forget the
+// stage during the attempt.
+type kwokRetry struct {
+	given   givenStage // what kwok has been given last
+	isStale bool       // that is not the stage which it tries again
+}
+
+// retry notes that kwok plays a version of a stage again, at the latest at a time.
+func (s *stageState) retry(stage string, at time.Time) kwokRetry {
+	if s.given.user == nil || stageVersion(s.given.user.stage.object) != stage {
+		return kwokRetry{s.given, true}
 	}
+	s.given.at = at
+	return kwokRetry{s.given, false}
+}
+
+// endRetry is called when kwok has queued what it tries again. It reports whether kwok is to forget that, and whether
+// the object is to be processed again, because that may have removed from kwok's queue what is now due again.
+func (s *stageState) endRetry(queued kwokRetry) (cancel, again bool) {
+	switch {
+	case s.given.name == "":
+		return true, false
+	case !queued.isStale || !s.given.is(queued.given):
+		return false, false // it is still the same, or has been replaced in kwok's queue
+	}
+	s.play, s.given = s.given.dueStage, givenStage{}
+	return true, true
 }

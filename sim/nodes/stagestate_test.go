@@ -18,7 +18,7 @@ func TestNextDueWithAStage(t *testing.T) {
 	pod := testPod(nil)
 	r.updatePod(pod, false, nil)
 	due := epoch.Add(24 * time.Hour)
-	stage := dueStage{userPrefix + "slow", due, &drawnStage{stage: &userStage{}}}
+	stage := dueStage{userPrefix + "slow", due, &drawnStage{stage: &userStage{object: &corev1.ObjectReference{Name: "slow", ResourceVersion: "1"}}}}
 	expect := func(when string, want ...Due) {
 		t.Helper()
 		if diff := cmp.Diff(want, r.nextDue()); diff != "" {
@@ -39,16 +39,21 @@ func TestNextDueWithAStage(t *testing.T) {
 	now = due.Add(playTime)
 	expect("after it has changed nothing more")
 	update := func(change func(*stageState)) { r.changePodStage(pod.UID, change) }
-	update(func(s *stageState) { s.fail("user/slow", now) })
+	update(func(s *stageState) { s.fail("slow@1", now) })
 	expect("before it is known whether it is tried again", Due{What: "Pod n/p", At: now})
-	update(func(s *stageState) { s.retry("user/slow", now.Add(time.Minute)) })
+	update(func(s *stageState) { s.retry("slow@1", now.Add(time.Minute)) })
 	expect("before it is tried again", Due{What: "Pod n/p", At: now.Add(time.Minute)})
 	now = now.Add(time.Minute + playTime)
 	expect("after it was tried again, which has changed nothing")
-	update(func(s *stageState) { s.fail("user/other", now) })
+	update(func(s *stageState) { s.fail("slow@0", now) })
 	expect("after an earlier one has failed")
-	update(func(s *stageState) { s.fail("user/slow", now) })
-	update(func(s *stageState) { s.end("user/slow") })
+	update(func(s *stageState) {
+		earlier := s.fail("slow@1", now)
+		earlier.version = "earlier"
+		s.end(earlier)
+	})
+	expect("after it has failed finally for an earlier version of the Pod", Due{What: "Pod n/p", At: now})
+	update(func(s *stageState) { s.end(s.fail("slow@1", now)) })
 	expect("after it has failed finally")
 	r.assignPod(pod, dueStage{name: podStatusNow, at: now}, inForce)
 	r.updatePod(pod, false, nil)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/netip"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,11 @@ func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
 	maps.Copy(set, meta.Annotations)
 	set[annotations.Stage] = stageVersion(what.user.stage.object)
 	meta.Annotations = set
+}
+
+// setGiveNumber makes the version of an object unique: kwok skips one for which it has already queued a stage.
+func setGiveNumber(meta *metav1.ObjectMeta, number int) {
+	meta.ResourceVersion += "+" + strconv.Itoa(number)
 }
 
 // templateFunctions returns replacements for functions that kwok gives to the templates of

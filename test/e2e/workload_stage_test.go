@@ -141,7 +141,7 @@ func TestWorkloadStageDelay(t *testing.T) {
 		createObject(t, pods(ns), newPod(name, map[string]string{"app": app}))
 	}
 	awaitRunning(t, ns, "app="+app, 3)
-	createStage(t, app, strings.Replace(failingStage, "1000", "5000", 1))
+	createStage(t, app, strings.Replace(failingStage, "1000", "15000", 1))
 	updateObject(t, pods(ns), "freed", func(p *corev1.Pod) { p.Labels = nil })
 	if err := newRemoteClient(t).Nodes().Fail(t.Context(), lost.Spec.NodeName); err != nil {
 		t.Fatal(err)

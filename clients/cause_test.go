@@ -1,0 +1,343 @@
+package clients
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// owned is an object with the owner Site shop.
+func owned(kind, name, uid, version string) string {
+	return strings.Replace(object(kind, name, uid, version, "u1"), `{"uid":"u1"}`, `{"kind":"Site","name":"shop","uid":"u1"}`, 1)
+}
+
+// causes returns the cause of each write of a client, in order, or what it had received before.
+func (f *fixture) causes(client string) (list []string) {
+	f.Helper()
+	calls, events := f.records()
+	bySeq := f.events()
+	if len(bySeq) != len(events) {
+		f.Fatalf("%d events, %d by number", len(events), len(bySeq))
+	}
+	for _, c := range calls {
+		if !c.IsWrite() || !strings.HasPrefix(c.Controller, client) {
+			continue
+		}
+		cause := "none"
+		if e := c.Unexplained; e != nil && e.Change == "" {
+			cause = "after nothing"
+		} else if e != nil {
+			cause = "after " + strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Began.Sub(e.Time), e.Object, e.Change))
+		}
+		if e := bySeq[c.Cause]; e != nil {
+			cause = strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Object, e.Change, e.ResourceVersion))
+		}
+		list = append(list, cause)
+	}
+	return list
+}
+
+// An informer lists, and then watches from the version of the list: what it has found so is a cause, as what a watch
+// sends first.
+func TestCauseThatAListHad(t *testing.T) { synctest.Test(t, testCauseThatAListHad) }
+
+func testCauseThatAListHad(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	f.send(call{"POST", sites, kubectlAgent, admin, nil, 201, object("Site", "shop", "u1", "4")})
+	for _, path := range []string{sites, deployments} {
+		f.send(call{"GET", path, operatorAgent, operator, nil, 200, "{}"})
+	}
+	sendSite, endSites := f.watch(sites+"?watch=1&resourceVersion=5", operatorAgent, operator)
+	defer endSites()
+	_, endDeployments := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
+	defer endDeployments()
+	time.Sleep(100 * time.Millisecond)
+	// It patches the status of what it has found before it goes on, and receives the event of that.
+	f.send(call{"PATCH", sites + "/shop/status", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "8")})
+	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "8")))
+	time.Sleep(20 * time.Millisecond)
+	f.send(call{"POST", "/api/v1/namespaces/ns/services", operatorAgent, operator, nil, 201, owned("Service", "web", "s1", "9")})
+	time.Sleep(80 * time.Millisecond)
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
+	f.send(call{"PUT", deployments + "/old", operatorAgent, operator, nil, 200, owned("Deployment", "old", "d2", "11")})                                    // it is in a list, too
+	f.send(call{"DELETE", deployments + "/gone", operatorAgent, operator, nil, 404, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`}) // not
+	time.Sleep(2 * time.Second)
+	sendSite(frame("ADDED", strings.ReplaceAll(object("Site", "shop", "u1", "12"), "u1", "u2"))) // a new one
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, strings.ReplaceAll(owned("Deployment", "new", "d3", "13"), "u1", "u2")})
+	time.Sleep(2 * time.Minute)
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "late", "d4", "14")})
+	found := "Site ns/shop listed"
+	want := []string{found, found, found, found, "after nothing", "Site ns/shop added 12", "after 2m0s Site ns/shop added"}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Lists of a client without a watch are reads.
+func TestListWithoutAWatchIsNoCause(t *testing.T) {
+	f := newFixture(t)
+	f.send(call{"GET", sites, operatorAgent, operator, nil, 200, "{}"})
+	_, end := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
+	defer end()
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
+	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A Namespace is the cause of a write in it only if nothing else can be: the answer of every write names it.
+func TestNamespaceIsTheLastResort(t *testing.T) { synctest.Test(t, testNamespaceIsTheLastResort) }
+
+func testNamespaceIsTheLastResort(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	// An object has the name of the namespace by chance, another one is named in the written one. The program has worked
+	// for them before it lists the Sites.
+	const flavors = "/apis/example.com/v1/flavors"
+	sendFlavor, endFlavors := f.watch(flavors+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endFlavors()
+	for i, name := range []string{"default", "gold-flavor"} {
+		flavor := func(version int) string {
+			return fmt.Sprintf(`{"kind":"Flavor","metadata":{"name":%q,"uid":"f-%s","resourceVersion":"%d"}}`, name, name, version)
+		}
+		sendFlavor(frame("ADDED", flavor(3+i)))
+		time.Sleep(10 * time.Millisecond)
+		f.send(call{"PUT", flavors + "/" + name, operatorAgent, operator, nil, 200, flavor(5 + i)})
+		time.Sleep(10 * time.Millisecond)
+	}
+	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endSites()
+	sendNamespace, endNamespaces := f.watch("/api/v1/namespaces?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endNamespaces()
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(100 * time.Millisecond)
+	sendNamespace(frame("ADDED", `{"kind":"Namespace","metadata":{"name":"default","uid":"n1","resourceVersion":"2"}}`))
+	time.Sleep(100 * time.Millisecond)
+	path := strings.Replace(deployments, "/ns/", "/default/", 1)
+	for _, o := range []string{strings.Replace(owned("Deployment", "web", "d1", "10"), "{", `{"flavor":"gold-flavor",`, 1), object("Deployment", "other", "d2", "11")} {
+		f.send(call{"POST", path, operatorAgent, operator, nil, 201, strings.Replace(o, `"ns"`, `"default"`, 1)})
+	}
+	if diff := cmp.Diff([]string{"Flavor default listed 3", "Flavor gold-flavor listed 4", "Site ns/shop listed 7", "Namespace default listed 2"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+const (
+	routes   = "/apis/example.com/v1/namespaces/ns/routes"
+	services = "/api/v1/namespaces/ns/services"
+)
+
+// What a program writes for an object that selects another one is not related to it. The event has ended its idleness.
+func TestCauseBySelector(t *testing.T) { synctest.Test(t, testCauseBySelector) }
+
+func testCauseBySelector(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	sendService, endServices := f.watch(services+"?watch=1", operatorAgent, operator)
+	defer endServices()
+	for _, uid := range []string{"u1", "u2"} {
+		sendSite(frame("ADDED", object("Site", "site-"+uid, uid, "7")))
+	}
+	write := func(owner string) {
+		t.Helper()
+		time.Sleep(4 * time.Millisecond)
+		f.send(call{"PUT", deployments + "/of-" + owner, operatorAgent, operator, nil, 200, object("Deployment", "of-"+owner, "d-"+owner, "8", owner)})
+	}
+	version := 100
+	writeTwo := func(owner string) { // it receives the event of the first one before the second
+		t.Helper()
+		time.Sleep(4 * time.Millisecond)
+		version++
+		service := object("Service", "of-"+owner, "s-"+owner, fmt.Sprint(version), owner)
+		f.send(call{"PUT", services + "/of-" + owner, operatorAgent, operator, nil, 200, service})
+		sendService(frame("MODIFIED", service))
+		write(owner)
+	}
+	write("u1")
+	write("u2")
+	for i, idle := range []time.Duration{4 * time.Second, 2 * time.Minute} {
+		time.Sleep(idle)
+		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(20+i))))
+		writeTwo("u2")
+		writeTwo("u1")
+	}
+	// Events of a kind that it does not act for come by chance.
+	for i := range 2 {
+		time.Sleep(20 * time.Second)
+		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(30+i))))
+	}
+	write("u1")
+	// An event long before is a cause only if nothing has arrived meanwhile: a timer may have repeated the work.
+	time.Sleep(2 * time.Second)
+	sendSite(frame("MODIFIED", object("Site", "site-u1", "u1", "10")))
+	write("u1")
+	time.Sleep(9 * time.Second)
+	write("u1")
+	time.Sleep(9 * time.Second)
+	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "11")))
+	time.Sleep(time.Second)
+	write("u1")
+	time.Sleep(2 * time.Minute)
+	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "12")))
+	f.send(call{"POST", sites, operatorAgent, operator, nil, 201, object("Site", "new", "u9", "13")}) // of its own accord
+	want := slices.Concat([]string{"Site ns/site-u1 added 7", "Site ns/site-u2 added 7"}, slices.Repeat([]string{"Route ns/main updated 20"}, 4), slices.Repeat([]string{"Route ns/main updated 21"}, 4), []string{
+		"after 4ms Route ns/main updated", "Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
+	})
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Workers of several controllers may begin to write for the event that has ended the idleness: their writes overlap.
+func TestCauseBySelectorOfTwoWorkers(t *testing.T) { synctest.Test(t, testCauseBySelectorOfTwoWorkers) }
+
+func testCauseBySelectorOfTwoWorkers(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	write := func(resource string, from, to int) {
+		until := func(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
+		until(from)
+		req := httptest.NewRequestWithContext(t.Context(), "PUT", resource+"/web", strings.NewReader("{}"))
+		req.Header.Set("User-Agent", operatorAgent)
+		req.RemoteAddr = operatorAgent
+		f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			until(to - from)
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, object("Any", "web", resource, "8", "u1"))
+		}))
+	}
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(4 * time.Second)
+	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "9")))
+	var all sync.WaitGroup
+	all.Go(func() { write(services, 4, 9) })
+	all.Go(func() { write(deployments, 5, 7) })
+	all.Go(func() { write("/api/v1/namespaces/ns/configmaps", 6, 12) })
+	all.Go(func() { write("/api/v1/namespaces/ns/secrets", 8, 20) })
+	all.Wait()
+	if diff := cmp.Diff(slices.Repeat([]string{"Route ns/main updated 9"}, 4), f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A program that reads an object again after a conflict, and writes it again, does so for the same reason. What has
+// modified the object is none.
+func TestCauseOfARetry(t *testing.T) { synctest.Test(t, testCauseOfARetry) }
+
+func testCauseOfARetry(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
+	defer endDeployments()
+	conflict := `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`
+	update := func(status int, answer string) {
+		time.Sleep(5 * time.Millisecond)
+		f.send(call{"PUT", deployments + "/web", operatorAgent, operator, nil, status, answer})
+	}
+	read := func() {
+		time.Sleep(time.Millisecond)
+		f.send(call{"GET", deployments + "/web", operatorAgent, operator, nil, 200, "{}"})
+	}
+	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "6", "u1")))
+	time.Sleep(3 * time.Second)
+	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "7")))
+	update(409, conflict)
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "8", "u1")))
+	read()
+	update(409, conflict)
+	sendDeployment(frame("MODIFIED", object("Deployment", "web", "d1", "9", "u1")))
+	read()
+	update(200, object("Deployment", "web", "d1", "10", "u1"))
+	want := []string{"Site ns/shop updated 7", "Site ns/shop updated 7", "Site ns/shop updated 7"}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// In a program with several controllers, one waits for a status that another one has written.
+func TestCauseThatAnotherControllerHasMade(t *testing.T) {
+	synctest.Test(t, testCauseThatAnotherControllerHasMade)
+}
+
+func testCauseThatAnotherControllerHasMade(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	route := func(version string) string { return object("Route", "main", "r1", version, "u1") }
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(4 * time.Millisecond)
+	f.send(call{"POST", routes, operatorAgent, operator, nil, 201, route("8")})
+	sendRoute(frame("ADDED", route("8")))
+	time.Sleep(4 * time.Millisecond)
+	f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, route("9")})
+	sendRoute(frame("MODIFIED", route("9")))
+	time.Sleep(time.Millisecond)
+	f.send(call{"PATCH", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "10")})
+	// A second after an event of another Site, for which it has written at once, it goes on with the Route: it may have
+	// waited for that.
+	time.Sleep(55 * time.Second)
+	for version := range 2 {
+		time.Sleep(time.Millisecond)
+		updated := route(fmt.Sprint(11 + version))
+		f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, updated})
+		sendRoute(frame("MODIFIED", updated))
+	}
+	time.Sleep(9 * time.Second)
+	sendSite(frame("MODIFIED", object("Site", "other", "u2", "20")))
+	time.Sleep(4 * time.Millisecond)
+	f.send(call{"PUT", services + "/other", operatorAgent, operator, nil, 200, object("Service", "other", "s2", "21", "u2")})
+	time.Sleep(time.Second)
+	f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, route("22")})
+	want := []string{"Site ns/shop added 7", "Route ns/main added 8", "Route ns/main updated 9"}
+	got := f.causes("shop-operator")
+	if last := got[len(got)-1]; last != "after 1.004s Site ns/other updated" {
+		t.Errorf("the last cause is %q", last)
+	}
+	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A program that reports its syncs makes the other writes of its own accord, as a test that runs an operator.
+func TestWriteBesideReportedSyncs(t *testing.T) { synctest.Test(t, testWriteBesideReportedSyncs) }
+
+func testWriteBesideReportedSyncs(t *testing.T) {
+	f := newReportFixture(t)
+	defer f.observer.Close()
+	send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer end()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	send(frame("ADDED", object("Site", "shop", "u1", "7")))
+	time.Sleep(2 * time.Minute)
+	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}})
+	sendRoute(frame("ADDED", object("Route", "main", "r1", "8")))
+	f.send(call{"PUT", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "9")})
+	if got := f.causes("shop-operator"); len(got) != 1 || got[0] != "none" {
+		t.Errorf("got %q", got)
+	}
+}

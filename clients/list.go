@@ -1,0 +1,157 @@
+package clients
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// list is when a client has listed objects. What the answer had is not kept.
+type list struct {
+	selection
+	began, answered time.Time
+}
+
+// selection is what a client lists or watches.
+type selection struct{ resource, namespace, name, labels, fields string }
+
+func newSelection(req *http.Request, o observe.Object) selection {
+	q := req.URL.Query()
+	return selection{o.GroupResource(), o.Namespace, o.Name, cleanText(q.Get("labelSelector")), cleanText(q.Get("fieldSelector"))}
+}
+
+// noteList notes that a list was answered.
+func (cl *client) noteList(r *request) {
+	l := list{newSelection(r.req, r.call.Object), r.call.Began, r.call.Began.Add(r.call.Took)}
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if len(cl.lists) < keptLists {
+		cl.lists = append(cl.lists, l)
+		return
+	}
+	cl.lists[cl.listed] = l
+	cl.listed = (cl.listed + 1) % keptLists
+}
+
+// get is when a client has read an object.
+type get struct {
+	object observe.Object
+	at     time.Time
+}
+
+// noteGet notes that a client has read an object.
+func (cl *client) noteGet(c *observe.Called) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began}
+	cl.nextGet++
+}
+
+// lastRead returns when the client has read an object last. The caller holds the lock.
+func (cl *client) lastRead(o observe.Object) (last time.Time) {
+	for _, g := range cl.gets {
+		if g.object.Same(o) {
+			last = later(last, g.at)
+		}
+	}
+	return last
+}
+
+// listBefore returns the last list of what a watch selects, if the watch goes on from a list: an informer opens
+// it with the version of that. The caller holds the lock.
+func (cl *client) listBefore(w *watch) (last list) {
+	if w.initial || w.beginsWithExisting {
+		return list{}
+	}
+	of := selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}
+	for _, l := range cl.lists {
+		if l.selection == of && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
+			last = l
+		}
+	}
+	return last
+}
+
+// foundFor returns the events of what the client has found in the list before the watch, and that may be the reason
+// of a write: the written object and its owners. The caller holds the lock.
+func (w *watch) foundFor(wr *write, kinds *sync.Map) (list []*event) {
+	if w.list.answered.IsZero() || wr.began.Sub(w.list.answered) > maxReaction {
+		return nil
+	}
+	o := wr.object
+	if w.Resource == o.GroupResource() && wr.existed {
+		list = w.appendFound(list, o)
+	}
+	for _, owner := range wr.owners {
+		if owned, ok := w.ownerAs(owner, o.Namespace, kinds); ok {
+			list = w.appendFound(list, owned)
+		}
+	}
+	return list
+}
+
+// knownKind is what is known of a custom resource.
+type knownKind struct {
+	kind          string
+	clusterScoped bool
+}
+
+// ownerAs returns an owner of an object in a namespace if the watch may be for it. A reference has the kind only.
+func (w *watch) ownerAs(owner recording.OwnerReference, namespace string, kinds *sync.Map) (observe.Object, bool) {
+	known := knownKind{kind: w.object.Kind}
+	if k, ok := kinds.Load(w.Resource); ok {
+		known = k.(knownKind)
+	}
+	guess, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: owner.Kind})
+	if known.kind != owner.Kind && (known.kind != "" || guess.Resource != w.object.Resource) {
+		return observe.Object{}, false
+	}
+	if known.clusterScoped {
+		namespace = ""
+	}
+	return observe.Object{Group: w.object.Group, Resource: w.object.Resource, Kind: owner.Kind, Namespace: namespace, Name: owner.Name, UID: owner.UID}, true
+}
+
+// appendFound appends the event of an object that existed when the client listed it.
+func (w *watch) appendFound(list []*event, o observe.Object) []*event {
+	if w.Namespace != "" && w.Namespace != o.Namespace || w.Name != "" && w.Name != o.Name {
+		return list
+	}
+	if e := w.found[o.Key()]; e != nil && e.object.Same(o) {
+		return append(list, e)
+	}
+	if !w.existedAtList(o) || len(w.found) >= maxFound {
+		return list
+	}
+	e := &event{
+		sentEvent: &sentEvent{change: observe.Listed, kind: o.Kind, namespace: o.Namespace, name: o.Name, uid: o.UID},
+		at:        w.list.answered, opened: w.list.began, change: observe.Listed, object: o,
+	}
+	if w.found == nil {
+		w.found = map[string]*event{}
+	}
+	w.found[o.Key()] = e
+	return append(list, e)
+}
+
+// maxFound is the number of objects of a list that a watch remembers.
+const maxFound = 1024
+
+// existedAtList reports whether an object was not added since the list, as far as is known.
+func (w *watch) existedAtList(o observe.Object) bool {
+	if len(w.events) == keptEvents { // earlier ones may be forgotten
+		return false
+	}
+	for _, e := range w.events {
+		if e.change == observe.Added && e.object.Same(o) {
+			return false
+		}
+	}
+	return true
+}
