@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ const (
 	keptVersions = 128
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
+	// maxWatched is the number of resources kept that a client has watched.
+	maxWatched = 1000
 	// keptLists is the number of lists that are kept of a client, and keptGets that of other reads.
 	keptLists, keptGets = 256, 64
 )
@@ -40,8 +43,12 @@ type client struct {
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
-	// watchEnded is when the last of watches ended.
+	watched map[string]bool // resources whose last watch has ended
+	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
+	watchBegan time.Time
+	// watchEnded is when the last of watches ended, and endedConn was its connection.
 	watchEnded time.Time
+	endedConn  string
 	written    [keptVersions]ownVersion // in a ring
 	writes     int
 	busy       period
@@ -60,7 +67,7 @@ type answered struct {
 }
 
 func newClient(name string, objects intervene.ObjectReader, permissionCount *atomic.Int64) *client {
-	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1)}
+	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}}
 	cl.permissions.all = permissionCount
 	cl.caller.Store(&observe.Caller{})
 	cl.last.Store(&answered{at: time.Now()})
@@ -165,18 +172,25 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.RequestRate = cl.requestRate(now)
 	if len(cl.watches) == 0 {
 		v.WatchEnded = cl.watchEnded
+	} else {
+		v.WatchBegan = cl.watchBegan
 	}
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
 	}
+	v.Watched = slices.Sorted(maps.Keys(cl.watched))
 	slices.SortStableFunc(v.Watches, func(a, b observe.ClientWatch) int { return strings.Compare(a.Resource, b.Resource) })
 	return v
 }
 
 func (cl *client) addWatch(w *watch) {
 	cl.mu.Lock()
+	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
+		cl.watchBegan = w.Since
+	}
 	w.list = cl.listBefore(w)
 	cl.watches = append(cl.watches, w)
+	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
 	cl.reports.noteRequest(w.conn)
 }
@@ -184,11 +198,15 @@ func (cl *client) addWatch(w *watch) {
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
+	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
+	if !isWatched && len(cl.watched) < maxWatched {
+		cl.watched[w.Resource] = true
+	}
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
 	now := time.Now()
 	if none {
-		cl.watchEnded = now
+		cl.watchEnded, cl.endedConn = now, w.conn
 	}
 	cl.mu.Unlock()
 	if isLast {

@@ -509,9 +509,44 @@ func TestOpenWatches(t *testing.T) {
 		t.Errorf("an open watch is a request in flight")
 	}
 	end()
-	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 || got.WatchEnded.Before(got.LastTime) {
+	if got.Watched != nil {
+		t.Errorf("has watched %q", got.Watched)
+	}
+	if got := f.clients.Snapshot()[0]; len(got.Watches) != 0 || !slices.Equal(got.Watched, []string{w.Resource}) || got.WatchEnded.Before(got.LastTime) {
 		t.Errorf("after its end at %v: %+v", got.WatchEnded, got.Watches)
 	}
+}
+
+// A watch that is renewed is one of the same process; another connection shows that a new one has begun.
+func TestWhenWatchingBegan(t *testing.T) {
+	f := newFixture(t)
+	cl := newClient("operator", f.clients.config.Objects, new(atomic.Int64))
+	start := time.Now()
+	open := func(conn string, after time.Duration) *watch {
+		req := httptest.NewRequest(http.MethodGet, sites+"?watch=1", nil)
+		req.RemoteAddr = conn
+		w := newWatch(req, &observe.Called{Began: start.Add(after), Object: observe.Object{Group: "example.com", Resource: "sites"}}, f.clients.frames)
+		cl.addWatch(w)
+		return w
+	}
+	requireBegan := func(when string, want time.Time) {
+		t.Helper()
+		if got := cl.snapshot(start).WatchBegan; !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	requireBegan("before the first watch", time.Time{})
+	first := open("127.0.0.1:1", time.Second)
+	second := open("127.0.0.1:2", 2*time.Second)
+	cl.removeWatch(first)
+	requireBegan("after the first watch", start.Add(time.Second))
+	cl.removeWatch(second)
+	requireBegan("without a watch", time.Time{})
+	renewed := open("127.0.0.1:2", 3*time.Second)
+	requireBegan("after a watch was renewed", start.Add(time.Second))
+	cl.removeWatch(renewed)
+	open("127.0.0.1:3", 4*time.Second)
+	requireBegan("after a restart", start.Add(4*time.Second))
 }
 
 // However many programs there are, the number of clients is bounded, and those with open

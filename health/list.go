@@ -51,7 +51,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 		return Listing{}, fmt.Errorf("unknown kind %q: %s", kind, mapper.Hint(ctx, kind, "use a name that kubectl accepts, such as pods or deploy"))
 	}
 	l := Listing{Kind: m.GroupVersionKind.Kind}
-	explained, lists := 0, sharedLists{}
+	explained, lists := 0, newSharedLists()
 	o := metav1.ListOptions{Limit: maxListed}
 	for l.Total < maxExamined {
 		page, err := w.objects.Resource(m.Resource).List(ctx, o)

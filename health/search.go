@@ -42,7 +42,20 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 
 // sharedLists are lists that the searches for the reasons of several objects share: one list for
 // each object would take too long. They are not safe for concurrent use.
-type sharedLists map[listedResource]*listAnswer
+type sharedLists struct {
+	answers map[listedResource]*listAnswer
+	custom  *customAnswer // nil until it is asked for
+}
+
+// customAnswer has the custom resources.
+type customAnswer struct {
+	resources []schema.GroupVersionResource
+	err       error
+}
+
+func newSharedLists() *sharedLists {
+	return &sharedLists{answers: map[listedResource]*listAnswer{}}
+}
 
 type listedResource struct {
 	schema.GroupVersionResource
@@ -61,13 +74,13 @@ func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructure
 	belongsTo func(*unstructured.Unstructured) types.UID, o metav1.ListOptions,
 ) []unstructured.Unstructured {
 	place := listedResource{r, namespace}
-	if known := s.lists[place]; known != nil {
-		if known.err != nil {
-			s.recordError(known.err)
-		}
-		return known.objects[u.GetUID()]
-	}
 	if s.lists != nil {
+		if known := s.lists.answers[place]; known != nil {
+			if known.err != nil {
+				s.recordError(known.err)
+			}
+			return known.objects[u.GetUID()]
+		}
 		o = metav1.ListOptions{}
 	}
 	before := s.err
@@ -80,7 +93,7 @@ func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructure
 	answer.err = s.err
 	s.err = cmp.Or(before, s.err)
 	if s.lists != nil {
-		s.lists[place] = answer
+		s.lists.answers[place] = answer
 	}
 	return answer.objects[u.GetUID()]
 }

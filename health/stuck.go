@@ -32,7 +32,7 @@ var stuckKinds = []struct {
 // exceeded its deadline, with the reasons.
 func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
-	explained, lists := 0, sharedLists{}
+	explained, lists := 0, newSharedLists()
 	for _, kind := range stuckKinds {
 		list, err := w.objects.Resource(kind.resource).List(ctx, metav1.ListOptions{FieldSelector: kind.fieldSelector, Limit: maxListed})
 		if err != nil {

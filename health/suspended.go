@@ -17,8 +17,16 @@ import (
 func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
 	reasons := []string{"suspended: spec.suspend is true"}
 	before := s.err
-	defer func() { s.err = before }() // what cannot be listed is most likely not that resource
-	for _, r := range s.customResources() {
+	defer func() {
+		if s.ctx.Err() == nil {
+			s.err = before // what cannot be listed is most likely not that resource
+		}
+	}()
+	resources, err := s.customResources()
+	if err != nil {
+		s.recordError(err)
+	}
+	for _, r := range resources {
 		for _, owned := range s.listOwned(r, u) {
 			for _, c := range readConditions(&owned) {
 				if c.Status == metav1.ConditionFalse && c.Message != "" {
@@ -30,16 +38,24 @@ func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
 	return strings.Join(reasons, "; ")
 }
 
-// customResources returns the namespaced resources that are not of Kubernetes and can be listed.
-func (s *reasonSearch) customResources() (list []schema.GroupVersionResource) {
-	served, err := kinds.Preferred(s.ctx, s.kinds) // which may be a part
+// customResources returns the namespaced resources that are not of Kubernetes and can be listed. With an error they may be
+// a part.
+func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) {
+	if s.lists != nil && s.lists.custom != nil {
+		return s.lists.custom.resources, s.lists.custom.err
+	}
+	answer := &customAnswer{}
+	served, err := kinds.Preferred(s.ctx, s.kinds)
 	if err != nil {
-		s.recordError(fmt.Errorf("discover kinds: %w", err))
+		answer.err = fmt.Errorf("discover kinds: %w", err)
 	}
 	for _, r := range served {
 		if r.Namespaced && isCustomKind(schema.GroupKind{Group: r.Group}) && slices.Contains(r.Verbs, "list") {
-			list = append(list, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
+			answer.resources = append(answer.resources, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
 		}
 	}
-	return list
+	if s.lists != nil {
+		s.lists.custom = answer
+	}
+	return answer.resources, answer.err
 }

@@ -1,6 +1,9 @@
 package health
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // Why an operator keeps a Job suspended is in a custom resource that the Job owns.
 func TestWhyAJobIsSuspended(t *testing.T) {
@@ -22,5 +25,36 @@ func TestWhyAJobIsSuspended(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+// The reasons of many suspended Jobs have a common time limit: what the server serves is asked once.
+func TestSuspendedJobsShareRequests(t *testing.T) {
+	var jobs []string
+	var refs []Ref
+	for i := range 20 {
+		jobs = append(jobs, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: j%d}, status: {conditions: [{type: Suspended, status: "True"}]}}`, i))
+		refs = append(refs, RefOf(parseObject(t, jobs[i])))
+	}
+	c := newCluster(t, jobs...)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	tracked := newTracker(refs, Options{})
+	for i := range tracked.objects {
+		tracked.applyUpdate(objectUpdate{entry: i, ref: refs[i], object: parseObject(t, jobs[i])})
+	}
+	if err := c.notHealthy(t.Context(), tracked, nil); len(err.(*NotHealthyError).Objects) != len(jobs) {
+		t.Fatal(err)
+	}
+	if n := len(c.kinds.Actions()); n > 2*len(c.kinds.Resources) {
+		t.Errorf("%d requests for what is served", n)
+	}
+	lists := 0
+	for _, a := range c.objects.Actions() {
+		if a.Matches("list", "widgets") {
+			lists++
+		}
+	}
+	if lists != 1 {
+		t.Errorf("%d lists of widgets", lists)
 	}
 }

@@ -87,9 +87,9 @@ func (w *Waiter) notHealthy(ctx context.Context, b *tracker, cause error) error 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reasonTimeout)
 	defer cancel()
 	e := &NotHealthyError{Total: len(b.objects), Gone: b.Gone, Cause: cause}
-	var lists sharedLists
+	var lists *sharedLists
 	if len(b.objects) > 1 {
-		lists = sharedLists{}
+		lists = newSharedLists()
 	}
 	for i := range b.objects {
 		if entry := &b.objects[i]; !b.isSatisfied(entry) {

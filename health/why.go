@@ -25,13 +25,20 @@ func (w *Waiter) Why(ctx context.Context, u *unstructured.Unstructured) string {
 	return w.why(requestlog.Discard(ctx), u, nil)
 }
 
+// WhyOf returns a function that is like Why, for several objects: they share the lists of what they own or need. It is not
+// safe for concurrent use.
+func (w *Waiter) WhyOf(ctx context.Context) func(*unstructured.Unstructured) string {
+	ctx, lists := requestlog.Discard(ctx), newSharedLists()
+	return func(u *unstructured.Unstructured) string { return w.why(ctx, u, lists) }
+}
+
 // why is like Why, for one of several objects whose searches share lists.
-func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists sharedLists) string {
+func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists *sharedLists) string {
 	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists).Reason
 }
 
 // explainState returns why an object is not healthy or, if gone is set, why it still exists.
-func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists sharedLists) Unhealthy {
+func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists *sharedLists) Unhealthy {
 	s := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}
 	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
 	u.Log, u.Failing = s.log, s.failing
@@ -64,7 +71,7 @@ type reasonSearch struct {
 	ctx     context.Context
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
-	lists   sharedLists // nil for the only object
+	lists   *sharedLists // nil for the only object
 	err     error
 	log     *ContainerLog // as in State
 	failing Ref           // as in State

@@ -33,6 +33,11 @@ type Client struct {
 	AwaitsReport bool `json:"awaitsReport,omitempty"`
 
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
+	// Watched are the resources, as in Watches, that it has watched and does not watch any more.
+	Watched []string `json:"watched,omitempty"`
+	// WatchBegan is when its process opened its first watch; zero if none is open. A watch that replaces the only one over
+	// the same connection does not count.
+	WatchBegan time.Time `json:"watchBegan,omitzero"`
 	// WatchEnded is when its last open watch ended; zero if it has one or never had one.
 	WatchEnded time.Time `json:"watchEnded,omitzero"`
 	// Controllers names those that the client reports: it uses the instrument module.

@@ -83,22 +83,25 @@ func (k keyCount) String() string {
 // IsFailing reports whether a key whose last sync failed is worth attention. A conflict is
 // normal, and so is a first failure while controllers work: most retries succeed.
 func IsFailing(f observe.FailingKey, settled bool) bool {
-	return !IsPassingConflict(f) && (f.Times > 1 || f.AtLeast || settled)
+	return !IsPassing(f) && (f.Times > 1 || f.AtLeast || settled)
 }
 
 // maxConflicts is how many times in a row a key may have a conflict, or find the cache of its controller older than what
 // that has written, until it counts as failing: it may be written again and again with the same version.
 const maxConflicts = 5
 
-// IsPassingConflict reports whether a key has failed because of a conflict or an old cache, as is normal: it has not
+// IsPassing reports whether a key has failed because of a conflict or an old cache, as is normal: it has not
 // done so many times in a row.
-func IsPassingConflict(f observe.FailingKey) bool {
-	return (IsConflict(f.Error) || observe.StaleCacheOf(f.Error) != "") && f.Times <= maxConflicts
+func IsPassing(f observe.FailingKey) bool {
+	return IsNormalRetry(f.Error) && f.Times <= maxConflicts
 }
 
-// IsConflict reports whether an error is upstream's for an object that had been modified, or such a
+// IsNormalRetry reports whether an error is as is normal if the sync is repeated: a conflict, or an old cache.
+func IsNormalRetry(err string) bool { return isConflict(err) || observe.StaleCacheOf(err) != "" }
+
+// isConflict reports whether an error is upstream's for an object that had been modified, or such a
 // fault that was injected. That is normal: the controller tries again.
-func IsConflict(err string) bool {
+func isConflict(err string) bool {
 	return strings.Contains(err, "the object has been modified") ||
 		strings.Contains(err, "Operation cannot be fulfilled on ") && strings.Contains(err, observe.InjectedFault)
 }
@@ -113,9 +116,9 @@ var (
 // shows the reason: "exceeded quota: small, pods 10+1 of 10", "cannot create pods in the
 // namespace".
 func ShortError(err string) string {
-	if IsConflict(err) && strings.Contains(err, observe.InjectedFault) {
+	if isConflict(err) && strings.Contains(err, observe.InjectedFault) {
 		return "conflict: " + observe.InjectedFault
-	} else if IsConflict(err) {
+	} else if isConflict(err) {
 		return "conflict"
 	}
 	err = strings.TrimPrefix(err, "Internal error occurred: ")

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"slices"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -15,15 +16,56 @@ func UnwatchedNote(now observe.Snapshot, resource string) string {
 	return "no client watches " + resource
 }
 
+// NeverWatchedNote is like [UnwatchedNote], but empty also if a client has watched the kind before and has ended, as one
+// in the process of a test does.
+func NeverWatchedNote(now observe.Snapshot, resource string) string {
+	hasWatched := func(c observe.Client) bool { return mayWork(&c) && slices.Contains(c.Watched, resource) }
+	if len(watchers(now, resource)) > 0 || slices.ContainsFunc(now.Clients, hasWatched) {
+		return ""
+	}
+	return "no client has watched " + resource
+}
+
+// UnwatchedNotes says of many objects, one after the other, what [UnwatchedNote] says of their kind. It is not safe for
+// concurrent use.
+type UnwatchedNotes struct {
+	snapshot func() (observe.Snapshot, error)
+	now      observe.Snapshot
+	taken    time.Time
+	err      error
+}
+
+// NewUnwatchedNotes returns notes of the snapshots that a function takes: at most one a second, and none after an error.
+func NewUnwatchedNotes(snapshot func() (observe.Snapshot, error)) *UnwatchedNotes {
+	return &UnwatchedNotes{snapshot: snapshot}
+}
+
+// Of is like [UnwatchedNote], with what clients have watched in the last second. It is empty if that is not known.
+func (u *UnwatchedNotes) Of(resource string) string {
+	if u.err == nil && time.Since(u.taken) >= time.Second {
+		u.now, u.err = u.snapshot()
+		u.taken = time.Now()
+	}
+	if u.err != nil {
+		return ""
+	}
+	return UnwatchedNote(u.now, resource)
+}
+
 // watchers returns the clients that watch a kind and may work for its objects.
 func watchers(now observe.Snapshot, resource string) (list []observe.Client) {
 	for _, c := range now.Clients {
-		program := observe.ProgramOf(c.Name)
-		if program != "kubectl" && program != "ctrlplane" && slices.ContainsFunc(c.Watches, func(w observe.ClientWatch) bool { return w.Resource == resource }) {
+		if mayWork(&c) && slices.ContainsFunc(c.Watches, func(w observe.ClientWatch) bool { return w.Resource == resource }) {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// mayWork reports whether a client may write what it watches: kubectl and ctrlplane only show it.
+func mayWork(c *observe.Client) bool {
+	program := observe.ProgramOf(c.Name)
+	return program != "kubectl" && program != "ctrlplane"
 }
 
 // missingStatus says that an object has no status, which is worth to be said if the program that should write it does not

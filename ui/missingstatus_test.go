@@ -1,7 +1,10 @@
 package ui
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
@@ -26,4 +29,53 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 			t.Errorf("%s: %q", name, q.Options.Now)
 		}
 	}
+}
+
+// An operator that has ended with the test that it was in is not said to be missing.
+func TestNeverWatched(t *testing.T) {
+	const resource = "sites.example.com"
+	watches, watched := []observe.ClientWatch{{Resource: resource}}, []string{resource}
+	const never = "no client has watched sites.example.com"
+	for name, tc := range map[string]struct {
+		client observe.Client
+		want   string
+	}{
+		"watches":        {observe.Client{Name: "operator (admin)", Watches: watches}, ""},
+		"has ended":      {observe.Client{Name: "operator (admin)", Watched: watched}, ""},
+		"another kind":   {observe.Client{Name: "operator (admin)", Watched: []string{"pods"}}, never},
+		"only shown":     {observe.Client{Name: "kubectl (admin)", Watched: watched}, never},
+		"is being shown": {observe.Client{Name: "ctrlplane (admin)", Watches: watches}, never},
+	} {
+		if got := NeverWatchedNote(observe.Snapshot{Clients: []observe.Client{tc.client}}, resource); got != tc.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// However many objects have no status, the control plane is asked once a second, and not again if it does not answer.
+func TestUnwatchedNotesAskRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, now, err := 0, observe.Snapshot{}, error(nil)
+		notes := NewUnwatchedNotes(func() (observe.Snapshot, error) { asked++; return now, err })
+		require := func(wantAsked int, want string) {
+			t.Helper()
+			for range 200 {
+				if got := notes.Of("sites.example.com"); got != want {
+					t.Fatalf("got %q, want %q", got, want)
+				}
+			}
+			if asked != wantAsked {
+				t.Errorf("asked %d times, want %d", asked, wantAsked)
+			}
+		}
+		require(1, "no client watches sites.example.com")
+		now.Clients = []observe.Client{{Name: "operator (admin)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}}}
+		time.Sleep(time.Second)
+		require(2, "")
+		err = errors.New("no answer")
+		time.Sleep(time.Second)
+		require(3, "")
+		time.Sleep(time.Second)
+		require(3, "")
+	})
 }

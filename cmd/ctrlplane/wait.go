@@ -39,8 +39,9 @@ func newWaitCommand(t *target) *cobra.Command {
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
 expects. Objects that do not exist yet are waited for. A custom resource without a
-status counts as healthy; progress then says that it has none, and if no client watches
-its kind, and which of the usual conditions, such as Available or Synced, is False.
+status counts as healthy; progress then says that it has none, and if no client
+other than kubectl watches its kind, and which of the usual conditions, such as
+Available or Synced, is False.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
@@ -145,8 +146,15 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	}
 	o := health.Options{Gone: w.forDeletion}
 	if !w.quiet {
+		notes := ui.NewUnwatchedNotes(func() (observe.Snapshot, error) { return w.takeSnapshot(bounded) })
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
-			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(s.Message+w.unwatchedNote(bounded, s)))
+			message := s.Message
+			if s.Unreported != "" {
+				if note := notes.Of(s.Unreported); note != "" {
+					message += ", and " + note
+				}
+			}
+			fmt.Fprintf(out, "%s  %s  %s\n", words.OneLine(s.Ref.String()), s.Status, words.OneLine(message))
 		})
 	}
 	err = waiter.Wait(bounded, append(refs, named...), o)
@@ -162,26 +170,15 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 	return err
 }
 
-// unwatchedNote says that no client watches the kind of an object without a status; empty if one does, if the object has
-// a status, or if that cannot be found out.
-func (w *waitCommand) unwatchedNote(ctx context.Context, s health.State) string {
-	if s.Unreported == "" {
-		return ""
-	}
+// takeSnapshot takes a snapshot of the control plane while objects are waited for, which does not wait long for it.
+func (w *waitCommand) takeSnapshot(ctx context.Context) (observe.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, interventionsTimeout)
 	defer cancel()
 	client, err := w.target.controlClient()
 	if err != nil {
-		return ""
+		return observe.Snapshot{}, err
 	}
-	now, err := client.Snapshot(ctx)
-	if err != nil {
-		return ""
-	}
-	if note := ui.UnwatchedNote(now, s.Unreported); note != "" {
-		return ", and " + note
-	}
-	return ""
+	return client.Snapshot(ctx)
 }
 
 // progressInterval is the least time between two lines about an object whose status is the same.

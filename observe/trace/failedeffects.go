@@ -30,7 +30,7 @@ func (w failingWrites) noteStored(n *Node) {
 	unnamed := k
 	unnamed.object.name = "" // of an object whose name is generated
 	maps.DeleteFunc(w, func(of subject, f *failedEffect) bool {
-		return of == k || of == unnamed && n.creates() || n.replaces(f)
+		return of == k || of == unnamed && n.creates() || n.replaces(f) || n.deletedNamespace(f.last.Object.Namespace)
 	})
 }
 
@@ -143,6 +143,23 @@ func (n *Node) replaces(f *failedEffect) bool {
 		return own || failed.creates() && failed.Object.Name != ""
 	}
 	return f.ended && failed.Verb == n.Verb && failed.Subresource == n.Subresource
+}
+
+// deletedNamespace reports whether a write has deleted a namespace: nothing can be written in it since.
+func (n *Node) deletedNamespace(name string) bool {
+	deleted, _ := n.wroteTo(observe.Object{Resource: "namespaces", Name: name})
+	return deleted
+}
+
+// foundNamespaceEnding reports whether n was to create an object in a namespace that is being deleted. An operator does
+// so until it has seen that its custom resource is deleted, too.
+func (n *Node) foundNamespaceEnding() bool {
+	return n.Status == http.StatusForbidden && strings.HasSuffix(n.Error, " because it is being terminated")
+}
+
+// metInjectedConflict reports whether a conflict was injected: the client answers it as any other one.
+func (n *Node) metInjectedConflict() bool {
+	return n.Status == http.StatusConflict && strings.Contains(n.Error, observe.InjectedFault)
 }
 
 // foundExisting reports whether n was to create an object that exists: many clients create first, and update then.

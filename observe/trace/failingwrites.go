@@ -57,23 +57,27 @@ func mayFail(c *observe.Client) bool {
 }
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
-// those of a client that watches nothing, as a test that expects a refusal, and creations of objects that exist: many
-// clients create first, and are content with that answer.
+// those of a client that watches nothing, as a test that expects a refusal, those of a process that ended before the one
+// that watches, conflicts that were injected, creations of objects that exist, as many clients create first and are content with
+// that answer, and creations in namespaces that are being deleted.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
-	failing, counts := failingWrites{}, map[string]bool{}
+	failing, watching := failingWrites{}, map[string]*observe.Client{}
 	for i := range now.Clients {
-		c := &now.Clients[i]
-		counts[c.Name] = mayFail(c)
+		if c := &now.Clients[i]; mayFail(c) {
+			watching[c.Name] = c
+		}
 	}
 	for _, n := range newGraph(calls, observe.Object{}, false).nodes {
 		if n.Kind != Call || !n.isWrite() {
 			continue
 		}
 		k, ok := n.subject()
+		client := watching[n.Controller]
 		switch {
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
-		case ok && counts[n.Controller] && n.isUnexplainedFailure() && !n.foundExisting():
+		case !ok, client == nil || n.Time.Before(client.WatchBegan), !n.isUnexplainedFailure(), n.foundExisting(), n.foundNamespaceEnding(), n.metInjectedConflict():
+		default:
 			failing.noteFailed(k, n)
 		}
 	}

@@ -19,10 +19,17 @@ func TestFailingWrites(t *testing.T) {
 	conflict := observe.Called{Verb: "update", Status: 409, Conflict: true}
 	updated := observe.Called{Verb: "update", Wrote: created.Wrote}
 	removed := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "10", Deleted: true}}}
+	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}
+	ending := observe.Called{Verb: "create", Status: 403, Error: `pods "a" is forbidden: unable to create new content in namespace default because it is being terminated`}
+	endedNamespace := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "namespaces", Name: "default", ResourceVersion: "10", Deleted: true}}}
+	otherNamespace := endedNamespace
+	otherNamespace.Wrote = []observe.Written{{Resource: "namespaces", Name: "other", ResourceVersion: "10", Deleted: true}}
 	of := func(c observe.Called, sync uint64) observe.Called { c.Sync = sync; return c }
 	forUser := refused
 	forUser.Client = &observe.Caller{Impersonates: "alice"}
 	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	restarted := operator // after the third call
+	restarted.WatchBegan = clientCalls(refused)[0].Event.(*observe.Called).Began.Add(2500 * time.Millisecond)
 	for name, tc := range map[string]struct {
 		calls  []observe.Called // one a second
 		client observe.Client
@@ -35,12 +42,18 @@ func TestFailingWrites(t *testing.T) {
 		"created by itself at last":    {[]observe.Called{invalid, invalid, invalid, created}, operator, 0, nil},
 		"the object was removed":       {[]observe.Called{refused, refused, refused, removed}, operator, 0, nil},
 		"conflicts":                    {[]observe.Called{conflict, conflict, conflict}, operator, 0, nil},
+		"injected conflicts":           {[]observe.Called{injected, injected, injected}, operator, 0, nil},
 		"it exists":                    {[]observe.Called{exists, exists, exists}, operator, 0, nil},
 		"a generated name":             {[]observe.Called{unnamed, unnamed, unnamed}, operator, 0, []string{"fails to create Pod in default, 3 times in a row: 403: exceeded quota"}},
 		"a generated name, at last":    {[]observe.Called{unnamed, unnamed, unnamed, created}, operator, 0, nil},
 		"as another user":              {[]observe.Called{forUser, forUser, forUser}, operator, 0, []string{"as alice fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"its failing syncs are known":  {[]observe.Called{of(refused, 1), of(refused, 2), of(refused, 3)}, operator, 0, nil},
 		"a test, which does not watch": {[]observe.Called{invalid, invalid, invalid}, observe.Client{Name: operator.Name}, 0, nil},
+		"in a namespace that ends":     {[]observe.Called{ending, ending, ending, ending}, operator, 0, nil},
+		"in a namespace that is gone":  {[]observe.Called{refused, refused, refused, endedNamespace}, operator, 0, nil},
+		"another namespace is gone":    {[]observe.Called{refused, refused, refused, otherNamespace}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"of an earlier process":        {[]observe.Called{refused, refused, refused}, restarted, 0, nil},
+		"of both processes":            {[]observe.Called{refused, refused, refused, refused, refused, refused, refused}, restarted, 0, []string{"fails to update Pod default/a, 4 times in a row: 403: forbidden"}},
 		"still tried":                  {[]observe.Called{refused, refused, refused}, operator, time.Minute, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"not tried any more":           {[]observe.Called{refused, refused, refused}, operator, 2 * time.Minute, nil},
 	} {

@@ -71,11 +71,12 @@ func TestDoubtfulHealthIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const missing, synced = "no status yet, and no client watches sites.example.com", "condition Synced is False: Unlucky: no luck"
+	const missing, never = "no status yet, and no client watches sites.example.com", "no status yet, and no client has watched sites.example.com"
+	const synced = "condition Synced is False: Unlucky: no luck"
 	requireText(t, string(out), "Site default/a  Current  Resource is current, but it has "+missing+"\n", "Site default/b  Current  Resource is current, but its "+synced+"\n",
 		"\nIt has "+missing+".\n", "\nIts "+synced+".\n")
 	for name, text := range map[string]string{"stderr": r.stderr.String(), "report": readReport(t, filepath.Join(r.cmd.Dir, "out"))["report.html"]} {
-		for _, want := range []string{"Site default/a counts as healthy, but it has " + missing, "Site default/b counts as healthy, but its " + synced} {
+		for _, want := range []string{"Site default/a counts as healthy, but it has " + never, "Site default/b counts as healthy, but its " + synced} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not contain %q: %s", name, want, &r.stderr)
 			}

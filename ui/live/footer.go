@@ -56,7 +56,7 @@ func (m model) failureLine() line {
 	}
 	r := m.rows[s.view.cursor]
 	f, ok := r.failingKey()
-	if !ok || f.Error == "" || ui.IsConflict(f.Error) {
+	if !ok || f.Error == "" || ui.IsPassing(f) {
 		return nil
 	}
 	verb := map[bool]string{true: " failed: ", false: " fails: "}[r.state == stateOff]

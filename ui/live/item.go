@@ -33,7 +33,7 @@ const ownSource = "ctrlplane"
 // feedItem is the content of a line of the feed.
 type feedItem struct {
 	at         time.Time
-	mark       string // "!" for errors, "~" for conflicts
+	mark       string // "!" for errors, "~" for conflicts and other retries that are normal
 	controller string
 	verb       string
 	verbStyle  style
@@ -142,7 +142,7 @@ func (i *feedItem) setSync(e *observe.Synced) {
 	}
 	i.note = words.OneLine(e.Error)
 	switch {
-	case ui.IsConflict(e.Error) && e.Retried:
+	case ui.IsNormalRetry(e.Error) && e.Retried:
 		i.mark, i.status = markConflict, "retry"
 	case e.Error != "":
 		i.mark, i.status = markBad, "fail"

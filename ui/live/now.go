@@ -20,7 +20,7 @@ func (m model) nowText(r row) (string, style) {
 	}
 	reason := words.OneLine(ui.DescribeReason(*c, m.snapshot.Time))
 	failing, fails := r.failingKey()
-	isError := fails && !ui.IsPassingConflict(failing)
+	isError := fails && !ui.IsPassing(failing)
 	switch {
 	case c.State == stateFailed:
 		return joinReason("failed", reason), bad
@@ -48,6 +48,8 @@ func (m model) nowText(r row) (string, style) {
 	switch {
 	case len(running) > 0:
 		return m.runningText(running, r.inFlight())
+	case fails && observe.StaleCacheOf(failing.Error) != "":
+		return "old cache, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
 	case fails:
 		return "conflict, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
 	case reason != "":
@@ -90,7 +92,7 @@ func (r row) failingKey() (found observe.FailingKey, ok bool) {
 		if r.queue != nil && f.Queue != r.queue.Name {
 			continue
 		}
-		if !ui.IsPassingConflict(f) {
+		if !ui.IsPassing(f) {
 			return f, true
 		}
 		if !ok {

@@ -9,6 +9,8 @@ import (
 
 const conflictError = `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please apply your changes to the latest version`
 
+const staleError = "read version: 7 is not as new as written version: 9 for group resource statefulsets.apps"
+
 // TestConflictIsNormal: it does not hide what a controller works on, nor other errors.
 func TestConflictIsNormal(t *testing.T) {
 	conflict := observe.FailingKey{Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: conflictError}
@@ -17,6 +19,7 @@ func TestConflictIsNormal(t *testing.T) {
 	queue := &observe.Queue{Name: "deployment"}
 	for want, c := range map[string]observe.Controller{
 		"conflict, tries again: default/web":                      {Failing: []observe.FailingKey{conflict}},
+		"old cache, tries again: default/web":                     {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: staleError, Times: 2}}},
 		"default/api":                                             {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
 		"fails: quota (default/db)":                               {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
 		"waits: a kind that it needs cannot be listed: not found": {Unlisted: "not found", State: stateRunning},
@@ -29,9 +32,16 @@ func TestConflictIsNormal(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	sync := observe.Record{Event: &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: conflictError, Retried: true}}
-	if i := describeRecord(sync); i.mark != markConflict || i.status != "retry" || i.subject != "default/web" {
-		t.Errorf("%+v", i)
+	for _, err := range []string{conflictError, staleError} {
+		sync := observe.Record{Event: &observe.Synced{Controller: "deployment-controller", Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: err, Retried: true}}
+		if i := describeRecord(sync); i.mark != markConflict || i.status != "retry" || i.subject != "default/web" {
+			t.Errorf("%+v", i)
+		}
+		m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 30)
+		m.rows = []row{{controller: "deployment-controller", queue: queue, info: &observe.Controller{Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/web", Error: err, Times: 2}}}}}
+		if l := m.failureLine(); l != nil {
+			t.Errorf("the footer says %q", l.plainText())
+		}
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 		err = context.Cause(ctx)
 	}
 	s.collectEvents()
-	reasons := s.findUnhealthy(func(u *unstructured.Unstructured) string { return waiter.Why(ctx, u) })
+	reasons := s.findUnhealthy(waiter.WhyOf(ctx))
 	logs := s.readLogs(ctx, readLog)
 	for i := range s.unhealthy {
 		s.unhealthy[i].Logs = logs[s.unhealthy[i].uid]
@@ -125,7 +125,7 @@ func (s *State) readStatuses(ctx context.Context, waiter *health.Waiter) error {
 }
 
 // Doubts says what makes it doubtful that objects are healthy which count as healthy: conditions that kstatus does not
-// know, and that no client has written their status, if none watches their kind at a moment. One line for each object or
+// know, and that no client has written their status, if none has watched their kind. One line for each object or
 // kind.
 func (s *State) Doubts(now observe.Snapshot) (lines []string) {
 	unwatched := map[string][]string{} // names, by kind
@@ -138,7 +138,7 @@ func (s *State) Doubts(now observe.Snapshot) (lines []string) {
 		}
 	}
 	for _, resource := range slices.Sorted(maps.Keys(unwatched)) {
-		names, note := unwatched[resource], ui.UnwatchedNote(now, resource)
+		names, note := unwatched[resource], ui.NeverWatchedNote(now, resource)
 		switch {
 		case note == "":
 		case len(names) == 1:

@@ -5,7 +5,7 @@ import { choose } from "./graph.js";
 import { pathText, paths, place, roomFor } from "./layout.js";
 import { byId, el, show, svg, unit } from "./dom.js";
 import { failures, waitNote } from "./headline.js";
-import { count, kindName, shortName } from "./names.js";
+import { count, isStale, kindName, shortName } from "./names.js";
 
 const mostSlots = 5; // workers that are drawn
 const rest = 350; // ms between two layouts
@@ -178,7 +178,7 @@ function markOf(c) {
   if (c.state === "paused") return "paused";
   if (c.state && c.state !== "running") return c.state;
   const failing = failures(c).length;
-  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? "conflict" : "");
+  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.every((f) => isStale(f.error)) ? "old cache" : "conflict") : "");
 }
 
 function colors() {

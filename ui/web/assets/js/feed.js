@@ -2,7 +2,7 @@
 
 import { byId, el, show } from "./dom.js";
 import { isRoutine, isWrite } from "./model.js";
-import { count, kindKey, kindName, objectKey, shortName, verbOf } from "./names.js";
+import { count, isNormalRetry, isStale, kindKey, kindName, objectKey, shortName, verbOf } from "./names.js";
 
 const kept = 150; // lines
 const atOnce = 12; // new lines in a moment; the rest is counted
@@ -124,7 +124,7 @@ export function lineOf(r, internals) {
   case "called":
     return lineOfCall(r, internals);
   case "synced":
-    return r.error ? { class: isConflict(r) ? "conflict" : "bad", who: shortName(r.controller), what: isConflict(r) ? "has a conflict, will retry" : r.retried ? "fails, will retry" : "fails", which: r.key, why: r.error, record: r } : null;
+    return r.error ? { class: r.retried && isNormalRetry(r.error) ? "conflict" : "bad", who: shortName(r.controller), what: whatFailed(r), which: r.key, why: r.error, record: r } : null;
   case "controllerChanged":
     return { class: "state", who: shortName(r.controller), what: "is " + r.state, why: r.reason, record: r };
   case "logged":
@@ -135,8 +135,7 @@ export function lineOf(r, internals) {
   return null;
 }
 
-// isConflict reports whether a sync failed as is normal: another one had written the object.
-const isConflict = (r) => r.retried && /the object has been modified/.test(r.error || "");
+const whatFailed = (r) => (!r.retried ? "fails" : isStale(r.error) ? "has an old cache, will retry" : isNormalRetry(r.error) ? "has a conflict, will retry" : "fails, will retry");
 
 function lineOfCall(r, internals) {
   const bad = r.failed;

@@ -1,13 +1,13 @@
 // The sentence at the top: what is wrong, or which controller is busiest and why.
 
-import { count, kindKey, kindName, shortName } from "./names.js";
+import { count, isNormalRetry, kindKey, kindName, shortName } from "./names.js";
 import { noisy } from "./plan.js";
 
 const lately = 5000; // ms
 const most = 4000; // events that are kept
-// failures are the keys of a controller that fail. After a conflict it tries again, which is
-// normal.
-export const failures = (c) => (c.failing || []).filter((f) => !isConflict(f));
+const mostConflicts = 5; // in a row, as in ui/failing.go
+// failures are the keys of a controller that fail. After a conflict or with an old cache it tries again, which is normal.
+export const failures = (c) => (c.failing || []).filter((f) => !isNormalRetry(f.error) || f.times > mostConflicts);
 
 // lasting are those worth attention: while controllers work, most retries of a first failure succeed.
 const lasting = (c, settled) => failures(c).filter((f) => settled || f.times > 1 || f.atLeast);
@@ -30,8 +30,6 @@ export function describeFailing(model) {
 export const waitNote = (c) => (c.unlisted ? "waits: a kind that it needs cannot be listed: " + c.unlisted : "");
 
 const isOff = (c) => c.state === "off";
-
-const isConflict = (f) => /the object has been modified/.test(f.error || "");
 
 const failureText = ([f, ...more]) => `${reasonOf(f.error) || "requeued"} (${f.key || "a key"}${more.length ? ` and ${more.length} more` : ""})`;
 

@@ -8,6 +8,12 @@ const shortNames = { "kube-scheduler": "scheduler", "simulated-kubelet": "kubele
 
 export const shortName = (name) => shortNames[name] || name.replace(/-controller$/, "").replace(/ \(.*\)$/, "");
 
+// isStale reports whether the cache of a controller did not have its own last write yet, and isNormalRetry whether an error
+// is as is normal if the sync is repeated: that, or another one had written the object.
+export const isStale = (error = "") => /^read version: .* is not as new as written version: /.test(error);
+
+export const isNormalRetry = (error = "") => isStale(error) || /the object has been modified/.test(error) || /Operation cannot be fulfilled on .*fault injected by ctrlplane/.test(error);
+
 // kindKey is the resource with its group, as snapshots name it.
 export const kindKey = (object) => (object.group ? object.resource + "." + object.group : object.resource || "");
 
