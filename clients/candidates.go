@@ -21,7 +21,7 @@ const (
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
 	// oftenWithoutEffect is how many events of a kind must come without a write to be expected at any time.
-	oftenWithoutEffect = 3
+	oftenWithoutEffect = 2
 	// burstGap is the time between events that a program sees together.
 	burstGap = 5 * time.Millisecond
 )
