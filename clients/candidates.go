@@ -16,10 +16,12 @@ const (
 	handlerDelay = time.Millisecond
 	// busyGap is the longest time between two writes of a program that has work.
 	busyGap = 10 * time.Millisecond
-	// maxWork is how long after an event, or its last write for that, a program may still work for it.
-	maxWork = time.Second
+	// maxWork is the longest time between two writes of a program that is not idle.
+	maxWork = 900 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
+	// oftenWithoutEffect is how many events of a kind must come without a write to be expected at any time.
+	oftenWithoutEffect = 2
 	// burstGap is the time between events that a program sees together.
 	burstGap = 5 * time.Millisecond
 )
@@ -45,6 +47,9 @@ type period struct {
 	parallel bool
 }
 
+// idlePeriod is the last time that a client has made no write for more than maxWork; from is zero before the first write.
+type idlePeriod struct{ from, to time.Time }
+
 // noteBusy notes that a client makes a write, and adds to that what the client has done before.
 func (cl *client) noteBusy(w *write) {
 	cl.mu.Lock()
@@ -57,9 +62,16 @@ func (cl *client) noteBusy(w *write) {
 		}
 	}
 	w.busy = before
+	w.idle = cl.idle
+	if w.began.Sub(before.to) > maxWork {
+		w.idle = idlePeriod{before.to, w.began}
+	} else if w.began.After(w.idle.from) && w.began.Before(w.idle.to) { // a later one was answered before
+		w.idle.to = w.began
+	}
 	if w.routine {
 		return
 	}
+	cl.idle = w.idle
 	if w.began.Sub(before.to) > busyGap {
 		cl.busy.from = w.began
 	}
@@ -102,10 +114,14 @@ func (c *candidates) takenFor(e *event) time.Time {
 	return later(e.seen().Add(handlerDelay), c.beginsAfter(e))
 }
 
-// isFinished reports whether the program has ended its work for the likeliest event, or has had nothing to do for it: it
-// has been idle for long.
+// isFinished reports whether the program has ended its work for the likeliest event: it has been idle since, and since it
+// last wrote for such an object. What it has not written for may still wait in its queue, or be worked on.
 func (c *candidates) isFinished(best *event, w *write) bool {
-	return w.began.Sub(c.beginsAfter(best)) > maxWork && !c.isContinuedBy(w)
+	isPending := w.isOthers(best) || best.change == observe.Listed && best.seen().After(w.idle.from)
+	if isPending && !c.free.After(best.seen()) {
+		return false
+	}
+	return w.idle.to.Sub(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -123,38 +139,44 @@ func (w *write) wakingRun() *event {
 	return nil
 }
 
-// wakingEvent returns the event of another object in the namespace of the written one for which the program, which was
-// idle, has begun to write: it may select the written object, or be selected. Events of the kind that have left the program
-// idle come together with its work by chance.
-func (w *write) wakingEvent() *event {
-	others := slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool {
-		return !w.isInNamespaceOf(e) || !w.isOthers(e) || !e.seen().After(w.busy.to)
-	})
+// wakingEvent returns the event of another object in the namespace of the written one that has ended the idleness of the
+// program, whose first write after that is this one: it may select the written object, or be selected. isKnown is false if
+// there is none, and what the program has received since a time may be the reason: it may wait before it begins to work.
+// What came without a write while it was idle came by chance: its kind is not what ended that, nor, if that happened
+// often, worth a wait.
+func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
+	if w.began.After(w.idle.to) {
+		return nil, true
+	}
+	var others []*event
+	hadNoEffect := map[string]int{}
+	for _, e := range w.events {
+		ago := w.began.Sub(e.seen())
+		if !w.isInNamespaceOf(e) || !w.isOthers(e) || ago > maxReaction {
+			continue
+		}
+		others = append(others, e)
+		if e.seen().After(w.idle.from) && ago > maxPause {
+			hadNoEffect[e.object.GroupResource()]++
+		}
+	}
 	slices.SortStableFunc(others, byTime)
-	hadNoEffect := map[string]bool{}
-	for _, e := range others {
-		if w.began.Sub(e.seen()) > maxPause {
-			hadNoEffect[e.object.GroupResource()] = true
-		}
-	}
 	for _, soon := range []time.Duration{promptTime / 2, promptTime, maxPause} {
-		i := slices.IndexFunc(others, func(e *event) bool { return w.began.Sub(e.seen()) <= soon && !hadNoEffect[e.object.GroupResource()] })
+		i := slices.IndexFunc(others, func(e *event) bool {
+			return e.seen().After(w.idle.from) && w.began.Sub(e.seen()) <= soon && hadNoEffect[e.object.GroupResource()] == 0
+		})
 		if i >= 0 {
-			return others[i]
+			return others[i], true
 		}
 	}
-	return nil
+	return nil, !slices.ContainsFunc(others, func(e *event) bool {
+		return e.seen().After(since) && w.began.Sub(e.seen()) <= maxSettle && hadNoEffect[e.object.GroupResource()] < oftenWithoutEffect
+	})
 }
 
 // isInNamespaceOf reports whether an event is of an object in the namespace of the written one, or of that itself.
 func (w *write) isInNamespaceOf(e *event) bool {
 	return e.namespace == w.object.Namespace || w.isNamespace(e)
-}
-
-// hasReceivedAfter reports whether the client has received an event of another client's change after a time, and lately: a
-// program may wait for a while before it begins to work.
-func (w *write) hasReceivedAfter(t time.Time) bool {
-	return slices.ContainsFunc(w.events, func(e *event) bool { return e.at.After(t) && w.began.Sub(e.at) <= maxSettle && w.isOthers(e) })
 }
 
 // candidates returns the events of the objects that are related to the written one.
@@ -247,9 +269,6 @@ func (c *candidates) choose(w *write) *event {
 			return e
 		}
 	}
-	if c.isOnlyOwn(queued) && c.last != nil && c.last.isContinuedBy(w, c.read, maxWork) {
-		return c.last
-	}
 	if len(queued) > 0 {
 		return c.firstTogether(queued)
 	}
@@ -289,9 +308,9 @@ func (c *candidates) handedOver(w *write) (last *event) {
 }
 
 // listedOwner returns the owner of the written object that the program has found when it started and has not worked for,
-// unless it has worked for that object: the last run was for one that is only named in it.
+// unless it has worked for that object: the last run was for another one that it has found, and that is only named in it.
 func (c *candidates) listedOwner(w *write) *event {
-	if c.last == nil || c.last.isRelatedTo(w.object, w.owners) {
+	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
 	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun().answered.IsZero() })
@@ -342,10 +361,6 @@ func (c *candidates) firstTogether(queued []*event) *event {
 	last := slices.MaxFunc(queued, func(a, b *event) int { return c.beginsAfter(a).Compare(c.beginsAfter(b)) })
 	i := slices.IndexFunc(queued, func(e *event) bool { return c.beginsAfter(last).Sub(c.beginsAfter(e)) <= burstGap })
 	return queued[i]
-}
-
-func (c *candidates) isOnlyOwn(list []*event) bool {
-	return !slices.ContainsFunc(list, func(e *event) bool { return !slices.Contains(c.own, e) })
 }
 
 // isContinuedBy reports whether a write may belong to the last run.

@@ -57,7 +57,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	return seq, nil
 }
 
-// lastReceived returns the last event of another client's change, empty if there is none; nil if the client cannot have
+// lastReceived returns the last event of another client's change in the namespace of the written object or outside of
+// any, empty if there is none; nil if the client cannot have
 // reacted to one: it has no watch, reports the syncs in which it reacts, or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
 	if !w.watching || w.routine || w.reported {
@@ -65,7 +66,7 @@ func (w *write) lastReceived() *observe.Received {
 	}
 	last := new(observe.Received)
 	for _, e := range w.events {
-		if e.at.After(last.Time) && w.isOthers(e) {
+		if e.at.After(last.Time) && w.isOthers(e) && (e.namespace == "" || e.namespace == w.object.Namespace) {
 			last.Time, last.Change, last.Object = e.at, e.change, e.object
 		}
 	}
@@ -83,43 +84,41 @@ func (w *write) retried() *event {
 }
 
 // chooseRelated returns the likeliest of the candidates, which are related to the written object, or if the program is idle
-// since then, of what these name; nil if there is none.
-func (w *write) chooseRelated(c *candidates) *event {
-	best := c.choose(w)
+// since then, of what these name; nil if there is none. of are those among which it is.
+func (w *write) chooseRelated(c *candidates) (best *event, of *candidates) {
+	best = c.choose(w)
 	if best != nil && (w.began.Sub(best.at) <= maxPause || c.isContinuedBy(w)) {
-		return best
+		return best, c
 	}
 	names := w.namesInRelated()
-	named := w.candidates(func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) }).choose(w)
-	if named != nil && (best == nil || w.began.Sub(named.at) <= maxPause) {
-		return named
+	all := w.candidates(func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) })
+	if named := all.choose(w); named != nil && (best == nil || w.began.Sub(named.at) <= maxPause) {
+		return named, all
 	}
-	return best
+	return best, c
 }
 
-// choose returns the likeliest event: a related one, one that has ended the idleness of the program if it has ended its
-// work for the related ones or, if it has received nothing else since, a related one for which a timer may have repeated
-// that. woken is set for the second.
+// choose returns the likeliest event: a related one or, if the program has ended its work for that, the one that has ended
+// its idleness, if there is any; then woken is set.
 func (w *write) choose(c *candidates) (cause *event, woken bool) {
-	related := w.chooseRelated(c)
-	isFinished := related == nil || c.isFinished(related, w)
+	related, of := w.chooseRelated(c)
+	isFinished := related == nil || of.isFinished(related, w)
 	if !w.reported && slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
 		if e := w.wakingRun(); e != nil && (isFinished || w.versions.made(related)) {
 			return e, true
 		}
-		if e := w.wakingEvent(); e != nil && isFinished {
-			return e, true
+		if isFinished {
+			since := w.idle.from
+			if related != nil && w.versions.made(related) { // it may have worked for other objects meanwhile
+				since = of.free
+			}
+			if e, isKnown := w.wakingEvent(since); e != nil || related != nil && !isKnown {
+				return e, true
+			}
 		}
 	}
 	if related == nil {
 		return w.candidates(w.isNamespace).choose(w), false
-	}
-	since := c.free
-	if !w.busy.parallel && !w.versions.made(related) { // one worker has been busy with what it has received before
-		since = later(since, w.busy.to)
-	}
-	if isFinished && w.hasReceivedAfter(since) {
-		return nil, false
 	}
 	return related, false
 }
@@ -146,6 +145,7 @@ type write struct {
 	events   []*event // the last ones that the client had received
 	versions ownVersions
 	busy     period       // the last one before the write
+	idle     idlePeriod   // the last one before the write
 	runs     []startedRun // the last ones, some of which may have begun after the write
 }
 

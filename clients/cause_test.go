@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // owned is an object with the owner Site shop.
@@ -225,6 +227,7 @@ func testCauseBySelectorOfTwoWorkers(t *testing.T) {
 		}))
 	}
 	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
+	write(sites, 1, 2)
 	time.Sleep(4 * time.Second)
 	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "9")))
 	var all sync.WaitGroup
@@ -233,7 +236,7 @@ func testCauseBySelectorOfTwoWorkers(t *testing.T) {
 	all.Go(func() { write("/api/v1/namespaces/ns/configmaps", 6, 12) })
 	all.Go(func() { write("/api/v1/namespaces/ns/secrets", 8, 20) })
 	all.Wait()
-	if diff := cmp.Diff(slices.Repeat([]string{"Route ns/main updated 9"}, 4), f.causes("shop-operator")); diff != "" {
+	if diff := cmp.Diff(slices.Repeat([]string{"Route ns/main updated 9"}, 4), f.causes("shop-operator")[1:]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -258,7 +261,9 @@ func testCauseOfARetry(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		f.send(call{"GET", deployments + "/web", operatorAgent, operator, nil, 200, "{}"})
 	}
-	sendDeployment(frame("ADDED", object("Deployment", "web", "d1", "6", "u1")))
+	web := object("Deployment", "web", "d1", "6", "u1")
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, web})
+	sendDeployment(frame("ADDED", web))
 	time.Sleep(3 * time.Second)
 	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "7")))
 	update(409, conflict)
@@ -269,7 +274,7 @@ func testCauseOfARetry(t *testing.T) {
 	read()
 	update(200, object("Deployment", "web", "d1", "10", "u1"))
 	want := []string{"Site ns/shop updated 7", "Site ns/shop updated 7", "Site ns/shop updated 7"}
-	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+	if diff := cmp.Diff(want, f.causes("shop-operator")[1:]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -339,5 +344,266 @@ func testWriteBesideReportedSyncs(t *testing.T) {
 	f.send(call{"PUT", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "9")})
 	if got := f.causes("shop-operator"); len(got) != 1 || got[0] != "none" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// numbered is an object with a number in its name, whose Site, if it is none itself, has that number too.
+func numbered(kind string, i, version int) string {
+	name := fmt.Sprintf("%s-%02d", strings.ToLower(kind), i)
+	if kind == "Deployment" {
+		return object(kind, name, fmt.Sprintf("d%02d", i), fmt.Sprint(version), fmt.Sprintf("u%02d", i))
+	}
+	return object(kind, name, fmt.Sprintf("u%02d", i), fmt.Sprint(version))
+}
+
+// Keys wait in the queue of a program that is busy. What happens in the namespace meanwhile does not wake it.
+func TestCausesOfABacklog(t *testing.T) {
+	for _, beginning := range []string{"running", "started"} {
+		t.Run(beginning, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testCausesOfABacklog(t, beginning == "started") })
+		})
+	}
+}
+
+func testCausesOfABacklog(t *testing.T, started bool) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	initial := ""
+	if started {
+		initial = "&sendInitialEvents=true"
+	}
+	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
+	defer endDeployments()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	f.send(call{"POST", services, operatorAgent, operator, nil, 201, object("Service", "hook", "s1", "5")})
+	time.Sleep(time.Minute)
+	sendSite, endSites := f.watch(sites+"?watch=1"+initial, operatorAgent, operator)
+	defer endSites()
+	for i := range 30 {
+		sendSite(frame("ADDED", numbered("Site", i, 100+i)))
+	}
+	var want []string
+	for i := range 30 {
+		time.Sleep(20 * time.Millisecond)
+		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(1000+i))))
+		if i > 0 { // a controller goes on with the last one
+			sendDeployment(frame("MODIFIED", numbered("Deployment", i-1, 400+i)))
+		}
+		time.Sleep(5 * time.Millisecond)
+		f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, numbered("Deployment", i, 200+i)})
+		sendDeployment(frame("ADDED", numbered("Deployment", i, 200+i)))
+		time.Sleep(25 * time.Millisecond)
+		f.send(call{"PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), operatorAgent, operator, nil, 200, numbered("Site", i, 300+i)})
+		change := "added"
+		if started {
+			change = "listed"
+		}
+		want = append(want, slices.Repeat([]string{fmt.Sprintf("Site ns/site-%02d %s %d", i, change, 100+i)}, 2)...)
+	}
+	if diff := cmp.Diff(want, f.causes("shop-operator")[1:]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A sync may take long, as one that calls another system.
+func TestCauseOfASlowSync(t *testing.T) { synctest.Test(t, testCauseOfASlowSync) }
+
+func testCauseOfASlowSync(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch("/apis/example.com/v1/routes?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	var want []string
+	for i, route := range []string{object("Route", "unrelated", "r1", "10"), strings.Replace(object("Route", "elsewhere", "r2", "11"), `"ns"`, `"other"`, 1)} {
+		sendSite(frame("ADDED", numbered("Site", i, 20+i)))
+		time.Sleep(1450 * time.Millisecond)
+		sendRoute(frame("ADDED", route))
+		time.Sleep(50 * time.Millisecond)
+		f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, numbered("Deployment", i, 30+i)})
+		time.Sleep(5 * time.Second)
+		want = append(want, fmt.Sprintf("Site ns/site-%02d added %d", i, 20+i))
+	}
+	// What was received elsewhere is not named.
+	sendRoute(frame("ADDED", strings.Replace(object("Route", "elsewhere", "r3", "12"), `"ns"`, `"other"`, 1)))
+	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "other", "d9", "40", "u9")})
+	want = append(want, "after 6.5s Site ns/site-01 added")
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A timer repeats the work for the objects, while other clients change what the program watches, too.
+func TestCausesOfTimers(t *testing.T) { synctest.Test(t, testCausesOfTimers) }
+
+func testCausesOfTimers(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	var others sync.WaitGroup
+	others.Go(func() {
+		for i := range 100 { // at other times in each round
+			time.Sleep(470 * time.Millisecond)
+			sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(5000+i))))
+		}
+	})
+	for i := range 10 {
+		sendSite(frame("ADDED", numbered("Site", i, 100+i)))
+	}
+	var want []string
+	for round := range 10 {
+		for i := range 10 {
+			time.Sleep(20 * time.Millisecond)
+			version := 200 + 10*round + i
+			f.send(call{"PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), operatorAgent, operator, nil, 200, numbered("Site", i, version)})
+			sendSite(frame("MODIFIED", numbered("Site", i, version)))
+			want = append(want, fmt.Sprintf("Site ns/site-%02d", i))
+		}
+		time.Sleep(5 * time.Second)
+	}
+	others.Wait()
+	got := f.causes("shop-operator")
+	for i, cause := range got { // which event of the Site does not matter
+		got[i] = strings.Join(strings.Fields(cause)[:2], " ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A program that deletes one object after the other does not do so because of the last deletion.
+func TestOwnDeletionIsNoCause(t *testing.T) { synctest.Test(t, testOwnDeletionIsNoCause) }
+
+func testOwnDeletionIsNoCause(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	route := func(i, version int) string {
+		return object("Route", fmt.Sprint("r", i), fmt.Sprint("u", i), fmt.Sprint(version))
+	}
+	var want []string
+	for i := range 5 {
+		sendRoute(frame("ADDED", route(i, 10+i)))
+		want = append(want, fmt.Sprintf("Route ns/r%d added %d", i, 10+i))
+	}
+	f.send(call{"POST", services, operatorAgent, operator, nil, 201, object("Service", "hook", "s1", "5")})
+	time.Sleep(30 * time.Second)
+	remove := func(i, version int) {
+		req := httptest.NewRequestWithContext(t.Context(), "DELETE", fmt.Sprintf("%s/r%d", routes, i), nil)
+		req.Header.Set("User-Agent", operatorAgent)
+		req.RemoteAddr = operatorAgent
+		f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			write := observe.BeginWrite()
+			write.Stored(observe.Written{Resource: "routes.example.com", Namespace: "ns", Name: fmt.Sprint("r", i), ResourceVersion: fmt.Sprint(version), Deleted: true})
+			write.End()
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"Status","status":"Success"}`)
+		}))
+		sendRoute(frame("DELETED", route(i, version)))
+	}
+	for i := range 5 {
+		remove(i, 20+i)
+		time.Sleep(20 * time.Millisecond)
+	}
+	time.Sleep(2 * time.Minute)
+	remove(9, 30)
+	time.Sleep(20 * time.Millisecond)
+	f.send(call{"POST", services, operatorAgent, operator, nil, 201, object("Service", "other", "s2", "31")})
+	got := f.causes("shop-operator")
+	if diff := cmp.Diff(want, got[1:6]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if last := got[len(got)-1]; !strings.HasSuffix(last, "added") {
+		t.Errorf("another client is said to have made %q", last)
+	}
+}
+
+// What a selector excludes is not found by the list of a watch.
+func TestListWithASelectorHasNotFoundOthers(t *testing.T) {
+	f := newFixture(t)
+	const selector, secrets = "labelSelector=app%3Dmine", "/api/v1/namespaces/ns/secrets"
+	f.send(call{"GET", secrets + "?" + selector, operatorAgent, operator, nil, 200, "{}"})
+	_, end := f.watch(secrets+"?watch=1&resourceVersion=5&"+selector, operatorAgent, operator)
+	defer end()
+	f.send(call{"PATCH", secrets + "/plain", operatorAgent, operator, nil, 200, object("Secret", "plain", "s1", "10")})
+	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A ConfigMap that several objects of a Site mount is changed soon after the program has found the Site in order.
+func TestListedOwnerIsNotTheCauseOfLaterWork(t *testing.T) {
+	synctest.Test(t, testListedOwnerIsNotTheCauseOfLaterWork)
+}
+
+func testListedOwnerIsNotTheCauseOfLaterWork(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	const configMaps = "/api/v1/namespaces/ns/configmaps"
+	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
+	defer endSites()
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "4")))
+	sendConfigMap, end := f.watch(configMaps+"?watch=1", operatorAgent, operator)
+	defer end()
+	time.Sleep(15 * time.Second)
+	sendConfigMap(frame("MODIFIED", object("ConfigMap", "settings", "c1", "9")))
+	for _, name := range []string{"web-a", "web-b"} {
+		time.Sleep(4 * time.Millisecond)
+		answer := strings.Replace(owned("Deployment", name, "d-"+name, "10"), "{", `{"mounts":"settings",`, 1)
+		f.send(call{"PATCH", deployments + "/" + name, operatorAgent, operator, nil, 200, answer})
+	}
+	if diff := cmp.Diff(slices.Repeat([]string{"ConfigMap ns/settings updated 9"}, 2), f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The event that ends an idleness is the cause of all that follows, whatever happens meanwhile, and however long ago an
+// event of its kind had no effect. If it is not the cause of the first write, a later event is that of none.
+func TestOnlyTheFirstWriteAfterAnIdlenessIsWoken(t *testing.T) {
+	synctest.Test(t, testOnlyTheFirstWriteAfterAnIdlenessIsWoken)
+}
+
+func testOnlyTheFirstWriteAfterAnIdlenessIsWoken(t *testing.T) {
+	f := newFixture(t)
+	defer f.observer.Close()
+	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
+	defer endSites()
+	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
+	defer endRoutes()
+	sendService, endServices := f.watch(services+"?watch=1", operatorAgent, operator)
+	defer endServices()
+	sendSite(frame("ADDED", object("Site", "shop", "u1", "4")))
+	sendRoute(frame("ADDED", object("Route", "main", "r1", "5")))
+	version := 100
+	write := func() {
+		for i := range 5 {
+			version++
+			f.send(call{"PUT", fmt.Sprintf("%s/web-%d", deployments, i), operatorAgent, operator, nil, 200, owned("Deployment", fmt.Sprint("web-", i), fmt.Sprint("d", i), fmt.Sprint(version))})
+			time.Sleep(40 * time.Millisecond)
+			sendService(frame("ADDED", object("Service", fmt.Sprint("s", version), fmt.Sprint("s", version), fmt.Sprint(1000+version))))
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	for i := range 2 {
+		time.Sleep(62 * time.Second)
+		sendRoute(frame("MODIFIED", object("Route", "main", "r1", fmt.Sprint(6+i))))
+		time.Sleep(time.Duration(4+i*200) * time.Millisecond)
+		write()
+	}
+	got := f.causes("shop-operator")
+	if diff := cmp.Diff(slices.Repeat([]string{"Route ns/main updated 6"}, 5), got[:5]); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, cause := range got[5:] {
+		if !strings.HasPrefix(cause, "after ") {
+			t.Errorf("got %q, want none", got[5:])
+			break
+		}
 	}
 }

@@ -52,6 +52,7 @@ type client struct {
 	written    [keptVersions]ownVersion // in a ring
 	writes     int
 	busy       period
+	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring
 	nextRun    int
 	lists      []list // the last ones, in a ring
@@ -141,11 +142,20 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	cl.last.Store(&answered{c, now})
 }
 
-// noteWrite remembers a version that the client has written.
-func (cl *client) noteWrite(c *observe.Called) {
+// noteDeletions remembers the versions that a client has made by deleting objects, which no answer has.
+func (cl *client) noteDeletions(wrote []observe.Written) {
+	for _, o := range wrote {
+		if o.Deleted {
+			cl.noteVersion(ownVersion{version: o.ResourceVersion})
+		}
+	}
+}
+
+// noteVersion remembers a version that the client has written.
+func (cl *client) noteVersion(v ownVersion) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	cl.written[cl.writes%keptVersions] = ownVersion{c.ResourceVersion, c.Subresource == "status"}
+	cl.written[cl.writes%keptVersions] = v
 	cl.writes++
 }
 

@@ -64,9 +64,10 @@ func (cl *client) lastRead(o observe.Object) (last time.Time) {
 }
 
 // listBefore returns the last list of what a watch selects, if the watch goes on from a list: an informer opens
-// it with the version of that. The caller holds the lock.
+// it with the version of that. What a selector has excluded is not known. The caller holds the lock.
 func (cl *client) listBefore(w *watch) (last list) {
-	if w.initial || w.beginsWithExisting {
+	isSelective := w.LabelSelector != "" || w.FieldSelector != "" && w.FieldSelector != "metadata.name="+w.Name
+	if w.initial || w.beginsWithExisting || isSelective {
 		return list{}
 	}
 	of := selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}

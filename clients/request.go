@@ -248,7 +248,7 @@ func (r *request) record() {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		}
 		if !c.Failed() {
-			r.client.noteWrite(c)
+			r.client.noteVersion(ownVersion{c.ResourceVersion, c.Subresource == "status"})
 		}
 	}
 	var ended bool
@@ -286,6 +286,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // appendRecord appends the record of the request. After that the request does not count as unfinished, as for
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
+	r.client.noteDeletions(c.Wrote)
 	switch {
 	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:

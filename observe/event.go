@@ -201,7 +201,8 @@ type Called struct {
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
 	// Unexplained is set for a write without a Cause of a client that has watches and does not report its
-	// syncs: it may follow from an event. It is the last one that the client had received, empty if it had received none.
+	// syncs: it may follow from an event. It is the last one that the client had received of another client's change in
+	// the namespace of the object or outside of any, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`
