@@ -53,7 +53,11 @@ func (p *painter) lastReceived(n *Node) string {
 	if e.Change == "" {
 		return ""
 	}
-	return fmt.Sprintf(" The last event that %s had received before, %s earlier: %s %s.", p.actor(n), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
+	of := ""
+	if e.Object.Namespace != "" {
+		of = " of that namespace"
+	}
+	return fmt.Sprintf(" The last event%s that %s had received before, %s earlier: %s %s.", of, p.actor(n), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
 }
 
 // writeLinks draws the links, except what repeats.

@@ -85,7 +85,7 @@ func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
 	for want, received := range map[string]*observe.Received{
 		"": nil,
 		"\nThe cause of the last line is not known.\n": {},
-		"\nThe cause of the last line is not known. The last event that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
+		"\nThe cause of the last line is not known. The last event of that namespace that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
 	} {
 		call := &observe.Called{
 			Controller: "shop-operator (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",
