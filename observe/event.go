@@ -158,6 +158,10 @@ type DelayedKey struct {
 	Due   time.Time `json:"due"`
 }
 
+// NamespaceTerminating is in the error of a creation in a namespace that is being deleted: upstream's admission plugin
+// NamespaceLifecycle says so.
+const NamespaceTerminating = "because it is being terminated"
+
 // VerbRestore is the verb of a record that says what the restore of a snapshot has done to
 // an object. Its Controller is Own.
 const VerbRestore = "restore"

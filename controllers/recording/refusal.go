@@ -26,9 +26,9 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
-		for _, ours := range []string{observe.InjectedFault, observe.RestoredMeanwhile} {
-			if strings.Contains(s.Message, ours) {
-				line += ": " + ours
+		for _, known := range []string{observe.InjectedFault, observe.RestoredMeanwhile, observe.NamespaceTerminating} {
+			if strings.Contains(s.Message, known) {
+				line += ": " + known
 			}
 		}
 	}

@@ -76,6 +76,10 @@ func TestRefusalOfASecretIsItsReason(t *testing.T) {
 	if c := refusedCall(t, "", "secrets", injected); c.Error != "409 Conflict: fault injected by ctrlplane" || !c.IsInjected() {
 		t.Errorf("got %q for a fault that is injected", c.Error)
 	}
+	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "once", errors.New("unable to create new content in namespace ns "+observe.NamespaceTerminating)).Status()
+	if c := refusedCall(t, "", "secrets", ending); c.Error != "403 Forbidden: "+observe.NamespaceTerminating {
+		t.Errorf("in a namespace that is being deleted: %q", c.Error)
+	}
 	restored := apierrors.NewConflict(schema.GroupResource{Resource: "secrets"}, "once", errors.New(observe.RestoredMeanwhile+": read the object again")).Status()
 	if c := refusedCall(t, "", "secrets", restored); c.Error != "409 Conflict: "+observe.RestoredMeanwhile {
 		t.Errorf("got %q for a write that a restore refuses", c.Error)

@@ -154,7 +154,7 @@ func (n *Node) deletedNamespace(name string) bool {
 // foundNamespaceEnding reports whether n was to create an object in a namespace that is being deleted. An operator does
 // so until it has seen that its custom resource is deleted, too.
 func (n *Node) foundNamespaceEnding() bool {
-	return n.Status == http.StatusForbidden && strings.HasSuffix(n.Error, " because it is being terminated")
+	return n.Status == http.StatusForbidden && strings.HasSuffix(n.Error, observe.NamespaceTerminating)
 }
 
 // metInjectedConflict reports whether a conflict was injected: the client answers it as any other one.

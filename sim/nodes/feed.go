@@ -30,8 +30,7 @@ type nodeFeed struct {
 	synced   chan struct{}                   // closed after the first list
 	isSynced bool
 
-	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
-	gives int        // how many stages kwok has been given
+	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
 }
 
 func (f *nodeFeed) deliver(node *corev1.Node, change observe.Change) {
@@ -114,8 +113,6 @@ func (f *nodeFeed) giveToKwok(name string) {
 	defer f.mu.Unlock()
 	if node, what := f.registry.takeNodeStage(name); node != nil {
 		copied := *node
-		f.gives++
-		setGiveNumber(&copied.ObjectMeta, f.gives)
 		setDueStage(&copied.ObjectMeta, what)
 		sendEvent(f.ctx, f.events, informer.Modified, &copied)
 	}
@@ -167,8 +164,7 @@ type podFeed struct {
 	record   func(pod *corev1.Pod, event podEvent)
 	schedule func(uid string, at time.Time) // has what is due done
 
-	mu    sync.Mutex // keeps what is sent to kwok in the order of the updates
-	gives int        // how many stages kwok has been given
+	mu sync.Mutex // keeps what is sent to kwok in the order of the updates
 }
 
 func (f *podFeed) deliver(pod *corev1.Pod, change observe.Change) {
@@ -251,8 +247,6 @@ func (f *podFeed) giveToKwok(uid types.UID) {
 	defer f.mu.Unlock()
 	if pod, what := f.registry.takePodStage(uid); pod != nil {
 		copied := *pod
-		f.gives++
-		setGiveNumber(&copied.ObjectMeta, f.gives)
 		setDueStage(&copied.ObjectMeta, what)
 		sendEvent(f.ctx, f.events, informer.Modified, &copied)
 	}

@@ -166,7 +166,7 @@ func TestPlayedStage(t *testing.T) {
 		t.Errorf("patch %s: %v", patch, err)
 	}
 	p.pods.begin("n/p").End("")
-	deliver("2", dueStage{userPrefix + "s", epoch, &drawnStage{stage: &userStage{}}})
+	deliver("2", dueStage{name: userPrefix + "s", at: epoch, user: &drawnStage{stage: &userStage{}}})
 	r.takePodStage(pod.UID)
 	deliver("3", dueStage{name: podStatusNow, at: epoch})
 	p.pods.begin("n/p").End("")

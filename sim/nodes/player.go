@@ -136,6 +136,7 @@ func (s *simulation) playPod(ctx context.Context, uid string) (later time.Time, 
 		// Another Pod may have the name by now.
 		options := metav1.DeleteOptions{GracePeriodSeconds: new(int64), Preconditions: metav1.NewUIDPreconditions(uid)}
 		if err := api.Delete(ctx, pod.Name, options); err != nil {
+			s.registry.noteUndeleted(types.UID(uid))
 			return time.Time{}, fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
 		}
 	}

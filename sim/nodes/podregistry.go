@@ -21,7 +21,8 @@ type podEntry struct {
 	rejected        *rejection  // by its node, finally; nil if it is not
 	duePod          *corev1.Pod // the Pod, while something is due for it
 	stageState
-	deleting      bool   // it is being deleted
+	deleting      bool // it is being deleted
+	undeleted     undeleted
 	finished      bool   // it has succeeded or failed
 	pending       bool   // a write of its status is due now or on its way
 	reportedError string // what was last reported to be wrong with its annotations
@@ -30,6 +31,22 @@ type podEntry struct {
 	resize        *resizeReport // nil if no resize is on its way
 	sandboxError  string        // why it cannot start yet; empty if it can
 	exceeded      bool          // that it has exceeded its deadline has been reported
+}
+
+// undeleted is what is known of deletions of a Pod that have failed.
+type undeleted struct {
+	times int
+	until time.Time // when it is tried again at the earliest: a stage of a user may make it due at once
+}
+
+// noteUndeleted notes that a deletion of a Pod has failed.
+func (r *podRegistry) noteUndeleted(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.pods[uid]; e != nil {
+		delay := min(minWriteDelay<<min(e.undeleted.times, 10), maxWriteDelay)
+		e.undeleted = undeleted{e.undeleted.times + 1, r.now().Add(delay)}
+	}
 }
 
 // podUpdate is the result of an update of a Pod.
@@ -80,6 +97,9 @@ func (r *podRegistry) updatePod(pod *corev1.Pod, listed bool, fresh *corev1.Node
 	}
 	if s.next = nextPodStage(pod, at, r.now()); s.next.name != "" {
 		e.duePod, e.pending = pod, s.next.name == podStatusNow
+	}
+	if s.next.deletes() && s.next.at.Before(e.undeleted.until) {
+		s.next.at = e.undeleted.until
 	}
 	r.played.pods.setDue(e.key, s.next, r.now())
 	return s

@@ -142,7 +142,7 @@ func (s *stageSet) match(ctx context.Context, ref internalversion.StageResourceR
 	if current.user != nil && current.user.stage == chosen && current.user.delay.isSame(drawn.delay) {
 		return current, true
 	}
-	return dueStage{userPrefix + chosen.object.Name, drawn.delay.draw(), drawn}, true
+	return dueStage{name: userPrefix + chosen.object.Name, at: drawn.delay.draw(), user: drawn}, true
 }
 
 // choose returns the current stage if it is one of those from which kwok would draw, and otherwise draws one; nil if

@@ -7,6 +7,9 @@ import "time"
 type stageState struct {
 	play  dueStage   // what the player is to do; zero if nothing
 	given givenStage // what kwok has been given last; zero if that is over
+
+	version string // of the object that kwok has been given last
+	again   int    // how often since it was given that first
 }
 
 // givenStage is the stage of a user that kwok plays, has played, or tries again later. kwok does not tell that it has
@@ -62,6 +65,10 @@ func (s *stageState) take(version string, now time.Time) (what dueStage, ok bool
 		return dueStage{}, false
 	}
 	s.play = dueStage{}
+	if s.again++; s.version != version {
+		s.version, s.again = version, 0
+	}
+	what.again = s.again
 	s.given = givenStage{what, version}
 	s.given.at = now
 	return what, true

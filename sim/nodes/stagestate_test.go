@@ -7,10 +7,58 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
 // TestNextDueWithAStage has a Pod for which something is due by default, now, in place of which a stage is played.
+// The version of an object is as it is for templates, unless kwok would skip it.
+func TestVersionsThatKwokIsGiven(t *testing.T) {
+	r := newTestRegistry(t, testNode(nil))
+	pod := testPod(nil)
+	r.updatePod(pod, false, nil)
+	stage := dueStage{name: userPrefix + "s", at: epoch, user: &drawnStage{stage: &userStage{object: &corev1.ObjectReference{Name: "s", ResourceVersion: "1"}}}}
+	var versions []string
+	for _, version := range []string{"1", "1", "1", "2", "2"} {
+		pod = pod.DeepCopy()
+		pod.ResourceVersion = version
+		r.updatePod(pod, false, nil)
+		stage.user = &drawnStage{stage: &userStage{object: stage.user.stage.object}} // it was replaced
+		r.assignPod(pod, stage, func(*userStage) bool { return true })
+		given, what := r.takePodStage(pod.UID)
+		copied := *given
+		setDueStage(&copied.ObjectMeta, what)
+		versions = append(versions, copied.ResourceVersion)
+	}
+	if diff := cmp.Diff([]string{"1", "1+1", "1+2", "2", "2+1"}, versions); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// A deletion that fails is not due at once, also if a stage has been played since.
+func TestDeletionThatFails(t *testing.T) {
+	now := epoch
+	r := newTestRegistry(t, testNode(nil))
+	r.now = func() time.Time { return now }
+	pod := testPod(func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: epoch}, new(int64)
+	})
+	for _, want := range []time.Duration{0, minWriteDelay, 2 * minWriteDelay, 4 * minWriteDelay} {
+		update := r.updatePod(pod, false, nil)
+		if got := max(update.next.at.Sub(now), 0); !update.next.deletes() || got != want {
+			t.Errorf("%s is due in %v, want a deletion in %v", update.next.name, got, want)
+		}
+		now = now.Add(want)
+		r.noteUndeleted(pod.UID)
+	}
+	for range 100 {
+		r.noteUndeleted(pod.UID)
+	}
+	if update := r.updatePod(pod, false, nil); update.next.at.Sub(now) != maxWriteDelay {
+		t.Errorf("due in %v", update.next.at.Sub(now))
+	}
+}
+
 func TestNextDueWithAStage(t *testing.T) {
 	now := epoch
 	r := newTestRegistry(t, testNode(nil))
@@ -18,7 +66,7 @@ func TestNextDueWithAStage(t *testing.T) {
 	pod := testPod(nil)
 	r.updatePod(pod, false, nil)
 	due := epoch.Add(24 * time.Hour)
-	stage := dueStage{userPrefix + "slow", due, &drawnStage{stage: &userStage{object: &corev1.ObjectReference{Name: "slow", ResourceVersion: "1"}}}}
+	stage := dueStage{name: userPrefix + "slow", at: due, user: &drawnStage{stage: &userStage{object: &corev1.ObjectReference{Name: "slow", ResourceVersion: "1"}}}}
 	expect := func(when string, want ...Due) {
 		t.Helper()
 		if diff := cmp.Diff(want, r.nextDue()); diff != "" {

@@ -20,17 +20,16 @@ var (
 	podRef  = internalversion.StageResourceRef{APIGroup: "v1", Kind: "Pod"}
 )
 
-// setDueStage adds the stage of a user that is due to the annotations of an object.
+// setDueStage adds the stage of a user that is due to the annotations of an object. A version that kwok is given again
+// becomes another one: kwok skips one for which it has already queued a stage.
 func setDueStage(meta *metav1.ObjectMeta, what dueStage) {
+	if what.again > 0 {
+		meta.ResourceVersion += "+" + strconv.Itoa(what.again)
+	}
 	set := make(map[string]string, len(meta.Annotations)+1)
 	maps.Copy(set, meta.Annotations)
 	set[annotations.Stage] = stageVersion(what.user.stage.object)
 	meta.Annotations = set
-}
-
-// setGiveNumber makes the version of an object unique: kwok skips one for which it has already queued a stage.
-func setGiveNumber(meta *metav1.ObjectMeta, number int) {
-	meta.ResourceVersion += "+" + strconv.Itoa(number)
 }
 
 // templateFunctions returns replacements for functions that kwok gives to the templates of
