@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,7 @@ type stageTest struct {
 	version int           // of the Pod
 	answers []error       // to the first attempts to create a ConfigMap
 	takes   time.Duration // until such an answer
-	applied int           // attempts to create a ConfigMap
+	applied atomic.Int32  // attempts to create a ConfigMap
 }
 
 // runStageTest runs a test in a bubble of its own.
@@ -37,7 +38,7 @@ func runStageTest(t *testing.T, test func(s *stageTest)) {
 		s := &stageTest{T: t, client: fake.NewClientset()}
 		objects := dynamicfake.NewSimpleDynamicClient(scheme.Scheme)
 		objects.PrependReactor("create", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
-			s.applied++
+			s.applied.Add(1)
 			if len(s.answers) == 0 {
 				return true, a.(clienttesting.CreateAction).GetObject(), nil
 			}
@@ -178,8 +179,8 @@ func TestStageIsRetried(t *testing.T) {
 				s.answers = answers
 				s.set("fails", "{}", patchNext, applyNext)
 				for i := range answers {
-					if s.applied != i+1 {
-						s.Fatalf("%d attempts, want %d", s.applied, i+1)
+					if int(s.applied.Load()) != i+1 {
+						s.Fatalf("%d attempts, want %d", s.applied.Load(), i+1)
 					}
 					due := s.NextDue()
 					if len(due) != 1 || time.Until(due[0].At) <= time.Second<<i || time.Until(due[0].At) > maxRetryDelay(float64(i)) {
@@ -187,8 +188,8 @@ func TestStageIsRetried(t *testing.T) {
 					}
 					s.wait(time.Until(due[0].At))
 				}
-				if s.applied != len(answers)+1 {
-					s.Errorf("%d attempts, want %d", s.applied, len(answers)+1)
+				if int(s.applied.Load()) != len(answers)+1 {
+					s.Errorf("%d attempts, want %d", s.applied.Load(), len(answers)+1)
 				}
 				s.wait(playTime)
 				s.expectDue()
@@ -211,8 +212,8 @@ func TestStageIsRefused(t *testing.T) {
 			s.Errorf("events %q", got)
 		}
 		s.set("other", "{}", `fails: "yes"`, `other: "yes"`)
-		if s.applied != 2 {
-			s.Errorf("%d attempts after a change of a Stage, want 2", s.applied)
+		if s.applied.Load() != 2 {
+			s.Errorf("%d attempts after a change of a Stage, want 2", s.applied.Load())
 		}
 	})
 }
@@ -268,8 +269,8 @@ func TestStageIsNotPlayed(t *testing.T) {
 					s.expectDue()
 					s.wait(time.Hour)
 					s.expectDue()
-					if s.applied != 1 {
-						s.Errorf("%d attempts, want 1", s.applied)
+					if s.applied.Load() != 1 {
+						s.Errorf("%d attempts, want 1", s.applied.Load())
 					}
 				})
 			})
@@ -300,8 +301,8 @@ func TestStageOfANodeIsNotPlayed(t *testing.T) {
 				s.wait(time.Second)
 				during(s)
 				s.wait(time.Hour)
-				if s.applied != 1 {
-					s.Errorf("%d attempts, want 1", s.applied)
+				if s.applied.Load() != 1 {
+					s.Errorf("%d attempts, want 1", s.applied.Load())
 				}
 			})
 		})
@@ -326,8 +327,8 @@ func TestStageIsCorrected(t *testing.T) {
 				s.expect(corev1.PodFailed)
 				s.wait(time.Hour)
 				s.expectDue()
-				if s.applied != 1 {
-					s.Errorf("%d attempts of the first version, want 1", s.applied)
+				if s.applied.Load() != 1 {
+					s.Errorf("%d attempts of the first version, want 1", s.applied.Load())
 				}
 			})
 		})
@@ -351,8 +352,8 @@ func TestStageIsRetriedAfterAnother(t *testing.T) {
 		s.wait(1200 * time.Millisecond)
 		s.expect(corev1.PodFailed)
 		s.wait(time.Hour)
-		if s.applied != 1 || patches != 3 {
-			s.Errorf("%d attempts of the first version, %d patches", s.applied, patches)
+		if s.applied.Load() != 1 || patches != 3 {
+			s.Errorf("%d attempts of the first version, %d patches", s.applied.Load(), patches)
 		}
 	})
 }
