@@ -48,7 +48,7 @@ func abandonedDir(t *testing.T) string {
 	if runtime.GOOS != "windows" {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp("", "abandoned-")
+	dir, err := os.MkdirTemp("", "abandoned-") //nolint:usetesting // t.TempDir fails where open files cannot be removed
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir

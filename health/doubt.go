@@ -65,7 +65,7 @@ func LacksStatus(u *unstructured.Unstructured) bool {
 		return isMap || u.Object["status"] == nil
 	}
 	written := func(f metav1.ManagedFieldsEntry) bool {
-		return f.Subresource == "status" || f.FieldsV1 == nil || bytes.Contains(f.FieldsV1.Raw, []byte(`"f:status"`))
+		return f.Subresource == "status" || f.FieldsV1 == nil || bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:status"`))
 	}
 	fields := u.GetManagedFields()
 	return len(fields) > 0 && !slices.ContainsFunc(fields, written)

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -42,7 +43,8 @@ func TestSuspendedJobsShareRequests(t *testing.T) {
 	for i := range tracked.objects {
 		tracked.applyUpdate(objectUpdate{entry: i, ref: refs[i], object: parseObject(t, jobs[i])})
 	}
-	if err := c.notHealthy(t.Context(), tracked, nil); len(err.(*NotHealthyError).Objects) != len(jobs) {
+	err := c.notHealthy(t.Context(), tracked, nil)
+	if found, ok := errors.AsType[*NotHealthyError](err); !ok || len(found.Objects) != len(jobs) {
 		t.Fatal(err)
 	}
 	if n := len(c.kinds.Actions()); n > 2*len(c.kinds.Resources) {

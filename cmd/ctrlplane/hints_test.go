@@ -21,7 +21,7 @@ func TestSuspendedControlPlane(t *testing.T) {
 		TLSHandshakeTimeout: 10 * time.Millisecond, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
 	for path, want := range map[string]bool{"/ctrlplane/v1/snapshot": true, "/webhook": false} {
-		_, err := client.Get("https://" + l.Addr().String() + path) //nolint:bodyclose // there is none
+		_, err := client.Get("https://" + l.Addr().String() + path)
 		hinted := hintAtSuspended(err)
 		if err == nil || strings.Contains(hinted.Error(), suspended) != want || !errors.Is(hinted, err) {
 			t.Errorf("%s: %v", path, hinted)

@@ -223,7 +223,7 @@ func printDoubts(ctx context.Context, state *report.State, src observe.Source) [
 	}
 	doubts := state.Doubts(now)
 	if more := len(doubts) - maxDoubts; more > 0 {
-		doubts = append(doubts[:maxDoubts], fmt.Sprintf("%s", words.Count(more, "more line")))
+		doubts = append(doubts[:maxDoubts], words.Count(more, "more line"))
 	}
 	for _, line := range doubts {
 		fmt.Fprintf(stderr, "ctrlplane: %s\n", words.OneLine(line))
