@@ -57,9 +57,9 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	return seq, nil
 }
 
-// lastReceived returns the last event of another client's change in the namespace of the written object or outside of
-// any, empty if there is none; nil if the client cannot have
-// reacted to one: it has no watch, reports the syncs in which it reacts, or no worker waits for the write.
+// lastReceived returns the last event of another client's change in the namespace of the written object or outside of any,
+// empty if none came; nil if the client cannot have reacted to one: it has no watch, reports the syncs in which it reacts,
+// or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
 	if !w.watching || w.routine || w.reported {
 		return nil

@@ -54,30 +54,27 @@ func TestCauseThatAListHad(t *testing.T) { synctest.Test(t, testCauseThatAListHa
 
 func testCauseThatAListHad(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
 	f.send(call{"POST", sites, kubectlAgent, admin, nil, 201, object("Site", "shop", "u1", "4")})
 	for _, path := range []string{sites, deployments} {
-		f.send(call{"GET", path, operatorAgent, operator, nil, 200, "{}"})
+		f.operate("GET", path, 200, "{}")
 	}
-	sendSite, endSites := f.watch(sites+"?watch=1&resourceVersion=5", operatorAgent, operator)
-	defer endSites()
-	_, endDeployments := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
-	defer endDeployments()
+	sendSite := f.watchToTheEnd(sites + "?watch=1&resourceVersion=5")
+	f.watchToTheEnd(deployments + "?watch=1&resourceVersion=5")
 	time.Sleep(100 * time.Millisecond)
 	// It patches the status of what it has found before it goes on, and receives the event of that.
-	f.send(call{"PATCH", sites + "/shop/status", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "8")})
+	f.operate("PATCH", sites+"/shop/status", 200, object("Site", "shop", "u1", "8"))
 	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "8")))
 	time.Sleep(20 * time.Millisecond)
-	f.send(call{"POST", "/api/v1/namespaces/ns/services", operatorAgent, operator, nil, 201, owned("Service", "web", "s1", "9")})
+	f.operate("POST", "/api/v1/namespaces/ns/services", 201, owned("Service", "web", "s1", "9"))
 	time.Sleep(80 * time.Millisecond)
-	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
-	f.send(call{"PUT", deployments + "/old", operatorAgent, operator, nil, 200, owned("Deployment", "old", "d2", "11")})                                    // it is in a list, too
-	f.send(call{"DELETE", deployments + "/gone", operatorAgent, operator, nil, 404, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`}) // not
+	f.operate("POST", deployments, 201, owned("Deployment", "web", "d1", "10"))
+	f.operate("PUT", deployments+"/old", 200, owned("Deployment", "old", "d2", "11"))                                    // it is in a list, too
+	f.operate("DELETE", deployments+"/gone", 404, `{"kind":"Status","status":"Failure","reason":"NotFound","code":404}`) // not
 	time.Sleep(2 * time.Second)
 	sendSite(frame("ADDED", strings.ReplaceAll(object("Site", "shop", "u1", "12"), "u1", "u2"))) // a new one
-	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, strings.ReplaceAll(owned("Deployment", "new", "d3", "13"), "u1", "u2")})
+	f.operate("POST", deployments, 201, strings.ReplaceAll(owned("Deployment", "new", "d3", "13"), "u1", "u2"))
 	time.Sleep(2 * time.Minute)
-	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "late", "d4", "14")})
+	f.operate("POST", deployments, 201, owned("Deployment", "late", "d4", "14"))
 	found := "Site ns/shop listed"
 	want := []string{found, found, found, found, "after nothing", "Site ns/shop added 12", "after 2m0s Site ns/shop added"}
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
@@ -88,10 +85,9 @@ func testCauseThatAListHad(t *testing.T) {
 // Lists of a client without a watch are reads.
 func TestListWithoutAWatchIsNoCause(t *testing.T) {
 	f := newFixture(t)
-	f.send(call{"GET", sites, operatorAgent, operator, nil, 200, "{}"})
-	_, end := f.watch(deployments+"?watch=1&resourceVersion=5", operatorAgent, operator)
-	defer end()
-	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, owned("Deployment", "web", "d1", "10")})
+	f.operate("GET", sites, 200, "{}")
+	f.watchToTheEnd(deployments + "?watch=1&resourceVersion=5")
+	f.operate("POST", deployments, 201, owned("Deployment", "web", "d1", "10"))
 	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -102,32 +98,28 @@ func TestNamespaceIsTheLastResort(t *testing.T) { synctest.Test(t, testNamespace
 
 func testNamespaceIsTheLastResort(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
 	// An object has the name of the namespace by chance, another one is named in the written one. The program has worked
 	// for them before it lists the Sites.
 	const flavors = "/apis/example.com/v1/flavors"
-	sendFlavor, endFlavors := f.watch(flavors+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
-	defer endFlavors()
+	sendFlavor := f.watchToTheEnd(flavors + "?watch=1&sendInitialEvents=true")
 	for i, name := range []string{"default", "gold-flavor"} {
 		flavor := func(version int) string {
 			return fmt.Sprintf(`{"kind":"Flavor","metadata":{"name":%q,"uid":"f-%s","resourceVersion":"%d"}}`, name, name, version)
 		}
 		sendFlavor(frame("ADDED", flavor(3+i)))
 		time.Sleep(10 * time.Millisecond)
-		f.send(call{"PUT", flavors + "/" + name, operatorAgent, operator, nil, 200, flavor(5 + i)})
+		f.operate("PUT", flavors+"/"+name, 200, flavor(5+i))
 		time.Sleep(10 * time.Millisecond)
 	}
-	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
-	defer endSites()
-	sendNamespace, endNamespaces := f.watch("/api/v1/namespaces?watch=1&sendInitialEvents=true", operatorAgent, operator)
-	defer endNamespaces()
+	sendSite := f.watchToTheEnd(sites + "?watch=1&sendInitialEvents=true")
+	sendNamespace := f.watchToTheEnd("/api/v1/namespaces?watch=1&sendInitialEvents=true")
 	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
 	time.Sleep(100 * time.Millisecond)
 	sendNamespace(frame("ADDED", `{"kind":"Namespace","metadata":{"name":"default","uid":"n1","resourceVersion":"2"}}`))
 	time.Sleep(100 * time.Millisecond)
 	path := strings.Replace(deployments, "/ns/", "/default/", 1)
 	for _, o := range []string{strings.Replace(owned("Deployment", "web", "d1", "10"), "{", `{"flavor":"gold-flavor",`, 1), object("Deployment", "other", "d2", "11")} {
-		f.send(call{"POST", path, operatorAgent, operator, nil, 201, strings.Replace(o, `"ns"`, `"default"`, 1)})
+		f.operate("POST", path, 201, strings.Replace(o, `"ns"`, `"default"`, 1))
 	}
 	if diff := cmp.Diff([]string{"Flavor default listed 3", "Flavor gold-flavor listed 4", "Site ns/shop listed 7", "Namespace default listed 2"}, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -144,20 +136,16 @@ func TestCauseBySelector(t *testing.T) { synctest.Test(t, testCauseBySelector) }
 
 func testCauseBySelector(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
-	sendService, endServices := f.watch(services+"?watch=1", operatorAgent, operator)
-	defer endServices()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
+	sendService := f.watchToTheEnd(services + "?watch=1")
 	for _, uid := range []string{"u1", "u2"} {
 		sendSite(frame("ADDED", object("Site", "site-"+uid, uid, "7")))
 	}
 	write := func(owner string) {
 		t.Helper()
 		time.Sleep(4 * time.Millisecond)
-		f.send(call{"PUT", deployments + "/of-" + owner, operatorAgent, operator, nil, 200, object("Deployment", "of-"+owner, "d-"+owner, "8", owner)})
+		f.operate("PUT", deployments+"/of-"+owner, 200, object("Deployment", "of-"+owner, "d-"+owner, "8", owner))
 	}
 	version := 100
 	writeTwo := func(owner string) { // it receives the event of the first one before the second
@@ -165,7 +153,7 @@ func testCauseBySelector(t *testing.T) {
 		time.Sleep(4 * time.Millisecond)
 		version++
 		service := object("Service", "of-"+owner, "s-"+owner, fmt.Sprint(version), owner)
-		f.send(call{"PUT", services + "/of-" + owner, operatorAgent, operator, nil, 200, service})
+		f.operate("PUT", services+"/of-"+owner, 200, service)
 		sendService(frame("MODIFIED", service))
 		write(owner)
 	}
@@ -195,7 +183,7 @@ func testCauseBySelector(t *testing.T) {
 	write("u1")
 	time.Sleep(2 * time.Minute)
 	sendRoute(frame("MODIFIED", object("Route", "main", "r1", "12")))
-	f.send(call{"POST", sites, operatorAgent, operator, nil, 201, object("Site", "new", "u9", "13")}) // of its own accord
+	f.operate("POST", sites, 201, object("Site", "new", "u9", "13")) // of its own accord
 	want := slices.Concat([]string{"Site ns/site-u1 added 7", "Site ns/site-u2 added 7"}, slices.Repeat([]string{"Route ns/main updated 20"}, 4), slices.Repeat([]string{"Route ns/main updated 21"}, 4), []string{
 		"after 4ms Route ns/main updated", "Site ns/site-u1 updated 10", "Site ns/site-u1 updated 10", "after 1.004s Route ns/main updated", "after 0s Route ns/main updated",
 	})
@@ -209,11 +197,8 @@ func TestCauseBySelectorOfTwoWorkers(t *testing.T) { synctest.Test(t, testCauseB
 
 func testCauseBySelectorOfTwoWorkers(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
 	write := func(resource string, from, to int) {
 		until := func(ms int) { time.Sleep(time.Duration(ms) * time.Millisecond) }
 		until(from)
@@ -247,22 +232,19 @@ func TestCauseOfARetry(t *testing.T) { synctest.Test(t, testCauseOfARetry) }
 
 func testCauseOfARetry(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
-	defer endDeployments()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendDeployment := f.watchToTheEnd(deployments + "?watch=1")
 	conflict := `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`
 	update := func(status int, answer string) {
 		time.Sleep(5 * time.Millisecond)
-		f.send(call{"PUT", deployments + "/web", operatorAgent, operator, nil, status, answer})
+		f.operate("PUT", deployments+"/web", status, answer)
 	}
 	read := func() {
 		time.Sleep(time.Millisecond)
-		f.send(call{"GET", deployments + "/web", operatorAgent, operator, nil, 200, "{}"})
+		f.operate("GET", deployments+"/web", 200, "{}")
 	}
 	web := object("Deployment", "web", "d1", "6", "u1")
-	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, web})
+	f.operate("POST", deployments, 201, web)
 	sendDeployment(frame("ADDED", web))
 	time.Sleep(3 * time.Second)
 	sendSite(frame("MODIFIED", object("Site", "shop", "u1", "7")))
@@ -286,36 +268,33 @@ func TestCauseThatAnotherControllerHasMade(t *testing.T) {
 
 func testCauseThatAnotherControllerHasMade(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
 	route := func(version string) string { return object("Route", "main", "r1", version, "u1") }
 	sendSite(frame("ADDED", object("Site", "shop", "u1", "7")))
 	time.Sleep(4 * time.Millisecond)
-	f.send(call{"POST", routes, operatorAgent, operator, nil, 201, route("8")})
+	f.operate("POST", routes, 201, route("8"))
 	sendRoute(frame("ADDED", route("8")))
 	time.Sleep(4 * time.Millisecond)
-	f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, route("9")})
+	f.operate("PATCH", routes+"/main/status", 200, route("9"))
 	sendRoute(frame("MODIFIED", route("9")))
 	time.Sleep(time.Millisecond)
-	f.send(call{"PATCH", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "10")})
+	f.operate("PATCH", sites+"/shop", 200, object("Site", "shop", "u1", "10"))
 	// A second after an event of another Site, for which it has written at once, it goes on with the Route: it may have
 	// waited for that.
 	time.Sleep(55 * time.Second)
 	for version := range 2 {
 		time.Sleep(time.Millisecond)
 		updated := route(fmt.Sprint(11 + version))
-		f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, updated})
+		f.operate("PATCH", routes+"/main/status", 200, updated)
 		sendRoute(frame("MODIFIED", updated))
 	}
 	time.Sleep(9 * time.Second)
 	sendSite(frame("MODIFIED", object("Site", "other", "u2", "20")))
 	time.Sleep(4 * time.Millisecond)
-	f.send(call{"PUT", services + "/other", operatorAgent, operator, nil, 200, object("Service", "other", "s2", "21", "u2")})
+	f.operate("PUT", services+"/other", 200, object("Service", "other", "s2", "21", "u2"))
 	time.Sleep(time.Second)
-	f.send(call{"PATCH", routes + "/main/status", operatorAgent, operator, nil, 200, route("22")})
+	f.operate("PATCH", routes+"/main/status", 200, route("22"))
 	want := []string{"Site ns/shop added 7", "Route ns/main added 8", "Route ns/main updated 9"}
 	got := f.causes("shop-operator")
 	if last := got[len(got)-1]; last != "after 1.004s Site ns/other updated" {
@@ -332,16 +311,14 @@ func TestWriteBesideReportedSyncs(t *testing.T) { synctest.Test(t, testWriteBesi
 func testWriteBesideReportedSyncs(t *testing.T) {
 	f := newReportFixture(t)
 	defer f.observer.Close()
-	send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer end()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
+	send := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
 	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
 	send(frame("ADDED", object("Site", "shop", "u1", "7")))
 	time.Sleep(2 * time.Minute)
 	f.report(Report{Session: "s", Number: 2, Controllers: []QueueReport{siteQueue()}})
 	sendRoute(frame("ADDED", object("Route", "main", "r1", "8")))
-	f.send(call{"PUT", sites + "/shop", operatorAgent, operator, nil, 200, object("Site", "shop", "u1", "9")})
+	f.operate("PUT", sites+"/shop", 200, object("Site", "shop", "u1", "9"))
 	if got := f.causes("shop-operator"); len(got) != 1 || got[0] != "none" {
 		t.Errorf("got %q", got)
 	}
@@ -367,19 +344,15 @@ func TestCausesOfABacklog(t *testing.T) {
 
 func testCausesOfABacklog(t *testing.T, started bool) {
 	f := newFixture(t)
-	defer f.observer.Close()
 	initial := ""
 	if started {
 		initial = "&sendInitialEvents=true"
 	}
-	sendDeployment, endDeployments := f.watch(deployments+"?watch=1", operatorAgent, operator)
-	defer endDeployments()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
-	f.send(call{"POST", services, operatorAgent, operator, nil, 201, object("Service", "hook", "s1", "5")})
+	sendDeployment := f.watchToTheEnd(deployments + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
+	f.operate("POST", services, 201, object("Service", "hook", "s1", "5"))
 	time.Sleep(time.Minute)
-	sendSite, endSites := f.watch(sites+"?watch=1"+initial, operatorAgent, operator)
-	defer endSites()
+	sendSite := f.watchToTheEnd(sites + "?watch=1" + initial)
 	for i := range 30 {
 		sendSite(frame("ADDED", numbered("Site", i, 100+i)))
 	}
@@ -391,10 +364,10 @@ func testCausesOfABacklog(t *testing.T, started bool) {
 			sendDeployment(frame("MODIFIED", numbered("Deployment", i-1, 400+i)))
 		}
 		time.Sleep(5 * time.Millisecond)
-		f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, numbered("Deployment", i, 200+i)})
+		f.operate("POST", deployments, 201, numbered("Deployment", i, 200+i))
 		sendDeployment(frame("ADDED", numbered("Deployment", i, 200+i)))
 		time.Sleep(25 * time.Millisecond)
-		f.send(call{"PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), operatorAgent, operator, nil, 200, numbered("Site", i, 300+i)})
+		f.operate("PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), 200, numbered("Site", i, 300+i))
 		change := "added"
 		if started {
 			change = "listed"
@@ -411,24 +384,21 @@ func TestCauseOfASlowSync(t *testing.T) { synctest.Test(t, testCauseOfASlowSync)
 
 func testCauseOfASlowSync(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendRoute, endRoutes := f.watch("/apis/example.com/v1/routes?watch=1", operatorAgent, operator)
-	defer endRoutes()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd("/apis/example.com/v1/routes?watch=1")
 	var want []string
 	for i, route := range []string{object("Route", "unrelated", "r1", "10"), strings.Replace(object("Route", "elsewhere", "r2", "11"), `"ns"`, `"other"`, 1)} {
 		sendSite(frame("ADDED", numbered("Site", i, 20+i)))
 		time.Sleep(1450 * time.Millisecond)
 		sendRoute(frame("ADDED", route))
 		time.Sleep(50 * time.Millisecond)
-		f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, numbered("Deployment", i, 30+i)})
+		f.operate("POST", deployments, 201, numbered("Deployment", i, 30+i))
 		time.Sleep(5 * time.Second)
 		want = append(want, fmt.Sprintf("Site ns/site-%02d added %d", i, 20+i))
 	}
 	// What was received elsewhere is not named.
 	sendRoute(frame("ADDED", strings.Replace(object("Route", "elsewhere", "r3", "12"), `"ns"`, `"other"`, 1)))
-	f.send(call{"POST", deployments, operatorAgent, operator, nil, 201, object("Deployment", "other", "d9", "40", "u9")})
+	f.operate("POST", deployments, 201, object("Deployment", "other", "d9", "40", "u9"))
 	want = append(want, "after 6.5s Site ns/site-01 added")
 	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -440,11 +410,8 @@ func TestCausesOfTimers(t *testing.T) { synctest.Test(t, testCausesOfTimers) }
 
 func testCausesOfTimers(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
 	var others sync.WaitGroup
 	others.Go(func() {
 		for i := range 100 { // at other times in each round
@@ -460,7 +427,7 @@ func testCausesOfTimers(t *testing.T) {
 		for i := range 10 {
 			time.Sleep(20 * time.Millisecond)
 			version := 200 + 10*round + i
-			f.send(call{"PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), operatorAgent, operator, nil, 200, numbered("Site", i, version)})
+			f.operate("PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), 200, numbered("Site", i, version))
 			sendSite(frame("MODIFIED", numbered("Site", i, version)))
 			want = append(want, fmt.Sprintf("Site ns/site-%02d", i))
 		}
@@ -481,9 +448,7 @@ func TestOwnDeletionIsNoCause(t *testing.T) { synctest.Test(t, testOwnDeletionIs
 
 func testOwnDeletionIsNoCause(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
 	route := func(i, version int) string {
 		return object("Route", fmt.Sprint("r", i), fmt.Sprint("u", i), fmt.Sprint(version))
 	}
@@ -492,7 +457,7 @@ func testOwnDeletionIsNoCause(t *testing.T) {
 		sendRoute(frame("ADDED", route(i, 10+i)))
 		want = append(want, fmt.Sprintf("Route ns/r%d added %d", i, 10+i))
 	}
-	f.send(call{"POST", services, operatorAgent, operator, nil, 201, object("Service", "hook", "s1", "5")})
+	f.operate("POST", services, 201, object("Service", "hook", "s1", "5"))
 	time.Sleep(30 * time.Second)
 	remove := func(i, version int) {
 		req := httptest.NewRequestWithContext(t.Context(), "DELETE", fmt.Sprintf("%s/r%d", routes, i), nil)
@@ -514,7 +479,7 @@ func testOwnDeletionIsNoCause(t *testing.T) {
 	time.Sleep(2 * time.Minute)
 	remove(9, 30)
 	time.Sleep(20 * time.Millisecond)
-	f.send(call{"POST", services, operatorAgent, operator, nil, 201, object("Service", "other", "s2", "31")})
+	f.operate("POST", services, 201, object("Service", "other", "s2", "31"))
 	got := f.causes("shop-operator")
 	if diff := cmp.Diff(want, got[1:6]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -528,10 +493,9 @@ func testOwnDeletionIsNoCause(t *testing.T) {
 func TestListWithASelectorHasNotFoundOthers(t *testing.T) {
 	f := newFixture(t)
 	const selector, secrets = "labelSelector=app%3Dmine", "/api/v1/namespaces/ns/secrets"
-	f.send(call{"GET", secrets + "?" + selector, operatorAgent, operator, nil, 200, "{}"})
-	_, end := f.watch(secrets+"?watch=1&resourceVersion=5&"+selector, operatorAgent, operator)
-	defer end()
-	f.send(call{"PATCH", secrets + "/plain", operatorAgent, operator, nil, 200, object("Secret", "plain", "s1", "10")})
+	f.operate("GET", secrets+"?"+selector, 200, "{}")
+	f.watchToTheEnd(secrets + "?watch=1&resourceVersion=5&" + selector)
+	f.operate("PATCH", secrets+"/plain", 200, object("Secret", "plain", "s1", "10"))
 	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -544,19 +508,16 @@ func TestListedOwnerIsNotTheCauseOfLaterWork(t *testing.T) {
 
 func testListedOwnerIsNotTheCauseOfLaterWork(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
 	const configMaps = "/api/v1/namespaces/ns/configmaps"
-	sendSite, endSites := f.watch(sites+"?watch=1&sendInitialEvents=true", operatorAgent, operator)
-	defer endSites()
+	sendSite := f.watchToTheEnd(sites + "?watch=1&sendInitialEvents=true")
 	sendSite(frame("ADDED", object("Site", "shop", "u1", "4")))
-	sendConfigMap, end := f.watch(configMaps+"?watch=1", operatorAgent, operator)
-	defer end()
+	sendConfigMap := f.watchToTheEnd(configMaps + "?watch=1")
 	time.Sleep(15 * time.Second)
 	sendConfigMap(frame("MODIFIED", object("ConfigMap", "settings", "c1", "9")))
 	for _, name := range []string{"web-a", "web-b"} {
 		time.Sleep(4 * time.Millisecond)
 		answer := strings.Replace(owned("Deployment", name, "d-"+name, "10"), "{", `{"mounts":"settings",`, 1)
-		f.send(call{"PATCH", deployments + "/" + name, operatorAgent, operator, nil, 200, answer})
+		f.operate("PATCH", deployments+"/"+name, 200, answer)
 	}
 	if diff := cmp.Diff(slices.Repeat([]string{"ConfigMap ns/settings updated 9"}, 2), f.causes("shop-operator")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -571,20 +532,16 @@ func TestOnlyTheFirstWriteAfterAnIdlenessIsWoken(t *testing.T) {
 
 func testOnlyTheFirstWriteAfterAnIdlenessIsWoken(t *testing.T) {
 	f := newFixture(t)
-	defer f.observer.Close()
-	sendSite, endSites := f.watch(sites+"?watch=1", operatorAgent, operator)
-	defer endSites()
-	sendRoute, endRoutes := f.watch(routes+"?watch=1", operatorAgent, operator)
-	defer endRoutes()
-	sendService, endServices := f.watch(services+"?watch=1", operatorAgent, operator)
-	defer endServices()
+	sendSite := f.watchToTheEnd(sites + "?watch=1")
+	sendRoute := f.watchToTheEnd(routes + "?watch=1")
+	sendService := f.watchToTheEnd(services + "?watch=1")
 	sendSite(frame("ADDED", object("Site", "shop", "u1", "4")))
 	sendRoute(frame("ADDED", object("Route", "main", "r1", "5")))
 	version := 100
 	write := func() {
 		for i := range 5 {
 			version++
-			f.send(call{"PUT", fmt.Sprintf("%s/web-%d", deployments, i), operatorAgent, operator, nil, 200, owned("Deployment", fmt.Sprint("web-", i), fmt.Sprint("d", i), fmt.Sprint(version))})
+			f.operate("PUT", fmt.Sprintf("%s/web-%d", deployments, i), 200, owned("Deployment", fmt.Sprint("web-", i), fmt.Sprint("d", i), fmt.Sprint(version)))
 			time.Sleep(40 * time.Millisecond)
 			sendService(frame("ADDED", object("Service", fmt.Sprint("s", version), fmt.Sprint("s", version), fmt.Sprint(1000+version))))
 			time.Sleep(10 * time.Millisecond)

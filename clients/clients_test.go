@@ -77,6 +77,11 @@ func (f *fixture) send(c call) {
 	}))
 }
 
+// operate sends a request of the operator.
+func (f *fixture) operate(method, path string, status int, answer string) {
+	f.send(call{method, path, operatorAgent, operator, nil, status, answer})
+}
+
 func (f *fixture) records() (calls []*observe.Called, events []*observe.Delivered) {
 	f.Helper()
 	page, err := f.observer.Records(f.Context(), observe.Query{Reads: true})
@@ -108,6 +113,14 @@ func (f *fixture) events() map[uint64]*observe.Delivered {
 		}
 	}
 	return bySeq
+}
+
+// watchToTheEnd opens a watch of the operator, which ends with the test.
+func (f *fixture) watchToTheEnd(path string) (send func(string)) {
+	f.Helper()
+	send, end := f.watch(path, operatorAgent, operator)
+	f.Cleanup(end)
+	return send
 }
 
 // watch opens a watch. send writes a frame to it, and close ends it.

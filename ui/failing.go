@@ -90,13 +90,13 @@ func IsFailing(f observe.FailingKey, settled bool) bool {
 // that has written, until it counts as failing: it may be written again and again with the same version.
 const maxConflicts = 5
 
-// IsPassing reports whether a key has failed because of a conflict or an old cache, as is normal: it has not
+// IsPassing reports whether a key has failed because of a conflict or a stale cache, as is normal: it has not
 // done so many times in a row.
 func IsPassing(f observe.FailingKey) bool {
 	return IsNormalRetry(f.Error) && f.Times <= maxConflicts
 }
 
-// IsNormalRetry reports whether an error is as is normal if the sync is repeated: a conflict, or an old cache.
+// IsNormalRetry reports whether an error is as is normal if the sync is repeated: a conflict, or a stale cache.
 func IsNormalRetry(err string) bool { return isConflict(err) || observe.StaleCacheOf(err) != "" }
 
 // isConflict reports whether an error is upstream's for an object that had been modified, or such a

@@ -38,7 +38,7 @@ func TestShortError(t *testing.T) {
 	}
 }
 
-// A conflict passes, unless it goes on; one that was injected is as any other. So does a wait for an old cache.
+// A conflict passes, unless it goes on; one that was injected is as any other. So does a wait for a stale cache.
 func TestConflictsThatGoOnFail(t *testing.T) {
 	const stale = "read version: 7 is not as new as written version: 9 for group resource pods"
 	const injected = `Operation cannot be fulfilled on sites.example.com "shop": ` + observe.InjectedFault

@@ -10,18 +10,25 @@ import (
 	"testing"
 )
 
-func TestGateHoldsProgram(t *testing.T) {
+// startHeld starts a program that a gate holds, and that writes a file when it begins.
+func startHeld(t *testing.T) (g *Gate, cmd *exec.Cmd, began string) {
+	t.Helper()
 	ready := make(chan struct{})
 	g, err := NewGate(t.TempDir(), ready)
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := filepath.Join(t.TempDir(), "began")
-	cmd := exec.Command("sh", "-c", g.ExecFlag()+` sh -c 'echo >"$0"' "$0"`, began)
+	began = filepath.Join(t.TempDir(), "began")
+	cmd = exec.Command("sh", "-c", g.ExecFlag()+` sh -c 'echo >"$0"' "$0"`, began)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	<-ready
+	return g, cmd, began
+}
+
+func TestGateHoldsProgram(t *testing.T) {
+	g, cmd, began := startHeld(t)
 	if _, err := os.Stat(began); !os.IsNotExist(err) {
 		t.Errorf("the program has begun before Open: %v", err)
 	}
@@ -44,17 +51,7 @@ func TestGateHoldsProgram(t *testing.T) {
 
 // The program does not begin if what holds it has ended.
 func TestClosedGate(t *testing.T) {
-	ready := make(chan struct{})
-	g, err := NewGate(t.TempDir(), ready)
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := filepath.Join(t.TempDir(), "began")
-	cmd := exec.Command("sh", "-c", g.ExecFlag()+` sh -c 'echo >"$0"' "$0"`, began)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	<-ready
+	g, cmd, began := startHeld(t)
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}

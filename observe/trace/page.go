@@ -101,7 +101,7 @@ func (p phrases) stepLabel(n *Node) string {
 	return p.requestName(n)
 }
 
-// stepTone says whether a node has failed: a conflict or an old cache is expected, and retried.
+// stepTone says whether a node has failed: a conflict or a stale cache is expected, and retried.
 func stepTone(n *Node) string {
 	switch {
 	case n.Conflict || n.isNormalRetry():

@@ -129,22 +129,7 @@ func TestPlayedAfterACommand(t *testing.T) {
 	p.pods.setDue("default/web", dueStage{name: podDeleteNow, at: now}, now)
 	play()
 
-	page, err := o.Records(t.Context(), observe.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions, causes := map[uint64]string{}, []string{}
-	for _, r := range page.Records {
-		switch e := r.Event.(type) {
-		case *observe.Delivered:
-			versions[r.Seq] = e.ResourceVersion
-		case *observe.Synced:
-			causes = append(causes, versions[e.Cause])
-		}
-	}
-	if want := []string{"1", "1", "3"}; !slices.Equal(causes, want) {
-		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
-	}
+	expectCauses(t, o, "1", "1", "3")
 }
 
 // A write of a Stage follows from the version that kwok was given, not from that of an earlier write.
@@ -171,22 +156,7 @@ func TestPlayedStage(t *testing.T) {
 	deliver("3", dueStage{name: podStatusNow, at: epoch})
 	p.pods.begin("n/p").End("")
 
-	page, err := o.Records(t.Context(), observe.Query{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	versions, causes := map[uint64]string{}, []string{}
-	for _, r := range page.Records {
-		switch e := r.Event.(type) {
-		case *observe.Delivered:
-			versions[r.Seq] = e.ResourceVersion
-		case *observe.Synced:
-			causes = append(causes, versions[e.Cause])
-		}
-	}
-	if want := []string{"1", "2"}; !slices.Equal(causes, want) {
-		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
-	}
+	expectCauses(t, o, "1", "2")
 }
 
 // What a user has asked for, as with "nodes fail", follows from no version of the Node.
@@ -207,5 +177,26 @@ func TestRequestsOfUsersAreNoSyncs(t *testing.T) {
 		if s, ok := r.Event.(*observe.Synced); ok {
 			t.Errorf("it belongs to a sync: %+v", s)
 		}
+	}
+}
+
+// expectCauses checks from which versions of the object the writes follow.
+func expectCauses(t *testing.T, o *observe.Observer, want ...string) {
+	t.Helper()
+	page, err := o.Records(t.Context(), observe.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions, causes := map[uint64]string{}, []string{}
+	for _, r := range page.Records {
+		switch e := r.Event.(type) {
+		case *observe.Delivered:
+			versions[r.Seq] = e.ResourceVersion
+		case *observe.Synced:
+			causes = append(causes, versions[e.Cause])
+		}
+	}
+	if !slices.Equal(causes, want) {
+		t.Errorf("the writes follow from the versions %q, want %q", causes, want)
 	}
 }

@@ -44,7 +44,7 @@ func TestWebPageSaysWhichControllerIsBusiest(t *testing.T) {
 	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "conflict"`)
 	says("deployment is paused")
 	fails("read version: 7 is not as new as written version: 9 for group resource replicasets.apps")
-	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "old cache"`)
+	p.await(`document.querySelector('[data-id="actor:replicaset-controller"] .mark').innerText === "stale cache"`)
 	says("deployment is paused")
 	fails(`pods "web-5fc9f4bf66-x2x9k" is forbidden: exceeded quota: small`)
 	says("replicaset fails: exceeded quota: small (default/web and 1 more)")

@@ -49,7 +49,7 @@ func (m model) nowText(r row) (string, style) {
 	case len(running) > 0:
 		return m.runningText(running, r.inFlight())
 	case fails && observe.StaleCacheOf(failing.Error) != "":
-		return "old cache, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
+		return "stale cache, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
 	case fails:
 		return "conflict, tries again: " + formatKey(failing.Key, failing.KeyBasis), caution
 	case reason != "":

@@ -178,7 +178,7 @@ function markOf(c) {
   if (c.state === "paused") return "paused";
   if (c.state && c.state !== "running") return c.state;
   const failing = failures(c).length;
-  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.every((f) => isStale(f.error)) ? "old cache" : "conflict") : "");
+  return c.reason || (failing ? failing + (failing === 1 ? " fails" : " fail") : c.unlisted ? "waits" : c.failing?.length ? (c.failing.every((f) => isStale(f.error)) ? "stale cache" : "conflict") : "");
 }
 
 function colors() {

@@ -135,7 +135,7 @@ export function lineOf(r, internals) {
   return null;
 }
 
-const whatFailed = (r) => (!r.retried ? "fails" : isStale(r.error) ? "has an old cache, will retry" : isNormalRetry(r.error) ? "has a conflict, will retry" : "fails, will retry");
+const whatFailed = (r) => (!r.retried ? "fails" : isStale(r.error) ? "has a stale cache, will retry" : isNormalRetry(r.error) ? "has a conflict, will retry" : "fails, will retry");
 
 function lineOfCall(r, internals) {
   const bad = r.failed;

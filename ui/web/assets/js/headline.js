@@ -6,7 +6,7 @@ import { noisy } from "./plan.js";
 const lately = 5000; // ms
 const most = 4000; // events that are kept
 const mostConflicts = 5; // in a row, as in ui/failing.go
-// failures are the keys of a controller that fail. After a conflict or with an old cache it tries again, which is normal.
+// failures are the keys of a controller that fail. After a conflict or with a stale cache it tries again, which is normal.
 export const failures = (c) => (c.failing || []).filter((f) => !isNormalRetry(f.error) || f.times > mostConflicts);
 
 // lasting are those worth attention: while controllers work, most retries of a first failure succeed.
