@@ -145,7 +145,7 @@ func writeResponse(w http.ResponseWriter, resp *http.Response) {
 func (g *Gate) holdsOrDelays() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.ContainsFunc(g.path, func(p *Gate) bool { return p.paused || p.delay > 0 })
+	return slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.paused || p.current.delay > 0 })
 }
 
 // prepareWait reads the body of a write that will wait, which a server can read only
