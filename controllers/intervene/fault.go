@@ -39,18 +39,15 @@ func ValidateFault(f control.Fault) error {
 		return usage.Errorf("rate %v: choose more than 0 and at most 1; the verb clear ends faults", f.Rate)
 	case !slices.Contains(control.FaultCodes, f.Code):
 		return usage.Errorf("code %q: choose one of %s", f.Code, strings.Join(control.FaultCodes, ", "))
-	case f.Verb != "" && !slices.Contains(requestVerbs, f.Verb):
-		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(requestVerbs, ", "))
-	case f.Code == "409" && slices.Contains(requestVerbs[:3], f.Verb):
+	case f.Verb != "" && !slices.Contains(observe.Verbs, f.Verb):
+		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(observe.Verbs, ", "))
+	case f.Code == "409" && observe.IsRead(f.Verb):
 		return usage.Errorf("verb %s: only writes have conflicts: choose another verb or code", f.Verb)
 	case f.Code == "422" && f.Verb != "" && !slices.Contains(validatedVerbs, f.Verb):
 		return usage.Errorf("verb %s: only objects that are written are validated: choose one of %s, or another code", f.Verb, strings.Join(validatedVerbs, ", "))
 	}
 	return nil
 }
-
-// requestVerbs are the verbs of requests, as in RBAC; the first three read.
-var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
 
 // validatedVerbs are those of writes whose objects are validated.
 var validatedVerbs = []string{"create", "update", "patch"}

@@ -68,7 +68,7 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonicalObject(about)
-	g := newGraphWith(records, about, o)
+	g := newGraph(records, about, o)
 	g.breakCycles()
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {
