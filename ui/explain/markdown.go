@@ -15,7 +15,8 @@ the flags' values and the permissions. ` + "`make golden`" + ` generates this pa
 ` + "`ui/explain/pages`" + `.
 `
 
-// Markdown returns a document with all pages.
+// Markdown returns a document with all pages: docs/controllers.md, which a test of package
+// controllers compares and "make golden" writes. Nothing else calls it.
 func Markdown(k Facts) string {
 	var b strings.Builder
 	b.WriteString(markdownPreface)
