@@ -23,7 +23,7 @@ func Markdown(k Facts) string {
 	group := ""
 	for _, p := range loadPages() {
 		if p.Group != group {
-			fmt.Fprintf(&b, "\n## %s\n", Groups[p.groupRank()].Title)
+			fmt.Fprintf(&b, "\n## %s\n", groups[p.groupRank()].Title)
 			group = p.Group
 		}
 		p.NewEntry(k).writeMarkdown(&b)
