@@ -3,53 +3,22 @@ package ctrlplane
 import (
 	"cmp"
 	"context"
-	"net"
+	"net/http"
 	"slices"
-	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	netutils "k8s.io/utils/net"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
 	"github.com/ctrlplane/ctrlplane/apiserver/loopback"
-	"github.com/ctrlplane/ctrlplane/apiserver/pki"
 	"github.com/ctrlplane/ctrlplane/control"
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/controllers"
-	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/sim/kubelet"
 	"github.com/ctrlplane/ctrlplane/sim/nodes"
 	"github.com/ctrlplane/ctrlplane/sim/volumes"
 )
-
-func (p *controlPlane) ensureCertificates(context.Context) (err error) {
-	host, _, err := net.SplitHostPort(p.listenAddress())
-	if err != nil {
-		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.config.Listen, err)
-	}
-	cfg := pki.Config{Dir: p.dir.Join("pki"), NoSync: p.dir.Ephemeral()}
-	for _, name := range append([]string{host}, p.config.Hosts...) {
-		if ip := net.ParseIP(name); ip != nil {
-			cfg.IPs = append(cfg.IPs, ip)
-		} else {
-			cfg.DNSNames = append(cfg.DNSNames, name)
-		}
-	}
-	primary, _, _ := strings.Cut(p.serviceCIDR(), ",") // a second range is for dual stack
-	_, services, err := net.ParseCIDR(primary)
-	if err != nil {
-		return usage.Errorf("--service-cidr: %w", err)
-	}
-	first, err := netutils.GetIndexedIP(services, 1) // of the Service "kubernetes"
-	if err != nil {
-		return usage.Errorf("--service-cidr %s: no address for the Service kubernetes: use a larger range", primary)
-	}
-	cfg.IPs = append(cfg.IPs, first)
-	p.certs, err = pki.Ensure(cfg)
-	return err
-}
 
 func (p *controlPlane) apiServerConfig() apiserver.Config {
 	role, binding := volumes.Policy()
@@ -114,6 +83,22 @@ func (p *controlPlane) closeAPIServer() error {
 	}
 	p.clients.Close()
 	return p.api.Close()
+}
+
+// handleOutside handles a request from outside of the process, before upstream's filters: it notes for a
+// reset the state before the first change, and passes the request to clients.Handle.
+func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler) {
+	reads := req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
+	if s := p.startState.Load(); s != nil && !reads && who != nil && req.URL.Path != controlrest.ResetPath {
+		s.BeforeChange(req.Context())
+	}
+	p.clients.Handle(w, req, who, next)
+}
+
+// isRestore reports whether a request restores a state, which has limits of its own.
+func isRestore(req *http.Request) bool {
+	path, method := req.URL.Path, req.Method
+	return path == controlrest.StatePath && method == http.MethodPut || path == controlrest.ResetPath && method == http.MethodPost
 }
 
 // waitReady waits until /readyz is green and the nodes take Pods.

@@ -33,8 +33,10 @@ type controlPlane struct {
 	config *Server      // a copy
 	log    *slog.Logger // set before the first step that overlaps others
 
-	cancelStart context.CancelCauseFunc
-	startEnded  chan struct{}
+	cancelStart   context.CancelCauseFunc
+	startCanceled <-chan struct{} // closed when the start is canceled or over
+	startEnded    chan struct{}
+	stepFailed    atomic.Bool // a step of the start has
 
 	closers   []func() error // in the order of the start; run backwards
 	closeOnce sync.Once
@@ -170,7 +172,8 @@ func (p *controlPlane) startSteps() []startStep {
 		{run: p.createKubeconfig},
 		// The objects need controllers, nodes and a ready API server.
 		{stage: "manifests", run: p.applyManifests, skip: len(p.config.Manifests)+len(p.config.ManifestTexts) == 0},
-		// A reset restores what there is now. Closed first, because it reads from etcd.
+		// From now on the first change from outside determines what a reset restores. Closed first,
+		// because it reads from etcd.
 		{run: p.startSnapshots, close: p.closeSnapshots},
 		// Last: other processes take the files as a sign that they can connect, and a reset
 		// undoes what they write.
@@ -234,12 +237,12 @@ func (p *controlPlane) runSteps(outer context.Context, steps []startStep) (err e
 
 func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
 	if step.stage == "" {
-		return step.run(ctx)
+		return p.runUnreported(ctx, step)
 	}
 	began := time.Now()
 	p.reportStage(Stage{Name: step.stage})
 	stop := p.warnIfSlow(ctx, step)
-	err := step.run(ctx)
+	err := p.runUnreported(ctx, step)
 	stop()
 	took := time.Since(began)
 	p.reportStage(Stage{Name: step.stage, Ended: true, Took: took, Err: err})
@@ -249,6 +252,14 @@ func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
 	}
 	p.observer.Append(record)
 	p.log.Info("start", "stage", step.stage, "took", took, "err", err)
+	return err
+}
+
+func (p *controlPlane) runUnreported(ctx context.Context, step startStep) error {
+	err := step.run(ctx)
+	if err != nil {
+		p.stepFailed.Store(true)
+	}
 	return err
 }
 

@@ -1,10 +1,16 @@
 package ctrlplane
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"strings"
 	"time"
 
+	netutils "k8s.io/utils/net"
+
 	"github.com/ctrlplane/ctrlplane/apiserver/pki"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 const (
@@ -13,6 +19,33 @@ const (
 	// expiryInterval is how often to look: a timer stands still while the machine sleeps.
 	expiryInterval = time.Hour
 )
+
+func (p *controlPlane) ensureCertificates(context.Context) (err error) {
+	host, _, err := net.SplitHostPort(p.listenAddress())
+	if err != nil {
+		return usage.Errorf("listen address %q: %w: write HOST:PORT", p.config.Listen, err)
+	}
+	cfg := pki.Config{Dir: p.dir.Join("pki"), NoSync: p.dir.Ephemeral()}
+	for _, name := range append([]string{host}, p.config.Hosts...) {
+		if ip := net.ParseIP(name); ip != nil {
+			cfg.IPs = append(cfg.IPs, ip)
+		} else {
+			cfg.DNSNames = append(cfg.DNSNames, name)
+		}
+	}
+	primary, _, _ := strings.Cut(p.serviceCIDR(), ",") // a second range is for dual stack
+	_, services, err := net.ParseCIDR(primary)
+	if err != nil {
+		return usage.Errorf("--service-cidr: %w", err)
+	}
+	first, err := netutils.GetIndexedIP(services, 1) // of the Service "kubernetes"
+	if err != nil {
+		return usage.Errorf("--service-cidr %s: no address for the Service kubernetes: use a larger range", primary)
+	}
+	cfg.IPs = append(cfg.IPs, first)
+	p.certs, err = pki.Ensure(cfg)
+	return err
+}
 
 // watchCertificates warns once when a certificate expires soon: it is renewed at a start only.
 func (p *controlPlane) watchCertificates() {

@@ -57,7 +57,8 @@
 // fatally exits the process, as upstream does. Upstream also does so if a start is
 // interrupted, by its context or by Close, while the API server starts, and maybe only after
 // Start has returned its error: a program that must survive that sets klog.OsExit to a function
-// that calls runtime.Goexit then, as the command and the package ctrlplanetest/inprocess do.
+// that calls runtime.Goexit while Server.StartFailed, as the command and the package
+// ctrlplanetest/inprocess do.
 //
 // Goroutines that upstream never ends, such as those of cached transports, may stay for
 // some seconds after Close; their number does not grow with the number of Servers.

@@ -116,7 +116,7 @@ type Stage struct {
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p, err := s.newInstance(cancel)
+	p, err := s.newInstance(ctx, cancel)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane, error) {
+func (s *Server) newInstance(ctx context.Context, cancelStart context.CancelCauseFunc) (*controlPlane, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current != nil {
@@ -144,7 +144,7 @@ func (s *Server) newInstance(cancelStart context.CancelCauseFunc) (*controlPlane
 		return nil, err
 	}
 	p := newControlPlane(s.copyConfig())
-	p.cancelStart = cancelStart
+	p.startCanceled, p.cancelStart = ctx.Done(), cancelStart
 	p.onClose(release)
 	p.startObserver() // before any other goroutine can ask for it
 	s.current = p
@@ -217,6 +217,22 @@ func (s *Server) Err() error {
 		return p.cause
 	default:
 		return nil
+	}
+}
+
+// StartFailed reports whether the start fails or has failed. It is known before Start returns: as soon
+// as the start is interrupted, or a part of it has failed. A function for klog.OsExit needs it: see
+// "Process-wide effects" in the package comment.
+func (s *Server) StartFailed() bool {
+	p := s.currentInstance()
+	if p == nil || p.ready.Load() {
+		return false
+	}
+	select {
+	case <-p.startCanceled:
+		return true
+	default:
+		return p.stepFailed.Load()
 	}
 }
 
@@ -341,7 +357,9 @@ func (s *Server) RestoreSnapshot(ctx context.Context, file []byte) (control.Rest
 	return p.snapshots.Restore(ctx, file)
 }
 
-// Reset restores the state of the moment when Start returned.
+// Reset restores the state right after the start: that before the first change from outside of the
+// process, or that when the controllers had done their first work, whichever was earlier, but at
+// most 10 s after the start.
 func (s *Server) Reset(ctx context.Context) (control.RestoreResult, error) {
 	p, err := s.runningInstance()
 	if err != nil {

@@ -225,6 +225,9 @@ func TestStartReportsWrongConfiguration(t *testing.T) {
 		t.Error("a missing manifest was accepted")
 	}
 	requireNoSnapshots(t, srv, "has ended")
+	if !srv.StartFailed() {
+		t.Error("a start that has failed is not said to have")
+	}
 	if err := srv.Start(t.Context()); !errors.Is(err, ctrlplane.ErrStarted) {
 		t.Errorf("another start: got %v, want ErrStarted", err)
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/apiserver"
-	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
@@ -82,30 +81,14 @@ func (p *controlPlane) blockWrites(ctx context.Context) (release func(restored b
 	}, nil
 }
 
-// startSnapshots enables snapshots, and saves the current state for Reset. Without that
-// state the control plane is usable, except for Reset.
+// startSnapshots enables snapshots. What Reset restores is determined from now on: see
+// snapshotservice.Service.Started. If that fails, the control plane is usable, except for Reset.
 func (p *controlPlane) startSnapshots(ctx context.Context) error {
 	if err := p.snapshots.Started(ctx); err != nil {
 		p.warn("reset will not work: " + err.Error())
 	}
 	p.startState.Store(p.snapshots)
 	return nil
-}
-
-// handleOutside handles a request from outside of the process. What the first one changes
-// is undone by a reset.
-func (p *controlPlane) handleOutside(w http.ResponseWriter, req *http.Request, who user.Info, next http.Handler) {
-	reads := req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
-	if s := p.startState.Load(); s != nil && !reads && who != nil && req.URL.Path != controlrest.ResetPath {
-		s.BeforeChange(req.Context())
-	}
-	p.clients.Handle(w, req, who, next)
-}
-
-// isRestore reports whether a request restores a state, which has limits of its own.
-func isRestore(req *http.Request) bool {
-	path, method := req.URL.Path, req.Method
-	return path == controlrest.StatePath && method == http.MethodPut || path == controlrest.ResetPath && method == http.MethodPost
 }
 
 func (p *controlPlane) closeSnapshots() error { return p.snapshots.Close() }

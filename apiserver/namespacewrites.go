@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 )
 
 // namespaceWrites keeps the writes in flight that may store an object in a namespace.
@@ -39,7 +41,7 @@ type namespaceDrain struct {
 func storesInNamespace(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && info.Namespace != "" && slices.Contains([]string{"create", "update", "patch"}, info.Verb) &&
 		!(info.APIGroup == corev1.GroupName && info.Resource == "namespaces") &&
-		!slices.Contains(reviewGroups, info.APIGroup) && !slices.Contains(streamSubresources, info.Subresource)
+		requestkind.StoresObject(info.APIGroup, info.Subresource)
 }
 
 // begin adds a write; end removes it.

@@ -132,6 +132,7 @@ func TestStoresInNamespace(t *testing.T) {
 			{Verb: "get", Resource: "pods"}, {Verb: "delete", Resource: "pods"}, {Verb: "deletecollection", Resource: "pods"},
 			{Verb: "update", Resource: "namespaces", Subresource: "finalize"},
 			{Verb: "create", Resource: "pods", Subresource: "exec"},
+			{Verb: "create", Resource: "serviceaccounts", Subresource: "token"},
 			{Verb: "create", APIGroup: "authorization.k8s.io", Resource: "localsubjectaccessreviews"},
 		},
 	} {

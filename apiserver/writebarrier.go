@@ -18,6 +18,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
 	"github.com/ctrlplane/ctrlplane/internal/informersync"
+	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -65,13 +66,7 @@ func installWriteBarrier(config *server.RecommendedConfig) (*writeBarrier, *name
 	return b, writes
 }
 
-var (
-	writeVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}
-	// reviewGroups have no stored objects.
-	reviewGroups = []string{"authentication.k8s.io", "authorization.k8s.io"}
-	// streamSubresources do not write objects, and may last for hours.
-	streamSubresources = []string{"exec", "attach", "portforward", "proxy", "log", "token"}
-)
+var writeVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}
 
 // refusedWriteError is the answer to a write that was blocked and not admitted, for the reason
 // err. After a conflict, the API server's own controllers wait for the event of a newer
@@ -93,11 +88,9 @@ func isAPIServer(ctx context.Context) bool {
 }
 
 // isObjectWrite reports whether a request writes an object that belongs to the state.
-// Leases do not: see snapshot.IsTransient.
 func isObjectWrite(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && slices.Contains(writeVerbs, info.Verb) &&
-		!slices.Contains(reviewGroups, info.APIGroup) && !slices.Contains(streamSubresources, info.Subresource) &&
-		!(info.APIGroup == "coordination.k8s.io" && info.Resource == "leases")
+		requestkind.ChangesState(info.APIGroup, info.Resource, info.Subresource)
 }
 
 // admitWrite returns nil if a write may proceed, which finishWrite has to end. If the barrier

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -662,7 +663,33 @@ func TestConnectionsCanBeHijackedAndFlushed(t *testing.T) {
 	}
 }
 
-// Requests on ctrlplane's own API pass whatever intervention is set.
+// A verb that gates do not know changes nothing.
+func TestUnknownVerb(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	for name, i := range map[string]control.Interventions{
+		"shop-operator":      f.clients.Interventions(),
+		"shop-operator/site": f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false }),
+	} {
+		change := func(verb string) ([]string, error) {
+			c := verbs.Change{Verb: verb, Delay: time.Second}
+			if of, ok := i.(controllerInterventions); ok {
+				return of.change(t.Context(), []string{name}, c)
+			}
+			return i.(interventions).change(t.Context(), []string{name}, c)
+		}
+		if _, err := change(verbs.Delay); err != nil {
+			t.Fatal(err)
+		}
+		if changed, err := change("throttle"); err == nil || len(changed) > 0 {
+			t.Errorf("%s: throttled %q, %v", name, changed, err)
+		}
+		if changed, err := change(verbs.Clear); err != nil || len(changed) != 1 {
+			t.Errorf("%s: the delay was removed before: %q, %v", name, changed, err)
+		}
+	}
+}
+
 // An intervention in all clients leaves out ctrlplane's own verbs, which show what it does.
 func TestAllLeavesOutCtrlplane(t *testing.T) {
 	f := newFixture(t)
@@ -682,6 +709,7 @@ func TestAllLeavesOutCtrlplane(t *testing.T) {
 	}
 }
 
+// Requests on ctrlplane's own API pass whatever intervention is set.
 func TestOwnAPIIsExempt(t *testing.T) {
 	f := newFixture(t)
 	f.send(call{"GET", sites, kubectlAgent, admin, nil, 200, "{}"})

@@ -22,12 +22,13 @@ import (
 // known by their syncs.
 func (c *Clients) ControllerInterventions(own control.Interventions, isOwn func(string) bool) control.Interventions {
 	i := controllerInterventions{own: own, clients: c, isOwn: isOwn}
-	i.Methods = i.change
+	i.Methods, i.Steps = i.change, i.step
 	return i
 }
 
 type controllerInterventions struct {
 	verbs.Methods
+	verbs.Steps
 	own     control.Interventions
 	clients *Clients
 	isOwn   func(string) bool
@@ -44,7 +45,7 @@ func (i controllerInterventions) change(ctx context.Context, names []string, c v
 		}
 		return c.Apply(ctx, i.own, names)
 	}
-	if err := i.clients.validate(c); err != nil {
+	if err := intervene.ValidateChange(c, i.clients.config.CheckResource); err != nil {
 		return nil, err
 	}
 	reported, rest, err := i.split(names)
@@ -60,7 +61,7 @@ func (i controllerInterventions) change(ctx context.Context, names []string, c v
 	err = parallel.For(len(reported), func(n int) (err error) {
 		rc := reported[n]
 		defer rc.changed()
-		if done[n], err = changeGate(ctx, rc.gate, c); err != nil {
+		if done[n], err = rc.gate.Change(ctx, c); err != nil {
 			return fmt.Errorf("controller %s: %w", rc.name, err)
 		}
 		return nil
@@ -82,25 +83,15 @@ func (i controllerInterventions) refuseReported(names []string) error {
 	return nil
 }
 
-// Step implements control.Interventions.
-func (i controllerInterventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	wait, cancel := intervene.Waiting(ctx)
-	defer cancel()
-	return i.step(ctx, wait, name, i.own.Step)
-}
-
-// StepHeld implements control.Interventions.
-func (i controllerInterventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	return i.step(ctx, intervene.NotWaiting(ctx), name, i.own.StepHeld)
-}
-
-func (i controllerInterventions) step(ctx, wait context.Context, name string, own func(context.Context, string) (*control.SteppedWrite, error)) (*control.SteppedWrite, error) {
+func (i controllerInterventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
 	rc, err := i.find(name)
 	switch {
 	case err != nil:
 		return nil, err
+	case rc == nil && wait.Err() != nil:
+		return i.own.StepHeld(ctx, name)
 	case rc == nil:
-		return own(ctx, name)
+		return i.own.Step(ctx, name)
 	}
 	return rc.gate.StepOf(ctx, wait, "controller "+rc.name)
 }

@@ -20,12 +20,13 @@ import (
 // programs with one client, or one that is connected. Clients cannot be stopped, started or scaled.
 func (c *Clients) Interventions() control.Interventions {
 	i := interventions{Clients: c}
-	i.Methods = i.change
+	i.Methods, i.Steps = i.change, i.step
 	return i
 }
 
 type interventions struct {
 	verbs.Methods
+	verbs.Steps
 	*Clients
 }
 
@@ -34,46 +35,6 @@ var errOwnProcess = errors.New("a client is a process of its own: it cannot be s
 // isOfProcess reports whether a change is one that only the process with the controller can make.
 func isOfProcess(c verbs.Change) bool {
 	return c.Verb == verbs.Stop || c.Verb == verbs.Start || c.Verb == verbs.Scale
-}
-
-func (c *Clients) validate(change verbs.Change) error {
-	switch change.Verb {
-	case verbs.Delay:
-		return intervene.ValidateDelay(change.Delay)
-	case verbs.Fail:
-		if err := intervene.ValidateFault(change.Fault); err != nil || c.config.CheckResource == nil {
-			return err
-		}
-		return c.config.CheckResource(change.Fault.Resource)
-	}
-	return nil
-}
-
-// changeGate reports whether the verb applied: only what is set can be removed.
-func changeGate(ctx context.Context, g *intervene.Gate, c verbs.Change) (bool, error) {
-	switch c.Verb {
-	case verbs.Pause:
-		return true, g.Pause(ctx)
-	case verbs.Delay:
-		return true, g.SetDelay(c.Delay)
-	case verbs.Fail:
-		return true, g.SetFault(c.Fault)
-	case verbs.Resume:
-		return g.Resume(), nil
-	}
-	return g.ClearFaults(), nil
-}
-
-// Step implements control.Interventions.
-func (i interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	wait, cancel := intervene.Waiting(ctx)
-	defer cancel()
-	return i.step(ctx, wait, name)
-}
-
-// StepHeld implements control.Interventions.
-func (i interventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	return i.step(ctx, intervene.NotWaiting(ctx), name)
 }
 
 func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
@@ -110,21 +71,20 @@ func (i interventions) change(ctx context.Context, names []string, c verbs.Chang
 	if isOfProcess(c) {
 		return nil, usage.Errorf("%w", errOwnProcess)
 	}
-	if err := i.validate(c); err != nil {
+	if err := intervene.ValidateChange(c, i.config.CheckResource); err != nil {
 		return nil, err
 	}
 	list, err := i.resolve(names)
 	if err != nil {
 		return nil, err
 	}
-	isRemoval := c.Verb == verbs.Resume || c.Verb == verbs.Clear
-	if slices.Equal(names, []string{control.AllControllers}) && !isRemoval {
+	if slices.Equal(names, []string{control.AllControllers}) && !c.IsRemoval() {
 		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
 	}
 	done := make([]bool, len(list))
 	err = parallel.For(len(list), func(n int) (err error) {
 		cl := list[n]
-		if done[n], err = changeGate(ctx, cl.gate, c); done[n] {
+		if done[n], err = cl.gate.Change(ctx, c); done[n] {
 			i.publishState(cl)
 		}
 		if err != nil {

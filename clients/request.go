@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -83,7 +84,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 	case c.Verb == "watch":
 		r.watch, r.lasts = newWatch(req, c, f), true
 		c.ResourceVersion = r.watch.ResourceVersion
-	case isStream(c.Subresource):
+	case requestkind.IsStream(c.Subresource):
 		r.lasts = true
 	}
 	if r.watch != nil || c.IsWrite() && !r.lasts {
@@ -102,7 +103,9 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 // isUnfinishedWork reports whether a control plane is not settled before the request has
 // been answered.
 func (r *request) isUnfinishedWork() bool {
-	return r.call.IsWrite() && !r.call.IsRoutine() && !r.lasts && !strings.HasPrefix(r.call.Object.Resource, "/")
+	c := r.call
+	return c.IsWrite() && !c.IsRoutine() && !strings.HasPrefix(c.Object.Resource, "/") &&
+		requestkind.ChangesState(c.Object.Group, c.Object.Resource, c.Subresource)
 }
 
 // fieldManager returns the field manager of a write, as the API server determines it.
@@ -114,14 +117,6 @@ func fieldManager(req *http.Request) string {
 	}
 	first, _, _ := strings.Cut(req.UserAgent(), "/")
 	return path.Base(cleanText(cmp.Or(first, "unknown")))
-}
-
-func isStream(subresource string) bool {
-	switch subresource {
-	case "exec", "attach", "portforward", "proxy", "log":
-		return true
-	}
-	return false
 }
 
 // wrap returns w such that r sees the response. It can be flushed and hijacked if w can.

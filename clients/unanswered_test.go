@@ -43,7 +43,8 @@ func TestUnansweredWrites(t *testing.T) {
 	})
 }
 
-// A control plane is not settled right after a write, also if it has failed. Leases and Events have no effects.
+// A control plane is not settled right after a write, also if it has failed. Leases and Events have no effects,
+// and a review or a request for a token stores nothing.
 func TestWritesAreActivity(t *testing.T) {
 	for _, tt := range []struct {
 		method, path string
@@ -55,6 +56,10 @@ func TestWritesAreActivity(t *testing.T) {
 		{http.MethodGet, sites, http.StatusOK, false},
 		{http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/ns/leases/shop", http.StatusOK, false},
 		{http.MethodPost, "/apis/events.k8s.io/v1/namespaces/ns/events", http.StatusCreated, false},
+		{http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", http.StatusCreated, false},
+		{http.MethodPost, "/api/v1/namespaces/ns/serviceaccounts/web/token", http.StatusCreated, false},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods/web/exec", http.StatusOK, false},
+		{http.MethodPost, "/api/v1/namespaces/ns/pods/web/eviction", http.StatusCreated, true},
 		{http.MethodPost, "/ctrlplane/v1/controllers/pause", http.StatusOK, false},
 	} {
 		f := newFixture(t)

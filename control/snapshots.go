@@ -40,6 +40,8 @@ type Snapshots interface {
 	// newer program or from another release of Kubernetes. Once it changes the state
 	// it completes, even if ctx ends.
 	Restore(ctx context.Context, file []byte) (RestoreResult, error)
-	// Reset restores the state at the end of the start.
+	// Reset restores the state right after the start: that before the first change from outside
+	// of the process, or that when the controllers had done their first work, whichever was
+	// earlier, but at most 10 s after the start.
 	Reset(context.Context) (RestoreResult, error)
 }

@@ -20,9 +20,9 @@ import (
 // defaults and, as with kubeadm, the two controllers of bootstrap tokens.
 var DefaultList = []string{"*", names.BootstrapSignerController, names.TokenCleanerController}
 
-// CheckList returns a usage error if a list of controllers has an unknown name.
+// checkList returns a usage error if a list of controllers has an unknown name.
 // Its entries are "*", "NAME" and "-NAME", as upstream's; aliases are allowed.
-func CheckList(list []string, extra []ExtraController) error {
+func checkList(list []string, extra []ExtraController) error {
 	known, aliases := knownControllers(extra)
 	for _, entry := range list {
 		name := strings.TrimPrefix(entry, "-")

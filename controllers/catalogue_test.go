@@ -26,7 +26,7 @@ func TestCheckList(t *testing.T) {
 		{"-*", `unknown controller "*"`},
 		{"", `unknown controller ""`},
 	} {
-		err := CheckList(strings.Split(tc.list, ","), nil)
+		err := checkList(strings.Split(tc.list, ","), nil)
 		switch {
 		case tc.err == "" && err != nil:
 			t.Errorf("%s: %v", tc.list, err)
@@ -130,10 +130,10 @@ func TestExtraControllers(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-	if err := CheckList([]string{"*", "-service", "never"}, extra); err != nil {
+	if err := checkList([]string{"*", "-service", "never"}, extra); err != nil {
 		t.Error(err)
 	}
-	if err := CheckList([]string{"servce"}, extra); err == nil || !strings.Contains(err.Error(), `did you mean "service"?`) {
+	if err := checkList([]string{"servce"}, extra); err == nil || !strings.Contains(err.Error(), `did you mean "service"?`) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := New(Config{List: []string{"*", "-service"}, Extra: extra, PodCIDR: "10.244.0.0/16", ServiceCIDR: "10.96.0.0/12", Logger: slog.New(slog.DiscardHandler)}); err != nil {

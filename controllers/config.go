@@ -146,7 +146,7 @@ func (c Config) componentConfig() (*kubectrlmgrconfig.KubeControllerManagerConfi
 	if list == nil {
 		list = slices.Clone(DefaultList)
 	}
-	if err := CheckList(list, c.Extra); err != nil {
+	if err := checkList(list, c.Extra); err != nil {
 		return nil, err
 	}
 	all, aliases := knownControllers(c.Extra)

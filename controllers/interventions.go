@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,11 +14,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/internal/parallel"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
 // Interventions returns the interventions in the controllers of this supervisor.
 // They resolve names and apply to units; package intervene does the work.
-func (s *Supervisor) Interventions() control.Interventions { return interventions{s} }
+func (s *Supervisor) Interventions() control.Interventions {
+	i := interventions{s: s}
+	i.Methods, i.Steps = i.change, i.step
+	return i
+}
 
 // InterceptCalls makes the calls of cfg's clients pass the gate of the
 // controller that is being built, and returns cfg. It is for controllers that do
@@ -33,11 +37,33 @@ func (s *Supervisor) InterceptCalls(controller string, cfg *rest.Config) *rest.C
 	return cfg
 }
 
-type interventions struct{ *Supervisor }
+type interventions struct {
+	verbs.Methods
+	verbs.Steps
+	s *Supervisor
+}
 
-// Stop implements control.Interventions.
-func (i interventions) Stop(ctx context.Context, names []string) ([]string, error) {
-	unlock, err := i.lockResumed(ctx)
+func (i interventions) change(ctx context.Context, names []string, c verbs.Change) ([]string, error) {
+	switch c.Verb {
+	case verbs.Stop:
+		return i.stop(ctx, names)
+	case verbs.Start:
+		return i.start(ctx, names)
+	case verbs.Scale:
+		return i.scale(ctx, names, c.Workers)
+	}
+	if err := intervene.ValidateChange(c, i.s.CheckResource); err != nil {
+		return nil, err
+	}
+	change := func(g *intervene.Gate) (bool, error) { return g.Change(ctx, c) }
+	if c.IsRemoval() {
+		return i.clearFromGates(ctx, names, change)
+	}
+	return i.applyToGates(ctx, names, change)
+}
+
+func (i interventions) stop(ctx context.Context, names []string) ([]string, error) {
+	unlock, err := i.s.lockResumed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +72,11 @@ func (i interventions) Stop(ctx context.Context, names []string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	return i.stopUnits(list)
+	return i.s.stopUnits(list)
 }
 
-// Start implements control.Interventions.
-func (i interventions) Start(ctx context.Context, names []string) ([]string, error) {
-	unlock, err := i.lockResumed(ctx)
+func (i interventions) start(ctx context.Context, names []string) ([]string, error) {
+	unlock, err := i.s.lockResumed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,53 +87,7 @@ func (i interventions) Start(ctx context.Context, names []string) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	return i.startUnits(list)
-}
-
-// Pause implements control.Interventions.
-func (i interventions) Pause(ctx context.Context, names []string) ([]string, error) {
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.Pause(ctx) })
-}
-
-// Resume implements control.Interventions.
-func (i interventions) Resume(ctx context.Context, names []string) ([]string, error) {
-	return i.clearFromGates(ctx, names, (*intervene.Gate).Resume)
-}
-
-// Delay implements control.Interventions.
-func (i interventions) Delay(ctx context.Context, names []string, d time.Duration) ([]string, error) {
-	if err := intervene.ValidateDelay(d); err != nil {
-		return nil, err
-	}
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.SetDelay(d) })
-}
-
-// Fail implements control.Interventions.
-func (i interventions) Fail(ctx context.Context, names []string, f control.Fault) ([]string, error) {
-	if err := intervene.ValidateFault(f); err != nil {
-		return nil, err
-	}
-	if err := i.CheckResource(f.Resource); err != nil {
-		return nil, err
-	}
-	return i.applyToGates(ctx, names, func(g *intervene.Gate) error { return g.SetFault(f) })
-}
-
-// Clear implements control.Interventions.
-func (i interventions) Clear(ctx context.Context, names []string) ([]string, error) {
-	return i.clearFromGates(ctx, names, (*intervene.Gate).ClearFaults)
-}
-
-// Step implements control.Interventions.
-func (i interventions) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	wait, cancel := intervene.Waiting(ctx)
-	defer cancel()
-	return i.step(ctx, wait, name)
-}
-
-// StepHeld implements control.Interventions.
-func (i interventions) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
-	return i.step(ctx, intervene.NotWaiting(ctx), name)
+	return i.s.startUnits(list)
 }
 
 func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
@@ -117,7 +96,7 @@ func (i interventions) step(ctx, wait context.Context, name string) (*control.St
 		return nil, err
 	}
 	for {
-		before, err := i.waitResumed(wait)
+		before, err := i.s.waitResumed(wait)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -125,7 +104,7 @@ func (i interventions) step(ctx, wait context.Context, name string) (*control.St
 			return nil, nil
 		}
 		step, err := u.step(ctx, wait)
-		if !errors.Is(err, intervene.ErrNotPaused) || i.suspension.Load() == before {
+		if !errors.Is(err, intervene.ErrNotPaused) || i.s.suspension.Load() == before {
 			return step, err
 		}
 	}
@@ -144,23 +123,26 @@ func (i interventions) HeldWrites(_ context.Context, name string, limit int) (li
 	return list, nil
 }
 
+// gateChange changes a gate, and reports whether that applied.
+type gateChange func(*intervene.Gate) (bool, error)
+
 // applyToGates changes the gates of controllers in parallel, and returns the names of
 // these controllers.
-func (i interventions) applyToGates(ctx context.Context, names []string, apply func(*intervene.Gate) error) (changed []string, err error) {
-	err = i.whileResumed(ctx, func() (err error) {
+func (i interventions) applyToGates(ctx context.Context, names []string, apply gateChange) (changed []string, err error) {
+	err = i.s.whileResumed(ctx, func() (err error) {
 		changed, err = i.applyOnce(names, apply)
 		return err
 	})
 	return changed, err
 }
 
-func (i interventions) applyOnce(names []string, apply func(*intervene.Gate) error) ([]string, error) {
+func (i interventions) applyOnce(names []string, apply gateChange) ([]string, error) {
 	list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 	if err != nil {
 		return nil, err
 	}
 	return list, parallel.For(len(list), func(n int) error {
-		if err := i.units[list[n]].applyIntervention(apply); err != nil {
+		if err := i.s.units[list[n]].applyIntervention(apply); err != nil {
 			return fmt.Errorf("controller %s: %w", list[n], err)
 		}
 		return nil
@@ -169,14 +151,18 @@ func (i interventions) applyOnce(names []string, apply func(*intervene.Gate) err
 
 // clearFromGates removes an intervention from the gates of controllers, and returns the
 // names of the controllers that had it.
-func (i interventions) clearFromGates(ctx context.Context, names []string, remove func(*intervene.Gate) bool) (cleared []string, err error) {
-	err = i.whileResumed(ctx, func() error {
+func (i interventions) clearFromGates(ctx context.Context, names []string, remove gateChange) (cleared []string, err error) {
+	err = i.s.whileResumed(ctx, func() error {
 		list, err := i.resolveNames(names, func(s Status) bool { return s.State.isRunning() })
 		if err != nil {
 			return err
 		}
 		for _, name := range list {
-			if i.units[name].clearIntervention(remove) && !slices.Contains(cleared, name) {
+			removed, err := i.s.units[name].clearIntervention(remove)
+			if err != nil {
+				return fmt.Errorf("controller %s: %w", name, err)
+			}
+			if removed && !slices.Contains(cleared, name) {
 				cleared = append(cleared, name)
 			}
 		}
@@ -219,7 +205,7 @@ func (i interventions) resolveOne(name string) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return i.units[list[0]], nil
+	return i.s.units[list[0]], nil
 }
 
 // resolveNames returns the names of controllers, each once, that are given by
@@ -227,7 +213,7 @@ func (i interventions) resolveOne(name string) (*unit, error) {
 // nil means that all controllers are not allowed.
 func (i interventions) resolveNames(names []string, all func(Status) bool) (list []string, err error) {
 	if all != nil && slices.Equal(names, []string{control.AllControllers}) {
-		for _, s := range i.Statuses() {
+		for _, s := range i.s.Statuses() {
 			if all(s) {
 				list = append(list, s.Name)
 			}
@@ -237,7 +223,7 @@ func (i interventions) resolveNames(names []string, all func(Status) bool) (list
 	if len(names) == 0 {
 		return nil, usage.Errorf(`no controller is named: "ctrlplane controllers" lists them`)
 	}
-	known, aliases := knownControllers(i.cfg.Extra)
+	known, aliases := knownControllers(i.s.cfg.Extra)
 	for _, name := range names {
 		if canonical := aliases[name]; canonical != "" {
 			name = canonical

@@ -18,7 +18,7 @@ func TestInterventionsResolveNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := interventions{s}
+	i := interventions{s: s}
 	for names, want := range map[string][]string{
 		"replicaset":                   {"replicaset-controller"},
 		"job-controller scheduler job": {"job-controller", "kube-scheduler"},

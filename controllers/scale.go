@@ -59,8 +59,7 @@ type scaledConfig struct {
 	note    string
 }
 
-// Scale implements control.Interventions.
-func (i interventions) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
+func (i interventions) scale(ctx context.Context, names []string, workers int) ([]string, error) {
 	list, err := i.resolveNames(names, nil)
 	if err != nil {
 		return nil, err
@@ -70,16 +69,16 @@ func (i interventions) Scale(ctx context.Context, names []string, workers int) (
 	}
 	configs := make([]*scaledConfig, len(list))
 	for n, name := range list {
-		if configs[n], err = i.scaledConfigFor(name, workers); err != nil {
+		if configs[n], err = i.s.scaledConfigFor(name, workers); err != nil {
 			return nil, err
 		}
 	}
-	unlock, err := i.lockResumed(ctx)
+	unlock, err := i.s.lockResumed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	return list, i.restartUnits(list, configs)
+	return list, i.s.restartUnits(list, configs)
 }
 
 // scaledConfigFor returns the configuration with that number of workers; nil if

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 )
 
 // restoredUnit is a running controller that is suspended as a restore does it.
@@ -175,12 +176,12 @@ func TestInterventionOvertakenByARestore(t *testing.T) {
 		r := newRestoredUnit(t)
 		mustIntervene(t)(r.supervisor.Interventions().Pause(t.Context(), []string{"job"}))
 		calls := 0
-		changed, err := interventions{r.supervisor}.clearFromGates(t.Context(), []string{"job"}, func(g *intervene.Gate) bool {
+		changed, err := interventions{s: r.supervisor}.clearFromGates(t.Context(), []string{"job"}, func(g *intervene.Gate) (bool, error) {
 			if calls++; calls == 1 {
 				r.suspend() // it keeps the pause
 				r.resume()
 			}
-			return g.Resume()
+			return g.Resume(), nil
 		})
 		if diff := cmp.Diff([]string{"job-controller"}, changed); err != nil || diff != "" {
 			t.Errorf("%v, %s", err, diff)
@@ -210,38 +211,31 @@ func TestInterventionOvertakenByARestart(t *testing.T) {
 		"its graph's owner starts":    {migrator, stop, start},
 	} {
 		for name, change := range map[string]struct {
-			before func(*intervene.Gate) error
-			apply  func(*intervene.Gate) error
-			clear  func(*intervene.Gate) bool
-			want   string
+			before, make verbs.Change
+			want         string
 		}{
-			"pause":  {nil, func(g *intervene.Gate) error { return g.Pause(t.Context()) }, nil, "its writes are held"},
-			"delay":  {nil, func(g *intervene.Gate) error { return g.SetDelay(time.Hour) }, nil, "each call waits 1h0m0s"},
-			"fail":   {nil, func(g *intervene.Gate) error { return g.SetFault(fault) }, nil, "100% of its calls fail: 500"},
-			"resume": {func(g *intervene.Gate) error { return g.Pause(t.Context()) }, nil, (*intervene.Gate).Resume, ""},
-			"clear":  {func(g *intervene.Gate) error { return g.SetFault(fault) }, nil, (*intervene.Gate).ClearFaults, ""},
+			"pause":  {verbs.Change{}, verbs.Change{Verb: verbs.Pause}, "its writes are held"},
+			"delay":  {verbs.Change{}, verbs.Change{Verb: verbs.Delay, Delay: time.Hour}, "each call waits 1h0m0s"},
+			"fail":   {verbs.Change{}, verbs.Change{Verb: verbs.Fail, Fault: fault}, "100% of its calls fail: 500"},
+			"resume": {verbs.Change{Verb: verbs.Pause}, verbs.Change{Verb: verbs.Resume}, ""},
+			"clear":  {verbs.Change{Verb: verbs.Fail, Fault: fault}, verbs.Change{Verb: verbs.Clear}, ""},
 		} {
 			t.Run(name+", "+overtaken, func(t *testing.T) {
 				c.prepare(t)
 				list, calls := []string{c.controller}, 0
-				overtake := func() {
+				if change.before.Verb != "" {
+					mustIntervene(t)(change.before.Apply(t.Context(), i, list))
+				}
+				apply := interventions{s: s}.applyToGates
+				if change.make.IsRemoval() {
+					apply = interventions{s: s}.clearFromGates
+				}
+				changed := mustIntervene(t)(apply(t.Context(), list, func(g *intervene.Gate) (bool, error) {
 					if calls++; calls == 1 {
 						c.restart(t)
 					}
-				}
-				var changed []string
-				if change.apply != nil {
-					changed = mustIntervene(t)(interventions{s}.applyToGates(t.Context(), list, func(g *intervene.Gate) error {
-						overtake()
-						return change.apply(g)
-					}))
-				} else {
-					mustIntervene(t)(interventions{s}.applyToGates(t.Context(), list, change.before))
-					changed = mustIntervene(t)(interventions{s}.clearFromGates(t.Context(), list, func(g *intervene.Gate) bool {
-						overtake()
-						return change.clear(g)
-					}))
-				}
+					return g.Change(t.Context(), change.make)
+				}))
 				if diff := cmp.Diff(list, changed); diff != "" {
 					t.Errorf("changed: %s", diff)
 				}

@@ -66,12 +66,12 @@ func (u *unit) publishState() {
 }
 
 // applyIntervention changes the gate of a controller that runs.
-func (u *unit) applyIntervention(apply func(*intervene.Gate) error) error {
+func (u *unit) applyIntervention(apply gateChange) error {
 	g := u.currentGate()
 	if s := u.status(); g == nil || !s.State.isRunning() {
 		return usage.Errorf("it is %s: start it first", s.State)
 	}
-	err := apply(g)
+	_, err := apply(g)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.publishState()
@@ -80,16 +80,16 @@ func (u *unit) applyIntervention(apply func(*intervene.Gate) error) error {
 
 // clearIntervention removes an intervention from the gate, and reports whether
 // there was one. It does nothing to a controller that never ran.
-func (u *unit) clearIntervention(remove func(*intervene.Gate) bool) bool {
+func (u *unit) clearIntervention(remove gateChange) (bool, error) {
 	g := u.currentGate()
 	if g == nil {
-		return false
+		return false, nil
 	}
-	removed := remove(g)
+	removed, err := remove(g)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.publishState()
-	return removed
+	return removed, err
 }
 
 // step releases the oldest held write.

@@ -51,7 +51,7 @@ func TestStopOfPausedController(t *testing.T) {
 		defer o.Close()
 		u, api := newUnit(), &countingTransport{}
 		u.recorder = o.Recorder(u.name)
-		if err := u.applyIntervention(func(*intervene.Gate) error { return nil }); !errors.As(err, new(usage.Error)) {
+		if err := u.applyIntervention(func(*intervene.Gate) (bool, error) { return true, nil }); !errors.As(err, new(usage.Error)) {
 			t.Errorf("intervention in a controller that is off: %v", err)
 		}
 		g := u.replaceGate(intervene.ObjectReader{}, nil)
@@ -64,7 +64,7 @@ func TestStopOfPausedController(t *testing.T) {
 			t.Fatal(err)
 		}
 		u.start()
-		if err := u.applyIntervention(func(g *intervene.Gate) error { return g.Pause(t.Context()) }); err != nil {
+		if err := u.applyIntervention(pauseGate(t)); err != nil {
 			t.Fatal(err)
 		}
 		if got := u.status(); got.State != Paused || got.Reason != "its writes are held" {
@@ -101,15 +101,21 @@ func TestStopOfPausedController(t *testing.T) {
 	})
 }
 
+func pauseGate(t *testing.T) gateChange {
+	return func(g *intervene.Gate) (bool, error) { return true, g.Pause(t.Context()) }
+}
+
+func resumeGate(g *intervene.Gate) (bool, error) { return g.Resume(), nil }
+
 func TestRepeatedPauseAndResume(t *testing.T) {
 	u := newUnit()
-	if u.clearIntervention((*intervene.Gate).Resume) {
+	if resumed, err := u.clearIntervention(resumeGate); resumed || err != nil {
 		t.Error("resumed a controller that never ran")
 	}
 	u.replaceGate(intervene.ObjectReader{}, nil)
 	u.setState(Running, "", nil)
 	for range 2 {
-		if err := u.applyIntervention(func(g *intervene.Gate) error { return g.Pause(t.Context()) }); err != nil {
+		if err := u.applyIntervention(pauseGate(t)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -117,8 +123,8 @@ func TestRepeatedPauseAndResume(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, want := range []bool{true, false} {
-		if got := u.clearIntervention((*intervene.Gate).Resume); got != want {
-			t.Errorf("resumed: %t, want %t", got, want)
+		if got, err := u.clearIntervention(resumeGate); got != want || err != nil {
+			t.Errorf("resumed: %t, want %t, %v", got, want, err)
 		}
 	}
 	if got := u.status(); got.State != Running || got.Reason != "" {

@@ -153,8 +153,8 @@ func repeatsCallError(e observe.Event, before activityLine) bool {
 // pastTense has the past tense of each verb.
 var pastTense = map[string]string{"create": "created", "update": "updated", "patch": "patched", "delete": "deleted", "deletecollection": "deleted every"}
 
-// describeEvent describes a write or a failure, without the given namespace; action
-// is empty for any other event.
+// describeEvent says who has made a write or has failed, and what that is, without the given namespace;
+// what is empty for any other event.
 func describeEvent(e observe.Event, namespace string) (who, what string) {
 	switch e := e.(type) {
 	case *observe.Called:

@@ -58,7 +58,8 @@ type member struct {
 }
 
 func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err error) {
-	created, err := prepareDir(cfg.Dir)
+	m := &member{lifetime: l, files: newFileLimit(cfg), listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{}), snapshotRoom: newSnapshotRoom(cfg.Dir)}
+	created, found, err := m.prepareFiles(ctx, cfg)
 	stopped := true
 	defer func() {
 		if err == nil || created == "" || !stopped {
@@ -70,24 +71,6 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	}()
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
-	}
-	m := &member{lifetime: l, files: newFileLimit(cfg), listener: bufconn.Listen(connBufferBytes), closing: make(chan struct{}), snapshotRoom: newSnapshotRoom(cfg.Dir)}
-	if err := m.files.check(); err != nil {
-		return nil, fmt.Errorf("open: %w", err)
-	}
-	found, err := inspectFiles(ctx, cfg.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("open: %w", err)
-	}
-	if cfg.HoldsData && (found.neverBegan || found == raftIndexes{}) {
-		return nil, fmt.Errorf("open: %w", damageError(cfg.Dir, fmt.Errorf("%s holds no data, although a member has written there", cfg.Dir)))
-	}
-	if found.neverBegan {
-		created = filepath.Join(cfg.Dir, "member")
-		if err := os.RemoveAll(created); err != nil {
-			return nil, fmt.Errorf("open: %w", withAdvice(cfg.Dir, err))
-		}
-		found = raftIndexes{}
 	}
 	release, err := acquireStartSlot(ctx)
 	if err != nil {
@@ -115,6 +98,31 @@ func startMember(ctx context.Context, cfg Config, l *lifetime) (_ *member, err e
 	m.watchSpace(cfg)
 	m.serve()
 	return m, nil
+}
+
+// prepareFiles checks the data folder, which it creates if it is missing, and removes what a member has left that
+// never began. created is what is new, to be removed if the start fails, also if prepareFiles does.
+func (m *member) prepareFiles(ctx context.Context, cfg Config) (created string, found raftIndexes, err error) {
+	if created, err = prepareDir(cfg.Dir); err != nil {
+		return created, found, err
+	}
+	if err = m.files.check(); err != nil {
+		return created, found, err
+	}
+	if found, err = inspectFiles(ctx, cfg.Dir); err != nil {
+		return created, found, err
+	}
+	if cfg.HoldsData && (found.neverBegan || found == raftIndexes{}) {
+		return created, found, damageError(cfg.Dir, fmt.Errorf("%s holds no data, although a member has written there", cfg.Dir))
+	}
+	if !found.neverBegan {
+		return created, found, nil
+	}
+	created = filepath.Join(cfg.Dir, "member")
+	if err = os.RemoveAll(created); err != nil {
+		return created, found, withAdvice(cfg.Dir, err)
+	}
+	return created, raftIndexes{}, nil
 }
 
 // syncNames makes the names of a new member's files and folders survive a crash of the machine,

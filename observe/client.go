@@ -81,7 +81,7 @@ type ClientWatch struct {
 	LastTime  time.Time `json:"lastTime,omitzero"` // of the last event
 }
 
-// Caller is who made a call from outside of the process.
+// Caller is who made a call from outside of the process; empty for what ctrlplane does for its user.
 type Caller struct {
 	User         string   `json:"user,omitempty"` // empty if the request was not authenticated
 	Groups       []string `json:"groups,omitempty"`

@@ -25,7 +25,8 @@ const (
 var Kinds = []Kind{KindBootStep, KindControllerChanged, KindQueueChanged, KindDelivered, KindCalled, KindSynced, KindLogged}
 
 // Event is something that happened: a pointer to one of the types below. It is
-// immutable once it is appended.
+// immutable once it is appended. In the journal, and nowhere else, most calls are a *callEntry:
+// code of this package that reads the journal needs a case for that beside *Called.
 type Event interface{ Kind() Kind }
 
 // Object identifies an API object. Unknown fields are empty.
@@ -162,6 +163,12 @@ type DelayedKey struct {
 // NamespaceLifecycle says so.
 const NamespaceTerminating = "because it is being terminated"
 
+// Verbs are the verbs of requests, as in RBAC.
+var Verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
+
+// IsRead reports whether requests with a verb only read.
+func IsRead(verb string) bool { return verb == "get" || verb == "list" || verb == "watch" }
+
 // VerbRestore is the verb of a record that says what the restore of a snapshot has done to
 // an object. Its Controller is Own.
 const VerbRestore = "restore"
@@ -170,7 +177,7 @@ const VerbRestore = "restore"
 // recorded when the answer arrives; a watch is answered when it begins.
 type Called struct {
 	Controller  string `json:"controller"` // or the client's name
-	Verb        string `json:"verb"`       // as in RBAC: get, list, watch, create, update, patch, delete, deletecollection
+	Verb        string `json:"verb"`       // one of Verbs, or VerbRestore
 	Object      Object `json:"object"`
 	Subresource string `json:"subresource,omitempty"`
 	// Version is that of the API, such as v1, for a kind that is not built in.
@@ -198,7 +205,8 @@ type Called struct {
 	// AfterSync is the ID of the sync that started the goroutine of the call, if that
 	// sync had ended; otherwise 0.
 	AfterSync uint64 `json:"afterSync,omitempty"`
-	// Client is who made the call, if that is a client outside of the process.
+	// Client is who made the call, if that is a client outside of the process; empty for what ctrlplane
+	// does for its user: a restore, and calls with a context of ForUser.
 	Client       *Caller `json:"client,omitempty"`
 	FieldManager string  `json:"fieldManager,omitempty"`
 	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
@@ -245,13 +253,7 @@ type Written struct {
 }
 
 // IsWrite reports whether the call can change an object.
-func (c *Called) IsWrite() bool {
-	switch c.Verb {
-	case "get", "list", "watch":
-		return false
-	}
-	return true
-}
+func (c *Called) IsWrite() bool { return !IsRead(c.Verb) }
 
 // Creates reports whether a write creates its object: with server-side apply it is a patch that the API
 // server answers with 201, and some kinds are created by an update.

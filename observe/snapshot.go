@@ -202,11 +202,12 @@ type Queue struct {
 	// work of this control plane.
 	Outside bool `json:"outside,omitempty"`
 
-	// The following numbers and rates are -1 if unknown.
-	Depth    int64 `json:"depth"`             // keys waiting
-	Peak     int64 `json:"peak"`              // the highest Depth in the last one to two seconds
-	InFlight int64 `json:"inFlight"`          // keys being worked on
-	Workers  int   `json:"workers,omitempty"` // 0 if unknown
+	// The following numbers and rates are -1 if unknown, Workers is 0. CONTRIBUTING.md lists where a
+	// new one goes.
+	Depth    int64 `json:"depth"`    // keys waiting
+	Peak     int64 `json:"peak"`     // the highest Depth in the last one to two seconds
+	InFlight int64 `json:"inFlight"` // keys being worked on
+	Workers  int   `json:"workers,omitempty"`
 	Adds     int64 `json:"adds"`
 	Gets     int64 `json:"gets"`
 	Done     int64 `json:"done"`

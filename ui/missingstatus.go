@@ -7,16 +7,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// UnwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects.
+// unwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects.
 // It is empty if one does. Watches of kubectl and ctrlplane, which only show objects, do not count.
-func UnwatchedNote(now observe.Snapshot, resource string) string {
+func unwatchedNote(now observe.Snapshot, resource string) string {
 	if len(watchers(now, resource)) > 0 {
 		return ""
 	}
 	return "no client watches " + resource
 }
 
-// NeverWatchedNote is like [UnwatchedNote], but empty also if a client has watched the kind before and has ended, as one
+// NeverWatchedNote is like [unwatchedNote], but empty also if a client has watched the kind before and has ended, as one
 // in the process of a test does.
 func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	hasWatched := func(c observe.Client) bool { return mayWork(&c) && slices.Contains(c.Watched, resource) }
@@ -26,7 +26,7 @@ func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	return "no client has watched " + resource
 }
 
-// UnwatchedNotes says of many objects, one after the other, what [UnwatchedNote] says of their kind. It is not safe for
+// UnwatchedNotes says of many objects, one after the other, what [unwatchedNote] says of their kind. It is not safe for
 // concurrent use.
 type UnwatchedNotes struct {
 	snapshot func() (observe.Snapshot, error)
@@ -40,7 +40,7 @@ func NewUnwatchedNotes(snapshot func() (observe.Snapshot, error)) *UnwatchedNote
 	return &UnwatchedNotes{snapshot: snapshot}
 }
 
-// Of is like [UnwatchedNote], with what clients have watched in the last second. It is empty if that is not known.
+// Of is like [unwatchedNote], with what clients have watched in the last second. It is empty if that is not known.
 func (u *UnwatchedNotes) Of(resource string) string {
 	if u.err == nil && time.Since(u.taken) >= time.Second {
 		u.now, u.err = u.snapshot()
@@ -49,7 +49,7 @@ func (u *UnwatchedNotes) Of(resource string) string {
 	if u.err != nil {
 		return ""
 	}
-	return UnwatchedNote(u.now, resource)
+	return unwatchedNote(u.now, resource)
 }
 
 // watchers returns the clients that watch a kind and may work for its objects.
@@ -72,7 +72,7 @@ func mayWork(c *observe.Client) bool {
 // run, or if an intervention may be why. Many kinds have a status that no program writes.
 func missingStatus(now observe.Snapshot, resource string) string {
 	const text = "It has no status yet"
-	if note := UnwatchedNote(now, resource); note != "" {
+	if note := unwatchedNote(now, resource); note != "" {
 		return text + ", and " + note + "."
 	}
 	if slices.ContainsFunc(watchers(now, resource), func(c observe.Client) bool { return c.Reason != "" }) {

@@ -1,7 +1,9 @@
 // Package ui renders what a user sees outside the full-screen view: the stages of
 // a start, the block printed when it is ready, warnings, status tables, and
-// events as text or JSON lines. Its output is a function of its arguments; it
-// queries the terminal only for its width.
+// events as text or JSON lines. The faces in its subpackages and the command share
+// its judgements, too: what counts as failing, which interventions help, what a
+// warning says. Of the terminal it asks for its width, and Detect for its abilities;
+// ages are those at the present time.
 package ui
 
 import (

@@ -42,8 +42,8 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 	}
 	ca := &authority{name: name, cert: cert, key: key}
 	template := &x509.Certificate{
-		NotBefore:             d.now.Add(-Backdate),
-		NotAfter:              d.now.Add(CAValidity),
+		NotBefore:             d.now.Add(-backdate),
+		NotAfter:              d.now.Add(caValidity),
 		Subject:               pkix.Name{CommonName: commonName},
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		BasicConstraintsValid: true,
@@ -53,7 +53,7 @@ func (d *directory) ensureCA(name, commonName string) (*authority, error) {
 		if err := d.checkCA(ca); err != nil {
 			return nil, err
 		}
-		if cert.NotAfter.Sub(d.now) >= RenewCABefore && !d.now.Before(cert.NotBefore) || !isSelfSigned(cert) {
+		if cert.NotAfter.Sub(d.now) >= renewCABefore && !d.now.Before(cert.NotBefore) || !isSelfSigned(cert) {
 			return ca, nil
 		}
 		// The subject and the key stay, so that what the CA has signed stays valid.

@@ -53,14 +53,14 @@ func (d *directory) ensureLeaf(l leafSpec, ca *authority) error {
 			return fmt.Errorf("%s is not signed by %s.crt: %s", d.filePath(l.name+".crt"), ca.name, d.repairAdvice(l.name))
 		}
 	}
-	notBefore, notAfter := d.now.Add(-Backdate), d.now.Add(LeafValidity)
+	notBefore, notAfter := d.now.Add(-backdate), d.now.Add(leafValidity)
 	if cert != nil { // see ensureCA
 		notBefore, notAfter = earlierTime(notBefore, cert.NotBefore), laterTime(notAfter, cert.NotAfter)
 	}
 	notAfter = earlierTime(notAfter, ca.cert.NotAfter)
 	// The time of now is always included, also if that makes it longer than maxLeafSpan: it is perhaps the right one.
-	notBefore = laterTime(notBefore, earlierTime(notAfter.Add(-maxLeafSpan), d.now.Add(-Backdate)))
-	if cert != nil && l.matches(cert) && !d.now.Before(cert.NotBefore) && (cert.NotAfter.Sub(d.now) >= RenewLeafBefore || !notAfter.After(cert.NotAfter)) {
+	notBefore = laterTime(notBefore, earlierTime(notAfter.Add(-maxLeafSpan), d.now.Add(-backdate)))
+	if cert != nil && l.matches(cert) && !d.now.Before(cert.NotBefore) && (cert.NotAfter.Sub(d.now) >= renewLeafBefore || !notAfter.After(cert.NotAfter)) {
 		return nil
 	}
 	_, err = d.issueCert(l.name+".crt", &x509.Certificate{

@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// CAValidity is how long a certificate authority is valid, as kubeadm's.
-	CAValidity = 10 * 365 * 24 * time.Hour
-	// LeafValidity is how long any other certificate is valid, as kubeadm's.
-	LeafValidity = 365 * 24 * time.Hour
+	// caValidity is how long a certificate authority is valid, as kubeadm's.
+	caValidity = 10 * 365 * 24 * time.Hour
+	// leafValidity is how long any other certificate is valid, as kubeadm's.
+	leafValidity = 365 * 24 * time.Hour
 	// maxLeafSpan is the longest time from the first to the last moment of a certificate that was renewed: the systems
 	// of Apple refuse those of servers that are valid for more than 825 days. It is exceeded if an earlier start had a
-	// clock that was ahead of this one by more than maxLeafSpan - LeafValidity.
+	// clock that was ahead of this one by more than maxLeafSpan - leafValidity.
 	maxLeafSpan = 800 * 24 * time.Hour
-	// RenewCABefore is how long before its expiry a certificate authority is renewed. Certificates
+	// renewCABefore is how long before its expiry a certificate authority is renewed. Certificates
 	// are renewed at a start only, so a control plane has to be restarted at least once in this time.
-	RenewCABefore = 30 * 24 * time.Hour
-	// RenewLeafBefore is the same for any other certificate: a control plane may run for as long
+	renewCABefore = 30 * 24 * time.Hour
+	// renewLeafBefore is the same for any other certificate: a control plane may run for as long
 	// without a restart, whenever its last start was.
-	RenewLeafBefore = LeafValidity / 2
-	// Backdate is how far the clocks of clients may be behind.
-	Backdate = 5 * time.Minute
+	renewLeafBefore = leafValidity / 2
+	// backdate is how far the clocks of clients may be behind.
+	backdate = 5 * time.Minute
 )
 
 // Config describes the certificates that are needed.

@@ -135,7 +135,7 @@ func TestEnsureCreatesAllFiles(t *testing.T) {
 func TestEnsureKeepsValidFiles(t *testing.T) {
 	cfg, _ := newPKI(t)
 	before := readFiles(t, cfg.Dir)
-	for name, after := range map[string]time.Duration{"at once": 0, "until half a year before the end": LeafValidity - RenewLeafBefore, "with a clock a little behind": -Backdate} {
+	for name, after := range map[string]time.Duration{"at once": 0, "until half a year before the end": leafValidity - renewLeafBefore, "with a clock a little behind": -backdate} {
 		cfg.Now = fixedClock(startTime().Add(after))
 		mustEnsure(t, cfg)
 		if diff := changedFiles(before, readFiles(t, cfg.Dir)); len(diff) > 0 {
@@ -164,7 +164,7 @@ func TestCertificateContents(t *testing.T) {
 			cert := readCertFile(t, cfg, name)
 			roots := x509.NewCertPool()
 			roots.AddCert(readCertFile(t, cfg, test.ca))
-			for _, when := range []time.Time{startTime().Add(-Backdate), startTime(), startTime().Add(LeafValidity)} {
+			for _, when := range []time.Time{startTime().Add(-backdate), startTime(), startTime().Add(leafValidity)} {
 				if _, err := cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: when, KeyUsages: []x509.ExtKeyUsage{test.usage}}); err != nil {
 					t.Errorf("at %v: %v", when, err)
 				}
@@ -176,13 +176,13 @@ func TestCertificateContents(t *testing.T) {
 			if cert.Subject.CommonName != test.commonName || !cmp.Equal(cert.Subject.Organization, test.groups) || cert.IsCA {
 				t.Errorf("got %v, CA %v", cert.Subject, cert.IsCA)
 			}
-			if got := cert.NotAfter.Sub(startTime()); got != LeafValidity {
+			if got := cert.NotAfter.Sub(startTime()); got != leafValidity {
 				t.Errorf("valid for %v", got)
 			}
 		})
 	}
 	for _, name := range []string{"ca", "front-proxy-ca"} {
-		if ca := readCertFile(t, cfg, name); !ca.IsCA || ca.NotAfter.Sub(startTime()) != CAValidity || ca.CheckSignatureFrom(ca) != nil {
+		if ca := readCertFile(t, cfg, name); !ca.IsCA || ca.NotAfter.Sub(startTime()) != caValidity || ca.CheckSignatureFrom(ca) != nil {
 			t.Errorf("%s: %+v", name, ca)
 		}
 	}

@@ -40,9 +40,9 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 	tests := map[string]struct {
 		issued, now time.Duration // after start, when the CAs were made
 	}{
-		"half a year before the end": {0, LeafValidity - RenewLeafBefore + time.Second},
-		"expired":                    {0, LeafValidity + 24*time.Hour},
-		"the clock was set back":     {LeafValidity, LeafValidity - 24*time.Hour},
+		"half a year before the end": {0, leafValidity - renewLeafBefore + time.Second},
+		"expired":                    {0, leafValidity + 24*time.Hour},
+		"the clock was set back":     {leafValidity, leafValidity - 24*time.Hour},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 			if diff := cmp.Diff(leafCertFiles(), changedFiles(before, readFiles(t, cfg.Dir))); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
-			if cert := readCertFile(t, cfg, "admin"); !cert.NotAfter.Equal(startTime().Add(max(test.issued, test.now)+LeafValidity)) || now.Before(cert.NotBefore) {
+			if cert := readCertFile(t, cfg, "admin"); !cert.NotAfter.Equal(startTime().Add(max(test.issued, test.now)+leafValidity)) || now.Before(cert.NotBefore) {
 				t.Errorf("valid from %v to %v", cert.NotBefore, cert.NotAfter)
 			}
 		})
@@ -67,8 +67,8 @@ func TestRenewsExpiringLeaves(t *testing.T) {
 // The old and the renewed CA verify certificates of each other.
 func TestRenewedCAKeepsTrust(t *testing.T) {
 	cfg, _ := newPKI(t)
-	end := startTime().Add(CAValidity)
-	cfg.Now = fixedClock(end.Add(-RenewCABefore - 10*24*time.Hour))
+	end := startTime().Add(caValidity)
+	cfg.Now = fixedClock(end.Add(-renewCABefore - 10*24*time.Hour))
 	mustEnsure(t, cfg)
 	oldCA, oldAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
 	if !oldAdmin.NotAfter.Equal(end) {
@@ -76,7 +76,7 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 	}
 
 	before := readFiles(t, cfg.Dir)
-	now := end.Add(-RenewCABefore + time.Second)
+	now := end.Add(-renewCABefore + time.Second)
 	cfg.Now = fixedClock(now)
 	b := mustEnsure(t, cfg)
 	want := leafCertFiles()
@@ -85,7 +85,7 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 	newCA, newAdmin := readCertFile(t, cfg, "ca"), readCertFile(t, cfg, "admin")
-	if !newCA.NotAfter.Equal(now.Add(CAValidity)) || string(b.CAPEM) != testutil.ReadFile(t, b.CACert) {
+	if !newCA.NotAfter.Equal(now.Add(caValidity)) || string(b.CAPEM) != testutil.ReadFile(t, b.CACert) {
 		t.Errorf("the new CA is valid until %v", newCA.NotAfter)
 	}
 	for _, ca := range []*x509.Certificate{oldCA, newCA} {
@@ -103,9 +103,9 @@ func TestRenewedCAKeepsTrust(t *testing.T) {
 // set while the control plane runs: the files can be used with both clocks.
 func TestRenewsWhatIsNotValidYet(t *testing.T) {
 	cfg, _ := newPKI(t)
-	cfg.Now = fixedClock(startTime().Add(LeafValidity)) // other leaves than those of the first start
+	cfg.Now = fixedClock(startTime().Add(leafValidity)) // other leaves than those of the first start
 	mustEnsure(t, cfg)
-	right := startTime().Add(LeafValidity + 24*time.Hour)
+	right := startTime().Add(leafValidity + 24*time.Hour)
 	before, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
 	for _, now := range []time.Time{startTime().Add(-50 * 365 * 24 * time.Hour), right} {
 		cfg.Now = fixedClock(now)
@@ -133,12 +133,12 @@ func TestRepeatedRenewalsDoNotExtendTheValidity(t *testing.T) {
 	cfg, _ := newPKI(t)
 	now := startTime()
 	for range 6 {
-		now = now.Add(LeafValidity - RenewLeafBefore + time.Second)
+		now = now.Add(leafValidity - renewLeafBefore + time.Second)
 		cfg.Now = fixedClock(now)
 		mustEnsure(t, cfg)
 		for name := range leafCertFiles() {
 			cert := readCertFile(t, cfg, strings.TrimSuffix(name, ".crt"))
-			if span := cert.NotAfter.Sub(cert.NotBefore); span > maxLeafSpan || cert.NotBefore.After(now.Add(-Backdate)) || !cert.NotAfter.Equal(now.Add(LeafValidity)) {
+			if span := cert.NotAfter.Sub(cert.NotBefore); span > maxLeafSpan || cert.NotBefore.After(now.Add(-backdate)) || !cert.NotAfter.Equal(now.Add(leafValidity)) {
 				t.Errorf("%s, renewed at %v: valid from %v to %v, %v days", name, now, cert.NotBefore, cert.NotAfter, span.Hours()/24)
 			}
 		}
@@ -148,10 +148,10 @@ func TestRepeatedRenewalsDoNotExtendTheValidity(t *testing.T) {
 // A start may have a clock that is ahead, and that is set while the control plane runs.
 func TestRenewedByAClockThatIsAhead(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{
-		"leaves":             LeafValidity - RenewLeafBefore + time.Hour,
-		"expired leaves":     LeafValidity + time.Hour,
-		"leaves of long ago": 2 * LeafValidity,
-		"authorities too":    CAValidity - RenewCABefore + time.Hour,
+		"leaves":             leafValidity - renewLeafBefore + time.Hour,
+		"expired leaves":     leafValidity + time.Hour,
+		"leaves of long ago": 2 * leafValidity,
+		"authorities too":    caValidity - renewCABefore + time.Hour,
 	} {
 		cfg, _ := newPKI(t)
 		old := readCertFile(t, cfg, "admin")
@@ -163,7 +163,7 @@ func TestRenewedByAClockThatIsAhead(t *testing.T) {
 			t.Errorf("%s: not renewed, valid until %v", name, admin.NotAfter)
 		}
 		for _, clock := range []time.Time{startTime().Add(ahead), startTime()} {
-			if ahead > maxLeafSpan-LeafValidity { // another start repairs it
+			if ahead > maxLeafSpan-leafValidity { // another start repairs it
 				cfg.Now = fixedClock(clock)
 				mustEnsure(t, cfg)
 				admin = readCertFile(t, cfg, "admin")
@@ -178,12 +178,12 @@ func TestRenewedByAClockThatIsAhead(t *testing.T) {
 // The first certificate that expires is the one that counts.
 func TestExpires(t *testing.T) {
 	cfg, b := newPKI(t)
-	if want := startTime().Add(LeafValidity); !b.Expires.Equal(want) {
+	if want := startTime().Add(leafValidity); !b.Expires.Equal(want) {
 		t.Errorf("got %v, want %v", b.Expires, want)
 	}
 	cfg.Now = fixedClock(startTime().Add(time.Hour))
 	removeFiles(t, cfg, "admin.crt", "admin.key")
-	if b := mustEnsure(t, cfg); !b.Expires.Equal(startTime().Add(LeafValidity)) {
+	if b := mustEnsure(t, cfg); !b.Expires.Equal(startTime().Add(leafValidity)) {
 		t.Errorf("got %v, want that of the others", b.Expires)
 	}
 }

@@ -31,7 +31,7 @@ func TestReportsMissingPermissions(t *testing.T) {
 		"leaf key not readable":         {"admin.key", 0, 0, "pki: open DIR/admin.key: permission denied: make it readable and writable by your user"},
 		"folder not readable":           {".", 0, 0, "pki: open DIR: permission denied: make it readable and writable by your user"},
 		"not writable, nothing to do":   {".", 0o500, 0, ""},
-		"not writable, work to be done": {".", 0o500, LeafValidity, "pki: open DIR/.new-NUMBER: permission denied: make it readable and writable by your user"},
+		"not writable, work to be done": {".", 0o500, leafValidity, "pki: open DIR/.new-NUMBER: permission denied: make it readable and writable by your user"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -31,10 +31,10 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 		left      time.Duration
 		renewed   bool
 	}{
-		"root":                       {self, key, CAValidity, false},
-		"root that expires soon":     {self, key, RenewCABefore / 2, true},
-		"intermediate":               {root, rootKey, CAValidity, false},
-		"intermediate, expires soon": {root, rootKey, RenewCABefore / 2, false},
+		"root":                       {self, key, caValidity, false},
+		"root that expires soon":     {self, key, renewCABefore / 2, true},
+		"intermediate":               {root, rootKey, caValidity, false},
+		"intermediate, expires soon": {root, rootKey, renewCABefore / 2, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 			writeTestFile(t, cfg, "sa.key", pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 			before, old := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
 			b := mustEnsure(t, cfg)
-			if expiring := test.issuer == root && test.left < LeafValidity; (b.ExpiringCA == b.CACert) != expiring || !expiring && b.ExpiringCA != "" {
+			if expiring := test.issuer == root && test.left < leafValidity; (b.ExpiringCA == b.CACert) != expiring || !expiring && b.ExpiringCA != "" {
 				t.Errorf("the CA %q expires first, want %v", b.ExpiringCA, expiring)
 			}
 			after, ca := readFiles(t, cfg.Dir), readCertFile(t, cfg, "ca")
@@ -87,7 +87,7 @@ func TestKeepsUserProvidedCA(t *testing.T) {
 func TestRefusesIntermediateOfTheFuture(t *testing.T) {
 	key, rootKey := newRSAKey(t), newRSAKey(t)
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "ours"}, NotBefore: startTime().Add(time.Hour), NotAfter: startTime().Add(CAValidity),
+		Subject: pkix.Name{CommonName: "ours"}, NotBefore: startTime().Add(time.Hour), NotAfter: startTime().Add(caValidity),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, &x509.Certificate{Subject: pkix.Name{CommonName: "root"}}, key.Public(), rootKey)

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 
 	"k8s.io/klog/v2"
 
@@ -18,21 +16,10 @@ const kubernetesFailed = "a Kubernetes component exited with an error"
 // ends the process. exitNow does that here, once stderr says where the log is.
 //
 // While a start is being interrupted, or has failed, only the calling goroutine ends:
-// post-start hooks treat the end of the start as a fatal error. started reports whether
-// the start has succeeded. It sets s.OnStage, which must not be set later.
-func onKubernetesExit(ctx context.Context, s *ctrlplane.Server, started *atomic.Bool, logPath func() string, exitNow func()) {
-	var failed atomic.Bool
-	report := s.OnStage
-	s.OnStage = func(st ctrlplane.Stage) {
-		if st.Err != nil {
-			failed.Store(true)
-		}
-		if report != nil {
-			report(st)
-		}
-	}
+// post-start hooks treat the end of the start as a fatal error.
+func onKubernetesExit(s *ctrlplane.Server, logPath func() string, exitNow func()) {
 	klog.OsExit = func(int) {
-		if (ctx.Err() != nil || failed.Load()) && !started.Load() {
+		if s.StartFailed() {
 			runtime.Goexit()
 		}
 		fmt.Fprintf(errorOutput(), "ctrlplane: %s: see the end of %s\n", kubernetesFailed, logPath())

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -30,13 +29,11 @@ func (u *upCommand) startForLesson(ctx context.Context) (stop func() error, err 
 	s := &u.server
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
-	var started atomic.Bool
-	onKubernetesExit(ctx, s, &started, s.LogPath, func() { exit(1) })
+	onKubernetesExit(s, s.LogPath, func() { exit(1) })
 	if err := s.Start(ctx); err != nil {
 		earlystderr.Release()
 		return nil, err
 	}
-	started.Store(true)
 	return func() error {
 		defer earlystderr.Release()
 		if err := s.Close(); err != nil {

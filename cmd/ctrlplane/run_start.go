@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync/atomic"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/cmd/ctrlplane/earlystderr"
@@ -18,15 +17,12 @@ func (r *runCommand) startPlane(ctx context.Context, c *commandProcess) error {
 	s.Observe.ExcludeStart = r.assertions.rules.Limits()
 	s.OnWarning = printWarning
 	earlystderr.Capture(logEarlyStderr)
-	var started atomic.Bool
-	onKubernetesExit(ctx, s, &started, func() string { return r.report.logPath(s) }, func() {
+	onKubernetesExit(s, func() string { return r.report.logPath(s) }, func() {
 		c.terminate()
 		code, _ := r.finish(exitFailure, errors.New(kubernetesFailed))
 		exit(code)
 	})
-	err := s.Start(ctx)
-	started.Store(err == nil)
-	if err != nil {
+	if err := s.Start(ctx); err != nil {
 		return r.up.explainLocked(err)
 	}
 	if r.up.showsTimings {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -56,16 +55,14 @@ func (u *upCommand) serve(ctx context.Context, v *session) (err error) {
 	s.OnWarning = v.warn
 	earlystderr.Capture(logEarlyStderr)
 	defer earlystderr.Release()
-	var started atomic.Bool
 	exitNow := v.kubernetesExited
 	if exitNow == nil {
 		exitNow = func() { exit(1) }
 	}
-	onKubernetesExit(ctx, s, &started, s.LogPath, exitNow)
+	onKubernetesExit(s, s.LogPath, exitNow)
 	if err := s.Start(ctx); err != nil {
 		return u.explainLocked(err)
 	}
-	started.Store(true)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if !net.ParseIP(u.address).IsLoopback() {
 		v.warn(fmt.Sprintf("%s is not a loopback address: the API server can be reached from the network", u.address))

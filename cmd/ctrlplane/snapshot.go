@@ -49,9 +49,8 @@ at once.`,
 	return cmd
 }
 
-// snapshotService gives access to the snapshots of the control plane, running or
-// stopped.
-func (t *target) snapshotService() (control.Snapshots, error) {
+// snapshots saves and restores the state of the control plane, running or stopped.
+func (t *target) snapshots() (control.Snapshots, error) {
 	client, err := t.controlClient()
 	if err == nil {
 		return client.Snapshots(), nil
@@ -91,7 +90,7 @@ func newSnapshotSave(t *target) *cobra.Command {
 			if err := store.CheckAvailable(name, overwrite); err != nil {
 				return err
 			}
-			from, err := t.snapshotService()
+			from, err := t.snapshots()
 			if err != nil {
 				return err
 			}
@@ -132,7 +131,7 @@ func newSnapshotRestore(t *target) *cobra.Command {
 			if _, err := snapshot.DecodeHeader(file); err != nil {
 				return fmt.Errorf("cannot use snapshot %q: %w", args[0], err)
 			}
-			to, err := t.toChange().snapshotService()
+			to, err := t.toChange().snapshots()
 			if err != nil {
 				return err
 			}

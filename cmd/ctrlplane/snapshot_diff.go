@@ -165,7 +165,7 @@ func loadSavedState(ctx context.Context, name string) (snapshot.State, error) {
 }
 
 func readCurrentState(ctx context.Context, t *target) (snapshot.State, error) {
-	from, err := t.snapshotService()
+	from, err := t.snapshots()
 	if err != nil {
 		return snapshot.State{}, err
 	}

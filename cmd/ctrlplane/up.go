@@ -94,7 +94,8 @@ With --detach it runs in the background, independent of the terminal, until
 // kubernetesFlagHelp is the help of --kubernetes.
 var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Join(ctrlplane.KubernetesVersions(), ", ") + " (default: that of the last start, or of ctrlplane)"
 
-// addFlags adds the flags that "up" and "run" share.
+// addFlags adds the flags that all verbs share that start a control plane: "up", "run", "dev", and the
+// hidden verb of ctrlplanetest. Lessons take them, too.
 func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f, s := cmd.Flags(), &u.server
 	f.BoolVar(&u.ephemeral, "ephemeral", false, "keep all data in a temporary folder, without fsync, and remove it at the end")

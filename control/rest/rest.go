@@ -31,7 +31,7 @@ const (
 	SpeedPath = Path + "/v1/speed"
 	// StatePath is the state as a snapshot file: GET saves it, PUT restores it.
 	StatePath = Path + "/v1/state"
-	// ResetPath restores the state at the end of the start.
+	// ResetPath restores the state right after the start: see control.Snapshots.
 	ResetPath = Path + "/v1/reset"
 )
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -25,8 +24,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// ValidateDelay returns a usage error for a delay that delays nothing.
-func ValidateDelay(d time.Duration) error {
+// validateDelay returns a usage error for a delay that delays nothing.
+func validateDelay(d time.Duration) error {
 	if d <= 0 {
 		return usage.Errorf("delay %v: choose a longer one, or clear the delay", d)
 	}
@@ -40,9 +39,9 @@ func ValidateFault(f control.Fault) error {
 		return usage.Errorf("rate %v: choose more than 0 and at most 1; the verb clear ends faults", f.Rate)
 	case !slices.Contains(control.FaultCodes, f.Code):
 		return usage.Errorf("code %q: choose one of %s", f.Code, strings.Join(control.FaultCodes, ", "))
-	case f.Verb != "" && !slices.Contains(requestVerbs, f.Verb):
-		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(requestVerbs, ", "))
-	case f.Code == "409" && slices.Contains(requestVerbs[:3], f.Verb):
+	case f.Verb != "" && !slices.Contains(observe.Verbs, f.Verb):
+		return usage.Errorf("verb %q: choose one of %s", f.Verb, strings.Join(observe.Verbs, ", "))
+	case f.Code == "409" && observe.IsRead(f.Verb):
 		return usage.Errorf("verb %s: only writes have conflicts: choose another verb or code", f.Verb)
 	case f.Code == "422" && f.Verb != "" && !slices.Contains(validatedVerbs, f.Verb):
 		return usage.Errorf("verb %s: only objects that are written are validated: choose one of %s, or another code", f.Verb, strings.Join(validatedVerbs, ", "))
@@ -50,42 +49,39 @@ func ValidateFault(f control.Fault) error {
 	return nil
 }
 
-// requestVerbs are the verbs of requests, as in RBAC; the first three read.
-var requestVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
-
 // validatedVerbs are those of writes whose objects are validated.
 var validatedVerbs = []string{"create", "update", "patch"}
 
 // SetDelay delays each call from now on. It does not change calls that wait already.
 func (g *Gate) SetDelay(d time.Duration) error {
-	return g.setFaults(func() { g.delay = d })
+	return g.setCallEffects(func(i *Intervention) { i.delay = d })
 }
 
 // SetFault makes calls fail from now on; the zero Fault stops that.
 func (g *Gate) SetFault(f control.Fault) error {
-	return g.setFaults(func() { g.fault = f })
+	return g.setCallEffects(func(i *Intervention) { i.fault = f })
 }
 
-func (g *Gate) setFaults(set func()) error {
+func (g *Gate) setCallEffects(set func(*Intervention)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.final != nil {
 		return g.final
 	}
-	set()
-	g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
+	set(&g.current)
+	g.affectsCalls.Store(g.current.affectsCalls())
 	return nil
 }
 
-// ClearFaults removes the delay and the fault, and reports whether there was
+// ClearCallEffects removes the delay and the fault, and reports whether there was
 // one. Delayed calls proceed at once.
-func (g *Gate) ClearFaults() bool {
+func (g *Gate) ClearCallEffects() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.delay, g.fault = 0, control.Fault{}
-	close(g.faultsCleared)
-	g.faultsCleared = make(chan struct{})
-	return g.hasFaults.Swap(false)
+	g.current.delay, g.current.fault = 0, control.Fault{}
+	close(g.delayCleared)
+	g.delayCleared = make(chan struct{})
+	return g.affectsCalls.Swap(false)
 }
 
 // applyDelay waits as long as calls are delayed.
@@ -99,11 +95,11 @@ func (g *Gate) applyDelay(ctx context.Context) error {
 }
 
 func (g *Gate) applyOwnDelay(ctx context.Context) error {
-	if !g.hasFaults.Load() {
+	if !g.affectsCalls.Load() {
 		return nil
 	}
 	g.mu.Lock()
-	delay, cleared := g.delay, g.faultsCleared
+	delay, cleared := g.current.delay, g.delayCleared
 	g.mu.Unlock()
 	if delay == 0 {
 		return nil
@@ -129,11 +125,11 @@ func (g *Gate) injectFault(req *http.Request) *http.Response {
 }
 
 func (g *Gate) injectOwnFault(req *http.Request) *http.Response {
-	if !g.hasFaults.Load() {
+	if !g.affectsCalls.Load() {
 		return nil
 	}
 	g.mu.Lock()
-	f := g.fault
+	f := g.current.fault
 	g.mu.Unlock()
 	if f.Rate == 0 {
 		return nil
@@ -205,28 +201,4 @@ func newStatusResponse(req *http.Request, s metav1.Status) *http.Response {
 		ContentLength: int64(len(data)),
 		Request:       req,
 	}
-}
-
-// Describe returns in a few words what is set on the gate, and whether it is paused.
-func (g *Gate) Describe() (text string, paused bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var parts []string
-	if g.paused {
-		parts = append(parts, "its writes are held")
-	}
-	if g.delay > 0 {
-		parts = append(parts, fmt.Sprintf("each call waits %v", g.delay))
-	}
-	if f := g.fault; f.Rate > 0 {
-		calls := strings.Join(slices.DeleteFunc([]string{f.Verb, f.Resource, "calls"}, func(s string) bool { return s == "" }), " ")
-		parts = append(parts, fmt.Sprintf("%.3g%% of its %s fail: %s", 100*f.Rate, calls, f.Code))
-	}
-	return strings.Join(parts, ", "), g.paused
-}
-
-// IsActive reports whether an intervention is set.
-func (g *Gate) IsActive() bool {
-	text, _ := g.Describe()
-	return text != ""
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -123,11 +124,31 @@ func TestDelayAppliesToEveryCall(t *testing.T) {
 		sent := make(chan error, 1)
 		go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, "POST", pods, "") }()
 		synctest.Wait()
-		g.ClearFaults()
+		g.ClearCallEffects()
 		if err := <-sent; err != nil || time.Since(began) != 0 {
 			t.Errorf("after clear: %v, %v", err, time.Since(began))
 		}
 	})
+}
+
+// A verb that gates do not know changes nothing.
+func TestChangeOfAnotherVerb(t *testing.T) {
+	g := NewGate(ObjectReader{})
+	g.SetDelay(time.Second)
+	g.SetFault(control.Fault{Rate: 1, Code: "500"})
+	before := g.Intervention()
+	for _, verb := range []string{verbs.Stop, verbs.Start, verbs.Scale, "throttle"} {
+		c := verbs.Change{Verb: verb}
+		if err := ValidateChange(c, nil); !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s is valid: %v", verb, err)
+		}
+		if applied, err := g.Change(t.Context(), c); applied || !errors.As(err, new(usage.Error)) {
+			t.Errorf("%s: %t, %v", verb, applied, err)
+		}
+	}
+	if after := g.Intervention(); after != before {
+		t.Errorf("changed to %+v", after)
+	}
 }
 
 func TestDescribeActiveInterventions(t *testing.T) {

@@ -16,35 +16,30 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
-
-	"github.com/ctrlplane/ctrlplane/control"
 )
 
 // Gate intercepts the API calls of one run of a controller, or of a client. While an intervention is
 // set, it holds writes, delays calls or makes them fail. Without an intervention it
-// costs a lock for each write, and nothing for reads.
+// costs a lock and the parsing of the URL for each write, and nothing for reads.
 type Gate struct {
-	random    func() float64
-	objects   ObjectReader  // for steps
-	hasFaults atomic.Bool   // a delay or a fault is set: reads are affected, too
-	isClosed  atomic.Bool   // closed is set: reads are refused, too
-	stepLock  chan struct{} // full while a step is in progress
-	pace      *Pace         // may be nil
-	ended     chan struct{} // closed when no sync has to wait any more
-	endPacing func()        // closes ended, once
-	path      []*Gate       // that a call passes: an outer gate, if there is one, and this one
+	random       func() float64
+	objects      ObjectReader  // for steps
+	affectsCalls atomic.Bool   // a delay or a fault is set: reads are affected, too
+	isClosed     atomic.Bool   // closed is set: reads are refused, too
+	stepLock     chan struct{} // full while a step is in progress
+	pace         *Pace         // may be nil
+	ended        chan struct{} // closed when no sync has to wait any more
+	endPacing    func()        // closes ended, once
+	path         []*Gate       // that a call passes: an outer gate, if there is one, and this one
 
 	*heldWrites
-	paused        bool
-	closed        error         // the error of every call; nil until the gate is closed
-	final         error         // the error of every further intervention; nil while they are accepted
-	inFlight      int           // writes sent and not yet answered
-	drained       chan struct{} // closed when inFlight is 0; nil unless Pause waits
-	changed       chan struct{} // closed when a write is held or the gate opens
-	delay         time.Duration
-	faultsCleared chan struct{} // closed when the delay is cleared
-	fault         control.Fault
+	current      Intervention
+	closed       error         // the error of every call; nil until the gate is closed
+	final        error         // the error of every further intervention; nil while they are accepted
+	inFlight     int           // writes sent and not yet answered
+	drained      chan struct{} // closed when inFlight is 0; nil unless Pause waits
+	changed      chan struct{} // closed when a write is held or the gate opens
+	delayCleared chan struct{} // closed when the delay is cleared
 
 	outdated atomic.Pointer[error] // why RefuseWaiting was last called; nil if it was not
 }
@@ -61,14 +56,14 @@ type heldWrites struct {
 func NewGate(objects ObjectReader) *Gate {
 	ended := make(chan struct{})
 	g := &Gate{
-		heldWrites:    &heldWrites{},
-		random:        rand.Float64,
-		objects:       objects,
-		stepLock:      make(chan struct{}, 1),
-		ended:         ended,
-		endPacing:     sync.OnceFunc(func() { close(ended) }),
-		changed:       make(chan struct{}),
-		faultsCleared: make(chan struct{}),
+		heldWrites:   &heldWrites{},
+		random:       rand.Float64,
+		objects:      objects,
+		stepLock:     make(chan struct{}, 1),
+		ended:        ended,
+		endPacing:    sync.OnceFunc(func() { close(ended) }),
+		changed:      make(chan struct{}),
+		delayCleared: make(chan struct{}),
 	}
 	g.path = []*Gate{g}
 	return g
@@ -174,7 +169,7 @@ func (g *Gate) closedError() error {
 }
 
 func isPaused(path []*Gate) bool {
-	return slices.ContainsFunc(path, func(g *Gate) bool { return g.paused })
+	return slices.ContainsFunc(path, func(g *Gate) bool { return g.current.paused })
 }
 
 // beginWrite notes that a write is sent. The caller holds the lock.
@@ -235,7 +230,7 @@ func (h *heldWrite) release(refusal error, stepped *Gate) {
 // releaseAll opens the gate; held writes proceed, unless another gate holds them, or, with
 // refusal, fail. The caller holds the lock.
 func (g *Gate) releaseAll(refusal error) {
-	g.paused = false
+	g.current.paused = false
 	for h := range g.held() {
 		if refusal != nil || !isPaused(h.gate.path) {
 			h.release(refusal, nil)
@@ -251,7 +246,7 @@ func (g *Gate) Pause(ctx context.Context) error {
 		defer g.mu.Unlock()
 		return g.final
 	}
-	g.paused = true
+	g.current.paused = true
 	if g.inFlight == 0 {
 		g.mu.Unlock()
 		return nil
@@ -273,7 +268,7 @@ func (g *Gate) Pause(ctx context.Context) error {
 func (g *Gate) Resume() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed != nil || !g.paused {
+	if g.closed != nil || !g.current.paused {
 		return false
 	}
 	g.releaseAll(nil)
@@ -283,7 +278,7 @@ func (g *Gate) Resume() bool {
 // CloseWithError refuses all held writes and all further calls with err, and clears the
 // delay and the fault. The error of the first call remains.
 func (g *Gate) CloseWithError(err error) {
-	g.ClearFaults()
+	g.ClearCallEffects()
 	g.EndPacing()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -298,7 +293,7 @@ func (g *Gate) CloseWithError(err error) {
 // refuses interventions with err from now on.
 func (g *Gate) CloseIfActive(err error) {
 	g.mu.Lock()
-	active := g.paused || g.hasFaults.Load()
+	active := g.current.isActive()
 	if g.final == nil {
 		g.final = err
 	}
@@ -327,26 +322,4 @@ func (g *Gate) refusal() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.closed
-}
-
-// Intervention is what is set on a gate.
-type Intervention struct {
-	paused bool
-	delay  time.Duration
-	fault  control.Fault
-}
-
-// Intervention returns what is set on the gate.
-func (g *Gate) Intervention() Intervention {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return Intervention{g.paused, g.delay, g.fault}
-}
-
-// Apply sets an intervention on a gate that no call has passed yet.
-func (g *Gate) Apply(i Intervention) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.paused, g.delay, g.fault = i.paused, i.delay, i.fault
-	g.hasFaults.Store(g.delay > 0 || g.fault.Rate > 0)
 }

@@ -159,7 +159,7 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 			synctest.Wait()
 		}
 		for i := range 3 {
-			s, err := g.Step(t.Context(), t.Context())
+			s, err := g.step(t.Context(), t.Context())
 			if err != nil || s.Object.Name != fmt.Sprint(i) || s.Status != http.StatusCreated || s.Error != "" {
 				t.Fatalf("step %d: %+v, %v", i, s, err)
 			}
@@ -179,18 +179,18 @@ func TestStepsReleaseWritesInOrder(t *testing.T) {
 func TestStepWaitsForWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}
-		if _, err := g.Step(t.Context(), t.Context()); !errors.Is(err, ErrNotPaused) {
+		if _, err := g.step(t.Context(), t.Context()); !errors.Is(err, ErrNotPaused) {
 			t.Errorf("step through an open gate: %v", err)
 		}
 		mustPause(t, g)
 		wait, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if s, err := g.Step(t.Context(), wait); s != nil || err != nil {
+		if s, err := g.step(t.Context(), wait); s != nil || err != nil {
 			t.Errorf("got %v, %v", s, err)
 		}
 		stepped := make(chan error, 1)
 		go func() {
-			_, err := g.Step(t.Context(), t.Context())
+			_, err := g.step(t.Context(), t.Context())
 			stepped <- err
 		}()
 		synctest.Wait()
@@ -198,7 +198,7 @@ func TestStepWaitsForWrite(t *testing.T) {
 			t.Error(err)
 		}
 		go func() {
-			_, err := g.Step(t.Context(), t.Context())
+			_, err := g.step(t.Context(), t.Context())
 			stepped <- err
 		}()
 		synctest.Wait()
@@ -209,6 +209,12 @@ func TestStepWaitsForWrite(t *testing.T) {
 	})
 }
 
+func endedContext(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
 // A step that does not wait releases a write that is held, and only such a one.
 func TestStepWithoutWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -216,12 +222,12 @@ func TestStepWithoutWait(t *testing.T) {
 		mustPause(t, g)
 		sent := make(chan error, 1)
 		for range 20 {
-			if s, err := g.Step(t.Context(), NotWaiting(t.Context())); s != nil || err != nil {
+			if s, err := g.step(t.Context(), endedContext(t)); s != nil || err != nil {
 				t.Fatalf("without a held write: %v, %v", s, err)
 			}
 			go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, "PUT", pods+"/a", "") }()
 			synctest.Wait()
-			if s, err := g.Step(t.Context(), NotWaiting(t.Context())); s == nil || err != nil {
+			if s, err := g.step(t.Context(), endedContext(t)); s == nil || err != nil {
 				t.Fatalf("with a held write: %v, %v", s, err)
 			}
 			if err := <-sent; err != nil {
@@ -229,7 +235,7 @@ func TestStepWithoutWait(t *testing.T) {
 			}
 		}
 		g.stepLock <- struct{}{}
-		if s, err := g.Step(t.Context(), NotWaiting(t.Context())); s != nil || err != nil {
+		if s, err := g.step(t.Context(), endedContext(t)); s != nil || err != nil {
 			t.Errorf("during another step: %v, %v", s, err)
 		}
 	})
@@ -249,7 +255,7 @@ func TestCanceledStepBlocksNextStep(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() {
-			_, err := g.Step(ctx, ctx)
+			_, err := g.step(ctx, ctx)
 			first <- err
 		}()
 		synctest.Wait()
@@ -258,7 +264,7 @@ func TestCanceledStepBlocksNextStep(t *testing.T) {
 			t.Errorf("canceled step: %v", err)
 		}
 		go func() {
-			s, err := g.Step(t.Context(), t.Context())
+			s, err := g.step(t.Context(), t.Context())
 			if err == nil && s.Object.Name != "b" {
 				err = fmt.Errorf("stepped %s", s.Object)
 			}
@@ -438,7 +444,7 @@ func TestGateUnderConcurrentUse(t *testing.T) {
 				if err := g.Pause(over); err != nil && over.Err() == nil {
 					t.Error(err)
 				}
-				if _, err := g.Step(over, over); err != nil && !errors.Is(err, ErrNotPaused) && over.Err() == nil {
+				if _, err := g.step(over, over); err != nil && !errors.Is(err, ErrNotPaused) && over.Err() == nil {
 					t.Error(err)
 				}
 				g.Resume()
@@ -468,7 +474,7 @@ func TestInterventionMovesToNewGate(t *testing.T) {
 		t.Errorf("got %q, %t, want %q", got, paused, want)
 	}
 	after.Apply(Intervention{})
-	if after.IsActive() || after.hasFaults.Load() {
+	if after.IsActive() || after.affectsCalls.Load() {
 		t.Errorf("after clearing: %+v", after.Intervention())
 	}
 }

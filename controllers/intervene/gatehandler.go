@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,7 +27,7 @@ const maxBody = 3 << 20
 // server what InterceptCalls does in a client. A request that is not passed on is always
 // answered: otherwise net/http would report success.
 func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handler) {
-	holdable := canBeHeld(req) && !isStream(req)
+	holdable := canBeHeld(req)
 	prepared := holdable && g.holdsOrDelays()
 	if prepared {
 		if err := prepareWait(req); err != nil {
@@ -145,7 +144,7 @@ func writeResponse(w http.ResponseWriter, resp *http.Response) {
 func (g *Gate) holdsOrDelays() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.ContainsFunc(g.path, func(p *Gate) bool { return p.paused || p.delay > 0 })
+	return slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.paused || p.current.delay > 0 })
 }
 
 // prepareWait reads the body of a write that will wait, which a server can read only
@@ -170,17 +169,6 @@ func prepareWait(req *http.Request) *apierrors.StatusError {
 	}{bytes.NewReader(body), req.Body}
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return nil
-}
-
-// isStream reports whether a request opens a stream to a Pod or a Service: that writes
-// no object, and lasts.
-func isStream(req *http.Request) bool {
-	for _, stream := range []string{"exec", "attach", "portforward", "proxy"} {
-		if strings.Contains(req.URL.Path, "/"+stream) && recording.DescribeRequest(req).Subresource == stream {
-			return true
-		}
-	}
-	return false
 }
 
 // keptResponse passes a response on and keeps its beginning.

@@ -65,7 +65,7 @@ func TestHandlePausesWrites(t *testing.T) {
 		if list, total := g.HeldWrites(10); total != 2 || list[0].Object.Name != "exec" || len(s.bodies) != 3 {
 			t.Fatalf("held: %+v", list)
 		}
-		done, err := g.Step(t.Context(), t.Context())
+		done, err := g.step(t.Context(), t.Context())
 		if err != nil || done.Status != 201 || done.Object.Name != "web-1" {
 			t.Errorf("step: %+v, %v", done, err)
 		}
@@ -258,7 +258,7 @@ func TestHandleSurvivesAbort(t *testing.T) {
 		mustPause(t, g)
 		go send()
 		synctest.Wait()
-		if done, err := g.Step(t.Context(), t.Context()); err != nil || done.Error == "" {
+		if done, err := g.step(t.Context(), t.Context()); err != nil || done.Error == "" {
 			t.Errorf("step: %+v, %v", done, err)
 		}
 	})

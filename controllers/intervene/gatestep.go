@@ -12,22 +12,10 @@ import (
 // ErrNotPaused is the error of a step through a gate that is open.
 var ErrNotPaused = errors.New("not paused: pause it first")
 
-// Waiting returns the context of the wait of control.Interventions.Step.
-func Waiting(ctx context.Context) (wait context.Context, cancel context.CancelFunc) {
-	return context.WithTimeout(ctx, control.StepTimeout)
-}
-
-// NotWaiting returns that of StepHeld, which has ended.
-func NotWaiting(ctx context.Context) (wait context.Context) {
-	wait, cancel := context.WithCancel(ctx)
-	cancel()
-	return wait
-}
-
 // StepOf is Step for control.Interventions. Its errors name whose gate it is, such as
 // "client kubectl".
 func (g *Gate) StepOf(ctx, wait context.Context, whose string) (*control.SteppedWrite, error) {
-	step, err := g.Step(ctx, wait)
+	step, err := g.step(ctx, wait)
 	switch {
 	case errors.Is(err, ErrNotPaused):
 		return nil, usage.Errorf("%s is %w", whose, ErrNotPaused)
@@ -37,9 +25,9 @@ func (g *Gate) StepOf(ctx, wait context.Context, whose string) (*control.Stepped
 	return step, nil
 }
 
-// Step releases the oldest held write, and returns when it has been answered. If
+// step releases the oldest held write, and returns when it has been answered. If
 // none is held it waits for one until wait ends; then the result is nil.
-func (g *Gate) Step(ctx, wait context.Context) (*control.SteppedWrite, error) {
+func (g *Gate) step(ctx, wait context.Context) (*control.SteppedWrite, error) {
 	for {
 		h, err := g.releaseNext(wait)
 		if err != nil {
@@ -73,7 +61,7 @@ func (g *Gate) releaseNext(wait context.Context) (*heldWrite, error) {
 	}
 	for {
 		g.mu.Lock()
-		if !g.paused {
+		if !g.current.paused {
 			g.mu.Unlock()
 			<-g.stepLock
 			return nil, ErrNotPaused

@@ -3,9 +3,11 @@ package intervene
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 )
 
 // InterceptCalls makes the calls of cfg's clients pass a gate, and returns cfg.
@@ -74,16 +76,13 @@ func (t gateTransport) roundTripOrFail(req *http.Request) (*http.Response, error
 }
 
 // canBeHeld reports whether a request is a write that a pause holds. Leases are
-// exempt, as their holder would be considered dead, and reviews, which write nothing.
+// exempt, as their holder would be considered dead, and what writes nothing, such as a review.
 func canBeHeld(req *http.Request) bool {
 	if req.Method == http.MethodGet || req.Method == http.MethodHead {
 		return false
 	}
-	path := req.URL.Path
-	if strings.HasPrefix(path, "/apis/authorization.k8s.io/") || strings.HasPrefix(path, "/apis/authentication.k8s.io/") {
-		return false
-	}
-	return !strings.HasPrefix(path, "/apis/coordination.k8s.io/") || !strings.Contains(path+"/", "/leases/")
+	c := recording.DescribeRequest(req)
+	return requestkind.ChangesState(c.Object.Group, c.Object.Resource, c.Subresource)
 }
 
 // rejectRequest ends a request without sending it: a transport has to close the

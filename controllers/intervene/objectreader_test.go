@@ -153,7 +153,7 @@ func TestStepReportsBeforeAndAfter(t *testing.T) {
 			mustPause(t, g)
 			sent := make(chan error, 1)
 			go func() { sent <- sendRequest(t.Context(), gateTransport{api, g}, test.method, test.path, "{}") }()
-			s, err := g.Step(t.Context(), t.Context())
+			s, err := g.step(t.Context(), t.Context())
 			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestWritesOfCustomResourcesNameTheKind(t *testing.T) {
 			if got := held[0].Object.String(); got != test.held {
 				t.Errorf("held: %s, want %s", got, test.held)
 			}
-			s, err := g.Step(t.Context(), t.Context())
+			s, err := g.step(t.Context(), t.Context())
 			if err := errors.Join(err, <-sent); err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestConcurrentStepsAreSerialized(t *testing.T) {
 		mustPause(t, g) // each of two users pauses
 		steppers.Go(func() {
 			for range n / 2 {
-				s, err := g.Step(t.Context(), t.Context())
+				s, err := g.step(t.Context(), t.Context())
 				if err != nil {
 					t.Error(err)
 				}
@@ -278,15 +278,16 @@ func (s *funcTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	return newResponse(http.StatusOK, "application/json", "{}"), nil
 }
 
-func TestReviewsAreNotHeld(t *testing.T) {
+func TestWhatStoresNothingIsNotHeld(t *testing.T) {
 	g, api := NewGate(ObjectReader{}), &fakeTransport{}
 	mustPause(t, g)
-	for _, path := range []string{"/apis/authorization.k8s.io/v1/subjectaccessreviews", "/apis/authentication.k8s.io/v1/tokenreviews"} {
+	for _, path := range []string{"/apis/authorization.k8s.io/v1/subjectaccessreviews", "/apis/authentication.k8s.io/v1/tokenreviews",
+		"/api/v1/namespaces/default/serviceaccounts/web/token"} {
 		if err := sendRequest(t.Context(), gateTransport{api, g}, "POST", path, "{}"); err != nil {
 			t.Error(err)
 		}
 	}
-	if got := api.sentPaths(); len(got) != 2 {
+	if got := api.sentPaths(); len(got) != 3 {
 		t.Errorf("sent: %v", got)
 	}
 }
@@ -331,7 +332,7 @@ func TestStepSkipsWriteCanceledWhileReading(t *testing.T) {
 	go func() { first <- sendRequest(ctx, gateTransport{api, g}, "PUT", pods+"/a", "{}") }()
 	awaitHeld(t, g, 1)
 	go func() { second <- sendRequest(t.Context(), gateTransport{api, g}, "PUT", pods+"/b", "{}") }()
-	s, err := g.Step(t.Context(), t.Context())
+	s, err := g.step(t.Context(), t.Context())
 	if err != nil || s.Object.Name != "b" || s.Status != http.StatusOK {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // RefuseWrites makes the writes of cfg's clients fail while mayWrite returns an error,
-// and returns cfg. Leases and reviews are exempt. Call it before InterceptCalls, so that
+// and returns cfg. Leases and what writes nothing are exempt. Call it before InterceptCalls, so that
 // a held write is checked when it is released.
 func RefuseWrites(cfg *rest.Config, mayWrite func() error) *rest.Config {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusingTransport{next, mayWrite} })

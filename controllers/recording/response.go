@@ -84,7 +84,7 @@ type OwnerReference struct {
 
 // AddTo completes the record of the call with the summary.
 func (s ResponseSummary) AddTo(c *observe.Called) {
-	if s.Kind == "Status" {
+	if s.Kind == statusKind {
 		if c.Failed() {
 			c.Error = s.Refusal(c)
 			c.Conflict = s.isConflict()

@@ -79,12 +79,12 @@ func TestInterruptedStart(t *testing.T) {
 		t.Errorf("%d hooks exit the process: %v", n, err)
 	}
 	// The next start: one that is refused changes nothing, and after one that succeeds, fatal errors exit the process.
-	inprocess.SurviveInterruption(t.Context(), &ctrlplane.Server{})(ctrlplane.ErrRunning)
+	inprocess.SurviveInterruption(&ctrlplane.Server{})(ctrlplane.ErrRunning)
 	if failHook(); exits.Load() > 0 {
 		t.Error("a hook exits the process after a start that is refused")
 	}
-	inprocess.SurviveInterruption(t.Context(), &ctrlplane.Server{})(nil)
-	inprocess.SurviveInterruption(ctx, &ctrlplane.Server{})(ctrlplane.ErrRunning)
+	inprocess.SurviveInterruption(&ctrlplane.Server{})(nil)
+	inprocess.SurviveInterruption(&ctrlplane.Server{})(ctrlplane.ErrRunning)
 	if failHook(); exits.Load() == 0 { // more than one if hooks of the interrupted start are that late
 		t.Error("a fatal error of a control plane that has started does not exit the process")
 	}

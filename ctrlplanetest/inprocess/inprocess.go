@@ -55,7 +55,7 @@ func (b Backend) Start(ctx context.Context, o ctrlplanetest.Options) (ctrlplanet
 	if b.Configure != nil {
 		b.Configure(s)
 	}
-	started := surviveInterruption(ctx, s)
+	started := surviveInterruption(s)
 	err := s.Start(ctx)
 	started(err)
 	if errors.Is(err, ctrlplane.ErrRunning) {

@@ -16,9 +16,6 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// verbs is the order in which roles usually have them.
-var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"}
-
 // For returns the roles that allow what the list has, first a ClusterRole and then a Role for each
 // namespace, each with its binding if the client is a ServiceAccount. Whoever may watch may list, too: an informer
 // that has received all objects by a watch lists them where the API server does not support that.
@@ -119,7 +116,7 @@ func mergeRules(of map[resource][]string) (rules []rbacv1.PolicyRule) {
 	for _, r := range resources {
 		list := of[r]
 		slices.SortFunc(list, func(a, b string) int {
-			return cmp.Or(cmp.Compare(slices.Index(verbs, a), slices.Index(verbs, b)), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(slices.Index(observe.Verbs, a), slices.Index(observe.Verbs, b)), cmp.Compare(a, b))
 		})
 		same := slices.IndexFunc(rules, func(rule rbacv1.PolicyRule) bool {
 			return rule.APIGroups[0] == r.group && slices.Equal(rule.Verbs, list)

@@ -1,5 +1,5 @@
 // Package verbs treats the methods of control.Interventions that change several controllers or
-// clients as one.
+// clients as one, and so the two that make a step.
 package verbs
 
 import (
@@ -32,6 +32,9 @@ type Change struct {
 	Fault   control.Fault // of Fail
 	Workers int           // of Scale
 }
+
+// IsRemoval reports whether the change removes what another verb has set.
+func (c Change) IsRemoval() bool { return c.Verb == Resume || c.Verb == Clear }
 
 // Apply calls the method of i.
 func (c Change) Apply(ctx context.Context, i control.Interventions, names []string) ([]string, error) {
@@ -90,4 +93,21 @@ func (m Methods) Clear(ctx context.Context, names []string) ([]string, error) {
 
 func (m Methods) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
 	return m(ctx, names, Change{Verb: Scale, Workers: workers})
+}
+
+// Steps implements the methods that make a step with a function. It waits for a write until wait ends.
+type Steps func(ctx, wait context.Context, name string) (*control.SteppedWrite, error)
+
+// Step implements control.Interventions.
+func (s Steps) Step(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	wait, cancel := context.WithTimeout(ctx, control.StepTimeout)
+	defer cancel()
+	return s(ctx, wait, name)
+}
+
+// StepHeld implements control.Interventions, with a wait that has ended.
+func (s Steps) StepHeld(ctx context.Context, name string) (*control.SteppedWrite, error) {
+	wait, cancel := context.WithCancel(ctx)
+	cancel()
+	return s(ctx, wait, name)
 }

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,4 +88,23 @@ func TestVerbs(t *testing.T) {
 			t.Errorf("method %s: -want +got:\n%s", verb, diff)
 		}
 	}
+}
+
+// TestSteps checks how long each method waits for a write.
+func TestSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Steps(func(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
+			<-wait.Done()
+			return nil, ctx.Err()
+		})
+		for name, c := range map[string]struct {
+			step func(context.Context, string) (*control.SteppedWrite, error)
+			want time.Duration
+		}{"Step": {s.Step, control.StepTimeout}, "StepHeld": {s.StepHeld, 0}} {
+			began := time.Now()
+			if _, err := c.step(t.Context(), "job"); err != nil || time.Since(began) != c.want {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+		}
+	})
 }

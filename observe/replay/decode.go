@@ -90,8 +90,8 @@ func parseHeader(line []byte) (Header, error) {
 	if err := json.Unmarshal(line, &h); err != nil || h.Kind != headerKind {
 		return h, fmt.Errorf("not a recording: its first line is not of kind %q: name an events.jsonl or a folder of \"run --report\", or a file of \"up --record\"", headerKind)
 	}
-	if h.Version != Version {
-		return h, fmt.Errorf("its format has version %d, and this ctrlplane reads version %d: use a newer ctrlplane", h.Version, Version)
+	if h.Version != formatVersion {
+		return h, fmt.Errorf("its format has version %d, and this ctrlplane reads version %d: use a newer ctrlplane", h.Version, formatVersion)
 	}
 	return h, nil
 }

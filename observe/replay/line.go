@@ -6,9 +6,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Version is the version of the format that docs/json.md describes. It increases when a
+// formatVersion is the version of the format that docs/json.md describes. It increases when a
 // field or kind is removed or changes its meaning, not when one is added.
-const Version = 1
+const formatVersion = 1
 
 // The kinds of lines that are not records.
 const (
@@ -31,7 +31,9 @@ type Header struct {
 }
 
 // NewHeader returns the header of the current format.
-func NewHeader(now time.Time) Header { return Header{Kind: headerKind, Version: Version, Time: now} }
+func NewHeader(now time.Time) Header {
+	return Header{Kind: headerKind, Version: formatVersion, Time: now}
+}
 
 // snapshotLine is a whole snapshot.
 type snapshotLine struct {

@@ -56,7 +56,7 @@ func TestSharedRecordsHaveTheSameCauses(t *testing.T) {
 		records := loadJournal(t, name)
 		shared := shareRecords(records)
 		saved += len(records) - len(shared)
-		if diff := cmp.Diff(causesOfWrites(newGraph(records, observe.Object{}, false)), causesOfWrites(newGraph(shared, observe.Object{}, false))); diff != "" {
+		if diff := cmp.Diff(causesOfWrites(newGraph(records, observe.Object{}, Options{})), causesOfWrites(newGraph(shared, observe.Object{}, Options{}))); diff != "" {
 			t.Errorf("%s: -each delivery has a record +they share one:\n%s", name, diff)
 		}
 	}
@@ -114,7 +114,7 @@ func TestWithoutIdleSyncsTheCausesAreTheSame(t *testing.T) {
 		}
 		without := shareRecords(withoutIdleSyncs(records))
 		saved += len(shareRecords(records)) - len(without)
-		if diff := cmp.Diff(causesOfWrites(newGraph(records, observe.Object{}, false)), causesOfWrites(newGraph(without, observe.Object{}, false))); diff != "" {
+		if diff := cmp.Diff(causesOfWrites(newGraph(records, observe.Object{}, Options{})), causesOfWrites(newGraph(without, observe.Object{}, Options{}))); diff != "" {
 			t.Errorf("%s: -each sync is recorded +idle ones of event queues are not:\n%s", name, diff)
 		}
 	}
@@ -129,7 +129,7 @@ func TestTraceOfSharedRecords(t *testing.T) {
 		Controller: "a", AlsoTo: []string{"b", "c"}, Change: observe.Added, Object: deployment("web"), ResourceVersion: "9", Took: time.Millisecond,
 	}}}
 	var got []string
-	for _, n := range newGraph(records, deployment("web"), true).events {
+	for _, n := range newGraph(records, deployment("web"), Options{All: true}).events {
 		got = append(got, n.ID+" "+n.Controller+" "+n.Took.String())
 	}
 	if want := []string{"r7 a 1ms", "r7.1 b 0s", "r7.2 c 0s"}; !slices.Equal(got, want) {
@@ -144,7 +144,7 @@ func TestKeyAddedAfterASharedDelivery(t *testing.T) {
 		{Seq: 7, Time: at, Event: &observe.Delivered{Controller: "a", AlsoTo: []string{"b"}, Change: observe.Added, Object: deployment("web"), ResourceVersion: "9"}},
 		{Seq: 8, Time: at.Add(time.Second), Event: &observe.Synced{Controller: "b", Queue: "q", ID: 1, Key: "default/web", KeyBasis: observe.BasisLog, Add: 1, Cause: 7, Sure: true}},
 	}
-	g := newGraph(records, deployment("web"), true)
+	g := newGraph(records, deployment("web"), Options{All: true})
 	if c := g.byID[1].Cause; c == nil || c.ID != "r7.1" {
 		t.Errorf("the sync follows from %+v", c)
 	}

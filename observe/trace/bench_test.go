@@ -14,7 +14,7 @@ import (
 func BenchmarkConflicts(b *testing.B) {
 	for _, n := range []int{1000, 4000, 16000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			g := newGraph(fight(n), deployment("web"), false)
+			g := newGraph(fight(n), deployment("web"), Options{})
 			for b.Loop() {
 				g.noteConflicts(nil)
 			}

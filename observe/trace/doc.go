@@ -55,4 +55,19 @@
 // A version without a recorded call is attributed to an outside write: by a user, by
 // another process, or by the API server itself. What a controller does by a timer of
 // its own, outside of any sync, has no cause.
+//
+// The files, in the order of the work:
+//
+//   - what is read: follow.go (records and state), find.go and actor.go (whose name is given), past.go
+//     (what a recording has instead of objects);
+//   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest:
+//     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go and
+//     merged.go syncs to events, loosecalls.go and nodetimers.go calls outside of syncs;
+//   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go;
+//   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, since.go and
+//     unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;
+//   - what holds at present, beside a chain: failing.go, failingwrites.go, failedeffects.go, working.go,
+//     waiting.go, unanswered.go, ended.go;
+//   - output: format.go, then text.go and chaintext.go (text, with painter.go, fold.go and rounds.go),
+//     wording.go, summary.go and kindname.go (words), page.go, mermaid.go, chrome.go, otlp.go.
 package trace

@@ -22,7 +22,7 @@ var scenarios = []string{
 func TestFindsTrueCauses(t *testing.T) {
 	total, right := 0, 0
 	for _, name := range scenarios {
-		g := newGraph(loadJournal(t, name), observe.Object{}, false)
+		g := newGraph(loadJournal(t, name), observe.Object{}, Options{})
 		found := causesOfWrites(g)
 		data, err := os.ReadFile(filepath.Join("testdata", name+".edges"))
 		if err != nil {
@@ -64,7 +64,7 @@ func TestFindsTrueCauses(t *testing.T) {
 func TestReportedCausesAreCertain(t *testing.T) {
 	for _, name := range []string{"operator", "dispute"} {
 		writes := 0
-		for _, n := range newGraph(loadJournal(t, name), observe.Object{}, false).calls {
+		for _, n := range newGraph(loadJournal(t, name), observe.Object{}, Options{}).calls {
 			if n.Controller != "operator/site" {
 				continue
 			}
@@ -138,7 +138,7 @@ func TestExactLinksAreCorrect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			records := loadJournal(t, name)
 			r := rawJournal{map[string]*observe.Called{}, map[string]*observe.Delivered{}, map[string]*observe.Synced{}, map[string]observe.Record{}, records}
-			g := newGraph(records, observe.Object{}, true)
+			g := newGraph(records, observe.Object{}, Options{All: true})
 			for _, n := range g.nodes {
 				r.add(n, records)
 			}

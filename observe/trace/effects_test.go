@@ -42,7 +42,7 @@ func TestDeletedObjectsAreCountedOnce(t *testing.T) {
 	marks := wrote("b", "delete", "2", observe.Written{ResourceVersion: "2"})
 	removes := wrote("c", "delete", "3", observe.Written{ResourceVersion: "4", Deleted: true})
 	records := recorded(wrote("a", "create", "1", observe.Written{ResourceVersion: "1"}), marks, seen(observe.Updated, "2"), seen(observe.Deleted, "2"), removes)
-	g := newGraph(records, pod("p"), false)
+	g := newGraph(records, pod("p"), Options{})
 	e := newEffects(phrases{})
 	for _, n := range g.calls {
 		e.add(n)
@@ -128,7 +128,7 @@ func TestKindsOfEvents(t *testing.T) {
 	named := broker
 	named.Kind = "Broker"
 	g := newGraph(recorded(&observe.Called{Controller: "a", Verb: "create", Object: named, Status: 201, ResourceVersion: "1"},
-		&observe.Delivered{Controller: "c", Change: observe.Deleted, Object: broker, ResourceVersion: "2"}), broker, false)
+		&observe.Delivered{Controller: "c", Change: observe.Deleted, Object: broker, ResourceVersion: "2"}), broker, Options{})
 	if got := (phrases{home: "default"}).describeNews(g.events[0]); got != "Broker b was deleted" {
 		t.Errorf("%q", got)
 	}

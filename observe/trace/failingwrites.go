@@ -67,7 +67,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 			watching[c.Name] = c
 		}
 	}
-	for _, n := range newGraph(calls, observe.Object{}, false).nodes {
+	for _, n := range newGraph(calls, observe.Object{}, Options{}).nodes {
 		if n.Kind != Call || !n.isWrite() {
 			continue
 		}

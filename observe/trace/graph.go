@@ -23,13 +23,9 @@ type graph struct {
 	writesReported bool // by the storage, with the call that made each
 }
 
-// newGraph links records. It skips Events and Leases unless all is set or the trace
+// newGraph links records. It skips Events and Leases unless o.All is set or the trace
 // is about one.
-func newGraph(records []observe.Record, about observe.Object, all bool) *graph {
-	return newGraphWith(records, about, Options{All: all})
-}
-
-func newGraphWith(records []observe.Record, about observe.Object, o Options) *graph {
+func newGraph(records []observe.Record, about observe.Object, o Options) *graph {
 	g := &graph{byID: map[uint64]*Node{}, bySeq: map[uint64]*Node{}}
 	for i := range records {
 		r := &records[i]

@@ -12,7 +12,7 @@ import (
 // nothing they only tell if they have the writes before it.
 func LastChange(records []observe.Record, about observe.Object, after uint64) (began time.Time, ok bool) {
 	about = *canonicalObject(about)
-	for _, n := range slices.Backward(newGraph(records, about, false).calls) {
+	for _, n := range slices.Backward(newGraph(records, about, Options{}).calls) {
 		if n.seq > after && n.client && n.isWrite() && !n.failed() && !n.noEffect && n.Subresource != "status" && placeOf(n.Object) == placeOf(&about) {
 			return n.Time, true
 		}

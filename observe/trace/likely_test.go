@@ -25,7 +25,7 @@ func TestLikelyWritesOnOneLineAreMarked(t *testing.T) {
 
 // A conflict is answered without the object: its kind is known from other records.
 func TestConflictsOfCustomResourcesHaveAKind(t *testing.T) {
-	for _, c := range newGraph(loadJournal(t, "dispute"), observe.Object{}, false).calls {
+	for _, c := range newGraph(loadJournal(t, "dispute"), observe.Object{}, Options{}).calls {
 		if c.Object.Resource == "sites" && c.Object.Kind != "Site" {
 			t.Errorf("%s: %s of %q", c.ID, c.Verb, c.Object.Kind)
 		}

@@ -11,7 +11,7 @@ import (
 // handlers overlap, threads are preempted. Names tell the truth: everything that
 // Deployment l7 set off has a name that begins with l7.
 func TestLinksAreCorrectUnderLoad(t *testing.T) {
-	g := newGraph(loadJournal(t, "load"), observe.Object{}, false)
+	g := newGraph(loadJournal(t, "load"), observe.Object{}, Options{})
 	links, right := 0, 0
 	for _, n := range g.nodes {
 		if n.Cause == nil || n.Kind == Sync && n.KeyBasis != observe.BasisLog {

@@ -52,7 +52,7 @@ type repetition struct {
 // does the retry of a failed sync, which backs off. There is one loop for each work that
 // repeats: the longest of those whose last round began at since or later.
 func Loops(records []observe.Record, since time.Time) []Loop {
-	g := newGraph(records, observe.Object{}, false)
+	g := newGraph(records, observe.Object{}, Options{})
 	g.breakCycles()
 	productive := map[*Node]bool{} // also the syncs whose calls are
 	for _, c := range g.calls {

@@ -133,7 +133,7 @@ type Node struct {
 	unrecorded bool
 
 	unexplained *observe.Received // as of Called
-	client      bool              // for a call: a client outside of the process made it
+	client      bool              // for a call: a client outside of the process made it, or ctrlplane for its user
 	aggregated  bool              // for a call: an aggregated API server has answered it
 	noStatus    bool              // for a call: its object existed, and had no status subresource
 	statusSince bool              // for such a call: the object may have the subresource since
@@ -147,7 +147,7 @@ type Node struct {
 	absentOwner *absentOwner // for a delete of the garbage collector: the owner that did not exist, if it is known
 }
 
-// isOutside reports whether n is a write from outside of the process.
+// isOutside reports whether n is a write from outside of the process, or of ctrlplane for its user.
 func (n *Node) isOutside() bool { return n.Kind == Outside || n.client }
 
 // End returns when the node ended.
@@ -159,11 +159,7 @@ func (n *Node) addedAt() time.Time { return n.Time.Add(-n.Waited) }
 
 // isWrite reports whether n may have changed an object.
 func (n *Node) isWrite() bool {
-	switch n.Verb {
-	case "get", "list", "watch":
-		return false
-	}
-	return n.Kind == Call || n.Kind == Outside
+	return !observe.IsRead(n.Verb) && (n.Kind == Call || n.Kind == Outside)
 }
 
 // isBinding reports whether n binds a Pod to a Node.

@@ -93,7 +93,7 @@ func TestWritesToAnAggregatedAPIHaveAnEffect(t *testing.T) {
 	for _, r := range records[1:] {
 		r.Event.(*observe.Called).Object = flunder
 	}
-	g := newGraph(records, flunder, false)
+	g := newGraph(records, flunder, Options{})
 	for i, want := range []bool{false, false, true, false} {
 		if got := g.calls[i].noEffect; got != want {
 			t.Errorf("call %d: no effect is %v, want %v", i, got, want)

@@ -71,7 +71,7 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"delayed by a handler, or retried", []observe.Record{putOff, retry(2, "default/a", 6.99), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			n := newGraph(test.records, observe.Object{}, false).byID[9]
+			n := newGraph(test.records, observe.Object{}, Options{}).byID[9]
 			got := Cause{}
 			if n.Cause != nil {
 				got = *n.Cause
@@ -97,7 +97,7 @@ func TestDeletionIsMatchedByUID(t *testing.T) {
 		return observe.Record{Seq: seq, Time: at(float64(seq)), Event: &observe.Called{
 			Controller: "gc", Verb: "delete", Object: o, Status: 200, Began: at(1), Took: 10 * time.Millisecond}}
 	}
-	g := newGraph([]observe.Record{call(2, "u"), removed(3, "u"), call(4, "v"), removed(5, "v")}, observe.Object{}, false)
+	g := newGraph([]observe.Record{call(2, "u"), removed(3, "u"), call(4, "v"), removed(5, "v")}, observe.Object{}, Options{})
 	for event, want := range map[uint64]string{3: "r2", 5: "r4"} {
 		if c := g.bySeq[event].Cause; c == nil || c.ID != want || c.Certainty != Exact || c.Rule != ByDeletion {
 			t.Errorf("event %d is linked to %+v, want %s", event, c, want)

@@ -9,20 +9,11 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// Options select parts of a trace.
+// Options say what a trace or a chain shows, and what is known beside its records.
 type Options struct {
-	// Since leaves out nodes that ended before, unless later ones follow from them.
-	Since time.Time
-	// Controller leaves out nodes that lead to nothing this controller did.
-	Controller string
-	// Depth is the maximal number of writes in a branch; 0 = unlimited. Only Build uses
-	// Depth, Since and Controller.
-	Depth int
 	// All includes Events and Leases, deliveries without effects, and syncs without
 	// changes.
 	All bool
-	// What is the change to explain. Only Why uses it.
-	What What
 	// Missed is the number of records dropped before the first: Page.Missed.
 	Missed uint64
 	// CompleteAfter is the Seq after which no record was dropped: Page.CompleteAfter.
@@ -31,17 +22,26 @@ type Options struct {
 	After uint64
 	// State is the state after the records, which has the syncs that have not ended.
 	State observe.Snapshot
-	// AtEnd is set if the state is that at the end of a recording: programs may have ended because it did. Only Why uses it.
+
+	// Only Build uses the following. Since leaves out nodes that ended before, unless later ones
+	// follow from them.
+	Since time.Time
+	// Controller leaves out nodes that lead to nothing this controller did.
+	Controller string
+	// Depth is the maximal number of writes in a branch; 0 = unlimited.
+	Depth int
+
+	// Only Why, and Working, which makes its sentences, use the following. What is the change to explain.
+	What What
+	// AtEnd is set if the state is that at the end of a recording: programs may have ended because it did.
 	AtEnd bool
-	// WhyDeleted is the command that explains the deletion of the object. Only Why uses it.
-	WhyDeleted string
-	// WhyChanged is the command that explains its last change. Only Why uses it.
-	WhyChanged string
-	// Now says what is wrong with the object at present; empty if nothing is. Only Why uses it.
+	// WhyDeleted is the command that explains the deletion of the object, WhyChanged that of its last change.
+	WhyDeleted, WhyChanged string
+	// Now says what is wrong with the object at present; empty if nothing is.
 	Now string
-	// Failing says which keys of the object fail, one sentence each. Only Why uses it.
+	// Failing says which keys of the object fail, one sentence each.
 	Failing []string
-	// Working says what controllers do for the object at present, one sentence each. Only Why uses it.
+	// Working says what controllers do for the object at present, one sentence each.
 	Working []string
 
 	following bool // the end of a sync is still to come, and says what it follows from
@@ -68,7 +68,7 @@ var ErrNoRecords = errors.New("no such object in the recorded history")
 // a change of a Node: its binding is a root, too. Records are in order of Seq.
 func Build(records []observe.Record, about observe.Object, o Options) (*Tree, error) {
 	about = *canonicalObject(about)
-	g := newGraphWith(records, about, o)
+	g := newGraph(records, about, o)
 	g.breakCycles()
 	mine := map[*Node]bool{}
 	for _, n := range g.nodes {

@@ -59,7 +59,7 @@ type Chain struct {
 // Why traces a change of an object back to its causes. Records are in order of Seq.
 func Why(records []observe.Record, about observe.Object, o Options) (*Chain, error) {
 	about = *canonicalObject(about)
-	g := newGraphWith(records, about, o)
+	g := newGraph(records, about, o)
 	g.breakCycles()
 	mine := slices.DeleteFunc(slices.Clone(g.nodes), func(n *Node) bool { return n.Object == nil || !n.isAbout(about) })
 	if len(mine) == 0 {

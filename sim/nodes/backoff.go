@@ -73,13 +73,16 @@ func (b *restartBackoffs) setKey(c *corev1.Container, restarts int32) {
 	b.set(c.Name, of)
 }
 
-// delay returns how long a container waits between its last exit and its next start,
-// after that many restarts.
-func (b *restartBackoffs) delay(container string, restarts int32, last *corev1.ContainerStateTerminated) time.Duration {
+// noteRun resets the delays of a container whose last run was long.
+func (b *restartBackoffs) noteRun(container string, restarts int32, last *corev1.ContainerStateTerminated) {
 	if last.FinishedAt.Sub(last.StartedAt.Time) > backOffReset {
 		b.reset(container, restarts)
-		return 0
 	}
+}
+
+// delay returns how long a container waits between its last exit and its next start,
+// after that many restarts.
+func (b *restartBackoffs) delay(container string, restarts int32) time.Duration {
 	if b != nil {
 		b.mu.Lock()
 		restarts -= b.of[container].from

@@ -16,12 +16,12 @@ import (
 // commandRunner runs the commands of containers. Its zero value runs none.
 type commandRunner struct {
 	runtime  *container.Runtime
-	mayStart bool // starts what is due; if not, it only observes
+	mayStart bool // starts and stops what is due; if not, it only observes
 }
 
-// isStopping stops the commands of a Pod, and reports whether some still run. As with a
+// stopCommands stops the commands of a Pod, and reports whether some still run. As with a
 // kubelet, the Pod has not failed before they have ended.
-func (c commandRunner) isStopping(pod *corev1.Pod, until time.Time) bool {
+func (c commandRunner) stopCommands(pod *corev1.Pod, until time.Time) (stillRunning bool) {
 	switch {
 	case c.runtime == nil:
 		return false
@@ -62,9 +62,9 @@ func (b podBehavior) firstCommands(inits []corev1.Container) func(*corev1.Contai
 	}
 }
 
-// observe returns the state of a run, which it starts if that is due; false if only
+// startIfDue starts a run if that is due, and returns its state; false if only
 // the annotations of the Pod and its owner decide what becomes of the run.
-func (r *containerRun) observe(number int32) (container.State, bool) {
+func (r *containerRun) startIfDue(number int32) (container.State, bool) {
 	runtime := r.commands.runtime
 	if runtime == nil {
 		return container.State{}, false

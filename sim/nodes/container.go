@@ -72,7 +72,7 @@ func (r *containerRun) advanceStatus(s corev1.ContainerStatus) corev1.ContainerS
 }
 
 func (r *containerRun) startContainer(s corev1.ContainerStatus) corev1.ContainerStatus {
-	command, known := r.observe(s.RestartCount)
+	command, known := r.startIfDue(s.RestartCount)
 	if known && command.Phase < container.Running {
 		return r.waitForStart(s, command)
 	}
@@ -123,7 +123,7 @@ func (r *containerRun) isReady(since time.Time) bool {
 
 func (r *containerRun) advanceRunning(s corev1.ContainerStatus) corev1.ContainerStatus {
 	since := s.State.Running.StartedAt
-	command, known := r.observe(s.RestartCount)
+	command, known := r.startIfDue(s.RestartCount)
 	decides := known && command.Decides()
 	why := container.NotReplaced
 	if !decides || command.Phase < container.Ended {
@@ -188,7 +188,8 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 	if r.resized {
 		r.backoffs.setKey(r.container, s.RestartCount)
 	}
-	delay := r.backoffs.delay(r.container.Name, s.RestartCount, last)
+	r.backoffs.noteRun(r.container.Name, s.RestartCount, last)
+	delay := r.backoffs.delay(r.container.Name, s.RestartCount)
 	if at := last.FinishedAt.Add(delay); r.now.Before(at) {
 		r.wakeAt(at)
 		s.State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
@@ -197,7 +198,7 @@ func (r *containerRun) restartContainer(s corev1.ContainerStatus, last *corev1.C
 		}}
 		return s
 	}
-	if command, known := r.observe(s.RestartCount + 1); known && command.Phase < container.Running {
+	if command, known := r.startIfDue(s.RestartCount + 1); known && command.Phase < container.Running {
 		return r.waitForStart(s, command)
 	}
 	s.RestartCount++

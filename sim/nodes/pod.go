@@ -35,7 +35,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	}
 	st.ObservedGeneration = pod.Generation
 	if podutil.IsPodTerminal(pod) { // another client has set the phase
-		if !at.commands.isStopping(pod, stopDeadline(pod, now)) {
+		if !at.commands.stopCommands(pod, stopDeadline(pod, now)) {
 			terminateAll(pod, &st, at.commands, now, sigtermExitCode)
 		}
 		setConditions(pod, &st, now)
@@ -57,7 +57,7 @@ func podStatus(pod *corev1.Pod, at placement, now time.Time) (corev1.PodStatus, 
 	}
 	deadline := activeDeadline(pod, &st)
 	if exceedsDeadline(pod, &st, now) {
-		if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.isStopping(pod, until) {
+		if until := stopDeadline(pod, deadline); now.Before(until) && at.commands.stopCommands(pod, until) {
 			setFailingConditions(pod, &st, now)
 			return st, until
 		}
@@ -195,7 +195,7 @@ func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now 
 		withholdAddresses(pod, st)
 	}
 	if st.Phase = podPhase(pod, st); podutil.IsPodPhaseTerminal(st.Phase) {
-		if at.commands.isStopping(pod, stopDeadline(pod, now)) {
+		if at.commands.stopCommands(pod, stopDeadline(pod, now)) {
 			st.Phase = cmp.Or(pod.Status.Phase, corev1.PodPending)
 			return wake, false
 		}

@@ -230,11 +230,12 @@ func TestBackoffBeginsAgain(t *testing.T) {
 		{time.Second, 10 * time.Second},
 		{time.Second, 20 * time.Second},
 	} {
-		if got := b.delay("c", int32(i), ran(test.ran)); got != test.want {
+		b.noteRun("c", int32(i), ran(test.ran))
+		if got := b.delay("c", int32(i)); got != test.want {
 			t.Errorf("after %d restarts: %v, want %v", i, got, test.want)
 		}
 	}
-	if got := (*restartBackoffs)(nil).delay("c", 30, ran(time.Second)); got != 5*time.Minute {
+	if got := (*restartBackoffs)(nil).delay("c", 30); got != 5*time.Minute {
 		t.Errorf("the longest delay is %v", got)
 	}
 }

@@ -14,8 +14,8 @@ const ClusterDomain = "cluster.local"
 
 const maxHostname = 63
 
-// Hostname returns the host name of a Pod and its domain, which may be empty.
-func Hostname(pod *corev1.Pod) (name, domain string) {
+// hostname returns the host name of a Pod and its domain, which may be empty.
+func hostname(pod *corev1.Pod) (name, domain string) {
 	name = pod.Name
 	switch {
 	case pod.Spec.HostnameOverride != nil:
@@ -34,7 +34,7 @@ func Hostname(pod *corev1.Pod) (name, domain string) {
 // KernelHostname returns the host name that the commands of a Pod see, or why it cannot be set: the Pod
 // cannot start then.
 func KernelHostname(pod *corev1.Pod) (string, error) {
-	name, domain := Hostname(pod)
+	name, domain := hostname(pod)
 	if pod.Spec.HostNetwork {
 		return name, nil
 	}
@@ -51,7 +51,7 @@ func truncateHostname(name string) string {
 // HostsFile returns the content of /etc/hosts in the containers of a Pod.
 func HostsFile(pod *corev1.Pod) []byte {
 	var b bytes.Buffer
-	name, domain := Hostname(pod)
+	name, domain := hostname(pod)
 	if pod.Spec.HostNetwork {
 		b.WriteString("# Kubernetes-managed hosts file (host network).\n")
 	} else {

@@ -37,9 +37,9 @@ func VolumeReferences(pod *corev1.Pod, v *corev1.Volume) iter.Seq[Reference] {
 	}
 }
 
-// EnvironmentReferences yields the ConfigMaps and Secrets that the environment of a
+// environmentReferences yields the ConfigMaps and Secrets that the environment of a
 // container needs.
-func EnvironmentReferences(pod *corev1.Pod, c *corev1.Container) iter.Seq[Reference] {
+func environmentReferences(pod *corev1.Pod, c *corev1.Container) iter.Seq[Reference] {
 	return func(yield func(Reference) bool) {
 		for _, s := range c.EnvFrom {
 			if s.ConfigMapRef != nil && !yield(Reference{false, pod.Namespace, s.ConfigMapRef.Name}) ||
@@ -64,7 +64,7 @@ func EnvironmentReferences(pod *corev1.Pod, c *corev1.Container) iter.Seq[Refere
 // environment, and all volumes of the Pod.
 func References(pod *corev1.Pod, c *corev1.Container) iter.Seq[Reference] {
 	return func(yield func(Reference) bool) {
-		for r := range EnvironmentReferences(pod, c) {
+		for r := range environmentReferences(pod, c) {
 			if !yield(r) {
 				return
 			}

@@ -74,7 +74,7 @@ func (d *Directory) serve(conn net.Conn, uid types.UID, port int) {
 		p, _ := d.Pod(uid)
 		return p.Table
 	}
-	s := &http.Server{Handler: Handler(port, table), ReadHeaderTimeout: time.Minute}
+	s := &http.Server{Handler: newHandler(port, table), ReadHeaderTimeout: time.Minute}
 	s.SetKeepAlivesEnabled(false)
 	_ = s.Serve(newConnListener(conn)) // it ends with the connection
 }

@@ -135,8 +135,8 @@ func (t Table) Status(port int, path string) (int, bool) {
 	return r.status, ok
 }
 
-// Handler serves a port. The table is read for each request.
-func Handler(port int, table func() Table) http.Handler {
+// newHandler serves a port. The table is read for each request.
+func newHandler(port int, table func() Table) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body := table().Get(port, r.URL.Path)
 		if body != "" {

@@ -75,16 +75,6 @@ func newDir(limit int64, top *node) *Dir {
 	return d
 }
 
-// Root returns the Dir with the container's own files.
-func (f *FS) Root() *Dir { return f.own }
-
-// Used returns how many bytes a Dir holds, names and metadata included.
-func (d *Dir) Used() int64 {
-	d.dirState.mu.RLock()
-	defer d.dirState.mu.RUnlock()
-	return d.used
-}
-
 // Mount mounts a Dir at an absolute path, which is created if it is missing.
 // Mounts are made before commands run; a later mount at the same path replaces it.
 func (f *FS) Mount(name string, d *Dir, opt MountOptions) error {

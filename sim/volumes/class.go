@@ -29,19 +29,19 @@ func (ctrl *controller) ensureDefaultsWithRetry(ctx context.Context) error {
 
 // ensureDefaults creates the CSIDriver, and a default StorageClass if there is none.
 func (ctrl *controller) ensureDefaults(ctx context.Context) error {
-	_, err := ctrl.drivers.Get(DriverName)
+	_, err := ctrl.drivers.Get(driverName)
 	if apierrors.IsNotFound(err) {
 		_, err = ctrl.client.StorageV1().CSIDrivers().Create(ctx, newCSIDriver(), metav1.CreateOptions{})
 	}
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create CSIDriver %s: %w", DriverName, err)
+		return fmt.Errorf("create CSIDriver %s: %w", driverName, err)
 	}
 	if def, err := volumeutil.GetDefaultClass(ctrl.classes); err != nil || def != nil {
 		return err
 	}
 	_, err = ctrl.client.StorageV1().StorageClasses().Create(ctx, newDefaultClass(ctrl.bindingMode), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create StorageClass %s: %w", ClassName, err)
+		return fmt.Errorf("create StorageClass %s: %w", className, err)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (ctrl *controller) ensureDefaults(ctx context.Context) error {
 // attach-detach controller would create VolumeAttachments that nothing completes.
 func newCSIDriver() *storagev1.CSIDriver {
 	return &storagev1.CSIDriver{
-		ObjectMeta: metav1.ObjectMeta{Name: DriverName},
+		ObjectMeta: metav1.ObjectMeta{Name: driverName},
 		Spec:       storagev1.CSIDriverSpec{AttachRequired: new(false)},
 	}
 }
@@ -58,10 +58,10 @@ func newCSIDriver() *storagev1.CSIDriver {
 func newDefaultClass(mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
 	return &storagev1.StorageClass{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:        ClassName,
+			Name:        className,
 			Annotations: map[string]string{volumeutil.IsDefaultStorageClassAnnotation: "true"},
 		},
-		Provisioner:          DriverName,
+		Provisioner:          driverName,
 		ReclaimPolicy:        new(corev1.PersistentVolumeReclaimDelete),
 		VolumeBindingMode:    &mode,
 		AllowVolumeExpansion: new(true),

@@ -15,7 +15,7 @@ import (
 func TestDefaultClassIsCreatedOnce(t *testing.T) {
 	other := newImmediateClass("fast")
 	other.Annotations = map[string]string{volumeutil.IsDefaultStorageClassAnnotation: "true"}
-	changed := newImmediateClass(ClassName)
+	changed := newImmediateClass(className)
 	changed.Provisioner = "example.com/disk"
 	wanted := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
 	for name, test := range map[string]struct {
@@ -37,7 +37,7 @@ func TestDefaultClassIsCreatedOnce(t *testing.T) {
 				if diff := cmp.Diff(test.want, classes.Items, ignoreServerFields); diff != "" {
 					c.t.Error(diff)
 				}
-				_, err = c.client.StorageV1().CSIDrivers().Get(c.t.Context(), DriverName, metav1.GetOptions{})
+				_, err = c.client.StorageV1().CSIDrivers().Get(c.t.Context(), driverName, metav1.GetOptions{})
 				c.must(err)
 			}, test.have...)
 		})
@@ -64,7 +64,7 @@ func TestDefaultClassIsRetried(t *testing.T) {
 			c.t.Fatalf("%d volumes before the CSIDriver exists", n)
 		}
 		c.advance(5 * time.Second)
-		_, err := c.client.StorageV1().StorageClasses().Get(c.t.Context(), ClassName, metav1.GetOptions{})
+		_, err := c.client.StorageV1().StorageClasses().Get(c.t.Context(), className, metav1.GetOptions{})
 		c.must(err)
 		if n := len(c.listVolumes()); n != 1 {
 			c.t.Errorf("%d volumes, want 1", n)

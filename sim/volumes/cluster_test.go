@@ -160,7 +160,7 @@ func newClaim(name, class string, change ...func(*corev1.PersistentVolumeClaim))
 	c := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID(name), ResourceVersion: "7",
-			Annotations: map[string]string{"volume.kubernetes.io/storage-provisioner": DriverName},
+			Annotations: map[string]string{"volume.kubernetes.io/storage-provisioner": driverName},
 		},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			StorageClassName: &class,

@@ -14,11 +14,11 @@ const (
 	Name = "volume-provisioner-controller"
 	// Alias is the controller's short name.
 	Alias = "volumes"
-	// DriverName is the CSI driver of simulated volumes, and the provisioner that a
+	// driverName is the CSI driver of simulated volumes, and the provisioner that a
 	// StorageClass names to get them.
-	DriverName = "csi.ctrlplane.local"
-	// ClassName is the name of the default StorageClass.
-	ClassName = "standard"
+	driverName = "csi.ctrlplane.local"
+	// className is the name of the default StorageClass.
+	className = "standard"
 )
 
 // deprecatedDriverPrefix begins the driver name of earlier releases. Data directories
@@ -29,7 +29,7 @@ const deprecatedDriverPrefix = "simulated.ctrlplane."
 
 // isOurDriver reports whether the simulation provides the volumes of a CSI driver.
 func isOurDriver(name string) bool {
-	return name == DriverName || strings.HasPrefix(name, deprecatedDriverPrefix)
+	return name == driverName || strings.HasPrefix(name, deprecatedDriverPrefix)
 }
 
 // Config configures a Provisioner.

@@ -61,7 +61,7 @@ func (ctrl *controller) growVolume(claim *corev1.PersistentVolumeClaim, v *corev
 	if have := v.Spec.Capacity[corev1.ResourceStorage]; have.Cmp(size) > 0 {
 		size = have
 	}
-	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, DriverName, size, ctrl.client)
+	claim, err := volumeutil.MarkControllerReisizeInProgress(claim, driverName, size, ctrl.client)
 	if err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func newVolume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, a
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
-			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: DriverName},
+			Annotations: map[string]string{storagehelpers.AnnDynamicallyProvisioned: driverName},
 		},
 		Spec: corev1.PersistentVolumeSpec{
 			AccessModes:                   c.Spec.AccessModes,
@@ -128,7 +128,7 @@ func newVolume(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, a
 				Namespace: c.Namespace, Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				CSI: &corev1.CSIPersistentVolumeSource{Driver: DriverName, VolumeHandle: name},
+				CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: name},
 			},
 		},
 	}

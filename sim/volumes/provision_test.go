@@ -17,7 +17,7 @@ func TestVolumeMatchesClaim(t *testing.T) {
 	runInCluster(t, func(c *testCluster) {
 		c.runProvisioner()
 		want := []corev1.PersistentVolume{{
-			ObjectMeta: metav1.ObjectMeta{Name: "pvc-a", Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": DriverName}},
+			ObjectMeta: metav1.ObjectMeta{Name: "pvc-a", Annotations: map[string]string{"pv.kubernetes.io/provisioned-by": driverName}},
 			Spec: corev1.PersistentVolumeSpec{
 				AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany, corev1.ReadOnlyMany},
 				Capacity:                      storageList("1Gi"),
@@ -29,7 +29,7 @@ func TestVolumeMatchesClaim(t *testing.T) {
 				ClaimRef: &corev1.ObjectReference{
 					Kind: "PersistentVolumeClaim", APIVersion: "v1", Namespace: "default", Name: "a", UID: "a", ResourceVersion: "7"},
 				PersistentVolumeSource: corev1.PersistentVolumeSource{
-					CSI: &corev1.CSIPersistentVolumeSource{Driver: DriverName, VolumeHandle: "pvc-a"}},
+					CSI: &corev1.CSIPersistentVolumeSource{Driver: driverName, VolumeHandle: "pvc-a"}},
 			},
 		}}
 		if diff := cmp.Diff(want, c.listVolumes(), ignoreServerFields); diff != "" {
@@ -61,7 +61,7 @@ func newForeignClass() *storagev1.StorageClass {
 func TestClaimsThatGetVolumes(t *testing.T) {
 	type claim = corev1.PersistentVolumeClaim
 	later := newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer)
-	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: DriverName}
+	bare := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "bare"}, Provisioner: driverName}
 	deprecated := newImmediateClass("deprecated")
 	deprecated.Provisioner = deprecatedDriver
 	source := func(kind string) func(*claim) {
@@ -78,13 +78,13 @@ func TestClaimsThatGetVolumes(t *testing.T) {
 		"at once":             {newClaim("a", "now"), true, "Successfully provisioned volume pvc-a"},
 		"class with defaults": {newClaim("a", "bare"), true, "Successfully"},
 		"old annotation": {newClaim("a", "now", func(c *claim) {
-			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": DriverName}
+			c.Annotations = map[string]string{"volume.beta.kubernetes.io/storage-provisioner": driverName}
 		}), true, "Successfully"},
 		"deprecated driver": {newClaim("a", "deprecated", func(c *claim) {
 			c.Annotations = map[string]string{"volume.kubernetes.io/storage-provisioner": deprecatedDriver}
 		}), true, "Successfully"},
-		"node selected":     {newClaim("a", ClassName, withSelectedNode("anywhere")), true, "Successfully"},
-		"no node selected":  {newClaim("a", ClassName), false, ""},
+		"node selected":     {newClaim("a", className, withSelectedNode("anywhere")), true, "Successfully"},
+		"no node selected":  {newClaim("a", className), false, ""},
 		"copy of a claim":   {newClaim("a", "now", source("PersistentVolumeClaim")), true, "Successfully"},
 		"not for us":        {newClaim("a", "now", func(c *claim) { c.Annotations = nil }), false, ""},
 		"class of another":  {newClaim("a", "other"), false, ""},
@@ -121,7 +121,7 @@ func TestProvisionAfterNodeIsSelected(t *testing.T) {
 		if n := len(c.listVolumes()); n != 1 {
 			c.t.Errorf("%d volumes, want 1", n)
 		}
-	}, newClaim("a", ClassName), newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer))
+	}, newClaim("a", className), newDefaultClass(storagev1.VolumeBindingWaitForFirstConsumer))
 }
 
 func TestProvisionIsRetried(t *testing.T) {

@@ -70,17 +70,35 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		o.compareWith = f.Arg(0)
 	case f.NArg() > 0:
 		return o, usagef("unexpected argument %q", f.Arg(0))
-	case o.runs < 1:
-		return o, usagef("-runs %d: must be at least 1", o.runs)
-	case o.growth && o.profileStart:
-		return o, usagef("-growth and -profile-start exclude each other: use one of them")
-	case o.churn < 0:
-		return o, usagef("-churn %v: must be positive", o.churn)
-	case o.rounds < 1:
-		return o, usagef("-rounds %d: must be at least 1", o.rounds)
-	case o.idle <= 0 || o.timeout <= 0:
-		return o, usagef("-idle and -timeout must be positive")
 	}
+	if err := o.validate(); err != nil {
+		return o, err
+	}
+	o.setDefaults(f)
+	return o, o.parseOnly()
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.runs < 1:
+		return usagef("-runs %d: must be at least 1", o.runs)
+	case o.growth && o.profileStart:
+		return usagef("-growth and -profile-start exclude each other: use one of them")
+	case o.churn < 0:
+		return usagef("-churn %v: must be positive", o.churn)
+	case o.rounds < 1:
+		return usagef("-rounds %d: must be at least 1", o.rounds)
+	case o.idle <= 0 || o.timeout <= 0:
+		return usagef("-idle and -timeout must be positive")
+	case o.growth:
+		_, err := parseSizes(o.sizes)
+		return err
+	}
+	return nil
+}
+
+// setDefaults sets the options whose defaults depend on other flags.
+func (o *options) setDefaults(f *flag.FlagSet) {
 	if o.quick {
 		given := map[string]bool{}
 		f.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -96,12 +114,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 			o.svg = "docs/start.svg"
 		}
 	}
-	if o.growth {
-		if _, err := parseSizes(o.sizes); err != nil {
-			return o, err
-		}
-	}
-	return o, o.parseOnly()
 }
 
 // quickRuns is the number of runs with -quick.

@@ -15,14 +15,15 @@ the flags' values and the permissions. ` + "`make golden`" + ` generates this pa
 ` + "`ui/explain/pages`" + `.
 `
 
-// Markdown returns a document with all pages.
+// Markdown returns a document with all pages: docs/controllers.md, which a test of package
+// controllers compares and "make golden" writes. Nothing else calls it.
 func Markdown(k Facts) string {
 	var b strings.Builder
 	b.WriteString(markdownPreface)
 	group := ""
 	for _, p := range loadPages() {
 		if p.Group != group {
-			fmt.Fprintf(&b, "\n## %s\n", Groups[p.groupRank()].Title)
+			fmt.Fprintf(&b, "\n## %s\n", groups[p.groupRank()].Title)
 			group = p.Group
 		}
 		p.NewEntry(k).writeMarkdown(&b)

@@ -20,7 +20,7 @@ var pageFiles embed.FS
 type Page struct {
 	Name    string   `json:"-"`
 	Aliases []string `json:"aliases"` // only of components that are not controllers; controllers report their own
-	Group   string   `json:"group"`   // the ID of one of Groups
+	Group   string   `json:"group"`   // the ID of one of groups
 	Purpose string   `json:"purpose"` // two sentences
 	// Queues maps the queue's name to what a key in it is; "" stands for unnamed queues.
 	Queues   map[string]string `json:"queues"`
@@ -43,8 +43,8 @@ type Failure struct {
 // Group is a group of pages, with its heading.
 type Group struct{ ID, Title string }
 
-// Groups lists the groups in order.
-var Groups = []Group{
+// groups lists the groups in order.
+var groups = []Group{
 	{"workloads", "Workloads"},
 	{"nodes", "Pods and nodes"},
 	{"network", "Services and addresses"},
@@ -56,7 +56,7 @@ var Groups = []Group{
 	{"parts", "Components that are not controllers"},
 }
 
-// Pages returns all pages, in the order of Groups, then by name.
+// Pages returns all pages, in the order of groups, then by name.
 func Pages() []Page { return slices.Clone(loadPages()) }
 
 // FindPage returns the page of that name.
@@ -107,9 +107,9 @@ func readPages() ([]Page, error) {
 	return pages, nil
 }
 
-// groupRank is the position of the page's group in Groups.
+// groupRank is the position of the page's group in groups.
 func (p Page) groupRank() int {
-	return slices.IndexFunc(Groups, func(g Group) bool { return g.ID == p.Group })
+	return slices.IndexFunc(groups, func(g Group) bool { return g.ID == p.Group })
 }
 
 // ShortName is the name without its suffix.

@@ -125,7 +125,7 @@ func TestListHasEveryPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ansi.Strip(b.String())
-		for _, g := range Groups {
+		for _, g := range groups {
 			if !strings.Contains(got, "\n"+g.Title+"\n") && !strings.HasPrefix(got, g.Title+"\n") {
 				t.Errorf("%+v: no heading %s", s, g.Title)
 			}

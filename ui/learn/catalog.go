@@ -27,7 +27,7 @@ func All() ([]*Lesson, error) {
 		if err != nil {
 			return nil, err
 		}
-		l, err := Parse(path.Base(name), data)
+		l, err := parseLesson(path.Base(name), data)
 		if err != nil {
 			return nil, err
 		}

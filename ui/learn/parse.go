@@ -19,8 +19,8 @@ const maxLessonBytes = 4 << 20
 // byteOrderMark is what some editors write at the beginning of a file in UTF-8.
 const byteOrderMark = "\ufeff"
 
-// Parse parses a lesson. Its error is a ParseErrors.
-func Parse(file string, data []byte) (*Lesson, error) {
+// parseLesson parses a lesson. Its error is a ParseErrors.
+func parseLesson(file string, data []byte) (*Lesson, error) {
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	p := &parser{file: file, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
 	p.lesson = &Lesson{Name: strings.TrimSuffix(filepath.Base(file), ".md")}
@@ -37,7 +37,7 @@ func ReadFile(ctx context.Context, path string) (*Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, data)
+	return parseLesson(path, data)
 }
 
 // parser parses a file line by line.

@@ -92,7 +92,7 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 		"measure expects":      {testFrontMatter + "## One\n```ask\nquestion: x\nmeasure:\n  count: pods\n  is: 3\n```\n", 9, "leave out the expectation"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse("x.md", []byte(tc.text))
+			_, err := parseLesson("x.md", []byte(tc.text))
 			list, ok := errors.AsType[ParseErrors](err)
 			if !ok {
 				t.Fatalf("got %v, want ParseErrors", err)
@@ -106,7 +106,7 @@ func TestParseErrorsHaveLineAndReason(t *testing.T) {
 
 // All errors are reported at once.
 func TestParseReportsAllErrors(t *testing.T) {
-	_, err := Parse("x.md", []byte("---\nsummary: S\n---\nHello.\n\nHello again.\n## One\n```do\nsay: x\nrn: y\nunti: []\n```\n## Two\n```aks\n```\n"+
+	_, err := parseLesson("x.md", []byte("---\nsummary: S\n---\nHello.\n\nHello again.\n## One\n```do\nsay: x\nrn: y\nunti: []\n```\n## Two\n```aks\n```\n"+
 		"```run\nuntil:\n- settled: true\n  is: 1\n- controller: job\n```\n"))
 	want := []string{"x.md:2: the lesson has no title", `x.md:4: text before the first step: begin one with a heading "## …"`,
 		`x.md:10: unknown field "rn": did you mean "run"?`, `x.md:11: unknown field "unti": did you mean "until"?`, `x.md:14: unknown block "aks": did you mean "ask"?`,
@@ -119,7 +119,7 @@ func TestParseReportsAllErrors(t *testing.T) {
 func TestParseReadsAllParts(t *testing.T) {
 	text := "---\r\ntitle: T\r\nsummary: S\r\n---\r\n## One\r\n<!-- needs: go -->\r\n<!-- a remark -->\r\nSome *prose*.\r\n\r\n```yaml file=a.yaml\r\na: 1\r\n```\r\n" +
 		"````text\r\n```\r\n````\r\n```do\r\nsay: x\r\nrun: [a, b]\r\nuntil:\r\n- {count: pods, is: 3}\r\nwithin: 5s\r\n```\r\n## Two\r\n"
-	l, err := Parse("dir/07-some.md", []byte(text))
+	l, err := parseLesson("dir/07-some.md", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestParseReadsAllParts(t *testing.T) {
 
 // What Markdown allows, and editors write: a byte order mark, an indented block, and a longer closing fence.
 func TestParseReadsOddMarkdown(t *testing.T) {
-	l, err := Parse("x.md", []byte("\ufeff"+testFrontMatter+"## One\n- first:\n\n  ```yaml file=a.yaml\n  a:\n    b: 1\n c: 2\n\n  ````  \n"+
+	l, err := parseLesson("x.md", []byte("\ufeff"+testFrontMatter+"## One\n- first:\n\n  ```yaml file=a.yaml\n  a:\n    b: 1\n c: 2\n\n  ````  \n"+
 		"   ~~~do\n   say: x\n   run: y\n~~~~\n    ```sh\n    four spaces are text\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestBuiltInLessons(t *testing.T) {
 
 // A step that is skipped on this machine has no number.
 func TestPositionSkipsImpossibleSteps(t *testing.T) {
-	l, err := Parse("x.md", []byte(testFrontMatter+"## A\n\n## B\n<!-- needs: no-such-program-here -->\n\n## C\n<!-- without: no-such-program-here -->\n\n## D\n"))
+	l, err := parseLesson("x.md", []byte(testFrontMatter+"## A\n\n## B\n<!-- needs: no-such-program-here -->\n\n## C\n<!-- without: no-such-program-here -->\n\n## D\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(testFrontMatter + "## One\n```do\nsay: x\nrun: y\nuntil:\n- {object: a/b, path: .c, is: 1}\n```\n")
 	f.Add(testFrontMatter + "## One\n```ask\nquestion: x\nchoices:\n- {text: a, right: true}\n- {text: c, why: d}\n```\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := Parse("x.md", []byte(text))
+		l, err := parseLesson("x.md", []byte(text))
 		list, ok := errors.AsType[ParseErrors](err)
 		if err != nil && (!ok || list[0].Line < 1) || err == nil && len(l.Steps) == 0 {
 			t.Errorf("got %+v, %v", l, err)

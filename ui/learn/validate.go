@@ -217,7 +217,7 @@ var controllerStates = observe.ControllerStates()
 
 // recordVerbs are the verbs of records, by their kind.
 var recordVerbs = map[string][]string{
-	"called":    {"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", observe.VerbRestore},
+	"called":    append(slices.Clone(observe.Verbs), observe.VerbRestore),
 	"delivered": {string(observe.Added), string(observe.Updated), string(observe.Deleted), string(observe.Listed), string(observe.Resynced)},
 	"synced":    nil,
 	"logged":    nil,

@@ -32,6 +32,11 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	case a == stepOnce && canStepKey(m):
 		return m.stepKey()
 	}
+	return m.performOnScreen(a)
+}
+
+// performOnScreen applies an action that no overlay handles.
+func (m model) performOnScreen(a action) (model, tea.Cmd) {
 	switch a {
 	case timeBack:
 		return m.lookBack()

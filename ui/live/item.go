@@ -231,7 +231,8 @@ func verbStyle(verb string) style {
 		return accent
 	case "delete", "deletecollection":
 		return deletion
-	case "get", "list", "watch":
+	}
+	if observe.IsRead(verb) {
 		return faint
 	}
 	return plain
