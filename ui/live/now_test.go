@@ -19,7 +19,7 @@ func TestConflictIsNormal(t *testing.T) {
 	queue := &observe.Queue{Name: "deployment"}
 	for want, c := range map[string]observe.Controller{
 		"conflict, tries again: default/web":                      {Failing: []observe.FailingKey{conflict}},
-		"stale cache, tries again: default/web":                     {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: staleError, Times: 2}}},
+		"stale cache, tries again: default/web":                   {Failing: []observe.FailingKey{{Queue: "deployment", Key: "default/web", KeyBasis: observe.BasisLog, Error: staleError, Times: 2}}},
 		"default/api":                                             {Failing: []observe.FailingKey{conflict}, Running: []observe.RunningSync{running}},
 		"fails: quota (default/db)":                               {Failing: []observe.FailingKey{conflict, other}, Running: []observe.RunningSync{running}},
 		"waits: a kind that it needs cannot be listed: not found": {Unlisted: "not found", State: stateRunning},
