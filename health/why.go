@@ -45,7 +45,7 @@ func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, 
 	switch {
 	case u.Reason == "":
 		u.Reason = e.Message
-	case e.Status == Unknown:
+	case e.Status == Unknown && !strings.HasPrefix(u.Reason, e.Message):
 		u.Reason += "; current state unknown: " + e.Message
 	default:
 		u.Reason += s.errorSuffix()
