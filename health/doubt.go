@@ -53,7 +53,7 @@ func (s *State) setDoubt(doubt string) {
 // of the kind; empty if the kind has no status.
 func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) {
 	if resource != "" && LacksStatus(u) {
-		s.Unreported = resource
+		s.Unreported, s.Created = resource, u.GetCreationTimestamp().Time
 		s.Message += ", but it has no status yet"
 	}
 }

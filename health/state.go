@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -43,6 +44,8 @@ type State struct {
 	// Unreported is set for a custom resource whose Status is Current and whose status no client has written, though its
 	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
 	Unreported string
+	// Created is when an object with Unreported was created.
+	Created time.Time
 	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
 	// Examine sets it.
 	Unserved string
