@@ -23,7 +23,7 @@ const (
 	// refusedOften is how many refusals, each within that time of the one before, are those of an
 	// informer, which asks three times in the first seconds, rather than of a single command.
 	refusedOften = 3
-	// probeTime is within which several answers 404 count as one. A program that tries whether an optional API is served
+	// probeTime is the time within which several answers 404 count as one. A program that tries whether an optional API is served
 	// asks several times at once, as once per namespace; an informer waits for 800 ms or longer before it asks again.
 	probeTime = 500 * time.Millisecond
 )
