@@ -23,6 +23,9 @@ const (
 	// refusedOften is how many refusals, each within that time of the one before, are those of an
 	// informer, which asks three times in the first seconds, rather than of a single command.
 	refusedOften = 3
+	// probeTime is the time within which several answers 404 count as one. A program that tries whether an optional API is served
+	// asks several times at once, as once per namespace; an informer waits for 800 ms or longer before it asks again.
+	probeTime = 500 * time.Millisecond
 )
 
 // refusedReads are the lists and watches that were refused to a client, of each resource the
@@ -54,6 +57,9 @@ func (r *refusedReads) note(c *observe.Called, now time.Time) {
 		return
 	}
 	before, known := r.byResource[resource]
+	if c.Status == http.StatusNotFound && now.Sub(before.at) < probeTime {
+		return
+	}
 	if !known && len(r.byResource) >= maxRefusedReads && !r.forgetPast(now) {
 		return
 	}

@@ -9,6 +9,28 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
+// A program that tries at its start whether an optional API is served, several times at once, is not refused it again and
+// again, as an informer is.
+func TestProbesOfOptionalAPIs(t *testing.T) {
+	var r refusedReads
+	now := time.Now()
+	after := func(passed time.Duration, want string) {
+		t.Helper()
+		now = now.Add(passed)
+		r.note(&observe.Called{Verb: "list", Object: observe.Object{Resource: "sites", Group: "example.com"}, Status: 404, Error: "no"}, now)
+		if got := r.describe(now, refusedOften); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for range 2 * refusedOften {
+		after(5*time.Millisecond, "")
+	}
+	after(800*time.Millisecond, "")
+	after(5*time.Millisecond, "")
+	after(1600*time.Millisecond, "list of sites.example.com is refused: no")
+	after(5*time.Millisecond, "list of sites.example.com is refused: no")
+}
+
 // Refused reads are reported however many others were refused before, and a bounded number is kept.
 func TestRefusedReadsOfManyResources(t *testing.T) {
 	var r refusedReads

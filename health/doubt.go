@@ -40,16 +40,20 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 		}
 	}
 	if len(doubts) > 0 {
-		s.Doubt = words.OneLine(strings.Join(doubts, "; "))
-		s.Message += ", but " + s.Doubt
+		s.setDoubt(words.OneLine(strings.Join(doubts, "; ")))
 	}
+}
+
+func (s *State) setDoubt(doubt string) {
+	s.Doubt = doubt
+	s.Message += ", but " + doubt
 }
 
 // addMissingStatus notes that no client has written the status of a custom resource whose kind has one. resource is that
 // of the kind; empty if the kind has no status.
 func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) {
 	if resource != "" && LacksStatus(u) {
-		s.Unreported = resource
+		s.Unreported, s.Created = resource, u.GetCreationTimestamp().Time
 		s.Message += ", but it has no status yet"
 	}
 }

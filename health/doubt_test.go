@@ -17,7 +17,7 @@ func TestMissingStatus(t *testing.T) {
 		hasStatus bool // the kind
 		want      string
 	}{
-		"none":                  {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}}`, true, "widgets.example.com"},
+		"none":                  {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, creationTimestamp: "2026-01-01T00:00:00Z"}}`, true, "widgets.example.com"},
 		"empty":                 {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default}, status: {}}`, true, "widgets.example.com"},
 		"default of its schema": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `]}, status: {phase: Waiting}}`, true, "widgets.example.com"},
 		"written":               {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: default, managedFields: [` + byUser + `, ` + byOperator + `]}, status: {phase: Ready}}`, true, ""},
@@ -36,6 +36,9 @@ func TestMissingStatus(t *testing.T) {
 			examined, err := c.Examine(t.Context(), ref.Kind, ref.Namespace, ref.Name)
 			if err != nil || examined.Status != Current || examined.Unreported != test.want {
 				t.Errorf("examined: %+v, %v", examined, err)
+			}
+			if created := parseObject(t, test.object).GetCreationTimestamp(); examined.Unreported != "" && !examined.Created.Equal(created.Time) {
+				t.Errorf("created %v, not %v", examined.Created, created)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()

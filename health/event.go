@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // lastWarning returns the latest warning about an object.
@@ -20,13 +22,31 @@ func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
 	return ""
 }
 
-// addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same.
+// addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same or is newer.
 func (s *reasonSearch) addLastWarning(text string, u *unstructured.Unstructured) string {
 	e := s.latestEvent(u, isWarning)
-	if e == nil || strings.Contains(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
+	if e == nil || eventTime(e).Before(conditionTime(u, text)) || strings.Contains(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
 		return text
 	}
 	return text + "; last warning: " + joinReason(e.Reason, e.Message)
+}
+
+// conditionTime returns since when an object has the condition whose message a text has; zero if that is not known.
+func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) {
+	var found struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if convertObject(u, &found) != nil {
+		return time.Time{}
+	}
+	for _, c := range found.Status.Conditions {
+		if c.Message != "" && strings.Contains(text, words.OneLine(c.Message)) && c.LastTransitionTime.After(since) {
+			since = c.LastTransitionTime.Time
+		}
+	}
+	return since
 }
 
 // latestEvent returns the latest wanted event about an object.

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -38,11 +39,13 @@ type State struct {
 	// exceeded its deadline, as for "kubectl rollout status": that may still recover.
 	Final bool
 	// Doubt says what makes it doubtful that a custom resource is healthy whose Status is Current: "its condition
-	// Reconciled is False: …". kstatus does not know that condition.
+	// Reconciled is False: …". kstatus does not know that condition, or cannot read the status.
 	Doubt string
 	// Unreported is set for a custom resource whose Status is Current and whose status no client has written, though its
 	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
 	Unreported string
+	// Created is when an object with Unreported was created.
+	Created time.Time
 	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
 	// Examine sets it.
 	Unserved string
@@ -72,6 +75,8 @@ func (s State) Problem() string {
 		return ""
 	case s.Status == Terminating:
 		return "It is " + sentence(s.Message)
+	case s.Status == Unknown:
+		return "Whether it is ready is not known: " + sentence(s.Message)
 	}
 	return "It is not ready: " + sentence(s.Message)
 }
@@ -81,15 +86,20 @@ func StateOf(u *unstructured.Unstructured) State {
 	s := State{Ref: RefOf(u)}
 	result, err := status.Compute(u)
 	if err != nil {
-		s.Status, s.Message = Unknown, words.OneLine(err.Error())
-		return s
+		s.judgeUnreadable(u)
+	} else {
+		s.setResult(u, result)
 	}
-	s.Status, s.Message = result.Status, words.OneLine(resultMessage(u, result))
+	return s
+}
+
+// setResult sets the state that kstatus has found, with our own rules.
+func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
+	s.Status, s.Message = r.Status, words.OneLine(resultMessage(u, r))
 	if s.Status != Terminating {
 		s.applyStricterRules(u)
 	}
 	s.addDoubt(u)
-	return s
 }
 
 // resultMessage returns the message of a result. If it is the message of one of the

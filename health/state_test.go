@@ -1,10 +1,33 @@
 package health
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// rollout is a Rollout of Argo, with the type that its CRD has for status.observedGeneration.
+func rollout(generation int, observed, healthy string) string {
+	message := map[string]string{"True": "Rollout is healthy", "False": "Rollout is not healthy"}[healthy]
+	return fmt.Sprintf(`{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: r, generation: %d}, status: {observedGeneration: "%s", conditions: [`+
+		`{type: Available, status: "True"}, {type: Progressing, status: "True"}, {type: Healthy, status: "%s", reason: RolloutHealthy, message: %s}]}}`, generation, observed, healthy, message)
+}
+
+// unreadable is an object of which neither kstatus nor we can say whether it is ready.
+const unreadable = `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, status: {conditions: [{type: Ready, status: true}]}}`
+
+// What cannot be judged is not said to be not ready, and why is said once.
+func TestUnknownState(t *testing.T) {
+	c := newCluster(t, unreadable, warning("w", "Failed", "no paint", "2026-01-01T00:00:00Z"))
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	s, err := c.Examine(t.Context(), "widgets.example.com", "shop", "w")
+	const want = "Whether it is ready is not known: its status cannot be read: unrecognized type: string; last warning: Failed: no paint."
+	if err != nil || s.Problem() != want {
+		t.Errorf("got  %s, %v\nwant %s", s.Problem(), err, want)
+	}
+}
 
 func TestStateOf(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -108,10 +131,32 @@ func TestStateOf(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {observedGeneration: 1}}`,
 			State{Status: InProgress, Message: "LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
 		},
-		"conditions of another shape": {
-			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: none}}`,
-			State{Status: Unknown, Message: "cannot restore slice from string"},
+		"Rollout": {rollout(3, "3", "True"), State{Status: Current, Message: "Resource is current"}},
+		"Rollout whose change was not observed": {
+			rollout(3, "2", "True"),
+			State{Status: InProgress, Message: "LatestGenerationNotObserved: Rollout generation is 3, but latest observed generation is 2"},
 		},
+		"Rollout that progresses": {
+			rollout(3, "3", "False"),
+			State{Status: InProgress, Message: "its condition Healthy is False: RolloutHealthy: Rollout is not healthy"},
+		},
+		"Rollout whose observedGeneration is a hash":           {rollout(3, "6c98b8764", "True"), State{Status: Current, Message: "Resource is current"}},
+		"Rollout whose observedGeneration is a hash of digits": {rollout(3, "5686874", "True"), State{Status: Current, Message: "Resource is current"}},
+		"Rollout with a hash that progresses":                  {rollout(3, "6c98b8764", "False"), State{Status: InProgress, Message: "its condition Healthy is False: RolloutHealthy: Rollout is not healthy"}},
+		"Rollout that is being deleted":                        {strings.Replace(rollout(3, "3", "False"), "name:", `deletionTimestamp: "2026-01-01T00:00:00Z", name:`, 1), State{Status: Terminating, Message: "Resource scheduled for deletion"}},
+		"observedGeneration of another form, and not ready": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1}, status: {observedGeneration: true, conditions: [{type: Ready, status: "False", reason: NoPaint}]}}`,
+			State{Status: InProgress, Message: "NoPaint"},
+		},
+		"conditions of another form": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: {Ready: {status: "True"}}}}`,
+			State{Status: Current, Message: "Resource is current, but its status.conditions is not a list", Doubt: "its status.conditions is not a list"},
+		},
+		"status of another form": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1}, status: Ready}`,
+			State{Status: Current, Message: "Resource is current, but its status is not an object", Doubt: "its status is not an object"},
+		},
+		"condition of another form": {unreadable, State{Status: Unknown, Message: "its status cannot be read: unrecognized type: string"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := parseObject(t, test.object)

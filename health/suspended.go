@@ -16,12 +16,7 @@ import (
 // that the Job owns.
 func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
 	reasons := []string{"suspended: spec.suspend is true"}
-	before := s.err
-	defer func() {
-		if s.ctx.Err() == nil {
-			s.err = before // what cannot be listed is most likely not that resource
-		}
-	}()
+	defer s.ignoreErrors()()
 	resources, err := s.customResources()
 	if err != nil {
 		s.recordError(err)

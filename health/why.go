@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/utils/ptr"
@@ -45,7 +46,7 @@ func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, 
 	switch {
 	case u.Reason == "":
 		u.Reason = e.Message
-	case e.Status == Unknown:
+	case e.Status == Unknown && !strings.HasPrefix(u.Reason, e.Message):
 		u.Reason += "; current state unknown: " + e.Message
 	default:
 		u.Reason += s.errorSuffix()
@@ -72,6 +73,7 @@ type reasonSearch struct {
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
 	lists   *sharedLists // nil for the only object
+	owners  []types.UID  // the custom resource that is explained, and the owned ones below it
 	err     error
 	log     *ContainerLog // as in State
 	failing Ref           // as in State
@@ -99,7 +101,13 @@ func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	if reason := s.explainKind(u); reason != "" {
 		return reason
 	}
-	return s.addLastWarning(StateOf(u).Message, u)
+	text := StateOf(u).Message
+	if isCustomKind(u.GroupVersionKind().GroupKind()) {
+		if text, found := s.addOwned(text, u); found { // says more than a warning, which may be over
+			return text
+		}
+	}
+	return s.addLastWarning(text, u)
 }
 
 // explainKind applies the rules for the object's kind. It returns "" if there is no

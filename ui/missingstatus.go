@@ -1,9 +1,12 @@
 package ui
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -69,14 +72,53 @@ func mayWork(c *observe.Client) bool {
 }
 
 // missingStatus says that an object has no status, which is worth to be said if the program that should write it does not
-// run, or if an intervention may be why. Many kinds have a status that no program writes.
-func missingStatus(now observe.Snapshot, resource string) string {
+// run or is silent, or if an intervention may be why. Many kinds have a status that no program writes.
+func missingStatus(now observe.Snapshot, resource string, created time.Time) string {
 	const text = "It has no status yet"
-	if note := unwatchedNote(now, resource); note != "" {
+	if note := cmp.Or(unwatchedNote(now, resource), silentNote(now, resource, created)); note != "" {
 		return text + ", and " + note + "."
 	}
 	if slices.ContainsFunc(watchers(now, resource), func(c observe.Client) bool { return c.Reason != "" }) {
 		return text + "."
 	}
 	return ""
+}
+
+// minSilence is how old an object has to be until it is worth saying that no client has reacted to it.
+const minSilence = 5 * time.Second
+
+// silentNote says that the clients that watch a kind have made no request since an object was created: of a process that is
+// suspended, as in a debugger, the connection stays open. It is empty if one has, or if that is not known.
+func silentNote(now observe.Snapshot, resource string, created time.Time) string {
+	age := now.Time.Sub(created)
+	if created.IsZero() || age < minSilence {
+		return ""
+	}
+	var names []string
+	for _, c := range watchers(now, resource) {
+		if last := lastRequest(now, c.User); last.IsZero() || !last.Before(created) {
+			return "" // it has worked since, or is waiting for an answer
+		}
+		names = append(names, words.OneLine(c.Name))
+	}
+	watches, have := "watches", "has"
+	if len(names) > 1 {
+		watches, have = "watch", "have"
+	}
+	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago", words.And(names), watches, resource, have, formatDuration(age))
+}
+
+// lastRequest returns when a program of a user made its last request, now for one without an answer: one program may watch
+// and write under several names.
+func lastRequest(now observe.Snapshot, user string) (last time.Time) {
+	for _, c := range now.Clients {
+		switch {
+		case c.User != user || !mayWork(&c):
+		case c.InFlight > 0:
+			return now.Time
+		case c.LastTime.After(last):
+			last = c.LastTime
+		}
+	}
+	return last
 }

@@ -14,19 +14,43 @@ import (
 func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 	const resource = "sites.example.com"
 	watches := []observe.ClientWatch{{Resource: "pods"}, {Resource: resource}}
+	now := time.Unix(2000, 0)
+	last := func(ago time.Duration, name, user string, watches ...observe.ClientWatch) observe.Client {
+		return observe.Client{Name: name, Caller: observe.Caller{User: user}, Watches: watches, LastTime: now.Add(-ago)}
+	}
+	const silent = "It has no status yet, and operator (bob), which watches sites.example.com, has made no request since it was created 1 m 00 s ago."
 	for name, tc := range map[string]struct {
 		clients []observe.Client
 		want    string
 	}{
+		"a silent operator":          {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...)}, silent},
+		"an operator that works":     {[]observe.Client{last(time.Second, "operator (bob)", "bob", watches...)}, ""},
+		"one that awaits an answer":  {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), {Name: "writer (bob)", Caller: observe.Caller{User: "bob"}, InFlight: 1}}, ""},
+		"under another name":         {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "writer (bob)", "bob")}, ""},
+		"commands of its user":       {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "kubectl (bob)", "bob")}, silent},
+		"others work":                {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches[0])}, silent},
+		"another one that may do it": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches...)}, ""},
+		"two silent ones": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(2*time.Minute, "other (eve)", "eve", watches...)},
+			"It has no status yet, and operator (bob) and other (eve), which watch sites.example.com, have made no request since it was created 1 m 00 s ago."},
 		"no operator":           {[]observe.Client{{Name: "kubectl (admin)", Watches: watches}, {Name: "ctrlplane (admin)", Watches: watches}, {Name: "other (admin)", Watches: watches[:1]}}, "It has no status yet, and no client watches sites.example.com."},
 		"an operator":           {[]observe.Client{{Name: "operator (admin)", Watches: watches}}, ""},
 		"an operator is paused": {[]observe.Client{{Name: "operator (admin)", State: "paused", Reason: "its writes are held", Watches: watches}}, "It has no status yet."},
 		"another one is paused": {[]observe.Client{{Name: "operator (admin)", Watches: watches}, {Name: "other (admin)", Reason: "its writes are held"}}, ""},
 	} {
-		q := Why{About: observe.Object{Kind: "Site", Resource: "sites", Group: "example.com", Name: "a"}, Options: trace.Options{State: observe.Snapshot{Clients: tc.clients}}, State: ObjectState{Exists: true, Unreported: resource}}
+		q := Why{About: observe.Object{Kind: "Site", Resource: "sites", Group: "example.com", Name: "a"}, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: tc.clients}}, State: ObjectState{Exists: true, Unreported: resource, Created: now.Add(-time.Minute)}}
 		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
 		if q.Options.Now != tc.want {
 			t.Errorf("%s: %q", name, q.Options.Now)
+		}
+	}
+}
+
+// That an operator is silent is not said of an object that was just created, or if the time of its creation is not known.
+func TestSilentNoteOfANewObject(t *testing.T) {
+	now := observe.Snapshot{Time: time.Unix(2000, 0), Clients: []observe.Client{{Name: "operator (bob)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}, LastTime: time.Unix(1000, 0)}}}
+	for created, want := range map[time.Time]bool{now.Time.Add(-minSilence): true, now.Time.Add(-minSilence + 1): false, {}: false} {
+		if got := silentNote(now, "sites.example.com", created); (got != "") != want {
+			t.Errorf("created %v: %q", created, got)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -18,6 +19,7 @@ type ObjectState struct {
 	Problem          string // what is wrong with it; empty if nothing is
 	Log              string // says which command shows why a container of it has ended; may be empty
 	Unreported       string // as health.State.Unreported
+	Created          time.Time
 	FailedNode       string // says that its node was failed by a user; empty if it was not
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
@@ -45,7 +47,7 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	if q.State.Problem == "" && q.State.Unreported != "" {
-		q.State.Problem = missingStatus(o.State, q.State.Unreported)
+		q.State.Problem = missingStatus(o.State, q.State.Unreported, q.State.Created)
 	}
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if q.State.Problem != "" {

@@ -1,0 +1,90 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// workloads are the resources of Kubernetes that operators create for a custom resource and that may not be ready.
+var workloads = []schema.GroupVersionResource{
+	appsv1.SchemeGroupVersion.WithResource("deployments"),
+	appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+	appsv1.SchemeGroupVersion.WithResource("daemonsets"),
+	appsv1.SchemeGroupVersion.WithResource("replicasets"),
+	batchv1.SchemeGroupVersion.WithResource("jobs"),
+	coreResource("pods"),
+	coreResource("persistentvolumeclaims"),
+}
+
+// maxOwnedDepth is how many owned objects below each other are followed.
+const maxOwnedDepth = 5
+
+// addOwned adds to what is wrong with a custom resource the newest object that it controls and that is not healthy, with the
+// reason: the operator may say there what it waits for. It reports whether there is one.
+func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) (string, bool) {
+	if u.GetNamespace() == "" || len(s.owners) >= maxOwnedDepth {
+		return text, false
+	}
+	s.owners = append(s.owners, u.GetUID())
+	defer func() { s.owners = s.owners[:len(s.owners)-1] }()
+	bad := s.listUnhealthyOwned(u)
+	if len(bad) == 0 {
+		return text, false
+	}
+	newest := slices.MaxFunc(bad, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
+	})
+	reason, name := s.explainObject(newest), newest.GetKind()+" "+newest.GetName()
+	switch {
+	case strings.Contains(text, reason): // the operator has copied it
+		return text, true
+	case !strings.HasPrefix(reason, name):
+		reason = name + ": " + reason
+	}
+	if others := len(bad) - 1; others > 0 {
+		reason += fmt.Sprintf(" (and %d more that %s owns)", others, u.GetName())
+	}
+	return text + "; " + reason, true
+}
+
+// listUnhealthyOwned lists the objects that a custom resource controls and that are not healthy: workloads, and custom
+// resources of a related group, as acme.cert-manager.io is to cert-manager.io.
+func (s *reasonSearch) listUnhealthyOwned(u *unstructured.Unstructured) (bad []*unstructured.Unstructured) {
+	defer s.ignoreErrors()()
+	resources, err := s.customResources()
+	if err != nil {
+		s.recordError(err)
+	}
+	group := u.GroupVersionKind().Group
+	resources = slices.DeleteFunc(slices.Clone(resources), func(r schema.GroupVersionResource) bool {
+		return !strings.HasSuffix("."+r.Group, "."+group) && !strings.HasSuffix("."+group, "."+r.Group)
+	})
+	for _, r := range slices.Concat(resources, workloads) {
+		owned := s.listOwned(r, u)
+		for i := range owned {
+			now := StateOf(&owned[i]).Status
+			if now != Current && now != Terminating && !slices.Contains(s.owners, owned[i].GetUID()) {
+				bad = append(bad, &owned[i])
+			}
+		}
+	}
+	return bad
+}
+
+// ignoreErrors returns a function that drops the errors recorded since then: what cannot be listed is most likely not
+// what is looked for.
+func (s *reasonSearch) ignoreErrors() func() {
+	before := s.err
+	return func() {
+		if s.ctx.Err() == nil {
+			s.err = before
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package health
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"github.com/ctrlplane/ctrlplane/internal/words"
+)
+
+// judgeUnreadable judges a custom resource whose status kstatus cannot read, and of which it knows no state. A Rollout of
+// Argo is one: its observedGeneration is a string. The usual conditions decide.
+func (s *State) judgeUnreadable(u *unstructured.Unstructured) {
+	u, left := readable(u)
+	result, err := status.Compute(u)
+	if err != nil {
+		s.Status, s.Message = Unknown, words.OneLine("its status cannot be read: "+err.Error())
+		return
+	}
+	s.setResult(u, result)
+	switch {
+	case s.Doubt != "":
+		s.Status, s.Message, s.Doubt = InProgress, s.Doubt, ""
+	case s.Status == Current && left != "":
+		s.setDoubt(left)
+	}
+}
+
+// readable returns a copy of an object that kstatus can read: with an observedGeneration that is an integer, or none, and
+// without a status and conditions of another form, as in a map by type. left says what it leaves out of these two.
+func readable(u *unstructured.Unstructured) (copied *unstructured.Unstructured, left string) {
+	u = u.DeepCopy()
+	content, isMap := u.Object["status"].(map[string]any)
+	if !isMap {
+		delete(u.Object, "status")
+		return u, "its status is not an object"
+	}
+	if _, isInteger := content["observedGeneration"].(int64); !isInteger {
+		text, _ := content["observedGeneration"].(string)
+		delete(content, "observedGeneration")
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n <= u.GetGeneration() { // otherwise a hash, as of old Rollouts
+			content["observedGeneration"] = n
+		}
+	}
+	if list, has := content["conditions"]; has && list != nil {
+		if _, isList := list.([]any); !isList {
+			delete(content, "conditions")
+			return u, "its status.conditions is not a list"
+		}
+	}
+	return u, ""
+}
