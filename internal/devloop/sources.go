@@ -7,17 +7,20 @@ import (
 	"strings"
 )
 
-// shells are programs whose first argument is the file that they run.
-var shells = []string{"sh", "bash", "dash", "ksh", "zsh"}
+// interpreters are programs that run a file among their arguments, without the version in the name.
+var interpreters = []string{
+	"sh", "bash", "dash", "ksh", "zsh", "env", "python", "pypy", "uv", "poetry", "pipenv",
+	"node", "nodejs", "deno", "bun", "npx", "tsx", "ts-node", "java", "ruby", "perl", "php",
+}
 
 // Sources returns what a command runs, if it is on this machine: the file that it names, a
-// script that it gives to a shell, or the package of a command "go run".
+// script that it gives to an interpreter, or the package of a command "go run".
 func Sources(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	switch {
 	case program == "go" && len(args) > 1 && args[1] == "run":
 		return packageOf(args[2:])
-	case slices.Contains(shells, program):
+	case slices.Contains(interpreters, strings.TrimRight(program, "0123456789.")):
 		if script := firstOperand(args[1:], isFile); script != "" {
 			return []string{script}
 		}
