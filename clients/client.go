@@ -36,6 +36,7 @@ type client struct {
 	reports   reportedState
 	receiving chan struct{} // has an element while a report is received
 	refused   refusedReads
+	polls     polls
 
 	permissions permissions
 	unanswered  unanswered
@@ -175,6 +176,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
 	v.Refused = cl.refused.describe(now, refusedOften)
+	v.Polls = cl.polls.snapshot(now)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
 	cl.mu.Lock()

@@ -260,6 +260,7 @@ func (r *request) record() {
 	case c.Failed():
 	case c.Verb == "list":
 		r.client.noteList(r)
+		r.client.polls.note(r)
 	case c.Verb == "get":
 		r.client.noteGet(c)
 	}
@@ -308,6 +309,9 @@ func (r *request) complete(object recording.ResponseSummary) {
 	if c.Failed() && c.Status != 0 {
 		r.completeRefusedObject(strings.Contains(object.Message, observe.InjectedFault))
 		c.Error = object.Refusal(c)
+		if c.Verb == "create" && r.sync == nil {
+			c.Owner = r.sentOwner()
+		}
 	}
 }
 

@@ -208,6 +208,9 @@ type Called struct {
 	// syncs: it may follow from an event. It is the last one that the client had received of another client's change in
 	// the namespace of the object or outside of any, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
+	// Owner is the first owner of an object that a client has failed to create, if the sync that made the call is not
+	// known: kind, name and UID, as its owner reference has them.
+	Owner *Object `json:"owner,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.

@@ -4,16 +4,32 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// UnwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects.
-// It is empty if one does. Watches of kubectl and ctrlplane, which only show objects, do not count.
+// UnwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects,
+// unless one does that polls, which it names. It is empty if one watches. Watches of kubectl and ctrlplane, which only
+// show objects, do not count.
 func UnwatchedNote(now observe.Snapshot, resource string) string {
 	if len(watchers(now, resource)) > 0 {
 		return ""
 	}
-	return "no client watches " + resource
+	return "no client watches " + resource + pollersOf(now, resource)
+}
+
+// pollersOf names the clients that poll a kind and may work for its objects: that may also be a test.
+func pollersOf(now observe.Snapshot, resource string) string {
+	var names []string
+	for _, c := range now.Clients {
+		if mayWork(&c) && slices.ContainsFunc(c.Polls, func(p observe.ClientPoll) bool { return p.Resource == resource }) {
+			names = append(names, words.OneLine(c.Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", though it is polled by " + words.And(names)
 }
 
 // NeverWatchedNote is like [UnwatchedNote], but empty also if a client has watched the kind before and has ended, as one
@@ -23,7 +39,7 @@ func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	if len(watchers(now, resource)) > 0 || slices.ContainsFunc(now.Clients, hasWatched) {
 		return ""
 	}
-	return "no client has watched " + resource
+	return "no client has watched " + resource + pollersOf(now, resource)
 }
 
 // UnwatchedNotes says of many objects, one after the other, what [UnwatchedNote] says of their kind. It is not safe for

@@ -19,6 +19,7 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 		want    string
 	}{
 		"no operator":           {[]observe.Client{{Name: "kubectl (admin)", Watches: watches}, {Name: "ctrlplane (admin)", Watches: watches}, {Name: "other (admin)", Watches: watches[:1]}}, "It has no status yet, and no client watches sites.example.com."},
+		"it is polled":          {[]observe.Client{{Name: "db (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "kubectl (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "x (admin)", Polls: []observe.ClientPoll{{Resource: "pods"}}}}, "It has no status yet, and no client watches sites.example.com, though it is polled by db (admin)."},
 		"an operator":           {[]observe.Client{{Name: "operator (admin)", Watches: watches}}, ""},
 		"an operator is paused": {[]observe.Client{{Name: "operator (admin)", State: "paused", Reason: "its writes are held", Watches: watches}}, "It has no status yet."},
 		"another one is paused": {[]observe.Client{{Name: "operator (admin)", Watches: watches}, {Name: "other (admin)", Reason: "its writes are held"}}, ""},
