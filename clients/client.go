@@ -95,6 +95,12 @@ func (cl *client) isConnected() bool {
 // program returns the program that the name begins with.
 func (cl *client) program() string { return observe.ProgramOf(cl.name) }
 
+// hasInUserAgent reports whether a word is in the user agent of the client, such as "python" in that of Python's client
+// library.
+func (cl *client) hasInUserAgent(word string) bool {
+	return word != "" && strings.Contains(strings.ToLower(cl.caller.Load().UserAgent), strings.ToLower(word))
+}
+
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
 
 func (cl *client) noteCaller(caller *observe.Caller) {
