@@ -77,6 +77,8 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 		}
 		if r.sync != nil {
 			c.Controller, c.Sync = rc.name, r.sync.id
+		} else if c.IsWrite() {
+			c.UnknownSync = cleanText(header)
 		}
 	}
 	switch {

@@ -195,6 +195,8 @@ type Called struct {
 	Wrote []Written `json:"wrote,omitempty"`
 	// Sync is the ID of the sync that made the call; 0 if unknown.
 	Sync uint64 `json:"sync,omitempty"`
+	// UnknownSync is what the header of a client's write names as its sync, if the client has reported no such sync.
+	UnknownSync string `json:"unknownSync,omitempty"`
 	// AfterSync is the ID of the sync that started the goroutine of the call, if that
 	// sync had ended; otherwise 0.
 	AfterSync uint64 `json:"afterSync,omitempty"`

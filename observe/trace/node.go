@@ -134,6 +134,7 @@ type Node struct {
 
 	unexplained *observe.Received // as of Called
 	owner       *observe.Object   // as of Called
+	unknownSync string            // as of Called
 	client      bool              // for a call: a client outside of the process made it
 	aggregated  bool              // for a call: an aggregated API server has answered it
 	noStatus    bool              // for a call: its object existed, and had no status subresource
