@@ -87,6 +87,7 @@ func (d *devCommand) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&d.plane.crds, "crds", nil, "files or folders whose CustomResourceDefinitions to apply first (repeatable)")
 	f.StringSliceVar(&d.watch, "watch", []string{"."}, "folders or files with the sources of the operator (repeatable)")
 	f.StringSliceVar(&d.match, "match", defaultMatch, "patterns of the names of the files to watch in folders (repeatable)")
+	f.Lookup("match").DefValue = strings.Join(defaultMatch, ", ") // the help breaks lines at spaces only
 	f.BoolVar(&d.plane.keep, "keep", false, "keep all objects when the operator is restarted")
 	f.StringVar(&d.up.ui, "ui", "auto", "what to show: auto, plain or none; none shows only what concerns the operator")
 	f.StringVar(&d.up.theme, "theme", "auto", themeFlagHelp)
