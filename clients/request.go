@@ -261,8 +261,8 @@ func (r *request) record() {
 	switch {
 	case c.Failed():
 	case c.Verb == "list":
-		r.client.noteList(r)
 		r.client.polls.note(r)
+		r.client.noteList(r)
 	case c.Verb == "get":
 		r.client.noteGet(c)
 	}

@@ -8,9 +8,8 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// UnwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects,
-// unless one does that polls, which it names. It is empty if one watches. Watches of kubectl and ctrlplane, which only
-// show objects, do not count.
+// UnwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects.
+// It is empty if one does. Watches of kubectl and ctrlplane, which only show objects, do not count.
 func UnwatchedNote(now observe.Snapshot, resource string) string {
 	if len(watchers(now, resource)) > 0 {
 		return ""
@@ -18,7 +17,7 @@ func UnwatchedNote(now observe.Snapshot, resource string) string {
 	return "no client watches " + resource + pollersOf(now, resource)
 }
 
-// pollersOf names the clients that poll a kind and may work for its objects: that may also be a test.
+// pollersOf names the clients that poll a kind: operators that write the status of its objects, or tests that await it.
 func pollersOf(now observe.Snapshot, resource string) string {
 	var names []string
 	for _, c := range now.Clients {
