@@ -36,6 +36,7 @@ type client struct {
 	reports   reportedState
 	receiving chan struct{} // has an element while a report is received
 	refused   refusedReads
+	polls     polls
 
 	permissions permissions
 	unanswered  unanswered
@@ -93,6 +94,12 @@ func (cl *client) isConnected() bool {
 
 // program returns the program that the name begins with.
 func (cl *client) program() string { return observe.ProgramOf(cl.name) }
+
+// hasInUserAgent reports whether a word is in the user agent of the client, such as "python" in that of Python's client
+// library.
+func (cl *client) hasInUserAgent(word string) bool {
+	return word != "" && strings.Contains(strings.ToLower(cl.caller.Load().UserAgent), strings.ToLower(word))
+}
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }
 
@@ -175,6 +182,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
 	v.Refused = cl.refused.describe(now, refusedOften)
+	v.Polls = cl.polls.snapshot(now)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
 	cl.mu.Lock()

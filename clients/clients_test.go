@@ -590,7 +590,7 @@ func TestInterventionNames(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []call{
 		{"GET", sites, kubectlAgent, admin, nil, 200, "{}"}, {"GET", sites, kubectlAgent, operator, nil, 200, "{}"},
-		{"GET", sites, operatorAgent, operator, nil, 200, "{}"},
+		{"GET", sites, operatorAgent, operator, nil, 200, "{}"}, {"GET", sites, "db-bot/1.0 python/3.13", admin, nil, 200, "{}"},
 	} {
 		f.send(c)
 	}
@@ -600,13 +600,16 @@ func TestInterventionNames(t *testing.T) {
 		"kubectl":       `"kubectl" is the program of 2 clients: name one of "kubectl (admin)", "kubectl (system:serviceaccount:ns:operator)"`,
 		"shop-operater": `unknown client "shop-operater": did you mean "shop-operator"?`,
 		"curl":          `unknown client "curl": "ctrlplane clients" lists those that have sent a request`,
+		"SHOP-OPERATOR": `unknown client "SHOP-OPERATOR": did you mean "shop-operator"?`,
+		"operator":      `unknown client "operator": did you mean "shop-operator"?`,
+		"Python":        `unknown client "Python": did you mean "db-bot (admin)"?`,
 	} {
 		_, err := i.Delay(t.Context(), []string{names}, time.Second)
 		if got := fmt.Sprint(err); got != want && !(want == "" && err == nil) {
 			t.Errorf("%s: %v", names, err)
 		}
 	}
-	if cleared, err := i.Clear(t.Context(), []string{control.AllControllers}); err != nil || len(cleared) != 3 {
+	if cleared, err := i.Clear(t.Context(), []string{control.AllControllers}); err != nil || len(cleared) != 4 {
 		t.Errorf("cleared %q, %v", cleared, err)
 	}
 	if _, err := i.Step(t.Context(), "shop-operator"); fmt.Sprint(err) != "client shop-operator (system:serviceaccount:ns:operator) is not paused: pause it first" {

@@ -156,7 +156,11 @@ func findClient(known []*client, name string) (*client, error) {
 		for _, cl := range known {
 			names = append(names, cl.name, cl.program())
 		}
-		return nil, usage.Errorf("unknown client %q: %s", name, suggest.Hint(name, names, `"ctrlplane clients" lists those that have sent a request`))
+		hint := `"ctrlplane clients" lists those that have sent a request`
+		if i := slices.IndexFunc(known, func(cl *client) bool { return cl.hasInUserAgent(name) }); i >= 0 {
+			hint = fmt.Sprintf("did you mean %q?", known[i].name)
+		}
+		return nil, usage.Errorf("unknown client %q: %s", name, suggest.Hint(name, names, hint))
 	}
 	var full []string
 	for _, cl := range found {

@@ -35,6 +35,18 @@ func (f *fixture) refuse(c refused) {
 	}))
 }
 
+// Of what could not be created, the owner is known: the cause of a client that polls is not.
+func TestOwnerOfARefusedObject(t *testing.T) {
+	f := newFixture(t)
+	const owned = `{"kind":"Deployment","metadata":{"name":"web","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Site","name":"shop","uid":"u1"}]}}`
+	f.refuse(refused{"POST", deployments, owned, 403, `"message":"exceeded quota","reason":"Forbidden"`})
+	f.refuse(refused{"POST", deployments, `{"kind":"Deployment","metadata":{"name":"web"}}`, 403, `"message":"exceeded quota","reason":"Forbidden"`})
+	calls, _ := f.records()
+	if want := (&observe.Object{Kind: "Site", Name: "shop", UID: "u1"}); len(calls) != 2 || !cmp.Equal(calls[0].Owner, want) || calls[1].Owner != nil {
+		t.Errorf("recorded are %v", calls)
+	}
+}
+
 // What was refused is known by its name, and why by the server's words, except where these
 // may quote the value of a Secret.
 func TestRefusals(t *testing.T) {

@@ -262,6 +262,19 @@ func TestHostileReports(t *testing.T) {
 	}
 }
 
+// A write that names a sync of another client is recorded with it.
+func TestUnknownSync(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	for _, agent := range []string{operatorAgent, "other/1"} {
+		f.send(call{http.MethodPost, deployments, agent, operator, map[string]string{SyncHeader: "s/site/4"}, 201, object("Deployment", "shop", "u2", "8")})
+	}
+	calls, _ := f.records()
+	if len(calls) != 2 || calls[0].UnknownSync != "" || calls[0].Sync == 0 || calls[1].UnknownSync != "s/site/4" || calls[1].Sync != 0 {
+		t.Errorf("recorded are %+v", calls)
+	}
+}
+
 // A list that is repeated in a report does not keep the memory of the first one.
 func TestRepeatedList(t *testing.T) {
 	f := newReportFixture(t)

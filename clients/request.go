@@ -78,6 +78,8 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 		}
 		if r.sync != nil {
 			c.Controller, c.Sync = rc.name, r.sync.id
+		} else if c.IsWrite() {
+			c.UnknownSync = cleanText(header)
 		}
 	}
 	switch {
@@ -254,6 +256,7 @@ func (r *request) record() {
 	switch {
 	case c.Failed():
 	case c.Verb == "list":
+		r.client.polls.note(r)
 		r.client.noteList(r)
 	case c.Verb == "get":
 		r.client.noteGet(c)
@@ -303,6 +306,9 @@ func (r *request) complete(object recording.ResponseSummary) {
 	if c.Failed() && c.Status != 0 {
 		r.completeRefusedObject(strings.Contains(object.Message, observe.InjectedFault))
 		c.Error = object.Refusal(c)
+		if c.Verb == "create" && r.sync == nil {
+			c.Owner = r.sentOwner()
+		}
 	}
 }
 

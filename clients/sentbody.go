@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxSentBody is how much of a sent object is searched for its name and version. In JSON,
@@ -58,6 +59,15 @@ func (b *sentBody) drop() {
 func (r *request) sentObject() (s recording.ResponseSummary) {
 	r.sent.read(func(sent []byte) { s = recording.ParseObject(r.req.Header.Get("Content-Type"), sent) })
 	return s
+}
+
+// sentOwner returns the first owner of the object that was sent; nil if it has none.
+func (r *request) sentOwner() *observe.Object {
+	owners := r.sentObject().Metadata.OwnerReferences
+	if len(owners) == 0 {
+		return nil
+	}
+	return &observe.Object{Kind: printable(owners[0].Kind, maxName), Name: printable(owners[0].Name, maxName), UID: printable(owners[0].UID, maxName)}
 }
 
 // mentions returns the names in the object that was sent. b may be nil.

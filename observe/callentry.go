@@ -47,6 +47,8 @@ type callMore struct {
 	boundTo      string
 	takenBy      string
 	unexplained  *Received
+	owner        *Object
+	unknownSync  string
 }
 
 type callFlags uint16
@@ -109,10 +111,10 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	more := callMore{
 		err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
 		event: c.Event, boundTo: c.BoundTo, takenBy: c.TakenBy,
-		unexplained: c.Unexplained,
+		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync,
 	}
 	hasMore := more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
-		more.event != nil || more.boundTo != "" || more.takenBy != "" || more.unexplained != nil
+		more.event != nil || more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != ""
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
 		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
@@ -175,7 +177,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 			c.Began = m.began
 		}
 		c.Error, c.Wrote, c.AfterSync, c.Client, c.FieldManager = m.err, m.wrote, m.afterSync, m.client, m.fieldManager
-		c.Cause, c.Event, c.BoundTo, c.TakenBy, c.Unexplained = m.cause, m.event, m.boundTo, m.takenBy, m.unexplained
+		c.Cause, c.Event, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.event, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
 	}
 	if e.has(callWroteItself) {
 		room[0] = e.ownVersion()

@@ -40,6 +40,8 @@ type Client struct {
 	WatchBegan time.Time `json:"watchBegan,omitzero"`
 	// WatchEnded is when its last open watch ended; zero if it has one or never had one.
 	WatchEnded time.Time `json:"watchEnded,omitzero"`
+	// Polls are the resources that it lists again and again.
+	Polls []ClientPoll `json:"polls,omitempty"`
 	// Controllers names those that the client reports: it uses the instrument module.
 	// ReportsDropped is the number of records that found no room in its buffer.
 	Controllers    []string `json:"controllers,omitempty"`
@@ -62,6 +64,13 @@ type UnansweredWrite struct {
 	Object      Object    `json:"object"`
 	Subresource string    `json:"subresource,omitempty"`
 	Since       time.Time `json:"since"`
+}
+
+// ClientPoll is a resource that a client lists at least three times, and has not stopped to list.
+type ClientPoll struct {
+	Resource string    `json:"resource"` // as in ClientWatch
+	Since    time.Time `json:"since"`    // the first list
+	Last     time.Time `json:"last"`
 }
 
 // ClientWatch is an open watch of a client.

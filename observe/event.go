@@ -202,6 +202,8 @@ type Called struct {
 	Wrote []Written `json:"wrote,omitempty"`
 	// Sync is the ID of the sync that made the call; 0 if unknown.
 	Sync uint64 `json:"sync,omitempty"`
+	// UnknownSync is what the header of a client's write names as its sync, if the client has reported no such sync.
+	UnknownSync string `json:"unknownSync,omitempty"`
 	// AfterSync is the ID of the sync that started the goroutine of the call, if that
 	// sync had ended; otherwise 0.
 	AfterSync uint64 `json:"afterSync,omitempty"`
@@ -216,6 +218,9 @@ type Called struct {
 	// syncs: it may follow from an event. It is the last one that the client had received of another client's change in
 	// the namespace of the object or outside of any, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
+	// Owner is the first owner of an object that a client has failed to create, if the sync that made the call is not
+	// known: kind, name and UID, as its owner reference has them.
+	Owner *Object `json:"owner,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
 	Event *KubernetesEvent `json:"event,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.

@@ -16,7 +16,21 @@ func unwatchedNote(now observe.Snapshot, resource string) string {
 	if len(watchers(now, resource)) > 0 {
 		return ""
 	}
-	return "no client watches " + resource
+	return "no client watches " + resource + pollersOf(now, resource)
+}
+
+// pollersOf names the clients that poll a kind: operators that write the status of its objects, or tests that await it.
+func pollersOf(now observe.Snapshot, resource string) string {
+	var names []string
+	for _, c := range now.Clients {
+		if mayWork(&c) && slices.ContainsFunc(c.Polls, func(p observe.ClientPoll) bool { return p.Resource == resource }) {
+			names = append(names, words.OneLine(c.Name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", though it is polled by " + words.And(names)
 }
 
 // NeverWatchedNote is like [unwatchedNote], but empty also if a client has watched the kind before and has ended, as one
@@ -26,7 +40,7 @@ func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	if len(watchers(now, resource)) > 0 || slices.ContainsFunc(now.Clients, hasWatched) {
 		return ""
 	}
-	return "no client has watched " + resource
+	return "no client has watched " + resource + pollersOf(now, resource)
 }
 
 // UnwatchedNotes says of many objects, one after the other, what [unwatchedNote] says of their kind. It is not safe for

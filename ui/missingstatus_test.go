@@ -33,6 +33,7 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 		"two silent ones": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(2*time.Minute, "other (eve)", "eve", watches...)},
 			"It has no status yet, and operator (bob) and other (eve), which watch sites.example.com, have made no request since it was created 1 m 00 s ago."},
 		"no operator":           {[]observe.Client{{Name: "kubectl (admin)", Watches: watches}, {Name: "ctrlplane (admin)", Watches: watches}, {Name: "other (admin)", Watches: watches[:1]}}, "It has no status yet, and no client watches sites.example.com."},
+		"it is polled":          {[]observe.Client{{Name: "db (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "kubectl (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "x (admin)", Polls: []observe.ClientPoll{{Resource: "pods"}}}}, "It has no status yet, and no client watches sites.example.com, though it is polled by db (admin)."},
 		"an operator":           {[]observe.Client{{Name: "operator (admin)", Watches: watches}}, ""},
 		"an operator is paused": {[]observe.Client{{Name: "operator (admin)", State: "paused", Reason: "its writes are held", Watches: watches}}, "It has no status yet."},
 		"another one is paused": {[]observe.Client{{Name: "operator (admin)", Watches: watches}, {Name: "other (admin)", Reason: "its writes are held"}}, ""},

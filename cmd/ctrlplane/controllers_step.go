@@ -57,7 +57,9 @@ with -o yaml one document.`, a.noun),
 	s.output.add(cmd)
 	f := cmd.Flags()
 	f.DurationVar(&s.timeout, "timeout", 0, "how long to wait for the writes (default: no limit)")
-	if a.verb != controllerActors.verb { // a client's work is not known, only its requests
+	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
+	if !s.knowsWork() {
+		_ = f.MarkHidden("until") // fails only for a flag that does not exist
 		return cmd
 	}
 	cmd.Use = "step NAME [N | --until settled]"
@@ -71,14 +73,18 @@ code is 1, and stderr lists the busy controllers.`
   ctrlplane controllers step replicaset --until settled
   ctrlplane controllers step replicaset -o json | jq .after.metadata.name`
 	f.Lookup("timeout").Usage = "how long it may take (default: no limit, and 1m with --until)"
-	f.StringVar(&s.until, "until", "", "continue until the control plane has reached a state: settled")
 	return cmd
 }
+
+// knowsWork reports whether it is known what the actors have left to do. Of a client only the requests are.
+func (s *stepCommand) knowsWork() bool { return s.actors.verb == controllerActors.verb }
 
 func (s *stepCommand) validate(cmd *cobra.Command, args []string) (err error) {
 	switch {
 	case len(args) < 1 || len(args) > 2:
 		return usage.Errorf("%s step takes the name of a %s and a number of writes, got %q", s.actors.verb, s.actors.noun, strings.Join(args, " "))
+	case cmd.Flags().Changed("until") && !s.knowsWork():
+		return usage.Errorf("clients step: --until is for controllers: what a client has left to do is not known: use a number of writes, or resume")
 	case cmd.Flags().Changed("until") && s.until != "settled":
 		return usage.Errorf("--until: unknown state %q: use settled", s.until)
 	case s.until != "" && len(args) > 1:

@@ -48,8 +48,9 @@ it as --name dev: "ctrlplane --name dev kubectl get pods". The command gets the 
 variables as that of "run", first of all KUBECONFIG.
 
 Files that match --match are watched below the folders of --watch, without tests
-(*_test.go), hidden files, and the folders bin, build, dist, node_modules, testdata and
-vendor. So is what the command itself runs: its file or script, or the package of
+(*_test.go), hidden files, the folders bin, build, dist, node_modules, site-packages,
+testdata and vendor, and those with a file CACHEDIR.TAG. So is what the command itself
+runs: its file, the script of an interpreter such as python3, or the package of
 "go run". Files of --crds and -f are watched, too: when one changes, all of them are
 applied again to the state from before they were first applied. With --keep the
 objects stay, and changed files are applied on top of them.
@@ -65,6 +66,7 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
 		Example: `  ctrlplane dev --crds config/crd/bases -- go run .
   ctrlplane dev --crds config/crd -f config/samples -- go run ./cmd --metrics-bind-address=0
   ctrlplane dev --watch . --watch ../api --crds ../api/crds -- go run .
+  ctrlplane dev --crds crds -f samples -- python3 operator.py
   ctrlplane dev --keep --name shop -- make run
   ctrlplane dev --with shop=http://localhost:8080/metrics -- go run ./cmd/shop`,
 		Args: requireCommand(`, such as "-- go run ."`),
@@ -77,7 +79,7 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
 }
 
 // defaultMatch are the names of files that an operator is usually made of.
-var defaultMatch = []string{"*.go", "go.mod", "go.sum", "go.work", "*.yaml", "*.yml"}
+var defaultMatch = []string{"*.go", "go.mod", "go.sum", "go.work", "*.yaml", "*.yml", "*.py", "*.js", "*.mjs", "*.ts", "*.java", "*.rs"}
 
 func (d *devCommand) addFlags(cmd *cobra.Command) {
 	d.up.addWrapperFlags(cmd)
@@ -85,6 +87,7 @@ func (d *devCommand) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&d.plane.crds, "crds", nil, "files or folders whose CustomResourceDefinitions to apply first (repeatable)")
 	f.StringSliceVar(&d.watch, "watch", []string{"."}, "folders or files with the sources of the operator (repeatable)")
 	f.StringSliceVar(&d.match, "match", defaultMatch, "patterns of the names of the files to watch in folders (repeatable)")
+	f.Lookup("match").DefValue = strings.Join(defaultMatch, ", ") // the help breaks lines at spaces only
 	f.BoolVar(&d.plane.keep, "keep", false, "keep all objects when the operator is restarted")
 	f.StringVar(&d.up.ui, "ui", "auto", "what to show: auto, plain or none; none shows only what concerns the operator")
 	f.StringVar(&d.up.theme, "theme", "auto", themeFlagHelp)

@@ -174,7 +174,7 @@ func (p *devPlane) describePrepared() string {
 
 const maxNamedRoots = 4
 
-// describeWatched names the folders and files whose changes restart the operator.
+// describeWatched names the folders and files whose changes restart the operator, and the patterns of its sources.
 func (d *devCommand) describeWatched() string {
 	var names []string
 	for _, root := range d.watchRoots() {
@@ -185,7 +185,40 @@ func (d *devCommand) describeWatched() string {
 	if more := len(names) - maxNamedRoots; more > 0 {
 		names = append(names[:maxNamedRoots], fmt.Sprintf("and %d more", more))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", ") + " (" + describeSources(d.match, d.sourceFiles()) + ")"
+}
+
+// sourceFiles returns the files in --watch that existed at the start.
+func (d *devCommand) sourceFiles() (files []string) {
+	for _, path := range d.watcher.Initial() {
+		if slices.ContainsFunc(d.watch, func(root string) bool {
+			root, err := filepath.Abs(root)
+			return err == nil && isBelow(path, root)
+		}) {
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+// describeSources names the patterns that match one of some files.
+func describeSources(patterns, files []string) string {
+	var used []string
+	for _, pattern := range patterns {
+		if slices.ContainsFunc(files, func(path string) bool {
+			ok, err := filepath.Match(pattern, filepath.Base(path))
+			return ok && err == nil
+		}) {
+			used = append(used, pattern)
+		}
+	}
+	switch {
+	case len(files) == 0:
+		return "no file in --watch matches --match"
+	case len(used) == 0: // they are named themselves
+		return words.Count(len(files), "source")
+	}
+	return "sources: " + strings.Join(used, ", ")
 }
 
 // shortPath returns a path as it is from the current folder, if it is below that.

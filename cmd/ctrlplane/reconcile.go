@@ -55,9 +55,10 @@ key is queued again, each time after a longer delay, and the last line that it p
 is the error.
 
 In the command, "ctrlplane kubectl" uses the same control plane, and its requests
-belong to the sync. So the controller appears as operator/KIND in the view, on the page
-and in "ctrlplane controllers", which can pause it, and causes in "trace" and "why" are
-certain.
+belong to the sync, as do those of another program with the user agent "operator" and
+a header Ctrlplane-Sync with the value of the variable CTRLPLANE_SYNC. So the controller
+appears as operator/KIND in the view, on the page and in "ctrlplane controllers", which
+can pause it, and causes in "trace" and "why" are certain.
 
 KIND is any name that kubectl accepts. With --owns, an event about an object of another
 kind adds the key of its owner: the one in its owner references with controller: true.`,

@@ -118,6 +118,7 @@ func TestUsageErrors(t *testing.T) {
 		{"controllers step", "takes the name of a controller and a number of writes"},
 		{"controllers step a --until x", `--until: unknown state "x": use settled`},
 		{"controllers step a 3 --until settled", "exclude each other"},
+		{"clients step a --until settled", "--until is for controllers"},
 		{"controllers step a --timeout 0s", "--timeout: 0s is not positive"},
 		{"controllers delay a", "not a duration"},
 		{"controllers delay a 0s", "not positive"},

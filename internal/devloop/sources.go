@@ -7,22 +7,38 @@ import (
 	"strings"
 )
 
-// shells are programs whose first argument is the file that they run.
-var shells = []string{"sh", "bash", "dash", "ksh", "zsh"}
+var (
+	// shells are programs whose first argument is the file that they run.
+	shells = []string{"sh", "bash", "dash", "ksh", "zsh"}
+	// interpreters are programs that run a script among their arguments, without the version in the name.
+	interpreters = []string{
+		"python", "pypy", "uv", "poetry", "pipenv", "node", "nodejs", "deno", "bun", "npx", "tsx", "ts-node", "java", "ruby", "perl", "php",
+	}
+	// scripts are the extensions of what these run. Another file may be one that the program writes.
+	scripts = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".java", ".jar", ".rb", ".pl", ".php"}
+)
 
 // Sources returns what a command runs, if it is on this machine: the file that it names, a
-// script that it gives to a shell, or the package of a command "go run".
+// script that it gives to an interpreter, or the package of a command "go run".
 func Sources(args []string) []string {
 	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
 	switch {
 	case program == "go" && len(args) > 1 && args[1] == "run":
 		return packageOf(args[2:])
 	case slices.Contains(shells, program):
-		if script := firstOperand(args[1:], isFile); script != "" {
-			return []string{script}
-		}
+		return scriptOf(args[1:], isFile)
+	case slices.Contains(interpreters, strings.TrimRight(program, "0123456789.")):
+		return scriptOf(args[1:], isScript)
 	case filepath.Base(args[0]) != args[0] && isFile(args[0]): // otherwise it is found in PATH
 		return []string{args[0]}
+	}
+	return nil
+}
+
+// scriptOf returns the first of some arguments that is a file of that kind.
+func scriptOf(args []string, is func(string) bool) []string {
+	if script := firstOperand(args, is); script != "" {
+		return []string{script}
 	}
 	return nil
 }
@@ -74,6 +90,10 @@ func firstOperand(args []string, is func(string) bool) string {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+func isScript(path string) bool {
+	return slices.Contains(scripts, filepath.Ext(path)) && isFile(path)
 }
 
 func isFolder(path string) bool {

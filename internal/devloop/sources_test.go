@@ -11,7 +11,7 @@ import (
 
 func TestSources(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"run.sh", "bin/operator", "cmd/main.go", "other/main.go", "other/more.go", "go"} {
+	for _, name := range []string{"run.sh", "bin/operator", "cmd/main.go", "other/main.go", "other/more.go", "go", "operator.py", "python3", "data", "target/operator.jar"} {
 		testutil.WriteFile(t, name, "")
 	}
 	here, err := os.Getwd()
@@ -27,6 +27,14 @@ func TestSources(t *testing.T) {
 		"sh run.sh x":                            {"run.sh"},
 		"/bin/bash -e run.sh":                    {"run.sh"},
 		"sh -c true":                             nil,
+		"python3 operator.py run.sh":             {"operator.py"},
+		here + "/python3 -u operator.py":         {"operator.py"},
+		"python3.13.exe operator.py":             {"operator.py"},
+		here + "/python3 -m operator":            nil,
+		"python3 -m operator data":               nil, // it may write that
+		"uv run operator.py":                     {"operator.py"},
+		"java -jar target/operator.jar":          {"target/operator.jar"},
+		"kopf run operator.py":                   nil, // of any other program, it may be what that writes
 		"go run .":                               {"."},
 		"go run ./cmd -x run.sh":                 {"cmd"},
 		"go run -C other . --a":                  {"other"},

@@ -46,7 +46,8 @@ type Config struct {
 // Watcher reports changed files until Close.
 type Watcher struct {
 	rootsMu sync.Mutex
-	roots   []root // only ever appended to
+	roots   []root   // only ever appended to
+	initial []string // files of interest
 	notify  *fsnotify.Watcher
 	changed chan string // paths of interest, to the burst
 	reports chan []string
@@ -82,6 +83,7 @@ func New(cfg Config) (*Watcher, error) {
 			sum, _ := known.changed(f)
 			known.learn(f, sum)
 		}
+		w.initial = append(w.initial, files...)
 	}
 	collecting := make(chan struct{})
 	go func() {
@@ -127,6 +129,9 @@ func (w *Watcher) allRoots() []root {
 	defer w.rootsMu.Unlock()
 	return w.roots
 }
+
+// Initial returns the files of interest that existed when the watcher was made.
+func (w *Watcher) Initial() []string { return w.initial }
 
 // Changes delivers the absolute paths of the files that have changed since the last
 // delivery, sorted.
@@ -187,7 +192,7 @@ func (w *Watcher) addTree(top string) (files []string, err error) {
 				files = append(files, path)
 			}
 			return nil
-		case path != top && ignoresFolder(entry.Name()):
+		case path != top && (ignoresFolder(entry.Name()) || isCache(path)):
 			return filepath.SkipDir
 		}
 		if err := w.watchFolder(path); !errors.Is(err, fs.ErrNotExist) {
@@ -219,7 +224,14 @@ func watchError(what string, err error) error {
 }
 
 // ignoredFolders have no sources, by convention.
-var ignoredFolders = []string{"bin", "dist", "build", "vendor", "node_modules", "testdata"}
+var ignoredFolders = []string{"bin", "dist", "build", "vendor", "node_modules", "site-packages", "testdata"}
+
+// isCache reports whether a folder is tagged as a cache, as cargo tags its build folder. It has many folders with
+// generated sources.
+func isCache(path string) bool {
+	_, err := os.Lstat(filepath.Join(path, "CACHEDIR.TAG"))
+	return err == nil
+}
 
 func ignoresFolder(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains(ignoredFolders, name)
@@ -302,7 +314,7 @@ func (w *Watcher) follow(path string) bool {
 		return false
 	}
 	inRoot := slices.ContainsFunc(w.allRoots(), func(r root) bool { return !r.file && r.contains(path) })
-	if !inRoot || ignoresFolder(filepath.Base(path)) {
+	if !inRoot || ignoresFolder(filepath.Base(path)) || isCache(path) {
 		return true
 	}
 	files, err := w.addTree(path)

@@ -78,7 +78,8 @@ func requireChange(t *testing.T, w *Watcher, path string, unwanted ...string) {
 
 func TestWatchIgnores(t *testing.T) {
 	dir := t.TempDir()
-	ignored := []string{"a.txt", "main.go~", ".main.go.swp", ".#main.go", "#main.go#", ".git/x.go", "bin/x.go", "vendor/a/x.go", "node_modules/x.go", "pkg/testdata/x.go"}
+	ignored := []string{"a.txt", "main.go~", ".main.go.swp", ".#main.go", "#main.go#", ".git/x.go", "bin/x.go", "vendor/a/x.go", "node_modules/x.go", "venv/lib/python3/site-packages/x.go", "target/debug/x.go", "pkg/testdata/x.go"}
+	write(t, filepath.Join(dir, "target", "CACHEDIR.TAG"))
 	for i, name := range ignored {
 		ignored[i] = filepath.Join(dir, name)
 		write(t, ignored[i])
@@ -86,6 +87,9 @@ func TestWatchIgnores(t *testing.T) {
 	main := filepath.Join(dir, "main.go")
 	write(t, main)
 	w := watch(t, Root{dir, isGo})
+	if got := w.Initial(); !slices.Equal(got, []string{main}) {
+		t.Errorf("at the start: %q", got)
+	}
 	for _, path := range ignored {
 		write(t, path)
 	}

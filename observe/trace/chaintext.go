@@ -30,6 +30,8 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	c.writeLinks(p)
 	first := c.Links[len(c.Links)-1]
 	switch {
+	case first.unknownSync != "" && first.cause == 0:
+		p.writeSentence("\nThe cause of the last line is not known: the sync " + words.OneLine(first.unknownSync) + " of its header Ctrlplane-Sync is none that " + p.actor(first) + " has reported. Its user agent has to be that of the program that reports it.")
 	case first.unexplained != nil:
 		p.writeSentence("\nThe cause of the last line is not known." + p.lastReceived(first))
 	case !c.Complete:

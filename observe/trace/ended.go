@@ -50,9 +50,9 @@ func hasSuccessor(now observe.Snapshot, c *observe.Controller, about observe.Obj
 	})
 }
 
-// isSilent reports whether a client that reports no controllers has no watch, and has sent nothing for long.
+// isSilent reports whether a client that reports no controllers neither watches nor polls, and has sent nothing for long.
 func isSilent(c *observe.Client, now time.Time) bool {
-	isActive := c.Connected || len(c.Watches) > 0 || len(c.Controllers) > 0 || c.Refused != ""
+	isActive := c.Connected || len(c.Watches)+len(c.Polls) > 0 || len(c.Controllers) > 0 || c.Refused != ""
 	return !isActive && !c.LastTime.IsZero() && min(now.Sub(c.LastTime), now.Sub(c.WatchEnded)) >= minSilence
 }
 

@@ -17,7 +17,7 @@ type failedEffect struct {
 	times       int           // in a row
 	pause       time.Duration // the longest between two of them
 	follows     bool          // one of them most likely follows from the object
-	ended       bool          // the client watches nothing any more
+	ended       bool          // the client learns of no change any more
 }
 
 // failingWrites are the writes of clients that have failed since the last time that they succeeded, or that another
@@ -77,13 +77,24 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 			failing.noteStored(n)
 		case !ok || !n.isUnexplainedFailure() || n.isAbout(about),
 			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
-		case n.Object.Name == "" && !n.descendsFrom(mine): // it may be to create another object
 		default:
+			follows := n.descendsFrom(mine) || n.isToBeOwnedBy(about)
+			if n.Object.Name == "" && !follows { // it may be to create another object
+				continue
+			}
 			f := failing.noteFailed(k, n)
-			f.follows, f.ended = f.follows || n.descendsFrom(mine), ended[n.Controller]
+			f.follows, f.ended = f.follows || follows, ended[n.Controller]
 		}
 	}
 	return slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool { return !f.follows })
+}
+
+// isToBeOwnedBy reports whether a call was to create an object with a reference to its owner, and did not find that it
+// exists. The cause of a client that polls is not known.
+func (n *Node) isToBeOwnedBy(about observe.Object) bool {
+	o := n.owner
+	return o != nil && !n.foundExisting() && o.Kind == about.Kind && o.Name == about.Name &&
+		(about.Namespace == "" || about.Namespace == n.Object.Namespace) && (about.UID == "" || about.UID == o.UID)
 }
 
 // isUnexplainedFailure reports whether a failed write counts: it is not a conflict, and no sync that fails is known.
@@ -115,12 +126,12 @@ func (c creators) createdFor(mine map[*Node]bool, n *Node) bool {
 	return by != nil && by.Controller == n.Controller && by.descendsFrom(mine)
 }
 
-// endedClients returns the names of the clients that have no watch, and so do not learn of changes any more.
+// endedClients returns the names of the clients that neither watch nor poll, and so do not learn of changes any more.
 func endedClients(now observe.Snapshot) map[string]bool {
 	ended := map[string]bool{}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		ended[c.Name] = len(c.Watches) == 0 && c.InFlight == 0
+		ended[c.Name] = len(c.Watches)+len(c.Polls) == 0 && c.InFlight == 0
 	}
 	return ended
 }

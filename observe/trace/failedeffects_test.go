@@ -60,6 +60,41 @@ func TestWhySaysWhichEffectsFail(t *testing.T) {
 	}
 }
 
+// A client that polls has no event as a cause: what it creates for an object has an owner reference.
+func TestWhySaysWhatCannotBeCreatedForAnOwner(t *testing.T) {
+	refused := observe.Called{Verb: "create", Status: 403, Error: "exceeded quota"}
+	exists := observe.Called{Verb: "create", Status: 409, Error: `pods "a" already exists`}
+	web := observe.Object{Kind: "Deployment", Name: "web", UID: "u1"}
+	earlier, other := web, web
+	earlier.UID, other.Name = "u0", "other"
+	for name, tc := range map[string]struct {
+		call  observe.Called
+		owner *observe.Object
+		want  []string
+	}{
+		"owner":         {refused, &web, []string{"db fails to create Pod a, 2 times in a row: 403: exceeded quota."}},
+		"another one":   {refused, &other, nil},
+		"earlier":       {refused, &earlier, nil},
+		"none":          {refused, nil, nil},
+		"found its own": {exists, &web, nil},
+	} {
+		records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}, tc.call, tc.call)
+		for _, r := range records[1:] {
+			c := r.Event.(*observe.Called)
+			c.Controller, c.Object, c.Owner = "db", pod("a"), tc.owner
+		}
+		about := deployment("web")
+		about.UID = web.UID
+		chain, err := Why(records, about, Options{State: observe.Snapshot{Clients: []observe.Client{{Name: "db", Polls: []observe.ClientPoll{{Resource: "deployments.apps"}}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(chain.Failing, tc.want) {
+			t.Errorf("%s: got %q", name, chain.Failing)
+		}
+	}
+}
+
 // The attempts at a write have several likely causes: what the client itself has written for the object, what it has
 // read of another one, or none, long after the last event.
 func TestEveryAttemptCounts(t *testing.T) {

@@ -28,6 +28,10 @@ func TestFailingWrites(t *testing.T) {
 	forUser := refused
 	forUser.Client = &observe.Caller{Impersonates: "alice"}
 	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
+	polls := func(since, last time.Duration) observe.Client {
+		at := clientCalls(refused)[0].Event.(*observe.Called).Began
+		return observe.Client{Name: operator.Name, Polls: []observe.ClientPoll{{Resource: "sites", Since: at.Add(since), Last: at.Add(last)}}}
+	}
 	restarted := operator // after the third call
 	restarted.WatchBegan = clientCalls(refused)[0].Event.(*observe.Called).Began.Add(2500 * time.Millisecond)
 	for name, tc := range map[string]struct {
@@ -49,6 +53,9 @@ func TestFailingWrites(t *testing.T) {
 		"as another user":              {[]observe.Called{forUser, forUser, forUser}, operator, 0, []string{"as alice fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"its failing syncs are known":  {[]observe.Called{of(refused, 1), of(refused, 2), of(refused, 3)}, operator, 0, nil},
 		"a test, which does not watch": {[]observe.Called{invalid, invalid, invalid}, observe.Client{Name: operator.Name}, 0, nil},
+		"polls":                        {[]observe.Called{refused, refused, refused}, polls(-time.Second, time.Second), 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"a test, which then listed":    {[]observe.Called{invalid, invalid, invalid}, polls(time.Second, 9*time.Second), 0, nil},
+		"a test, which had listed":     {[]observe.Called{invalid, invalid, invalid}, polls(-9*time.Second, -time.Second), 0, nil},
 		"in a namespace that ends":     {[]observe.Called{ending, ending, ending, ending}, operator, 0, nil},
 		"in a namespace that is gone":  {[]observe.Called{refused, refused, refused, endedNamespace}, operator, 0, nil},
 		"another namespace is gone":    {[]observe.Called{refused, refused, refused, otherNamespace}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},

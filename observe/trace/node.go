@@ -114,7 +114,9 @@ type Node struct {
 	queues []string // for an event: where its handler added keys
 	uid    string   // of a write's object, if its events or its answer have it
 
-	version string // of the API, for a call for a kind that is not built in
+	version     string          // of the API, for a call for a kind that is not built in
+	owner       *observe.Object // as of Called
+	unknownSync string          // as of Called
 
 	wrote     []observe.Written // by a call, as the storage reports it
 	afterSync uint64            // for a call: the sync that started its goroutine and had ended

@@ -102,6 +102,22 @@ func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
 	}
 }
 
+// A program whose user agent is not that of the program that reports the sync is told why it is not joined to it.
+func TestWhySaysThatASyncIsNotKnown(t *testing.T) {
+	call := &observe.Called{
+		Controller: "other (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",
+		Began: time.Now(), Took: time.Millisecond, UnknownSync: "s/site/4",
+	}
+	chain, err := Why([]observe.Record{{Seq: 1, Time: time.Now(), Event: call}}, deployment("shop"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "The cause of the last line is not known: the sync s/site/4 of its header Ctrlplane-Sync is none that other (admin) has reported."
+	if got := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " "); chain.Complete || !strings.Contains(got, want) {
+		t.Errorf("complete: %v\n%s", chain.Complete, got)
+	}
+}
+
 // What a client has found in a list has no version in the records: it was the last one that was stored before, and
 // the story begins with who has stored that, unless the client itself has.
 func TestWhyGoesOnBeforeAListOfAClient(t *testing.T) {

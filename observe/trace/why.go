@@ -217,7 +217,7 @@ func newChain(about observe.Object, what What, n *Node, o Options) *Chain {
 		c.Links = append(c.Links, n)
 	}
 	first := c.Links[len(c.Links)-1]
-	c.Complete = first.isOutside() && first.cause == 0 && first.unexplained == nil
+	c.Complete = first.isOutside() && first.cause == 0 && first.unexplained == nil && first.unknownSync == ""
 	c.Start, c.Took = first.Time, end.Sub(first.Time)
 	for _, n := range c.Links {
 		n.After = n.Time.Sub(c.Start)

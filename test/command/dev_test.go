@@ -190,7 +190,7 @@ func TestDevRestartsTheOperator(t *testing.T) {
 	t.Parallel()
 	d := startDev(t)
 	d.requireLine(t, "manifests  ") // as a stage of the start
-	d.requireLine(t, "[dev] watching source, operator.sh, crds, widget.yaml")
+	d.requireLine(t, "[dev] watching source, operator.sh, crds, widget.yaml (sources: *.yaml)")
 	d.requireLine(t, "[operator] reconciled one widget.example.com/first")
 	first := d.requireChild(t)
 
