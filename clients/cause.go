@@ -29,6 +29,7 @@ const maxSearchedBody, maxMentions = 16 << 10, 256
 // when it read the object is not the cause.
 func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq uint64, last *observe.Received) {
 	w := newWrite(r, answer)
+	w.versions = &cl.written
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
@@ -42,7 +43,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if cause == nil {
 		cause, woken = w.choose(c)
 	}
-	if cause == nil {
+	if cause == nil || w.mayFollowFromLost(cause) {
 		return 0, w.lastReceived()
 	}
 	seq, begins := cause.record(r.observer, cl.name, w, c, woken)
@@ -61,16 +62,42 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 // empty if none came; nil if the client cannot have reacted to one: it has no watch, reports the syncs in which it reacts,
 // or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if !w.watching || w.routine || w.reported {
+	if len(w.watches) == 0 || w.routine || w.reported {
 		return nil
 	}
-	last := new(observe.Received)
-	for _, e := range w.events {
-		if e.at.After(last.Time) && w.isOthers(e) && (e.namespace == "" || e.namespace == w.object.Namespace) {
-			last.Time, last.Change, last.Object = e.at, e.change, e.object
+	e := w.lastEvent(w.isReceived)
+	if e == nil {
+		return &observe.Received{}
+	}
+	return &observe.Received{Time: e.at, Change: e.change, Object: e.object}
+}
+
+// lastEvent returns the last of some events that the client had received, however long ago; nil if there is none.
+func (w *write) lastEvent(is func(*event) bool) (last *event) {
+	for _, from := range w.watches {
+		var since time.Time
+		if last != nil {
+			since = last.at
+		}
+		if e := from.lastEvent(since, w.began, is); e != nil {
+			last = e
 		}
 	}
 	return last
+}
+
+// isReceived reports whether an event is of what another client has changed in the namespace of the written object or
+// outside of any.
+func (w *write) isReceived(e *event) bool {
+	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e)
+}
+
+// mayFollowFromLost reports whether an event that is forgotten may be the cause as well as this one: it is not if the write
+// continues a run, or the program was idle since, or this is the first event of its object, and of another client.
+func (w *write) mayFollowFromLost(cause *event) bool {
+	isFirst := cause.change == observe.Added || cause.change == observe.Listed
+	return w.began.Sub(w.lost) <= maxReaction && !w.idle.from.After(w.lost) && (!isFirst || w.versions.made(cause)) &&
+		!cause.isContinuedBy(w, time.Time{}, maxPause)
 }
 
 // retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
@@ -103,7 +130,7 @@ func (w *write) chooseRelated(c *candidates) (best *event, of *candidates) {
 func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	related, of := w.chooseRelated(c)
 	isFinished := related == nil || of.isFinished(related, w)
-	if !w.reported && slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
+	if !w.reported && (related != nil || w.lastEvent(w.isRelatedTo) != nil) { // it works for such objects
 		if e := w.wakingRun(); e != nil && (isFinished || w.versions.made(related)) {
 			return e, true
 		}
@@ -140,10 +167,11 @@ type write struct {
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
-	watching bool     // the client has watches
-	reported bool     // the client reports the syncs in which it reacts to events, and this write is of none
-	events   []*event // the last ones that the client had received
-	versions ownVersions
+	watches  []*watch  // whose events may be its reason
+	reported bool      // the client reports the syncs in which it reacts to events, and this write is of none
+	events   []*event  // the recent ones that the client had received
+	lost     time.Time // when the last event was sent of those that are forgotten although they were recent then
+	versions *ownVersions
 	busy     period       // the last one before the write
 	idle     idlePeriod   // the last one before the write
 	runs     []startedRun // the last ones, some of which may have begun after the write
@@ -261,50 +289,50 @@ func (w *write) laterVersions() (list []*event) {
 	return list
 }
 
-// findEvents finds the last events that the client had received when it sent a write,
-// and the versions that it has written: a copy, as other requests need the lock.
+// findEvents finds the recent events that the client had received when it sent a write. Of what several watches were sent
+// at about the same time only the first one counts.
 func (cl *client) findEvents(r *request, wr *write) {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	var events []*event
-	watches := cl.watchesOf(r)
-	wr.watching = len(watches) > 0
-	changed, listed := map[*sentEvent]int{}, map[*sentEvent]int{} // → the index in events
-	for _, w := range watches {
+	wr.watches = cl.watchesOf(r)
+	watched := map[string]int{} // how many watches a resource has
+	for _, w := range wr.watches {
+		watched[w.Resource]++
+	}
+	sent := map[sentOnce]int{} // → the index in wr.events
+	for _, w := range wr.watches {
+		isShared := watched[w.Resource] > 1
 		w.mu.Lock()
-		for _, e := range w.events {
-			if r.call.Began.Before(e.at) {
-				continue
-			}
-			if len(watches) > 1 { // of what several of them were sent at about the same time only the first one counts
-				first := changed
-				if e.listed {
-					first = listed
-				}
-				if i, found := first[e.sent]; found && !w.Since.After(events[i].at) && !events[i].opened.After(e.at) {
-					if e.at.Before(events[i].at) {
-						events[i] = e.event
+		for _, e := range w.eventsBetween(wr.began.Add(-maxReaction), wr.began) {
+			if isShared {
+				once := sentOnce{e.sent, e.listed}
+				if i, found := sent[once]; found && !w.Since.After(wr.events[i].at) && !wr.events[i].opened.After(e.at) {
+					if e.at.Before(wr.events[i].at) {
+						wr.events[i] = e.event
 					}
 					continue
 				}
-				first[e.sent] = len(events)
+				sent[once] = len(wr.events)
 			}
-			events = append(events, e.event)
+			wr.events = append(wr.events, e.event)
 		}
-		events = append(events, w.foundFor(wr, r.kinds)...)
+		wr.events = append(wr.events, w.foundFor(wr, r.kinds)...)
+		wr.lost = later(wr.lost, w.lost)
 		w.mu.Unlock()
 	}
-	if len(events) == 0 {
-		return
-	}
-	wr.events, wr.versions = events, slices.Clone(cl.written[:])
+}
+
+// sentOnce is what several watches may be sent.
+type sentOnce struct {
+	*sentEvent
+	listed bool
 }
 
 // watchesOf returns the watches whose events a write may follow: those on its
 // connection. Clients of HTTP/1.1 have a connection for each watch, and all of them are
 // meant if the write's has none. Not so those of kubectl: each run is a process of its
-// own. The caller holds the lock.
+// own.
 func (cl *client) watchesOf(r *request) []*watch {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
 	var same []*watch
 	for _, w := range cl.watches {
 		if w.conn == r.req.RemoteAddr {
@@ -314,7 +342,7 @@ func (cl *client) watchesOf(r *request) []*watch {
 	if len(same) > 0 || programName(r.req.UserAgent()) == "kubectl" {
 		return same
 	}
-	return cl.watches
+	return slices.Clone(cl.watches)
 }
 
 // isRelatedTo reports whether the event's object is o, or owns it, or is owned by it or

@@ -15,7 +15,7 @@ import (
 const (
 	rateSeconds = 5
 	// keptVersions is the number of versions kept of what a client has written.
-	keptVersions = 128
+	keptVersions = 4096
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
 	// maxWatched is the number of resources kept that a client has watched.
@@ -38,6 +38,7 @@ type client struct {
 	refused   refusedReads
 
 	permissions permissions
+	written     ownVersions
 	unanswered  unanswered
 
 	mu      sync.Mutex
@@ -49,8 +50,6 @@ type client struct {
 	// watchEnded is when the last of watches ended, and endedConn was its connection.
 	watchEnded time.Time
 	endedConn  string
-	written    [keptVersions]ownVersion // in a ring
-	writes     int
 	busy       period
 	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring
@@ -146,17 +145,9 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 func (cl *client) noteDeletions(wrote []observe.Written) {
 	for _, o := range wrote {
 		if o.Deleted {
-			cl.noteVersion(ownVersion{version: o.ResourceVersion})
+			cl.written.add(ownVersion{version: o.ResourceVersion})
 		}
 	}
-}
-
-// noteVersion remembers a version that the client has written.
-func (cl *client) noteVersion(v ownVersion) {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	cl.written[cl.writes%keptVersions] = v
-	cl.writes++
 }
 
 func (cl *client) snapshot(now time.Time) observe.Client {

@@ -146,7 +146,7 @@ const maxFound = 1024
 
 // existedAtList reports whether an object was not added since the list, as far as is known.
 func (w *watch) existedAtList(o observe.Object) bool {
-	if len(w.events) == keptEvents { // earlier ones may be forgotten
+	if !w.lost.IsZero() {
 		return false
 	}
 	for _, e := range w.events {

@@ -248,7 +248,7 @@ func (r *request) record() {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		}
 		if !c.Failed() {
-			r.client.noteVersion(ownVersion{c.ResourceVersion, c.Subresource == "status"})
+			r.client.written.add(ownVersion{c.ResourceVersion, c.Subresource == "status"})
 		}
 	}
 	var ended bool

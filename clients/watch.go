@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"slices"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -12,9 +14,9 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// keptEvents is the number of events that a watch remembers, to find the cause of a
-// write.
-const keptEvents = 64
+// A watch remembers the last events, to find the cause of a write: keptEvents however old they are, and more if a write
+// may still be the reaction to them, at most maxRecent, and keptRecent more than keptEvents of all watches together.
+const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
@@ -35,8 +37,8 @@ type watch struct {
 
 	mu      sync.Mutex
 	initial bool              // the initial events have not all been sent; a bookmark follows them
-	events  []slot            // the last ones, in a ring
-	next    int               // of events
+	events  []slot            // the last ones, in order
+	lost    time.Time         // when the last of the others was sent that was recent then
 	found   map[string]*event // what the list had, by key, as far as that was asked for
 }
 
@@ -149,14 +151,46 @@ func (w *watch) sent(frame []byte) bool {
 	o.Kind, o.Namespace, o.Name, o.UID = cmp.Or(e.kind, o.Kind), e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
-	sent := slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed}
-	if len(w.events) < keptEvents {
-		w.events = append(w.events, sent)
-		return true
+	w.events = append(w.events, slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed})
+	if len(w.events) > keptEvents {
+		w.frames.recent.Add(1)
+		w.forgetEvents(now)
 	}
-	w.events[w.next] = sent
-	w.next = (w.next + 1) % keptEvents
 	return true
+}
+
+// forgetEvents forgets the first events if there are too many. The caller holds the lock.
+func (w *watch) forgetEvents(now time.Time) {
+	for len(w.events) > keptEvents {
+		if first := w.events[0].at; now.Sub(first) <= maxReaction {
+			if len(w.events) <= maxRecent && w.frames.recent.Load() <= keptRecent {
+				return
+			}
+			w.lost = first
+		}
+		w.events[0] = slot{}
+		w.events = w.events[1:]
+		w.frames.recent.Add(-1)
+	}
+}
+
+// eventsBetween returns the events of a time, with both ends. The caller holds the lock.
+func (w *watch) eventsBetween(from, to time.Time) []slot {
+	first := sort.Search(len(w.events), func(i int) bool { return !w.events[i].at.Before(from) })
+	rest := w.events[first:]
+	return rest[:sort.Search(len(rest), func(i int) bool { return rest[i].at.After(to) })]
+}
+
+// lastEvent returns the last of some events of a time, without its begin; nil if there is none.
+func (w *watch) lastEvent(after, to time.Time, is func(*event) bool) *event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range slices.Backward(w.eventsBetween(after, to)) {
+		if e.at.After(after) && is(e.event) {
+			return e.event
+		}
+	}
+	return nil
 }
 
 // existed reports whether a version is one that the watch is sent because it existed when the watch began.

@@ -3,6 +3,7 @@ package clients
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -113,18 +114,46 @@ type ownVersion struct {
 	status  bool // of which it has written the status
 }
 
-// ownVersions are the last ones of a client.
-type ownVersions []ownVersion
+// ownVersions are the last ones of a client. Its methods are safe for concurrent use.
+type ownVersions struct {
+	mu     sync.RWMutex
+	ring   []string
+	next   int
+	status map[string]bool // whether a version is of a status
+}
+
+func (o *ownVersions) add(v ownVersion) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, found := o.status[v.version]; found || v.version == "" {
+		return
+	}
+	if o.status == nil {
+		o.status = map[string]bool{}
+	}
+	if o.status[v.version] = v.status; len(o.ring) < keptVersions {
+		o.ring = append(o.ring, v.version)
+		return
+	}
+	delete(o.status, o.ring[o.next])
+	o.ring[o.next] = v.version
+	o.next = (o.next + 1) % keptVersions
+}
 
 // has reports whether the client has written a version. That of an object in a list is not known.
-func (o ownVersions) has(version string) bool {
-	return version != "" && slices.ContainsFunc(o, func(v ownVersion) bool { return v.version == version })
+func (o *ownVersions) has(version string) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	_, found := o.status[version]
+	return found
 }
 
 // made reports whether an event is of what the client has written.
-func (o ownVersions) made(e *event) bool { return o.has(e.version) }
+func (o *ownVersions) made(e *event) bool { return o.has(e.version) }
 
 // madeStatus reports whether an event is of a status that the client has written.
-func (o ownVersions) madeStatus(e *event) bool {
-	return e.version != "" && slices.Contains(o, ownVersion{e.version, true})
+func (o *ownVersions) madeStatus(e *event) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.status[e.version]
 }
