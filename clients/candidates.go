@@ -129,10 +129,19 @@ func (w *write) isOthers(e *event) bool {
 	return e.change != observe.Listed && !e.object.IsRoutine() && !w.versions.made(e)
 }
 
-// wakingRun returns the event of another object that the program has begun to write for, and may still; nil if there is none.
-func (w *write) wakingRun() *event {
+// currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
+// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason. nil
+// if there is none.
+func (w *write) currentRun(isFinished bool) *event {
 	for _, r := range slices.Backward(w.runs) {
-		if last := r.cause.lastRun(); last.woken && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, maxPause) {
+		last, limit := r.cause.lastRun(), time.Duration(0)
+		switch {
+		case last.woken:
+			limit = maxPause
+		case isFinished && (last.prompt || r.cause.isUnknown()):
+			limit = busyGap
+		}
+		if limit > 0 && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit) {
 			return r.cause
 		}
 	}
@@ -232,7 +241,7 @@ func (c *candidates) leaveOutConsumed(w *write, isRelated func(*event) bool) {
 	runs := slices.DeleteFunc(slices.Clone(w.runs), func(r startedRun) bool { return !r.began.Before(w.began) })
 	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
 	for _, r := range runs {
-		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(w.object.GroupResource()) {
+		if !r.began.After(c.taken) || isRelated(r.cause) || r.cause.isUnknown() || !r.hasWritten(w.object.GroupResource()) {
 			continue
 		}
 		isEarlier := func(e *event) bool {
@@ -298,6 +307,9 @@ func (w *write) nearest(list []*event) []*event {
 // object that the written one owns, or created the object whose status is written. A program with one controller does
 // neither.
 func (c *candidates) handedOver(w *write) (last *event) {
+	if !c.busy.parallel && c.isContinuedBy(w) {
+		return nil
+	}
 	for _, e := range c.own {
 		isFromOther := w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) || e.change == observe.Added && w.isStatus && e.object.Same(w.object)
 		if isFromOther && e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause && (last == nil || byTime(last, e) < 0) {

@@ -33,8 +33,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
-	if len(w.events) == 0 {
-		return 0, w.lastReceived()
+	if len(w.watches) == 0 {
+		return 0, nil
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
@@ -44,10 +44,9 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 		cause, woken = w.choose(c)
 	}
 	if cause == nil || w.mayFollowFromLost(cause) {
-		return 0, w.lastReceived()
+		cause = &event{sentEvent: &sentEvent{}}
 	}
-	seq, begins := cause.record(r.observer, cl.name, w, c, woken)
-	w.noteUnseen(cause)
+	begins := cause.noteWrite(w, c, woken)
 	switch {
 	case w.routine:
 	case begins:
@@ -55,14 +54,18 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	default:
 		cl.noteContinued(w.busy)
 	}
-	return seq, nil
+	if cause.isUnknown() {
+		return 0, w.lastReceived()
+	}
+	w.noteUnseen(cause)
+	return cause.record(r.observer, cl.name), nil
 }
 
 // lastReceived returns the last event of another client's change in the namespace of the written object or outside of any,
 // empty if none came; nil if the client cannot have reacted to one: it has no watch, reports the syncs in which it reacts,
 // or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if len(w.watches) == 0 || w.routine || w.reported {
+	if w.routine || w.reported {
 		return nil
 	}
 	e := w.lastEvent(w.isReceived)
@@ -103,7 +106,7 @@ func (w *write) mayFollowFromLost(cause *event) bool {
 // retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
 func (w *write) retried() *event {
 	for _, r := range w.runs {
-		if last := r.cause.lastRun(); last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
+		if last := r.cause.lastRun(); !r.cause.isUnknown() && last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
 			return r.cause
 		}
 	}
@@ -131,7 +134,7 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	related, of := w.chooseRelated(c)
 	isFinished := related == nil || of.isFinished(related, w)
 	if !w.reported && (related != nil || w.lastEvent(w.isRelatedTo) != nil) { // it works for such objects
-		if e := w.wakingRun(); e != nil && (isFinished || w.versions.made(related)) {
+		if e := w.currentRun(isFinished); e != nil && (isFinished || w.versions.made(related)) {
 			return e, true
 		}
 		if isFinished {

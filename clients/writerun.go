@@ -19,6 +19,7 @@ type writeRun struct {
 	answered time.Time // the last write
 	failed   bool      // the last write
 	retry    string    // what the last write was to change, if it had a conflict
+	prompt   bool      // it began soon after what another client had changed
 	woken    bool      // the written objects are not related to that of the event: several workers may write
 	made     string    // the version that the last write has made
 	targets  []string  // at most maxTargets
@@ -81,9 +82,9 @@ func (e *event) lastRun() writeRun {
 	return e.writes
 }
 
-// record records the event, once, as the cause of a write, and returns the Seq of the
-// record, and whether the write begins a run. No worker waits for a routine write: it begins none.
-func (e *event) record(o *observe.Observer, client string, w *write, c *candidates, woken bool) (seq uint64, begins bool) {
+// noteWrite notes that the event is the likely cause of a write, and reports whether that begins a run. No worker waits for
+// a routine write: it begins none.
+func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	taken := c.takenFor(e)
 	if base := w.baseEvent; base != nil && !w.began.Before(base.seen()) { // it was taken after that event
 		taken = later(taken, earlier(base.seen().Add(handlerDelay), w.began))
@@ -93,7 +94,7 @@ func (e *event) record(o *observe.Observer, client string, w *write, c *candidat
 	r := &e.writes
 	continues := r.isContinuedBy(w, c.read, maxPause) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
-		*r = writeRun{taken: taken, began: w.began, woken: woken}
+		*r = writeRun{taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
 	if begins || continues {
 		r.retry = ""
@@ -102,10 +103,20 @@ func (e *event) record(o *observe.Observer, client string, w *write, c *candidat
 		}
 		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
 	}
+	return begins
+}
+
+// isUnknown reports whether the event stands for one that is not known: writes of the same sync follow from it.
+func (e *event) isUnknown() bool { return e.at.IsZero() }
+
+// record records the event, once, and returns the Seq of the record.
+func (e *event) record(o *observe.Observer, client string) uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.seq == 0 {
 		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
-	return e.seq, begins
+	return e.seq
 }
 
 // ownVersion is a version that a client has written.
