@@ -295,7 +295,11 @@ func (w *write) laterVersions() (list []*event) {
 // findEvents finds the recent events that the client had received when it sent a write. Of what several watches were sent
 // at about the same time only the first one counts.
 func (cl *client) findEvents(r *request, wr *write) {
-	wr.watches = cl.watchesOf(r)
+	var isKnown bool
+	if wr.watches, isKnown = cl.watchesOf(r); !isKnown {
+		wr.runs = nil
+		return
+	}
 	watched := map[string]int{} // how many watches a resource has
 	for _, w := range wr.watches {
 		watched[w.Resource]++
@@ -329,23 +333,56 @@ type sentOnce struct {
 	listed bool
 }
 
-// watchesOf returns the watches whose events a write may follow: those on its
-// connection. Clients of HTTP/1.1 have a connection for each watch, and all of them are
-// meant if the write's has none. Not so those of kubectl: each run is a process of its
-// own.
-func (cl *client) watchesOf(r *request) []*watch {
+// maxConnWatches is how many watches there may be beside other requests on a connection over HTTP/2: it has at most 100.
+const maxConnWatches = 50
+
+// watchesOf returns the watches whose events a write may follow, also those that have just ended: those of its process.
+// isKnown is false if there are only those of another process, as far as is known.
+//
+// A process has one connection over HTTP/2, and others only if that is full; they do not select the same. Over HTTP/1.1
+// each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
+// process of its own.
+func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	var same []*watch
-	for _, w := range cl.watches {
-		if w.conn == r.req.RemoteAddr {
-			same = append(same, w)
+	all := slices.Concat(cl.watches, cl.ended)
+	same := onConn(all, r.req.RemoteAddr)
+	isKubectl := programName(r.req.UserAgent()) == "kubectl"
+	switch {
+	case isKubectl:
+		return same, true
+	case r.req.ProtoMajor < 2:
+		if len(onConn(cl.watches, r.req.RemoteAddr)) > 0 {
+			return same, true
+		}
+		return all, true
+	case len(same) == 0 && !hasFullConn(cl.watches):
+		return all, false
+	}
+	selected := map[selection]bool{}
+	for _, w := range same {
+		selected[w.selection()] = true
+	}
+	return slices.DeleteFunc(all, func(w *watch) bool { return w.conn != r.req.RemoteAddr && selected[w.selection()] }), true
+}
+
+func onConn(watches []*watch, conn string) (list []*watch) {
+	for _, w := range watches {
+		if w.conn == conn {
+			list = append(list, w)
 		}
 	}
-	if len(same) > 0 || programName(r.req.UserAgent()) == "kubectl" {
-		return same
+	return list
+}
+
+func hasFullConn(watches []*watch) bool {
+	n := map[string]int{}
+	for _, w := range watches {
+		if n[w.conn]++; n[w.conn] >= maxConnWatches {
+			return true
+		}
 	}
-	return slices.Clone(cl.watches)
+	return false
 }
 
 // isRelatedTo reports whether the event's object is o, or owns it, or is owned by it or

@@ -18,6 +18,8 @@ const (
 	keptVersions = 4096
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
+	// maxEnded is the number of watches kept that have just ended.
+	maxEnded = 256
 	// maxWatched is the number of resources kept that a client has watched.
 	maxWatched = 1000
 	// keptLists is the number of lists that are kept of a client, and keptGets that of other reads.
@@ -44,6 +46,7 @@ type client struct {
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
+	ended   []*watch        // within maxReaction
 	watched map[string]bool // resources whose last watch has ended
 	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
 	watchBegan time.Time
@@ -190,15 +193,31 @@ func (cl *client) addWatch(w *watch) {
 		cl.watchBegan = w.Since
 	}
 	w.list = cl.listBefore(w)
+	if w.initial || w.beginsWithExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
+		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return ended.selection() == w.selection() })
+	}
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
 	cl.reports.noteRequest(w.conn)
 }
 
+// keepEnded keeps a watch that has ended, as a write may be the reaction to its events. The caller holds the lock.
+func (cl *client) keepEnded(w *watch) {
+	cl.ended = append(cl.ended, w)
+	cl.ended = cl.ended[max(0, len(cl.ended)-maxEnded):]
+	time.AfterFunc(maxReaction, func() {
+		w.forgetAll()
+		cl.mu.Lock()
+		defer cl.mu.Unlock()
+		cl.ended = slices.DeleteFunc(cl.ended, func(other *watch) bool { return other == w })
+	})
+}
+
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
+	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
 	if !isWatched && len(cl.watched) < maxWatched {
 		cl.watched[w.Resource] = true

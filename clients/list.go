@@ -26,6 +26,10 @@ func newSelection(req *http.Request, o observe.Object) selection {
 	return selection{o.GroupResource(), o.Namespace, o.Name, cleanText(q.Get("labelSelector")), cleanText(q.Get("fieldSelector"))}
 }
 
+func (w *watch) selection() selection {
+	return selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}
+}
+
 // noteList notes that a list was answered.
 func (cl *client) noteList(r *request) {
 	l := list{newSelection(r.req, r.call.Object), r.call.Began, r.call.Began.Add(r.call.Took)}
@@ -70,7 +74,7 @@ func (cl *client) listBefore(w *watch) (last list) {
 	if w.initial || w.beginsWithExisting || isSelective {
 		return list{}
 	}
-	of := selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}
+	of := w.selection()
 	for _, l := range cl.lists {
 		if l.selection == of && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
 			last = l

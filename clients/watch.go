@@ -174,6 +174,14 @@ func (w *watch) forgetEvents(now time.Time) {
 	}
 }
 
+// forgetAll forgets all events.
+func (w *watch) forgetAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.frames.recent.Add(-int64(max(0, len(w.events)-keptEvents)))
+	w.events = nil
+}
+
 // eventsBetween returns the events of a time, with both ends. The caller holds the lock.
 func (w *watch) eventsBetween(from, to time.Time) []slot {
 	first := sort.Search(len(w.events), func(i int) bool { return !w.events[i].at.Before(from) })
