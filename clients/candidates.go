@@ -196,6 +196,9 @@ func (w *write) candidates(isRelated func(*event) bool) *candidates {
 			continue
 		}
 		isOwn := w.versions.made(e)
+		if isOwn && !e.isRelatedTo(w.object, w.owners) { // it is only named
+			continue
+		}
 		switch {
 		case isOwn && e.change == observe.Listed:
 			c.ownListed = append(c.ownListed, e)

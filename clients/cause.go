@@ -128,29 +128,41 @@ func (w *write) chooseRelated(c *candidates) (best *event, of *candidates) {
 	return best, c
 }
 
-// choose returns the likeliest event: a related one or, if the program has ended its work for that, the one that has ended
-// its idleness, if there is any; then woken is set.
+// choose returns the likeliest event: a related one or, if the program has ended its work for that, another one, if there is
+// any; then woken is set.
 func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	related, of := w.chooseRelated(c)
-	isFinished := related == nil || of.isFinished(related, w)
-	if !w.reported && (related != nil || w.lastEvent(w.isRelatedTo) != nil) { // it works for such objects
-		if e := w.currentRun(isFinished); e != nil && (isFinished || w.versions.made(related)) {
+	if !w.reported {
+		if e, isDecided := w.chooseOther(related, of); isDecided {
 			return e, true
-		}
-		if isFinished {
-			since := w.idle.from
-			if related != nil && w.versions.made(related) { // it may have worked for other objects meanwhile
-				since = of.free
-			}
-			if e, isKnown := w.wakingEvent(since); e != nil || related != nil && !isKnown {
-				return e, true
-			}
 		}
 	}
 	if related == nil {
 		return w.candidates(w.isNamespace).choose(w), false
 	}
 	return related, false
+}
+
+// chooseOther returns the event of an object that is not known to be related, if it is likelier than a related one, or nil if
+// either may be the cause: that of the run which the write continues, or what has ended the idleness of the program.
+func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDecided bool) {
+	isOwn := related != nil && w.versions.made(related)
+	isFinished := related == nil || of.isFinished(related, w)
+	if !isFinished && !isOwn {
+		return nil, false
+	}
+	if e := w.currentRun(isFinished); e != nil {
+		return e, true
+	}
+	if !isFinished || related == nil && w.lastEvent(w.isRelatedTo) == nil { // it does not work for such objects
+		return nil, false
+	}
+	since := w.idle.from
+	if isOwn { // it may have worked for other objects meanwhile
+		since = of.free
+	}
+	e, isKnown := w.wakingEvent(since)
+	return e, e != nil || related != nil && !isKnown
 }
 
 // write is a write whose cause is wanted, and what is known of its client.
