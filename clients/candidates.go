@@ -16,7 +16,7 @@ const (
 	handlerDelay = time.Millisecond
 	// busyGap is the longest time between two writes of a program that has work.
 	busyGap = 10 * time.Millisecond
-	// maxWork is the longest time between two writes of a program that is not idle.
+	// maxWork is the longest time between two writes of a program that is not idle, and between two writes for an object.
 	maxWork = 900 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
@@ -114,14 +114,14 @@ func (c *candidates) takenFor(e *event) time.Time {
 	return later(e.seen().Add(handlerDelay), c.beginsAfter(e))
 }
 
-// isFinished reports whether the program has ended its work for the likeliest event: it has been idle since, and since it
-// last wrote for such an object. What it has not written for may still wait in its queue, or be worked on.
+// isFinished reports whether the program has ended its work for the likeliest event: it has written nothing for such an
+// object for a while. What it has not written for may still wait in its queue, or be worked on.
 func (c *candidates) isFinished(best *event, w *write) bool {
 	isPending := w.isOthers(best) || best.change == observe.Listed && best.seen().After(w.idle.from)
 	if isPending && !c.free.After(best.seen()) {
 		return false
 	}
-	return w.idle.to.Sub(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
+	return w.began.Sub(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -148,29 +148,30 @@ func (w *write) currentRun(isFinished bool) *event {
 	return nil
 }
 
-// wakingEvent returns the event of another object in the namespace of the written one that has ended the idleness of the
-// program, whose first write after that is this one: it may select the written object, or be selected. isKnown is false if
-// there is none, and what the program has received since a time may be the reason: it may wait before it begins to work.
-// What came without a write while it was idle came by chance: its kind is not what ended that, nor, if that happened
-// often, worth a wait.
+// wakingEvent returns the event of another object in the namespace of the written one for which the program begins to work
+// with this write: it may select the written object, or be selected. If the program was idle, it has ended that; otherwise it
+// came just now. isKnown is false if there is none, and what the program has received since a time may be the reason: it
+// may wait before it begins to work. What came without a write before came by chance: its kind is not the reason, nor, if that
+// happened often, worth a wait.
 func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
-	if w.began.After(w.idle.to) {
-		return nil, true
-	}
+	wasIdle := !w.began.After(w.idle.to)
 	var others []*event
 	hadNoEffect := map[string]int{}
 	for _, e := range w.events {
-		ago := w.began.Sub(e.seen())
-		if !w.isInNamespaceOf(e) || !w.isOthers(e) || ago > maxReaction {
+		if !w.isInNamespaceOf(e) || !w.isOthers(e) || !wasIdle && len(e.lastRun().targets) > 0 {
 			continue
 		}
 		others = append(others, e)
-		if e.seen().After(w.idle.from) && ago > maxPause {
+		if w.began.Sub(e.seen()) > maxPause && (!wasIdle || e.seen().After(w.idle.from)) {
 			hadNoEffect[e.object.GroupResource()]++
 		}
 	}
 	slices.SortStableFunc(others, byTime)
-	for _, soon := range []time.Duration{promptTime / 2, promptTime, maxPause} {
+	within := []time.Duration{promptTime / 2, promptTime, maxPause}
+	if !wasIdle {
+		within = within[:2]
+	}
+	for _, soon := range within {
 		i := slices.IndexFunc(others, func(e *event) bool {
 			return e.seen().After(w.idle.from) && w.began.Sub(e.seen()) <= soon && hadNoEffect[e.object.GroupResource()] == 0
 		})
@@ -178,8 +179,12 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 			return others[i], true
 		}
 	}
+	wait, often := maxSettle, oftenWithoutEffect
+	if !wasIdle {
+		wait, often = maxPause, 1
+	}
 	return nil, !slices.ContainsFunc(others, func(e *event) bool {
-		return e.seen().After(since) && w.began.Sub(e.seen()) <= maxSettle && hadNoEffect[e.object.GroupResource()] < oftenWithoutEffect
+		return e.seen().After(since) && w.began.Sub(e.seen()) <= wait && hadNoEffect[e.object.GroupResource()] < often
 	})
 }
 

@@ -278,12 +278,12 @@ func TestCausesOfASimulatedOperator(t *testing.T) {
 		right, wrong int // per 1000 writes, at least and at most
 	}{
 		"one controller":                {simulated{sites: 10, workers: 1, edits: 60, think: 5}, 990, 10},
-		"two controllers":               {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true}, 950, 40},
+		"two controllers":               {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true}, 980, 20},
 		"status first":                  {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true, statusFirst: true}, 960, 30},
-		"several workers":               {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true}, 950, 40},
+		"several workers":               {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true}, 980, 20},
 		"several workers, status first": {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true, statusFirst: true}, 960, 30},
-		"timers":                        {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true, timer: 10 * time.Second}, 890, 60},
-		"timers and slow syncs":         {simulated{sites: 10, workers: 4, edits: 60, think: 50, selects: true, timer: 10 * time.Second}, 890, 70},
+		"timers":                        {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true, timer: 10 * time.Second}, 920, 30},
+		"timers and slow syncs":         {simulated{sites: 10, workers: 4, edits: 60, think: 50, selects: true, timer: 10 * time.Second}, 880, 30},
 		"a burst":                       {simulated{sites: 30, workers: 1, edits: 60, think: 5, selects: true, isBurst: true}, 850, 145},
 		"a burst, several workers":      {simulated{sites: 30, workers: 10, edits: 60, think: 5, selects: true, isBurst: true}, 840, 145},
 		"a burst, slow syncs":           {simulated{sites: 30, workers: 10, edits: 60, think: 50, selects: true, isBurst: true}, 830, 165},
