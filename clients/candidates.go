@@ -68,7 +68,7 @@ func (cl *client) noteBusy(w *write) {
 	} else if w.began.After(w.idle.from) && w.began.Before(w.idle.to) { // a later one was answered before
 		w.idle.to = w.began
 	}
-	if w.routine {
+	if w.routine || w.dryRun {
 		return
 	}
 	cl.idle = w.idle

@@ -33,6 +33,10 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
+	if w.hasReceivedMade() {
+		w.made = ""
+	}
+	cl.written.add(ownVersion{w.made, w.isStatus})
 	if len(w.watches) == 0 {
 		return 0, nil
 	}
@@ -46,13 +50,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if cause == nil || w.mayFollowFromLost(cause) {
 		cause = &event{sentEvent: &sentEvent{}}
 	}
-	begins := cause.noteWrite(w, c, woken)
-	switch {
-	case w.routine:
-	case begins:
-		cl.noteRun(cause, w, w.busy.to)
-	default:
-		cl.noteContinued(w.busy)
+	if !w.dryRun {
+		cl.noteWrite(w, cause, c, woken)
 	}
 	if cause.isUnknown() {
 		return 0, w.lastReceived()
@@ -101,6 +100,18 @@ func (w *write) mayFollowFromLost(cause *event) bool {
 	isFirst := cause.change == observe.Added || cause.change == observe.Listed
 	return w.began.Sub(w.lost) <= maxReaction && !w.idle.from.After(w.lost) && (!isFirst || w.versions.made(cause)) &&
 		!cause.isContinuedBy(w, time.Time{}, maxPause)
+}
+
+// hasReceivedMade reports whether the client had received the version that the object has after the write: that has changed
+// nothing then.
+func (w *write) hasReceivedMade() bool {
+	if w.made == "" {
+		return false
+	}
+	is := func(e *event) bool { return e.version == w.made && e.object.Same(w.object) }
+	return slices.ContainsFunc(w.watches, func(from *watch) bool {
+		return from.Resource == w.object.GroupResource() && from.lastEvent(time.Time{}, w.began, is) != nil
+	})
 }
 
 // retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
@@ -171,14 +182,15 @@ type write struct {
 	target          string // what it changes
 	owners          []recording.OwnerReference
 	names           namespacedNames // in the answer
-	base, made      string          // the versions that it changes, if it says so, and has made
+	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
 	read            time.Time // when the client has read the object from the API server before; zero if it has not
 	failed          bool
-	conflict        bool     // the object had been modified
-	existed         bool     // the object did before
-	isStatus        bool     // it is of the status only
-	routine         bool     // no worker waits for it
+	conflict        bool // the object had been modified
+	existed         bool // the object did before
+	isStatus        bool // it is of the status only
+	routine         bool // no worker waits for it
+	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
@@ -215,7 +227,9 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	if c.Verb == "update" {
 		w.base = sent.Metadata.ResourceVersion
 	}
-	w.made = answer.Metadata.ResourceVersion
+	if w.dryRun = r.isDryRun(); !w.dryRun && !c.Failed() {
+		w.made = answer.Metadata.ResourceVersion
+	}
 	if c.Failed() {
 		answer = sent
 		w.names.Mentions = r.sent.mentions()

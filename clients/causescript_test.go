@@ -162,31 +162,32 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		play func(s *script)
 		want tally
 	}{
-		"the woken object itself first":  {playWokenObjectFirst, tally{right: 3}},
-		"an unrelated object first":      {playUnrelatedFirst, tally{right: 1, unknown: 2}},
-		"a watch that ends before":       {playWatchUntil, tally{right: 1}},
-		"a watch that ends in a sync":    {playWatchEndsInSync, tally{right: 2}},
-		"a watch opened again in a sync": {playWatchReopened, tally{right: 3}},
-		"a Namespace per tenant":         {playTenant, tally{right: 3, unknown: 1}},
-		"GitOps":                         {playGitOps, tally{right: 1, unknown: 4}},
-		"a review before":                {playReviewBefore, tally{right: 2, unknown: 1}},
-		"a review in the sync":           {playReviewInSync, tally{right: 1, unknown: 2}},
-		"no dry run":                     {func(s *script) { playDrift(s, false) }, tally{right: 2}},
-		"a dry run":                      {func(s *script) { playDrift(s, true) }, tally{right: 2, wrong: 1}},
-		"a child and its status":         {playChildAndStatus, tally{right: 4}},
-		"a collection deleted":           {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 1, unknown: 1, wrong: 1}},
-		"many deleted gracefully":        {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 1, unknown: 1, wrong: 1}},
-		"a second connection":            {playSecondConnection, tally{right: 1}},
-		"a second process":               {playSecondProcess, tally{right: 2}},
-		"a list long after":              {playListLongAfter, tally{wrong: 1}},
-		"created at the start":           {playCreatedAtStart, tally{right: 1, wrong: 1}},
-		"a back-off":                     {func(s *script) { playBackoff(s, 0) }, tally{right: 5, unknown: 1}},
-		"a back-off beside others":       {func(s *script) { playBackoff(s, 50) }, tally{right: 1, unknown: 1, wrong: 4}},
-		"many writes before":             {playManyWrites, tally{right: 160}},
-		"more than are kept":             {playMoreThanKept, tally{right: 1, unknown: 3}},
-		"200 Sites listed":               {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
-		"200 Sites at once":              {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
-		"200 Sites, 10 workers":          {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
+		"the woken object itself first":   {playWokenObjectFirst, tally{right: 3}},
+		"an unrelated object first":       {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a watch that ends before":        {playWatchUntil, tally{right: 1}},
+		"a watch that ends in a sync":     {playWatchEndsInSync, tally{right: 2}},
+		"a watch opened again in a sync":  {playWatchReopened, tally{right: 3}},
+		"a Namespace per tenant":          {playTenant, tally{right: 3, unknown: 1}},
+		"GitOps":                          {playGitOps, tally{right: 1, unknown: 4}},
+		"a review before":                 {playReviewBefore, tally{right: 3}},
+		"a review in the sync":            {playReviewInSync, tally{right: 3}},
+		"no dry run":                      {func(s *script) { playDrift(s, false) }, tally{right: 2}},
+		"a dry run":                       {func(s *script) { playDrift(s, true) }, tally{right: 3}},
+		"a write without effect":          {playWithoutEffect, tally{right: 3}},
+		"a child and its status":          {playChildAndStatus, tally{right: 4}},
+		"a collection deleted gracefully": {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
+		"a collection deleted":            {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"a second connection":             {playSecondConnection, tally{right: 1}},
+		"a second process":                {playSecondProcess, tally{right: 2}},
+		"a list long after":               {playListLongAfter, tally{wrong: 1}},
+		"created at the start":            {playCreatedAtStart, tally{right: 1, wrong: 1}},
+		"a back-off":                      {func(s *script) { playBackoff(s, 0) }, tally{right: 5, unknown: 1}},
+		"a back-off beside others":        {func(s *script) { playBackoff(s, 50) }, tally{right: 1, unknown: 1, wrong: 4}},
+		"many writes before":              {playManyWrites, tally{right: 160}},
+		"more than are kept":              {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"200 Sites listed":                {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
+		"200 Sites at once":               {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
+		"200 Sites, 10 workers":           {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runScript(t, test.play)
@@ -352,6 +353,19 @@ func playDrift(s *script, dryRun bool) {
 	s.write("Deployment ns/web updated 50", "PATCH", deployments+"/web", web(51))
 }
 
+// What a program applies is as a user has just made it: its write has not made that version.
+func playWithoutEffect(s *script) {
+	sendDeployment := s.watch(deployments + "?watch=1")
+	sendDeployment("MODIFIED", web(50))
+	edited := time.Now()
+	ms(4)
+	s.write("Deployment ns/web updated 50", "PATCH", deployments+"/web", web(50))
+	ms(4)
+	s.write("Deployment ns/web updated 50", "PATCH", services+"/web", owned("Service", "web", "s1", "51"))
+	ms(8000)
+	s.write(fmt.Sprintf("after %v Deployment ns/web updated", time.Since(edited)), "PATCH", settings+"/other", object("ConfigMap", "other", "c9", "52"))
+}
+
 // A status subresource needs a second write.
 func playChildAndStatus(s *script) {
 	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
@@ -373,6 +387,7 @@ func playDeleteCollection(s *script, n int, graceful bool) {
 	sendSite("ADDED", site(7))
 	ms(30000)
 	sendSite("MODIFIED", site(9))
+	edited := time.Now()
 	ms(4)
 	s.expect("Site ns/shop updated 9", "DELETE")
 	s.request("DELETE", pods, "", func(w http.ResponseWriter) {
@@ -386,12 +401,12 @@ func playDeleteCollection(s *script, n int, graceful bool) {
 		}
 		write.End()
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"99"},"items":[{"metadata":{"name":"pod-0"}}]}`)
+		io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"99"},"items":[{"metadata":{"name":"pod-0","ownerReferences":[{"name":"shop"}]}}]}`)
 	})
 	ms(3000)
-	s.write("Site ns/shop updated 9", "PATCH", sites+"/shop/status", site(400)) // by a timer
+	s.write("Site ns/shop *|Pod ns/pod-0 *", "PATCH", sites+"/shop/status", site(400)) // by a timer
 	ms(3000)
-	s.write("", "PATCH", deployments+"/other", object("Deployment", "other", "d9", "401"))
+	s.write(fmt.Sprintf("after %v Site ns/shop updated", time.Since(edited)), "PATCH", deployments+"/other", object("Deployment", "other", "d9", "401"))
 }
 
 // A connection over HTTP/2 has at most 100 requests: a program with more watches has a second one.

@@ -144,12 +144,11 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	cl.last.Store(&answered{c, now})
 }
 
-// noteDeletions remembers the versions that a client has made by deleting objects, which no answer has.
-func (cl *client) noteDeletions(wrote []observe.Written) {
+// noteWritten remembers the versions that a client has made, as far as the storage reports them. No answer has those of
+// deletions, nor of the objects of a collection.
+func (cl *client) noteWritten(wrote []observe.Written) {
 	for _, o := range wrote {
-		if o.Deleted {
-			cl.written.add(ownVersion{version: o.ResourceVersion})
-		}
+		cl.written.add(ownVersion{version: o.ResourceVersion})
 	}
 }
 

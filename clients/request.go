@@ -105,6 +105,14 @@ func (r *request) isUnfinishedWork() bool {
 	return r.call.IsWrite() && !r.call.IsRoutine() && !r.lasts && !strings.HasPrefix(r.call.Object.Resource, "/")
 }
 
+// isReview reports whether a call only asks whether a token is valid or what is allowed, or for a token: it stores nothing.
+func isReview(c *observe.Called) bool {
+	return c.Object.Group == "authentication.k8s.io" || c.Object.Group == "authorization.k8s.io" || c.Subresource == "token"
+}
+
+// isDryRun reports whether a write is to store nothing. The answer has the version that exists.
+func (r *request) isDryRun() bool { return strings.Contains(r.req.URL.RawQuery, "dryRun=All") }
+
 // fieldManager returns the field manager of a write, as the API server determines it.
 func fieldManager(req *http.Request) string {
 	if strings.Contains(req.URL.RawQuery, "fieldManager") {
@@ -243,11 +251,10 @@ func (r *request) record() {
 	}
 	r.complete(object)
 	recorded := r.isWorthRecording()
-	if recorded && c.IsWrite() {
+	if recorded && c.IsWrite() && !isReview(c) {
 		if r.sync == nil {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
-		}
-		if !c.Failed() {
+		} else if !c.Failed() && !r.isDryRun() {
 			r.client.written.add(ownVersion{c.ResourceVersion, c.Subresource == "status"})
 		}
 	}
@@ -286,7 +293,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // appendRecord appends the record of the request. After that the request does not count as unfinished, as for
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
-	r.client.noteDeletions(c.Wrote)
+	r.client.noteWritten(c.Wrote)
 	switch {
 	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:

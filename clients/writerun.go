@@ -34,6 +34,17 @@ type startedRun struct {
 	free  time.Time // when the client had ended its last write before that
 }
 
+// noteWrite notes the likely cause of a write.
+func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) {
+	switch begins := cause.noteWrite(w, of, woken); {
+	case w.routine:
+	case begins:
+		cl.noteRun(cause, w, w.busy.to)
+	default:
+		cl.noteContinued(w.busy)
+	}
+}
+
 // noteRun notes that a write for an event begins a run.
 func (cl *client) noteRun(e *event, w *write, free time.Time) {
 	cl.mu.Lock()
