@@ -56,8 +56,12 @@ func (cl *client) noteBusy(w *write) {
 	defer cl.mu.Unlock()
 	before := cl.busy
 	w.read = cl.lastRead(w.object)
-	for _, r := range cl.runs {
-		if r.cause != nil {
+	if last := cl.failed[w.target]; w.began.Sub(last.at) <= maxReaction {
+		w.repeated = last.cause
+	}
+	w.existed = w.existed && !cl.hasCreated(w.object)
+	for i := range cl.runs { // in order
+		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil {
 			w.runs = append(w.runs, r)
 		}
 	}
@@ -130,9 +134,12 @@ func (w *write) isOthers(e *event) bool {
 }
 
 // currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
-// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason. nil
-// if there is none.
+// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason; or the
+// cause of the failure that the write repeats. nil if there is none.
 func (w *write) currentRun(isFinished bool) *event {
+	if isFinished && w.repeated != nil {
+		return w.repeated
+	}
 	for _, r := range slices.Backward(w.runs) {
 		last, limit := r.cause.lastRun(), time.Duration(0)
 		switch {

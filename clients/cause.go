@@ -192,6 +192,7 @@ type write struct {
 	routine         bool // no worker waits for it
 	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
+	repeated        *event   // the cause of the last attempt, if that has failed
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
 	watches  []*watch  // whose events may be its reason

@@ -18,6 +18,8 @@ const (
 	keptVersions = 4096
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
+	// maxFailed is the number of writes that have failed whose causes are kept.
+	maxFailed = 64
 	// maxEnded is the number of watches kept that have just ended.
 	maxEnded = 256
 	// maxWatched is the number of resources kept that a client has watched.
@@ -59,7 +61,8 @@ type client struct {
 	nextRun    int
 	lists      []list // the last ones, in a ring
 	listed     int
-	gets       [keptGets]get // in a ring
+	failed     map[string]failedWrite // by target
+	gets       [keptGets]get          // in a ring
 	nextGet    int
 }
 
@@ -70,7 +73,7 @@ type answered struct {
 }
 
 func newClient(name string, objects intervene.ObjectReader, permissionCount *atomic.Int64) *client {
-	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}}
+	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}, failed: map[string]failedWrite{}}
 	cl.permissions.all = permissionCount
 	cl.caller.Store(&observe.Caller{})
 	cl.last.Store(&answered{at: time.Now()})
@@ -215,6 +218,7 @@ func (cl *client) keepEnded(w *watch) {
 
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
+	w.ended = time.Now()
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
 	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,24 +44,30 @@ func (cl *client) noteList(r *request) {
 	cl.listed = (cl.listed + 1) % keptLists
 }
 
-// get is when a client has read an object.
+// get is when a client has read an object, or created it.
 type get struct {
-	object observe.Object
-	at     time.Time
+	object  observe.Object
+	at      time.Time
+	created bool
 }
 
-// noteGet notes that a client has read an object.
+// noteGet notes that a client has read or created an object.
 func (cl *client) noteGet(c *observe.Called) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began}
+	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began, c.Verb == "create"}
 	cl.nextGet++
+}
+
+// hasCreated reports whether a client has created an object just now. The caller holds the lock.
+func (cl *client) hasCreated(o observe.Object) bool {
+	return slices.ContainsFunc(cl.gets[:], func(g get) bool { return g.created && g.object.Same(o) })
 }
 
 // lastRead returns when the client has read an object last. The caller holds the lock.
 func (cl *client) lastRead(o observe.Object) (last time.Time) {
 	for _, g := range cl.gets {
-		if g.object.Same(o) {
+		if !g.created && g.object.Same(o) {
 			last = later(last, g.at)
 		}
 	}
@@ -76,7 +83,10 @@ func (cl *client) listBefore(w *watch) (last list) {
 	}
 	of := w.selection()
 	for _, l := range cl.lists {
-		if l.selection == of && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
+		isOfEnded := func(ended *watch) bool { // a program has listed itself, beside the watch that goes on
+			return ended.conn == w.conn && ended.selection() == of && ended.Since.Before(l.answered) && l.answered.Before(ended.ended)
+		}
+		if l.selection == of && !slices.ContainsFunc(cl.ended, isOfEnded) && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
 			last = l
 		}
 	}

@@ -267,7 +267,7 @@ func (r *request) record() {
 	case c.Failed():
 	case c.Verb == "list":
 		r.client.noteList(r)
-	case c.Verb == "get":
+	case c.Verb == "get", c.Verb == "create":
 		r.client.noteGet(c)
 	}
 	r.client.refused.note(c, now)

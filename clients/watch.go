@@ -21,7 +21,8 @@ const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
 	observe.ClientWatch
-	conn   string // of the client
+	conn   string    // of the client
+	ended  time.Time // zero if it is open
 	object observe.Object
 
 	frames *frames

@@ -36,6 +36,7 @@ type startedRun struct {
 
 // noteWrite notes the likely cause of a write.
 func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) {
+	cl.noteFailure(w, cause)
 	switch begins := cause.noteWrite(w, of, woken); {
 	case w.routine:
 	case begins:
@@ -43,6 +44,25 @@ func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) 
 	default:
 		cl.noteContinued(w.busy)
 	}
+}
+
+// failedWrite is why a write was made that has failed.
+type failedWrite struct {
+	cause *event
+	at    time.Time
+}
+
+// noteFailure remembers why a write was made that has failed, until it succeeds: a program repeats it, each time later.
+func (cl *client) noteFailure(w *write, cause *event) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if delete(cl.failed, w.target); !w.failed {
+		return
+	}
+	if len(cl.failed) >= maxFailed { // few are repeated
+		clear(cl.failed)
+	}
+	cl.failed[w.target] = failedWrite{cause, w.answered}
 }
 
 // noteRun notes that a write for an event begins a run.
