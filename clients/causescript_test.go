@@ -183,6 +183,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"created at the start":            {playCreatedAtStart, tally{right: 2}},
 		"a back-off":                      {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
 		"a back-off beside others":        {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a conflict long after":           {playConflictLongAfter, tally{right: 1}},
 		"many writes before":              {playManyWrites, tally{right: 160}},
 		"more than are kept":              {playMoreThanKept, tally{right: 1, unknown: 3}},
 		"200 Sites listed":                {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
@@ -477,6 +478,23 @@ func playBackoff(s *script, before int) {
 		sendConfigMap("MODIFIED", object("ConfigMap", "unrelated", "c1", fmt.Sprint(20+i)))
 		ms(before)
 	}
+}
+
+// A conflict shows that the program had not seen two events. They were the last ones that it had received all the same.
+func playConflictLongAfter(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendRoute("MODIFIED", object("Route", "first", "r0", "5"))
+	ms(70000)
+	sendSite("MODIFIED", site(10))
+	ms(10)
+	sendRoute("MODIFIED", route(11))
+	ms(3000)
+	s.expect("after 3s Route ns/main updated", "PUT")
+	s.request("PUT", sites+"/shop", site(6), func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
+	})
 }
 
 // The events of its own writes long ago are still its own.
