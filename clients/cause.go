@@ -26,7 +26,9 @@ const maxSearchedBody, maxMentions = 16 << 10, 256
 // unless it is queued already, and a worker makes one write after the other for it. So a write
 // belongs to the run of writes that it continues, or else to the first event since that run
 // began for which the program would begin now. An event that the program cannot have known
-// when it read the object is not the cause.
+// when it read the object is not the cause. If all events of related objects are finished, as the
+// program has written nothing for them for a while, the write belongs to the run before, or to
+// what another client has changed just now. If either may be the cause, none is known.
 func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq uint64, last *observe.Received) {
 	w := newWrite(r, answer)
 	w.versions = &cl.written
@@ -229,7 +231,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 		w.base = sent.Metadata.ResourceVersion
 	}
 	if w.dryRun = r.isDryRun(); !w.dryRun && !c.Failed() {
-		w.made = answer.Metadata.ResourceVersion
+		w.made = c.ResourceVersion
 	}
 	if c.Failed() {
 		answer = sent

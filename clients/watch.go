@@ -39,6 +39,7 @@ type watch struct {
 	mu      sync.Mutex
 	initial bool              // the initial events have not all been sent; a bookmark follows them
 	events  []slot            // the last ones, in order
+	forgets bool              // some of them will be forgotten
 	lost    time.Time         // when the last of the others was sent that was recent then
 	found   map[string]*event // what the list had, by key, as far as that was asked for
 }
@@ -156,8 +157,24 @@ func (w *watch) sent(frame []byte) bool {
 	if len(w.events) > keptEvents {
 		w.frames.recent.Add(1)
 		w.forgetEvents(now)
+		w.forgetLater()
 	}
 	return true
+}
+
+// forgetLater forgets events when they have become old, also if no others follow. The caller holds the lock.
+func (w *watch) forgetLater() {
+	if w.forgets || len(w.events) <= keptEvents {
+		return
+	}
+	w.forgets = true
+	time.AfterFunc(maxReaction+time.Second, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.forgets = false
+		w.forgetEvents(time.Now())
+		w.forgetLater()
+	})
 }
 
 // forgetEvents forgets the first events if there are too many. The caller holds the lock.
