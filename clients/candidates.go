@@ -319,8 +319,8 @@ func (w *write) nearest(list []*event) []*event {
 }
 
 // handedOver returns the event that another controller of the program has made just now: it has written the status of an
-// object that the written one owns, or created the object whose status is written. A program with one controller does
-// neither.
+// object that the written one owns, or created the object whose status is written. A program with one controller may do
+// both in one run.
 func (c *candidates) handedOver(w *write) (last *event) {
 	if !c.busy.parallel && c.isContinuedBy(w) {
 		return nil

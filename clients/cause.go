@@ -362,13 +362,13 @@ type sentOnce struct {
 	listed bool
 }
 
-// maxConnWatches is how many watches there may be beside other requests on a connection over HTTP/2: it has at most 100.
-const maxConnWatches = 50
+// fullConn is the number of watches on a connection over HTTP/2 beside which it may be full: it takes 100 requests at once.
+const fullConn = 50
 
 // watchesOf returns the watches whose events a write may follow, also those that have just ended: those of its process.
 // isKnown is false if there are only those of another process, as far as is known.
 //
-// A process has one connection over HTTP/2, and others only if that is full; they do not select the same. Over HTTP/1.1
+// A process has one connection over HTTP/2, and others only if one is full; they do not select the same. Over HTTP/1.1
 // each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
 // process of its own.
 func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
@@ -376,16 +376,18 @@ func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
 	defer cl.mu.Unlock()
 	all := slices.Concat(cl.watches, cl.ended)
 	same := onConn(all, r.req.RemoteAddr)
-	isKubectl := programName(r.req.UserAgent()) == "kubectl"
 	switch {
-	case isKubectl:
+	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
 	case r.req.ProtoMajor < 2:
 		if len(onConn(cl.watches, r.req.RemoteAddr)) > 0 {
 			return same, true
 		}
 		return all, true
-	case len(same) == 0 && !hasFullConn(cl.watches):
+	case hasFullConn(cl.watches):
+	case len(same) > 0:
+		return same, true
+	default:
 		return all, false
 	}
 	selected := map[selection]bool{}
@@ -407,7 +409,7 @@ func onConn(watches []*watch, conn string) (list []*watch) {
 func hasFullConn(watches []*watch) bool {
 	n := map[string]int{}
 	for _, w := range watches {
-		if n[w.conn]++; n[w.conn] >= maxConnWatches {
+		if n[w.conn]++; n[w.conn] >= fullConn {
 			return true
 		}
 	}

@@ -414,6 +414,9 @@ func playDeleteCollection(s *script, n int, graceful bool) {
 func playSecondConnection(s *script) {
 	s.conn = "10.0.0.1:1"
 	sendSite := s.watch(sites + "?watch=1")
+	for i := range fullConn {
+		s.watch(fmt.Sprintf("/apis/example.com/v1/namespaces/ns/others%d?watch=1", i))
+	}
 	s.conn = "10.0.0.1:2"
 	sendSecret := s.watch("/api/v1/namespaces/ns/secrets?watch=1")
 	sendSecret("MODIFIED", object("Secret", "token", "s1", "5"))
