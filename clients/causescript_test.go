@@ -180,6 +180,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a second connection":             {playSecondConnection, tally{right: 1}},
 		"a second process":                {playSecondProcess, tally{right: 2}},
 		"a list long after":               {playListLongAfter, tally{right: 1}},
+		"a start":                         {playStart, tally{right: 4}},
 		"created at the start":            {playCreatedAtStart, tally{right: 2}},
 		"a back-off":                      {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
 		"a back-off beside others":        {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
@@ -450,6 +451,24 @@ func playListLongAfter(s *script) {
 	s.watch(sites + "?watch=1&resourceVersion=500")
 	ms(15000)
 	s.write("", "POST", deployments, web(510))
+}
+
+// A program starts with what exists: it works for an object that another one names, and then for that.
+func playStart(s *script) {
+	sendDeployment, sendConfigMap := s.watch(deployments+"?watch=1&sendInitialEvents=true"), s.watch(settings+"?watch=1&sendInitialEvents=true")
+	sendSite := s.watch(sites + "?watch=1&sendInitialEvents=true")
+	sendDeployment("ADDED", web(3))
+	ms(20)
+	sendConfigMap("ADDED", object("ConfigMap", "settings", "c1", "2"))
+	sendSite("ADDED", site(4))
+	ms(20)
+	s.write("ConfigMap ns/settings listed 2", "PUT", settings+"/settings", object("ConfigMap", "settings", "c1", "5"))
+	ms(5)
+	s.write("Site ns/shop listed 4", "PUT", deployments+"/web", strings.Replace(web(6), "{", `{"mounts":"settings",`, 1))
+	ms(5)
+	s.write("Site ns/shop listed 4", "PUT", services+"/web", owned("Service", "web", "s1", "7"))
+	ms(2)
+	s.write("Site ns/shop listed 4", "PATCH", sites+"/shop/status", site(8))
 }
 
 // A program patches what it has just created before it receives the event of that.

@@ -204,8 +204,8 @@ type Called struct {
 	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
-	// Unexplained is set for a write without a Cause of a client that has watches and does not report its
-	// syncs: it may follow from an event. It is the last one that the client had received of another client's change in
+	// Unexplained is set for a write without a Cause of a client that has watches, or had some just now, and does not
+	// report its syncs: it may follow from an event. It is the last one that the client had received of another client's change in
 	// the namespace of the object or outside of any, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
 	// Event is the content of the Kubernetes Event that the call creates.
