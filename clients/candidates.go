@@ -141,7 +141,7 @@ func (w *write) currentRun(isFinished bool) *event {
 		return w.repeated
 	}
 	for _, r := range slices.Backward(w.runs) {
-		last, limit := r.cause.lastRun(), time.Duration(0)
+		last, limit := r.cause.lastRun(w), time.Duration(0)
 		switch {
 		case last.woken:
 			limit = maxPause
@@ -165,7 +165,7 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 	var others []*event
 	hadNoEffect := map[string]int{}
 	for _, e := range w.events {
-		if !w.isInNamespaceOf(e) || !w.isOthers(e) || !wasIdle && len(e.lastRun().targets) > 0 {
+		if !w.isInNamespaceOf(e) || !w.isOthers(e) || !wasIdle && len(e.lastRun(w).targets) > 0 {
 			continue
 		}
 		others = append(others, e)
@@ -221,7 +221,7 @@ func (w *write) candidates(isRelated func(*event) bool) *candidates {
 		default:
 			c.changes = append(c.changes, e)
 		}
-		if r := e.lastRun(); r.answered.After(c.free) {
+		if r := e.lastRun(w); r.answered.After(c.free) {
 			c.last, c.taken, c.free, c.made = e, r.taken, r.answered, r.made
 		}
 	}
@@ -256,7 +256,7 @@ func (c *candidates) leaveOutConsumed(w *write, isRelated func(*event) bool) {
 	runs := slices.DeleteFunc(slices.Clone(w.runs), func(r startedRun) bool { return !r.began.Before(w.began) })
 	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
 	for _, r := range runs {
-		if !r.began.After(c.taken) || isRelated(r.cause) || r.cause.isUnknown() || !r.hasWritten(w.object.GroupResource()) {
+		if !r.began.After(c.taken) || isRelated(r.cause) || r.cause.isUnknown() || !r.hasWritten(w, w.object.GroupResource()) {
 			continue
 		}
 		isEarlier := func(e *event) bool {
@@ -340,7 +340,7 @@ func (c *candidates) listedOwner(w *write) *event {
 	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
-	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun().answered.IsZero() })
+	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun(w).answered.IsZero() })
 	if i < 0 {
 		return nil
 	}

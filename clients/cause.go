@@ -31,7 +31,7 @@ const maxSearchedBody, maxMentions = 16 << 10, 256
 // what another client has changed just now. If either may be the cause, none is known.
 func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq uint64, last *observe.Received) {
 	w := newWrite(r, answer)
-	w.versions = &cl.written
+	w.client, w.versions = cl, &cl.written
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
@@ -59,7 +59,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 		return 0, w.lastReceived()
 	}
 	w.noteUnseen(cause)
-	return cause.record(r.observer, cl.name), nil
+	return cause.record(r.observer), nil
 }
 
 // lastReceived returns the last event of another client's change in the namespace of the written object or outside of any,
@@ -73,7 +73,11 @@ func (w *write) lastReceived() *observe.Received {
 	if e == nil {
 		return &observe.Received{}
 	}
-	return &observe.Received{Time: e.at, Change: e.change, Object: e.object}
+	last := &observe.Received{Time: e.at, Change: e.change, Object: e.object}
+	if e.client != w.client {
+		last.Client = e.client.name
+	}
+	return last
 }
 
 // lastEvent returns the last of some events that the client had received, however long ago; nil if there is none.
@@ -119,7 +123,7 @@ func (w *write) hasReceivedMade() bool {
 // retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
 func (w *write) retried() *event {
 	for _, r := range w.runs {
-		if last := r.cause.lastRun(); !r.cause.isUnknown() && last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
+		if last := r.cause.lastRun(w); !r.cause.isUnknown() && last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
 			return r.cause
 		}
 	}
@@ -180,6 +184,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 
 // write is a write whose cause is wanted, and what is known of its client.
 type write struct {
+	client          *client
 	object          observe.Object
 	target          string // what it changes
 	owners          []recording.OwnerReference
@@ -301,7 +306,7 @@ func (w *write) noteUnseen(cause *event) {
 	}
 	for _, e := range w.unseen {
 		if e != cause {
-			e.noteUnseen(cause.lastRun().began)
+			e.noteUnseen(cause.lastRun(w).began)
 		}
 	}
 }
@@ -368,10 +373,12 @@ const fullConn = 50
 // watchesOf returns the watches whose events a write may follow, also those that have just ended: those of its process.
 // isKnown is false if there are only those of another process, as far as is known.
 //
-// A process has one connection over HTTP/2, and others only if one is full; they do not select the same. Over HTTP/1.1
+// A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
+// other user agents watch counts, too. Over HTTP/1.1
 // each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
 // process of its own.
 func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
+	others := r.conn.watchesOfOthers(cl)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	all := slices.Concat(cl.watches, cl.ended)
@@ -385,8 +392,8 @@ func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
 		}
 		return all, true
 	case hasFullConn(cl.watches):
-	case len(same) > 0:
-		return same, true
+	case len(same)+len(others) > 0:
+		all = same
 	default:
 		return all, false
 	}
@@ -394,7 +401,7 @@ func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
 	for _, w := range same {
 		selected[w.selection()] = true
 	}
-	return slices.DeleteFunc(all, func(w *watch) bool { return w.conn != r.req.RemoteAddr && selected[w.selection()] }), true
+	return slices.DeleteFunc(slices.Concat(all, others), func(w *watch) bool { return !slices.Contains(same, w) && selected[w.selection()] }), true
 }
 
 func onConn(watches []*watch, conn string) (list []*watch) {

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -20,9 +23,12 @@ import (
 // script is a program that writes for causes which the test knows.
 type script struct {
 	*fixture
-	mu    sync.Mutex
-	truth map[string]string // of the writes, by when they began and their path
-	conn  string            // of what follows; "" = the one of operatorAgent, over HTTP/1.1
+	mu        sync.Mutex
+	truth     map[string]string // of the writes, by when they began and their path
+	conn      string            // of what follows; "" = the one of operatorAgent, over HTTP/1.1
+	agent     string            // of what follows; "" = operatorAgent
+	who       user.Info         // of what follows; nil = operator
+	forwarded string            // for whom a proxy sends what follows
 }
 
 // tally counts the writes of a script by how well their likely cause is known.
@@ -57,17 +63,27 @@ func scripted(began time.Time, method string) string { return fmt.Sprint(began.U
 
 func (s *script) newRequest(method, path, sent string) *http.Request {
 	req := httptest.NewRequestWithContext(s.Context(), method, path, strings.NewReader(sent))
-	req.Header.Set("User-Agent", operatorAgent)
+	req.Header.Set("User-Agent", cmp.Or(s.agent, operatorAgent))
 	req.Header.Set("Content-Type", "application/json")
 	req.RemoteAddr = operatorAgent
 	if s.conn != "" {
 		req.RemoteAddr, req.ProtoMajor = s.conn, 2
 	}
+	if s.forwarded != "" {
+		req.Header.Set("X-Forwarded-For", s.forwarded)
+	}
 	return req
 }
 
+func (s *script) user() user.Info {
+	if s.who != nil {
+		return s.who
+	}
+	return operator
+}
+
 func (s *script) request(method, path, sent string, answer func(http.ResponseWriter)) {
-	s.clients.Handle(httptest.NewRecorder(), s.newRequest(method, path, sent), operator, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	s.clients.Handle(httptest.NewRecorder(), s.newRequest(method, path, sent), s.user(), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		answer(w)
 	}))
@@ -77,10 +93,10 @@ func (s *script) request(method, path, sent string, answer func(http.ResponseWri
 func (s *script) watched(path string) (send func(typ, object string), end func()) {
 	frames, sent, stop := make(chan string), make(chan struct{}), make(chan struct{})
 	began, ended := make(chan struct{}), make(chan struct{})
-	req := s.newRequest(http.MethodGet, path, "")
+	req, who := s.newRequest(http.MethodGet, path, ""), s.user()
 	go func() {
 		defer close(ended)
-		s.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.clients.Handle(httptest.NewRecorder(), req, who, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json;stream=watch")
 			w.WriteHeader(http.StatusOK)
 			close(began)

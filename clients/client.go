@@ -33,6 +33,7 @@ type client struct {
 	name   string
 	gate   *intervene.Gate
 	caller atomic.Pointer[observe.Caller] // of its last request
+	conn   atomic.Pointer[connection]     // the last one with watches over which it has sent a request; nil if there was none
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
 	last                                                  atomic.Pointer[answered]
@@ -87,13 +88,13 @@ func (cl *client) isInUse() bool {
 	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
-// isConnected reports whether a process of the client has an open watch or a request without an
+// isConnected reports whether a process of the client has an open watch, with whatever user agent, or a request without an
 // answer, or reports.
 func (cl *client) isConnected() bool {
 	cl.mu.Lock()
 	watches := len(cl.watches)
 	cl.mu.Unlock()
-	return watches > 0 || cl.inFlight.Load() > 0 || cl.reports.isConnected(time.Now())
+	return watches > 0 || cl.inFlight.Load() > 0 || cl.conn.Load().isWatched() || cl.reports.isConnected(time.Now())
 }
 
 // program returns the program that the name begins with.
@@ -173,13 +174,17 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.Refused = cl.refused.describe(now, refusedOften)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
+	began, ended := cl.conn.Load().watched()
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)
-	if len(cl.watches) == 0 {
-		v.WatchEnded = cl.watchEnded
-	} else {
+	switch {
+	case len(cl.watches) > 0:
 		v.WatchBegan = cl.watchBegan
+	case !began.IsZero():
+		v.WatchBegan = began
+	default:
+		v.WatchEnded = later(cl.watchEnded, ended)
 	}
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
@@ -190,6 +195,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 }
 
 func (cl *client) addWatch(w *watch) {
+	w.client = cl
 	cl.mu.Lock()
 	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since

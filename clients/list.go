@@ -146,7 +146,7 @@ func (w *watch) appendFound(list []*event, o observe.Object) []*event {
 	}
 	e := &event{
 		sentEvent: &sentEvent{change: observe.Listed, kind: o.Kind, namespace: o.Namespace, name: o.Name, uid: o.UID},
-		at:        w.list.answered, opened: w.list.began, change: observe.Listed, object: o,
+		client:    w.client, at: w.list.answered, opened: w.list.began, change: observe.Listed, object: o,
 	}
 	if w.found == nil {
 		w.found = map[string]*event{}

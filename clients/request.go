@@ -35,6 +35,8 @@ type request struct {
 	gate     *intervene.Gate
 	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
+	conns    *connections  // as Clients.connections
+	conn     *connection   // nil if no client watched over it, or it is not known whether it is that of one process
 	lasts    bool          // it is a stream: it is recorded when it begins
 	sent     *sentBody     // the object of a write; nil if it has none
 
@@ -178,6 +180,7 @@ func (r *request) begin(status int) {
 
 func (r *request) openWatch() {
 	r.isOpen = true
+	r.conns.addWatch(r)
 	r.client.addWatch(r.watch)
 }
 
@@ -205,6 +208,7 @@ func (r *request) finish() {
 	r.hijacked.end()
 	if r.isOpen {
 		r.client.removeWatch(r.watch)
+		r.conns.removeWatch(r)
 	}
 	if r.status == 0 && r.hijacked == nil && r.returned && r.req.Context().Err() == nil {
 		r.status = http.StatusOK // that is what net/http answers

@@ -21,6 +21,7 @@ const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
 	observe.ClientWatch
+	client *client
 	conn   string    // of the client
 	ended  time.Time // zero if it is open
 	object observe.Object
@@ -47,15 +48,16 @@ type watch struct {
 // event is an event that was sent to a client.
 type event struct {
 	*sentEvent
+	client *client // that has received it
 	at     time.Time
 	opened time.Time // the watch
 	change observe.Change
 	object observe.Object
 
 	mu     sync.Mutex
-	seq    uint64    // of its record; 0 = it has none
-	writes writeRun  // whose likely cause it is
-	unseen time.Time // a write shows that the client had not seen it then
+	seq    uint64     // of its record; 0 = it has none
+	writes []writeRun // whose likely cause it is, of each client
+	unseen time.Time  // a write shows that the client had not seen it then
 }
 
 // slot has what is asked of each event when the cause of a write is looked up: the events of many watches
@@ -153,7 +155,7 @@ func (w *watch) sent(frame []byte) bool {
 	o.Kind, o.Namespace, o.Name, o.UID = cmp.Or(e.kind, o.Kind), e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
-	w.events = append(w.events, slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed})
+	w.events = append(w.events, slot{&event{sentEvent: e, client: w.client, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed})
 	if len(w.events) > keptEvents {
 		w.frames.recent.Add(1)
 		w.forgetEvents(now)

@@ -12,8 +12,9 @@ import (
 // maxPause is how long a program may think between two writes for the same reason.
 const maxPause = 100 * time.Millisecond
 
-// writeRun is a run of writes that have an event as their likely cause.
+// writeRun is a run of writes of a client that have an event as their likely cause.
 type writeRun struct {
+	by       *client
 	taken    time.Time // when the key was taken from its queue
 	began    time.Time // the first write
 	answered time.Time // the last write
@@ -74,8 +75,8 @@ func (cl *client) noteRun(e *event, w *write, free time.Time) {
 }
 
 // hasWritten reports whether the run has written an object of a resource.
-func (r startedRun) hasWritten(resource string) bool {
-	return slices.ContainsFunc(r.cause.lastRun().targets, func(target string) bool {
+func (r startedRun) hasWritten(w *write, resource string) bool {
+	return slices.ContainsFunc(r.cause.lastRun(w).targets, func(target string) bool {
 		return strings.HasPrefix(target, resource+"/")
 	})
 }
@@ -104,13 +105,34 @@ func earlier(a, b time.Time) time.Time {
 func (e *event) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.writes.isContinuedBy(w, read, limit)
+	r := e.runOf(w.client)
+	return r.isContinuedBy(w, read, limit)
 }
 
-func (e *event) lastRun() writeRun {
+// lastRun returns the last run of writes of the client for the event.
+func (e *event) lastRun(w *write) writeRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.writes
+	return e.runOf(w.client)
+}
+
+// runOf is lastRun with the lock held.
+func (e *event) runOf(cl *client) writeRun {
+	for _, r := range e.writes {
+		if r.by == cl {
+			return r
+		}
+	}
+	return writeRun{by: cl}
+}
+
+// setRun sets what lastRun returns. The caller holds the lock.
+func (e *event) setRun(r writeRun) {
+	if i := slices.IndexFunc(e.writes, func(other writeRun) bool { return other.by == r.by }); i >= 0 {
+		e.writes[i] = r
+		return
+	}
+	e.writes = append(e.writes, r)
 }
 
 // noteWrite notes that the event is the likely cause of a write, and reports whether that begins a run. No worker waits for
@@ -122,10 +144,10 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := &e.writes
+	r := e.runOf(w.client)
 	continues := r.isContinuedBy(w, c.read, maxPause) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
-		*r = writeRun{taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
+		r = writeRun{by: w.client, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
 	if begins || continues {
 		r.retry = ""
@@ -133,6 +155,7 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 			r.retry = w.target
 		}
 		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
+		e.setRun(r)
 	}
 	return begins
 }
@@ -141,11 +164,11 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 func (e *event) isUnknown() bool { return e.at.IsZero() }
 
 // record records the event, once, and returns the Seq of the record.
-func (e *event) record(o *observe.Observer, client string) uint64 {
+func (e *event) record(o *observe.Observer) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
+		e.seq = o.AppendAt(&observe.Delivered{Controller: e.client.name, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
 	return e.seq
 }
