@@ -120,7 +120,7 @@ func endedClients(now observe.Snapshot) map[string]bool {
 	ended := map[string]bool{}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		ended[c.Name] = len(c.Watches) == 0 && c.InFlight == 0
+		ended[c.Name] = !c.IsWatching() && c.InFlight == 0
 	}
 	return ended
 }

@@ -53,11 +53,11 @@ func FindFailingWrites(ctx context.Context, source observe.Source, now observe.S
 
 // mayFail reports whether the failures of a client count.
 func mayFail(c *observe.Client) bool {
-	return len(c.Watches) > 0 && observe.ProgramOf(c.Name) != "kubectl"
+	return c.IsWatching() && observe.ProgramOf(c.Name) != "kubectl"
 }
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
-// those of a client that watches nothing, as a test that expects a refusal, those of a process that ended before the one
+// those of a process that watches nothing, as a test that expects a refusal, those of a process that ended before the one
 // that watches, conflicts that were injected, creations of objects that exist, as many clients create first and are content with
 // that answer, and creations in namespaces that are being deleted.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {

@@ -30,6 +30,7 @@ func TestFailingWrites(t *testing.T) {
 	operator := observe.Client{Name: "shop-operator (bob)", Watches: []observe.ClientWatch{{Resource: "pods"}}}
 	restarted := operator // after the third call
 	restarted.WatchBegan = clientCalls(refused)[0].Event.(*observe.Called).Began.Add(2500 * time.Millisecond)
+	sibling := observe.Client{Name: operator.Name, WatchBegan: restarted.WatchBegan.Add(-time.Hour)} // its process watches with another user agent
 	for name, tc := range map[string]struct {
 		calls  []observe.Called // one a second
 		client observe.Client
@@ -49,6 +50,7 @@ func TestFailingWrites(t *testing.T) {
 		"as another user":              {[]observe.Called{forUser, forUser, forUser}, operator, 0, []string{"as alice fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"its failing syncs are known":  {[]observe.Called{of(refused, 1), of(refused, 2), of(refused, 3)}, operator, 0, nil},
 		"a test, which does not watch": {[]observe.Called{invalid, invalid, invalid}, observe.Client{Name: operator.Name}, 0, nil},
+		"another user agent watches":   {[]observe.Called{refused, refused, refused}, sibling, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"in a namespace that ends":     {[]observe.Called{ending, ending, ending, ending}, operator, 0, nil},
 		"in a namespace that is gone":  {[]observe.Called{refused, refused, refused, endedNamespace}, operator, 0, nil},
 		"another namespace is gone":    {[]observe.Called{refused, refused, refused, otherNamespace}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
