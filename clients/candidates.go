@@ -16,7 +16,7 @@ const (
 	handlerDelay = time.Millisecond
 	// busyGap is the longest time between two writes of a program that has work.
 	busyGap = 10 * time.Millisecond
-	// maxWork is the longest time between two writes of a program that is not idle.
+	// maxWork is the longest time between two writes of a program that is not idle, and between two writes for an object.
 	maxWork = 900 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
 	maxSettle = 2 * time.Second
@@ -56,8 +56,12 @@ func (cl *client) noteBusy(w *write) {
 	defer cl.mu.Unlock()
 	before := cl.busy
 	w.read = cl.lastRead(w.object)
-	for _, r := range cl.runs {
-		if r.cause != nil {
+	if last := cl.failed[w.target]; w.began.Sub(last.at) <= maxReaction {
+		w.repeated = last.cause
+	}
+	w.existed = w.existed && !cl.hasCreated(w.object)
+	for i := range cl.runs { // in order
+		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil {
 			w.runs = append(w.runs, r)
 		}
 	}
@@ -68,7 +72,7 @@ func (cl *client) noteBusy(w *write) {
 	} else if w.began.After(w.idle.from) && w.began.Before(w.idle.to) { // a later one was answered before
 		w.idle.to = w.began
 	}
-	if w.routine {
+	if w.routine || w.dryRun {
 		return
 	}
 	cl.idle = w.idle
@@ -114,14 +118,14 @@ func (c *candidates) takenFor(e *event) time.Time {
 	return later(e.seen().Add(handlerDelay), c.beginsAfter(e))
 }
 
-// isFinished reports whether the program has ended its work for the likeliest event: it has been idle since, and since it
-// last wrote for such an object. What it has not written for may still wait in its queue, or be worked on.
+// isFinished reports whether the program has ended its work for the likeliest event: it has written nothing for such an
+// object for a while. What it has not written for may still wait in its queue, or be worked on.
 func (c *candidates) isFinished(best *event, w *write) bool {
 	isPending := w.isOthers(best) || best.change == observe.Listed && best.seen().After(w.idle.from)
 	if isPending && !c.free.After(best.seen()) {
 		return false
 	}
-	return w.idle.to.Sub(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
+	return w.began.Sub(later(best.seen(), c.free)) > maxWork && !c.isContinuedBy(w)
 }
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
@@ -129,39 +133,52 @@ func (w *write) isOthers(e *event) bool {
 	return e.change != observe.Listed && !e.object.IsRoutine() && !w.versions.made(e)
 }
 
-// wakingRun returns the event of another object that the program has begun to write for, and may still; nil if there is none.
-func (w *write) wakingRun() *event {
+// currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
+// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason; or the
+// cause of the failure that the write repeats. nil if there is none.
+func (w *write) currentRun(isFinished bool) *event {
+	if isFinished && w.repeated != nil {
+		return w.repeated
+	}
 	for _, r := range slices.Backward(w.runs) {
-		if last := r.cause.lastRun(); last.woken && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, maxPause) {
+		last, limit := r.cause.lastRun(w), time.Duration(0)
+		switch {
+		case last.woken:
+			limit = maxPause
+		case isFinished && (last.prompt || r.cause.isUnknown()):
+			limit = busyGap
+		}
+		if limit > 0 && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit) {
 			return r.cause
 		}
 	}
 	return nil
 }
 
-// wakingEvent returns the event of another object in the namespace of the written one that has ended the idleness of the
-// program, whose first write after that is this one: it may select the written object, or be selected. isKnown is false if
-// there is none, and what the program has received since a time may be the reason: it may wait before it begins to work.
-// What came without a write while it was idle came by chance: its kind is not what ended that, nor, if that happened
-// often, worth a wait.
+// wakingEvent returns the event of another object in the namespace of the written one for which the program begins to work
+// with this write: it may select the written object, or be selected. If the program was idle, it has ended that; otherwise it
+// came just now. isKnown is false if there is none, and what the program has received since a time may be the reason: it
+// may wait before it begins to work. What came without a write before came by chance: its kind is not the reason, nor, if that
+// happened often, worth a wait.
 func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
-	if w.began.After(w.idle.to) {
-		return nil, true
-	}
+	wasIdle := !w.began.After(w.idle.to)
 	var others []*event
 	hadNoEffect := map[string]int{}
 	for _, e := range w.events {
-		ago := w.began.Sub(e.seen())
-		if !w.isInNamespaceOf(e) || !w.isOthers(e) || ago > maxReaction {
+		if !w.isInNamespaceOf(e) || !w.isOthers(e) || !wasIdle && len(e.lastRun(w).targets) > 0 {
 			continue
 		}
 		others = append(others, e)
-		if e.seen().After(w.idle.from) && ago > maxPause {
+		if w.began.Sub(e.seen()) > maxPause && (!wasIdle || e.seen().After(w.idle.from)) {
 			hadNoEffect[e.object.GroupResource()]++
 		}
 	}
 	slices.SortStableFunc(others, byTime)
-	for _, soon := range []time.Duration{promptTime / 2, promptTime, maxPause} {
+	within := []time.Duration{promptTime / 2, promptTime, maxPause}
+	if !wasIdle {
+		within = within[:2]
+	}
+	for _, soon := range within {
 		i := slices.IndexFunc(others, func(e *event) bool {
 			return e.seen().After(w.idle.from) && w.began.Sub(e.seen()) <= soon && hadNoEffect[e.object.GroupResource()] == 0
 		})
@@ -169,8 +186,12 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 			return others[i], true
 		}
 	}
+	wait, often := maxSettle, oftenWithoutEffect
+	if !wasIdle {
+		wait, often = maxPause, 1
+	}
 	return nil, !slices.ContainsFunc(others, func(e *event) bool {
-		return e.seen().After(since) && w.began.Sub(e.seen()) <= maxSettle && hadNoEffect[e.object.GroupResource()] < oftenWithoutEffect
+		return e.seen().After(since) && w.began.Sub(e.seen()) <= wait && hadNoEffect[e.object.GroupResource()] < often
 	})
 }
 
@@ -187,6 +208,9 @@ func (w *write) candidates(isRelated func(*event) bool) *candidates {
 			continue
 		}
 		isOwn := w.versions.made(e)
+		if isOwn && !e.isRelatedTo(w.object, w.owners) { // it is only named
+			continue
+		}
 		switch {
 		case isOwn && e.change == observe.Listed:
 			c.ownListed = append(c.ownListed, e)
@@ -197,7 +221,7 @@ func (w *write) candidates(isRelated func(*event) bool) *candidates {
 		default:
 			c.changes = append(c.changes, e)
 		}
-		if r := e.lastRun(); r.answered.After(c.free) {
+		if r := e.lastRun(w); r.answered.After(c.free) {
 			c.last, c.taken, c.free, c.made = e, r.taken, r.answered, r.made
 		}
 	}
@@ -232,7 +256,7 @@ func (c *candidates) leaveOutConsumed(w *write, isRelated func(*event) bool) {
 	runs := slices.DeleteFunc(slices.Clone(w.runs), func(r startedRun) bool { return !r.began.Before(w.began) })
 	slices.SortFunc(runs, func(a, b startedRun) int { return a.began.Compare(b.began) })
 	for _, r := range runs {
-		if !r.began.After(c.taken) || isRelated(r.cause) || !r.hasWritten(w.object.GroupResource()) {
+		if !r.began.After(c.taken) || isRelated(r.cause) || r.cause.isUnknown() || !r.hasWritten(w, w.object.GroupResource()) {
 			continue
 		}
 		isEarlier := func(e *event) bool {
@@ -295,9 +319,12 @@ func (w *write) nearest(list []*event) []*event {
 }
 
 // handedOver returns the event that another controller of the program has made just now: it has written the status of an
-// object that the written one owns, or created the object whose status is written. A program with one controller does
-// neither.
+// object that the written one owns, or created the object whose status is written. A program with one controller may do
+// both in one run.
 func (c *candidates) handedOver(w *write) (last *event) {
+	if !c.busy.parallel && c.isContinuedBy(w) {
+		return nil
+	}
 	for _, e := range c.own {
 		isFromOther := w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) || e.change == observe.Added && w.isStatus && e.object.Same(w.object)
 		if isFromOther && e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause && (last == nil || byTime(last, e) < 0) {
@@ -313,7 +340,7 @@ func (c *candidates) listedOwner(w *write) *event {
 	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
-	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun().answered.IsZero() })
+	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun(w).answered.IsZero() })
 	if i < 0 {
 		return nil
 	}

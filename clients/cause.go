@@ -26,14 +26,21 @@ const maxSearchedBody, maxMentions = 16 << 10, 256
 // unless it is queued already, and a worker makes one write after the other for it. So a write
 // belongs to the run of writes that it continues, or else to the first event since that run
 // began for which the program would begin now. An event that the program cannot have known
-// when it read the object is not the cause.
+// when it read the object is not the cause. If all events of related objects are finished, as the
+// program has written nothing for them for a while, the write belongs to the run before, or to
+// what another client has changed just now. If either may be the cause, none is known.
 func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq uint64, last *observe.Received) {
 	w := newWrite(r, answer)
+	w.client, w.versions = cl, &cl.written
 	cl.noteBusy(w)
 	cl.findEvents(r, w)
 	w.reported = cl.reports.isConnected(w.answered)
-	if len(w.events) == 0 {
-		return 0, w.lastReceived()
+	if w.hasReceivedMade() {
+		w.made = ""
+	}
+	cl.written.add(ownVersion{w.made, w.isStatus})
+	if len(w.watches) == 0 {
+		return 0, nil
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
@@ -42,41 +49,81 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if cause == nil {
 		cause, woken = w.choose(c)
 	}
-	if cause == nil {
+	if cause == nil || w.mayFollowFromLost(cause) {
+		cause = &event{sentEvent: &sentEvent{}}
+	}
+	if !w.dryRun {
+		cl.noteWrite(w, cause, c, woken)
+	}
+	if cause.isUnknown() {
 		return 0, w.lastReceived()
 	}
-	seq, begins := cause.record(r.observer, cl.name, w, c, woken)
 	w.noteUnseen(cause)
-	switch {
-	case w.routine:
-	case begins:
-		cl.noteRun(cause, w, w.busy.to)
-	default:
-		cl.noteContinued(w.busy)
-	}
-	return seq, nil
+	return cause.record(r.observer), nil
 }
 
 // lastReceived returns the last event of another client's change in the namespace of the written object or outside of any,
 // empty if none came; nil if the client cannot have reacted to one: it has no watch, reports the syncs in which it reacts,
 // or no worker waits for the write.
 func (w *write) lastReceived() *observe.Received {
-	if !w.watching || w.routine || w.reported {
+	if w.routine || w.reported {
 		return nil
 	}
-	last := new(observe.Received)
-	for _, e := range w.events {
-		if e.at.After(last.Time) && w.isOthers(e) && (e.namespace == "" || e.namespace == w.object.Namespace) {
-			last.Time, last.Change, last.Object = e.at, e.change, e.object
+	e := w.lastEvent(w.isReceived)
+	if e == nil {
+		return &observe.Received{}
+	}
+	last := &observe.Received{Time: e.at, Change: e.change, Object: e.object}
+	if e.client != w.client {
+		last.Client = e.client.name
+	}
+	return last
+}
+
+// lastEvent returns the last of some events that the client had received, however long ago; nil if there is none.
+func (w *write) lastEvent(is func(*event) bool) (last *event) {
+	for _, from := range w.watches {
+		var since time.Time
+		if last != nil {
+			since = last.at
+		}
+		if e := from.lastEvent(since, w.began, is); e != nil {
+			last = e
 		}
 	}
 	return last
 }
 
+// isReceived reports whether an event is of what another client has changed in the namespace of the written object or
+// outside of any.
+func (w *write) isReceived(e *event) bool {
+	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e)
+}
+
+// mayFollowFromLost reports whether an event that is forgotten may be the cause as well as this one: it is not if the write
+// continues a run, or the program was idle since, or this is the first event of its object, and of another client.
+func (w *write) mayFollowFromLost(cause *event) bool {
+	isFirst := cause.change == observe.Added || cause.change == observe.Listed
+	return w.began.Sub(w.lost) <= maxReaction && !w.idle.from.After(w.lost) && (!isFirst || w.versions.made(cause)) &&
+		!cause.isContinuedBy(w, time.Time{}, maxPause)
+}
+
+// hasReceivedMade reports whether the client had received the version that the object has after the write: that has changed
+// nothing then.
+func (w *write) hasReceivedMade() bool {
+	if w.made == "" {
+		return false
+	}
+	is := func(e *event) bool { return e.version == w.made && e.object.Same(w.object) }
+	return slices.ContainsFunc(w.watches, func(from *watch) bool {
+		return from.Resource == w.object.GroupResource() && from.lastEvent(time.Time{}, w.began, is) != nil
+	})
+}
+
 // retried returns the cause of the write that this one repeats, because it had a conflict; nil if there is none.
 func (w *write) retried() *event {
 	for _, r := range w.runs {
-		if last := r.cause.lastRun(); last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
+		if last := r.cause.lastRun(w); !r.cause.isUnknown() && last.isRetriedBy(w) && last.isContinuedBy(w, time.Time{}, maxPause) {
 			return r.cause
 		}
 	}
@@ -98,23 +145,13 @@ func (w *write) chooseRelated(c *candidates) (best *event, of *candidates) {
 	return best, c
 }
 
-// choose returns the likeliest event: a related one or, if the program has ended its work for that, the one that has ended
-// its idleness, if there is any; then woken is set.
+// choose returns the likeliest event: a related one or, if the program has ended its work for that, another one, if there is
+// any; then woken is set.
 func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	related, of := w.chooseRelated(c)
-	isFinished := related == nil || of.isFinished(related, w)
-	if !w.reported && slices.ContainsFunc(w.events, w.isRelatedTo) { // it works for such objects
-		if e := w.wakingRun(); e != nil && (isFinished || w.versions.made(related)) {
+	if !w.reported {
+		if e, isDecided := w.chooseOther(related, of); isDecided {
 			return e, true
-		}
-		if isFinished {
-			since := w.idle.from
-			if related != nil && w.versions.made(related) { // it may have worked for other objects meanwhile
-				since = of.free
-			}
-			if e, isKnown := w.wakingEvent(since); e != nil || related != nil && !isKnown {
-				return e, true
-			}
 		}
 	}
 	if related == nil {
@@ -123,27 +160,53 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	return related, false
 }
 
+// chooseOther returns the event of an object that is not known to be related, if it is likelier than a related one, or nil if
+// either may be the cause: that of the run which the write continues, or what has ended the idleness of the program.
+func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDecided bool) {
+	isOwn := related != nil && w.versions.made(related)
+	isFinished := related == nil || of.isFinished(related, w)
+	if !isFinished && !isOwn {
+		return nil, false
+	}
+	if e := w.currentRun(isFinished); e != nil {
+		return e, true
+	}
+	if !isFinished || related == nil && w.lastEvent(w.isRelatedTo) == nil { // it does not work for such objects
+		return nil, false
+	}
+	since := w.idle.from
+	if isOwn { // it may have worked for other objects meanwhile
+		since = of.free
+	}
+	e, isKnown := w.wakingEvent(since)
+	return e, e != nil || related != nil && !isKnown
+}
+
 // write is a write whose cause is wanted, and what is known of its client.
 type write struct {
+	client          *client
 	object          observe.Object
 	target          string // what it changes
 	owners          []recording.OwnerReference
 	names           namespacedNames // in the answer
-	base, made      string          // the versions that it changes, if it says so, and has made
+	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
 	read            time.Time // when the client has read the object from the API server before; zero if it has not
 	failed          bool
-	conflict        bool     // the object had been modified
-	existed         bool     // the object did before
-	isStatus        bool     // it is of the status only
-	routine         bool     // no worker waits for it
+	conflict        bool // the object had been modified
+	existed         bool // the object did before
+	isStatus        bool // it is of the status only
+	routine         bool // no worker waits for it
+	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
+	repeated        *event   // the cause of the last attempt, if that has failed
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
-	watching bool     // the client has watches
-	reported bool     // the client reports the syncs in which it reacts to events, and this write is of none
-	events   []*event // the last ones that the client had received
-	versions ownVersions
+	watches  []*watch  // whose events may be its reason
+	reported bool      // the client reports the syncs in which it reacts to events, and this write is of none
+	events   []*event  // the recent ones that the client had received
+	lost     time.Time // when the last event was sent of those that are forgotten although they were recent then
+	versions *ownVersions
 	busy     period       // the last one before the write
 	idle     idlePeriod   // the last one before the write
 	runs     []startedRun // the last ones, some of which may have begun after the write
@@ -172,7 +235,9 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	if c.Verb == "update" {
 		w.base = sent.Metadata.ResourceVersion
 	}
-	w.made = answer.Metadata.ResourceVersion
+	if w.dryRun = r.isDryRun(); !w.dryRun && !c.Failed() {
+		w.made = c.ResourceVersion
+	}
 	if c.Failed() {
 		answer = sent
 		w.names.Mentions = r.sent.mentions()
@@ -241,7 +306,7 @@ func (w *write) noteUnseen(cause *event) {
 	}
 	for _, e := range w.unseen {
 		if e != cause {
-			e.noteUnseen(cause.lastRun().began)
+			e.noteUnseen(cause.lastRun(w).began)
 		}
 	}
 }
@@ -261,60 +326,101 @@ func (w *write) laterVersions() (list []*event) {
 	return list
 }
 
-// findEvents finds the last events that the client had received when it sent a write,
-// and the versions that it has written: a copy, as other requests need the lock.
+// findEvents finds the recent events that the client had received when it sent a write. Of what several watches were sent
+// at about the same time only the first one counts.
 func (cl *client) findEvents(r *request, wr *write) {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	var events []*event
-	watches := cl.watchesOf(r)
-	wr.watching = len(watches) > 0
-	changed, listed := map[*sentEvent]int{}, map[*sentEvent]int{} // → the index in events
-	for _, w := range watches {
+	var isKnown bool
+	if wr.watches, isKnown = cl.watchesOf(r); !isKnown {
+		wr.runs = nil
+		return
+	}
+	watched := map[string]int{} // how many watches a resource has
+	for _, w := range wr.watches {
+		watched[w.Resource]++
+	}
+	sent := map[sentOnce]int{} // → the index in wr.events
+	for _, w := range wr.watches {
+		isShared := watched[w.Resource] > 1
 		w.mu.Lock()
-		for _, e := range w.events {
-			if r.call.Began.Before(e.at) {
-				continue
-			}
-			if len(watches) > 1 { // of what several of them were sent at about the same time only the first one counts
-				first := changed
-				if e.listed {
-					first = listed
-				}
-				if i, found := first[e.sent]; found && !w.Since.After(events[i].at) && !events[i].opened.After(e.at) {
-					if e.at.Before(events[i].at) {
-						events[i] = e.event
+		for _, e := range w.eventsBetween(wr.began.Add(-maxReaction), wr.began) {
+			if isShared {
+				once := sentOnce{e.sent, e.listed}
+				if i, found := sent[once]; found && !w.Since.After(wr.events[i].at) && !wr.events[i].opened.After(e.at) {
+					if e.at.Before(wr.events[i].at) {
+						wr.events[i] = e.event
 					}
 					continue
 				}
-				first[e.sent] = len(events)
+				sent[once] = len(wr.events)
 			}
-			events = append(events, e.event)
+			wr.events = append(wr.events, e.event)
 		}
-		events = append(events, w.foundFor(wr, r.kinds)...)
+		wr.events = append(wr.events, w.foundFor(wr, r.kinds)...)
+		wr.lost = later(wr.lost, w.lost)
 		w.mu.Unlock()
 	}
-	if len(events) == 0 {
-		return
-	}
-	wr.events, wr.versions = events, slices.Clone(cl.written[:])
 }
 
-// watchesOf returns the watches whose events a write may follow: those on its
-// connection. Clients of HTTP/1.1 have a connection for each watch, and all of them are
-// meant if the write's has none. Not so those of kubectl: each run is a process of its
-// own. The caller holds the lock.
-func (cl *client) watchesOf(r *request) []*watch {
-	var same []*watch
-	for _, w := range cl.watches {
-		if w.conn == r.req.RemoteAddr {
-			same = append(same, w)
+// sentOnce is what several watches may be sent.
+type sentOnce struct {
+	*sentEvent
+	listed bool
+}
+
+// fullConn is the number of watches on a connection over HTTP/2 beside which it may be full: it takes 100 requests at once.
+const fullConn = 50
+
+// watchesOf returns the watches whose events a write may follow, also those that have just ended: those of its process.
+// isKnown is false if there are only those of another process, as far as is known.
+//
+// A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
+// other user agents watch counts, too. Over HTTP/1.1
+// each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
+// process of its own.
+func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
+	others := r.conn.watchesOfOthers(cl)
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	all := slices.Concat(cl.watches, cl.ended)
+	same := onConn(all, r.req.RemoteAddr)
+	switch {
+	case programName(r.req.UserAgent()) == "kubectl":
+		return same, true
+	case r.req.ProtoMajor < 2:
+		if len(onConn(cl.watches, r.req.RemoteAddr)) > 0 {
+			return same, true
+		}
+		return all, true
+	case hasFullConn(cl.watches):
+	case len(same)+len(others) > 0:
+		all = same
+	default:
+		return all, false
+	}
+	selected := map[selection]bool{}
+	for _, w := range same {
+		selected[w.selection()] = true
+	}
+	return slices.DeleteFunc(slices.Concat(all, others), func(w *watch) bool { return !slices.Contains(same, w) && selected[w.selection()] }), true
+}
+
+func onConn(watches []*watch, conn string) (list []*watch) {
+	for _, w := range watches {
+		if w.conn == conn {
+			list = append(list, w)
 		}
 	}
-	if len(same) > 0 || programName(r.req.UserAgent()) == "kubectl" {
-		return same
+	return list
+}
+
+func hasFullConn(watches []*watch) bool {
+	n := map[string]int{}
+	for _, w := range watches {
+		if n[w.conn]++; n[w.conn] >= fullConn {
+			return true
+		}
 	}
-	return cl.watches
+	return false
 }
 
 // isRelatedTo reports whether the event's object is o, or owns it, or is owned by it or

@@ -15,9 +15,13 @@ import (
 const (
 	rateSeconds = 5
 	// keptVersions is the number of versions kept of what a client has written.
-	keptVersions = 128
+	keptVersions = 4096
 	// keptRuns is the number of runs of writes that are kept of a client.
 	keptRuns = 16
+	// maxFailed is the number of writes that have failed whose causes are kept.
+	maxFailed = 64
+	// maxEnded is the number of watches kept that have just ended.
+	maxEnded = 256
 	// maxWatched is the number of resources kept that a client has watched.
 	maxWatched = 1000
 	// keptLists is the number of lists that are kept of a client, and keptGets that of other reads.
@@ -29,6 +33,7 @@ type client struct {
 	name   string
 	gate   *intervene.Gate
 	caller atomic.Pointer[observe.Caller] // of its last request
+	conn   atomic.Pointer[connection]     // the last one with watches over which it has sent a request; nil if there was none
 
 	requests, reads, changes, errors, conflicts, inFlight atomic.Int64
 	last                                                  atomic.Pointer[answered]
@@ -39,26 +44,27 @@ type client struct {
 	polls     polls
 
 	permissions permissions
+	written     ownVersions
 	unanswered  unanswered
 
 	mu      sync.Mutex
 	seconds [rateSeconds + 1]struct{ unix, n int64 } // requests in each of the last seconds
 	watches []*watch
+	ended   []*watch        // within maxReaction
 	watched map[string]bool // resources whose last watch has ended
 	// watchBegan is when the first of watches was opened, or what it replaced over the same connection.
 	watchBegan time.Time
 	// watchEnded is when the last of watches ended, and endedConn was its connection.
 	watchEnded time.Time
 	endedConn  string
-	written    [keptVersions]ownVersion // in a ring
-	writes     int
 	busy       period
 	idle       idlePeriod
 	runs       [keptRuns]startedRun // in a ring
 	nextRun    int
 	lists      []list // the last ones, in a ring
 	listed     int
-	gets       [keptGets]get // in a ring
+	failed     map[string]failedWrite // by target
+	gets       [keptGets]get          // in a ring
 	nextGet    int
 }
 
@@ -69,7 +75,7 @@ type answered struct {
 }
 
 func newClient(name string, objects intervene.ObjectReader, permissionCount *atomic.Int64) *client {
-	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}}
+	cl := &client{name: name, gate: intervene.NewGate(objects), receiving: make(chan struct{}, 1), watched: map[string]bool{}, failed: map[string]failedWrite{}}
 	cl.permissions.all = permissionCount
 	cl.caller.Store(&observe.Caller{})
 	cl.last.Store(&answered{at: time.Now()})
@@ -83,13 +89,13 @@ func (cl *client) isInUse() bool {
 	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
-// isConnected reports whether a process of the client has an open watch or a request without an
+// isConnected reports whether a process of the client has an open watch, with whatever user agent, or a request without an
 // answer, or reports.
 func (cl *client) isConnected() bool {
 	cl.mu.Lock()
 	watches := len(cl.watches)
 	cl.mu.Unlock()
-	return watches > 0 || cl.inFlight.Load() > 0 || cl.reports.isConnected(time.Now())
+	return watches > 0 || cl.inFlight.Load() > 0 || cl.conn.Load().isWatched() || cl.reports.isConnected(time.Now())
 }
 
 // program returns the program that the name begins with.
@@ -149,21 +155,12 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 	cl.last.Store(&answered{c, now})
 }
 
-// noteDeletions remembers the versions that a client has made by deleting objects, which no answer has.
-func (cl *client) noteDeletions(wrote []observe.Written) {
+// noteWritten remembers the versions that a client has made, as far as the storage reports them. No answer has those of
+// deletions, nor of the objects of a collection.
+func (cl *client) noteWritten(wrote []observe.Written) {
 	for _, o := range wrote {
-		if o.Deleted {
-			cl.noteVersion(ownVersion{version: o.ResourceVersion})
-		}
+		cl.written.add(ownVersion{version: o.ResourceVersion})
 	}
-}
-
-// noteVersion remembers a version that the client has written.
-func (cl *client) noteVersion(v ownVersion) {
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	cl.written[cl.writes%keptVersions] = v
-	cl.writes++
 }
 
 func (cl *client) snapshot(now time.Time) observe.Client {
@@ -185,13 +182,17 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.Polls = cl.polls.snapshot(now)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
+	began, ended := cl.conn.Load().watched()
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)
-	if len(cl.watches) == 0 {
-		v.WatchEnded = cl.watchEnded
-	} else {
+	switch {
+	case len(cl.watches) > 0:
 		v.WatchBegan = cl.watchBegan
+	case !began.IsZero():
+		v.WatchBegan = began
+	default:
+		v.WatchEnded = later(cl.watchEnded, ended)
 	}
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
@@ -202,20 +203,38 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 }
 
 func (cl *client) addWatch(w *watch) {
+	w.client = cl
 	cl.mu.Lock()
 	if len(cl.watches) == 0 && w.conn != cl.endedConn { // of a process that has begun
 		cl.watchBegan = w.Since
 	}
 	w.list = cl.listBefore(w)
+	if w.initial || w.beginsWithExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
+		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return ended.selection() == w.selection() })
+	}
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
 	cl.reports.noteRequest(w.conn)
 }
 
+// keepEnded keeps a watch that has ended, as a write may be the reaction to its events. The caller holds the lock.
+func (cl *client) keepEnded(w *watch) {
+	cl.ended = append(cl.ended, w)
+	cl.ended = cl.ended[max(0, len(cl.ended)-maxEnded):]
+	time.AfterFunc(maxReaction, func() {
+		w.forgetAll()
+		cl.mu.Lock()
+		defer cl.mu.Unlock()
+		cl.ended = slices.DeleteFunc(cl.ended, func(other *watch) bool { return other == w })
+	})
+}
+
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
+	w.ended = time.Now()
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
+	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
 	if !isWatched && len(cl.watched) < maxWatched {
 		cl.watched[w.Resource] = true

@@ -66,7 +66,8 @@ type Clients struct {
 	byName      map[string]*client
 	controllers map[string]*reportedController // by name
 
-	kinds                 sync.Map     // of custom resources, as RESOURCE.GROUP → knownKind: see completeKind
+	kinds                 sync.Map // of custom resources, as RESOURCE.GROUP → knownKind: see completeKind
+	connections           connections
 	sessions, permissions atomic.Int64 // of all clients
 	unauthenticated       rateLimit    // of the records of requests without authentication
 }
@@ -106,6 +107,7 @@ func (c *Clients) Handle(w http.ResponseWriter, req *http.Request, who user.Info
 	}
 	r := newRequest(c.config.Observer, c.frames, cl, req, caller)
 	r.kinds = &c.kinds
+	c.connections.find(r)
 	if isUnauthenticated(caller.User) {
 		r.limit = &c.unauthenticated
 	}
@@ -250,10 +252,13 @@ func (c *Clients) RefuseWaiting(reason error) {
 
 // Snapshot returns the clients by name.
 func (c *Clients) Snapshot() []observe.Client {
-	now := time.Now()
+	now, clients := time.Now(), c.sorted()
+	sharing := shareConnections(clients)
 	var list []observe.Client
-	for _, cl := range c.sorted() {
-		list = append(list, cl.snapshot(now))
+	for _, cl := range clients {
+		v := cl.snapshot(now)
+		v.SharesConnection = sharing[cl]
+		list = append(list, v)
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -48,6 +49,8 @@ type frames struct {
 	byHash map[uint64]*keptFrame
 	ring   [keptFrames]*keptFrame
 	next   int
+
+	recent atomic.Int64 // events that watches remember beyond keptEvents each
 }
 
 type keptFrame struct {

@@ -83,7 +83,7 @@ func TestEventOfManyWatchesCountsOnce(t *testing.T) {
 	for conn, want := range map[string]*event{"127.0.0.1:1": watches[1].events[0].event, "127.0.0.1:1002": watches[2].events[0].event} {
 		req := httptest.NewRequest("PUT", sites+"/shop", nil)
 		req.RemoteAddr = conn
-		w := &write{}
+		w := &write{began: time.Now()}
 		cl.findEvents(newRequest(f.observer, f.clients.frames, cl, req, &observe.Caller{}), w)
 		events := w.events
 		if len(events) != 1 || events[0] != want {

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,10 @@ func newSelection(req *http.Request, o observe.Object) selection {
 	return selection{o.GroupResource(), o.Namespace, o.Name, cleanText(q.Get("labelSelector")), cleanText(q.Get("fieldSelector"))}
 }
 
+func (w *watch) selection() selection {
+	return selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}
+}
+
 // noteList notes that a list was answered.
 func (cl *client) noteList(r *request) {
 	l := list{newSelection(r.req, r.call.Object), r.call.Began, r.call.Began.Add(r.call.Took)}
@@ -39,24 +44,30 @@ func (cl *client) noteList(r *request) {
 	cl.listed = (cl.listed + 1) % keptLists
 }
 
-// get is when a client has read an object.
+// get is when a client has read an object, or created it.
 type get struct {
-	object observe.Object
-	at     time.Time
+	object  observe.Object
+	at      time.Time
+	created bool
 }
 
-// noteGet notes that a client has read an object.
+// noteGet notes that a client has read or created an object.
 func (cl *client) noteGet(c *observe.Called) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began}
+	cl.gets[cl.nextGet%keptGets] = get{c.Object, c.Began, c.Verb == "create"}
 	cl.nextGet++
+}
+
+// hasCreated reports whether a client has created an object just now. The caller holds the lock.
+func (cl *client) hasCreated(o observe.Object) bool {
+	return slices.ContainsFunc(cl.gets[:], func(g get) bool { return g.created && g.object.Same(o) })
 }
 
 // lastRead returns when the client has read an object last. The caller holds the lock.
 func (cl *client) lastRead(o observe.Object) (last time.Time) {
 	for _, g := range cl.gets {
-		if g.object.Same(o) {
+		if !g.created && g.object.Same(o) {
 			last = later(last, g.at)
 		}
 	}
@@ -70,9 +81,12 @@ func (cl *client) listBefore(w *watch) (last list) {
 	if w.initial || w.beginsWithExisting || isSelective {
 		return list{}
 	}
-	of := selection{w.Resource, w.Namespace, w.Name, w.LabelSelector, w.FieldSelector}
+	of := w.selection()
 	for _, l := range cl.lists {
-		if l.selection == of && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
+		isOfEnded := func(ended *watch) bool { // a program has listed itself, beside the watch that goes on
+			return ended.conn == w.conn && ended.selection() == of && ended.Since.Before(l.answered) && l.answered.Before(ended.ended)
+		}
+		if l.selection == of && !slices.ContainsFunc(cl.ended, isOfEnded) && w.Since.Sub(l.answered) <= maxReaction && l.answered.After(last.answered) {
 			last = l
 		}
 	}
@@ -132,7 +146,7 @@ func (w *watch) appendFound(list []*event, o observe.Object) []*event {
 	}
 	e := &event{
 		sentEvent: &sentEvent{change: observe.Listed, kind: o.Kind, namespace: o.Namespace, name: o.Name, uid: o.UID},
-		at:        w.list.answered, opened: w.list.began, change: observe.Listed, object: o,
+		client:    w.client, at: w.list.answered, opened: w.list.began, change: observe.Listed, object: o,
 	}
 	if w.found == nil {
 		w.found = map[string]*event{}
@@ -146,7 +160,7 @@ const maxFound = 1024
 
 // existedAtList reports whether an object was not added since the list, as far as is known.
 func (w *watch) existedAtList(o observe.Object) bool {
-	if len(w.events) == keptEvents { // earlier ones may be forgotten
+	if !w.lost.IsZero() {
 		return false
 	}
 	for _, e := range w.events {

@@ -36,6 +36,8 @@ type request struct {
 	gate     *intervene.Gate
 	sync     *reportedSync // that makes the request; nil if it is not known
 	watch    *watch        // nil if it is none
+	conns    *connections  // as Clients.connections
+	conn     *connection   // nil if no client watched over it, or it is not known whether it is that of one process
 	lasts    bool          // it is a stream: it is recorded when it begins
 	sent     *sentBody     // the object of a write; nil if it has none
 
@@ -110,6 +112,14 @@ func (r *request) isUnfinishedWork() bool {
 		requestkind.ChangesState(c.Object.Group, c.Object.Resource, c.Subresource)
 }
 
+// isReview reports whether a call only asks whether a token is valid or what is allowed, or for a token: it stores nothing.
+func isReview(c *observe.Called) bool {
+	return c.Object.Group == "authentication.k8s.io" || c.Object.Group == "authorization.k8s.io" || c.Subresource == "token"
+}
+
+// isDryRun reports whether a write is to store nothing. The answer has the version that exists.
+func (r *request) isDryRun() bool { return strings.Contains(r.req.URL.RawQuery, "dryRun=All") }
+
 // fieldManager returns the field manager of a write, as the API server determines it.
 func fieldManager(req *http.Request) string {
 	if strings.Contains(req.URL.RawQuery, "fieldManager") {
@@ -167,6 +177,7 @@ func (r *request) begin(status int) {
 
 func (r *request) openWatch() {
 	r.isOpen = true
+	r.conns.addWatch(r)
 	r.client.addWatch(r.watch)
 }
 
@@ -194,6 +205,7 @@ func (r *request) finish() {
 	r.hijacked.end()
 	if r.isOpen {
 		r.client.removeWatch(r.watch)
+		r.conns.removeWatch(r)
 	}
 	if r.status == 0 && r.hijacked == nil && r.returned && r.req.Context().Err() == nil {
 		r.status = http.StatusOK // that is what net/http answers
@@ -240,12 +252,11 @@ func (r *request) record() {
 	}
 	r.complete(object)
 	recorded := r.isWorthRecording()
-	if recorded && c.IsWrite() {
+	if recorded && c.IsWrite() && !isReview(c) {
 		if r.sync == nil {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
-		}
-		if !c.Failed() {
-			r.client.noteVersion(ownVersion{c.ResourceVersion, c.Subresource == "status"})
+		} else if !c.Failed() && !r.isDryRun() {
+			r.client.written.add(ownVersion{c.ResourceVersion, c.Subresource == "status"})
 		}
 	}
 	var ended bool
@@ -258,7 +269,7 @@ func (r *request) record() {
 	case c.Verb == "list":
 		r.client.polls.note(r)
 		r.client.noteList(r)
-	case c.Verb == "get":
+	case c.Verb == "get", c.Verb == "create":
 		r.client.noteGet(c)
 	}
 	r.client.refused.note(c, now)
@@ -284,7 +295,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // appendRecord appends the record of the request. After that the request does not count as unfinished, as for
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
-	r.client.noteDeletions(c.Wrote)
+	r.client.noteWritten(c.Wrote)
 	switch {
 	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:

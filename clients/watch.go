@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"slices"
+	"sort"
 	"strconv"
 	"sync"
 	"time"
@@ -12,14 +14,16 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// keptEvents is the number of events that a watch remembers, to find the cause of a
-// write.
-const keptEvents = 64
+// A watch remembers the last events, to find the cause of a write: keptEvents however old they are, and more if a write
+// may still be the reaction to them, at most maxRecent, and keptRecent more than keptEvents of all watches together.
+const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
 	observe.ClientWatch
-	conn   string // of the client
+	client *client
+	conn   string    // of the client
+	ended  time.Time // zero if it is open
 	object observe.Object
 
 	frames *frames
@@ -35,23 +39,25 @@ type watch struct {
 
 	mu      sync.Mutex
 	initial bool              // the initial events have not all been sent; a bookmark follows them
-	events  []slot            // the last ones, in a ring
-	next    int               // of events
+	events  []slot            // the last ones, in order
+	forgets bool              // some of them will be forgotten
+	lost    time.Time         // when the last of the others was sent that was recent then
 	found   map[string]*event // what the list had, by key, as far as that was asked for
 }
 
 // event is an event that was sent to a client.
 type event struct {
 	*sentEvent
+	client *client // that has received it
 	at     time.Time
 	opened time.Time // the watch
 	change observe.Change
 	object observe.Object
 
 	mu     sync.Mutex
-	seq    uint64    // of its record; 0 = it has none
-	writes writeRun  // whose likely cause it is
-	unseen time.Time // a write shows that the client had not seen it then
+	seq    uint64     // of its record; 0 = it has none
+	writes []writeRun // whose likely cause it is, of each client
+	unseen time.Time  // a write shows that the client had not seen it then
 }
 
 // slot has what is asked of each event when the cause of a write is looked up: the events of many watches
@@ -149,14 +155,70 @@ func (w *watch) sent(frame []byte) bool {
 	o.Kind, o.Namespace, o.Name, o.UID = cmp.Or(e.kind, o.Kind), e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
-	sent := slot{&event{sentEvent: e, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed}
-	if len(w.events) < keptEvents {
-		w.events = append(w.events, sent)
-		return true
+	w.events = append(w.events, slot{&event{sentEvent: e, client: w.client, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed})
+	if len(w.events) > keptEvents {
+		w.frames.recent.Add(1)
+		w.forgetEvents(now)
+		w.forgetLater()
 	}
-	w.events[w.next] = sent
-	w.next = (w.next + 1) % keptEvents
 	return true
+}
+
+// forgetLater forgets events when they have become old, also if no others follow. The caller holds the lock.
+func (w *watch) forgetLater() {
+	if w.forgets || len(w.events) <= keptEvents {
+		return
+	}
+	w.forgets = true
+	time.AfterFunc(maxReaction+time.Second, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.forgets = false
+		w.forgetEvents(time.Now())
+		w.forgetLater()
+	})
+}
+
+// forgetEvents forgets the first events if there are too many. The caller holds the lock.
+func (w *watch) forgetEvents(now time.Time) {
+	for len(w.events) > keptEvents {
+		if first := w.events[0].at; now.Sub(first) <= maxReaction {
+			if len(w.events) <= maxRecent && w.frames.recent.Load() <= keptRecent {
+				return
+			}
+			w.lost = first
+		}
+		w.events[0] = slot{}
+		w.events = w.events[1:]
+		w.frames.recent.Add(-1)
+	}
+}
+
+// forgetAll forgets all events.
+func (w *watch) forgetAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.frames.recent.Add(-int64(max(0, len(w.events)-keptEvents)))
+	w.events = nil
+}
+
+// eventsBetween returns the events of a time, with both ends. The caller holds the lock.
+func (w *watch) eventsBetween(from, to time.Time) []slot {
+	first := sort.Search(len(w.events), func(i int) bool { return !w.events[i].at.Before(from) })
+	rest := w.events[first:]
+	return rest[:sort.Search(len(rest), func(i int) bool { return rest[i].at.After(to) })]
+}
+
+// lastEvent returns the last of some events of a time, without its begin; nil if there is none.
+func (w *watch) lastEvent(after, to time.Time, is func(*event) bool) *event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range slices.Backward(w.eventsBetween(after, to)) {
+		if e.at.After(after) && is(e.event) {
+			return e.event
+		}
+	}
+	return nil
 }
 
 // existed reports whether a version is one that the watch is sent because it existed when the watch began.

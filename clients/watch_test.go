@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -62,6 +64,32 @@ func TestChunksOfWatches(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A burst of events is remembered for as long as a write may follow from it.
+func TestEventsOfABurstAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
+		for i := range 3 * keptEvents {
+			send(frame("ADDED", numbered("Site", i, 100+i)))
+		}
+		if n := f.clients.frames.recent.Load(); n != 2*keptEvents {
+			t.Errorf("%d events are remembered beyond the last %d", n, keptEvents)
+		}
+		time.Sleep(2 * maxReaction)
+		if n := f.clients.frames.recent.Load(); n != 0 {
+			t.Errorf("%d events are remembered after %v", n, 2*maxReaction)
+		}
+		for i := range 3 * keptEvents {
+			send(frame("ADDED", numbered("Site", i, 500+i)))
+		}
+		end()
+		time.Sleep(2 * maxReaction)
+		if n := f.clients.frames.recent.Load(); n != 0 || len(f.clients.sorted()[0].ended) > 0 {
+			t.Errorf("%d events are remembered after the end of the watch", n)
+		}
+	})
 }
 
 // A watch that does not say where to begin is first sent what exists: that was not added now.

@@ -3,6 +3,7 @@ package clients
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -11,13 +12,15 @@ import (
 // maxPause is how long a program may think between two writes for the same reason.
 const maxPause = 100 * time.Millisecond
 
-// writeRun is a run of writes that have an event as their likely cause.
+// writeRun is a run of writes of a client that have an event as their likely cause.
 type writeRun struct {
+	by       *client
 	taken    time.Time // when the key was taken from its queue
 	began    time.Time // the first write
 	answered time.Time // the last write
 	failed   bool      // the last write
 	retry    string    // what the last write was to change, if it had a conflict
+	prompt   bool      // it began soon after what another client had changed
 	woken    bool      // the written objects are not related to that of the event: several workers may write
 	made     string    // the version that the last write has made
 	targets  []string  // at most maxTargets
@@ -32,6 +35,37 @@ type startedRun struct {
 	free  time.Time // when the client had ended its last write before that
 }
 
+// noteWrite notes the likely cause of a write.
+func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) {
+	cl.noteFailure(w, cause)
+	switch begins := cause.noteWrite(w, of, woken); {
+	case w.routine:
+	case begins:
+		cl.noteRun(cause, w, w.busy.to)
+	default:
+		cl.noteContinued(w.busy)
+	}
+}
+
+// failedWrite is why a write was made that has failed.
+type failedWrite struct {
+	cause *event
+	at    time.Time
+}
+
+// noteFailure remembers why a write was made that has failed, until it succeeds: a program repeats it, each time later.
+func (cl *client) noteFailure(w *write, cause *event) {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if delete(cl.failed, w.target); !w.failed {
+		return
+	}
+	if len(cl.failed) >= maxFailed { // few are repeated
+		clear(cl.failed)
+	}
+	cl.failed[w.target] = failedWrite{cause, w.answered}
+}
+
 // noteRun notes that a write for an event begins a run.
 func (cl *client) noteRun(e *event, w *write, free time.Time) {
 	cl.mu.Lock()
@@ -41,8 +75,8 @@ func (cl *client) noteRun(e *event, w *write, free time.Time) {
 }
 
 // hasWritten reports whether the run has written an object of a resource.
-func (r startedRun) hasWritten(resource string) bool {
-	return slices.ContainsFunc(r.cause.lastRun().targets, func(target string) bool {
+func (r startedRun) hasWritten(w *write, resource string) bool {
+	return slices.ContainsFunc(r.cause.lastRun(w).targets, func(target string) bool {
 		return strings.HasPrefix(target, resource+"/")
 	})
 }
@@ -71,28 +105,49 @@ func earlier(a, b time.Time) time.Time {
 func (e *event) isContinuedBy(w *write, read time.Time, limit time.Duration) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.writes.isContinuedBy(w, read, limit)
+	r := e.runOf(w.client)
+	return r.isContinuedBy(w, read, limit)
 }
 
-func (e *event) lastRun() writeRun {
+// lastRun returns the last run of writes of the client for the event.
+func (e *event) lastRun(w *write) writeRun {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.writes
+	return e.runOf(w.client)
 }
 
-// record records the event, once, as the cause of a write, and returns the Seq of the
-// record, and whether the write begins a run. No worker waits for a routine write: it begins none.
-func (e *event) record(o *observe.Observer, client string, w *write, c *candidates, woken bool) (seq uint64, begins bool) {
+// runOf is lastRun with the lock held.
+func (e *event) runOf(cl *client) writeRun {
+	for _, r := range e.writes {
+		if r.by == cl {
+			return r
+		}
+	}
+	return writeRun{by: cl}
+}
+
+// setRun sets what lastRun returns. The caller holds the lock.
+func (e *event) setRun(r writeRun) {
+	if i := slices.IndexFunc(e.writes, func(other writeRun) bool { return other.by == r.by }); i >= 0 {
+		e.writes[i] = r
+		return
+	}
+	e.writes = append(e.writes, r)
+}
+
+// noteWrite notes that the event is the likely cause of a write, and reports whether that begins a run. No worker waits for
+// a routine write: it begins none.
+func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	taken := c.takenFor(e)
 	if base := w.baseEvent; base != nil && !w.began.Before(base.seen()) { // it was taken after that event
 		taken = later(taken, earlier(base.seen().Add(handlerDelay), w.began))
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := &e.writes
+	r := e.runOf(w.client)
 	continues := r.isContinuedBy(w, c.read, maxPause) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
-		*r = writeRun{taken: taken, began: w.began, woken: woken}
+		r = writeRun{by: w.client, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
 	if begins || continues {
 		r.retry = ""
@@ -100,11 +155,22 @@ func (e *event) record(o *observe.Observer, client string, w *write, c *candidat
 			r.retry = w.target
 		}
 		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
+		e.setRun(r)
 	}
+	return begins
+}
+
+// isUnknown reports whether the event stands for one that is not known: writes of the same sync follow from it.
+func (e *event) isUnknown() bool { return e.at.IsZero() }
+
+// record records the event, once, and returns the Seq of the record.
+func (e *event) record(o *observe.Observer) uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: client, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
+		e.seq = o.AppendAt(&observe.Delivered{Controller: e.client.name, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
-	return e.seq, begins
+	return e.seq
 }
 
 // ownVersion is a version that a client has written.
@@ -113,18 +179,46 @@ type ownVersion struct {
 	status  bool // of which it has written the status
 }
 
-// ownVersions are the last ones of a client.
-type ownVersions []ownVersion
+// ownVersions are the last ones of a client. Its methods are safe for concurrent use.
+type ownVersions struct {
+	mu     sync.RWMutex
+	ring   []string
+	next   int
+	status map[string]bool // whether a version is of a status
+}
+
+func (o *ownVersions) add(v ownVersion) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, found := o.status[v.version]; found || v.version == "" {
+		return
+	}
+	if o.status == nil {
+		o.status = map[string]bool{}
+	}
+	if o.status[v.version] = v.status; len(o.ring) < keptVersions {
+		o.ring = append(o.ring, v.version)
+		return
+	}
+	delete(o.status, o.ring[o.next])
+	o.ring[o.next] = v.version
+	o.next = (o.next + 1) % keptVersions
+}
 
 // has reports whether the client has written a version. That of an object in a list is not known.
-func (o ownVersions) has(version string) bool {
-	return version != "" && slices.ContainsFunc(o, func(v ownVersion) bool { return v.version == version })
+func (o *ownVersions) has(version string) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	_, found := o.status[version]
+	return found
 }
 
 // made reports whether an event is of what the client has written.
-func (o ownVersions) made(e *event) bool { return o.has(e.version) }
+func (o *ownVersions) made(e *event) bool { return o.has(e.version) }
 
 // madeStatus reports whether an event is of a status that the client has written.
-func (o ownVersions) madeStatus(e *event) bool {
-	return e.version != "" && slices.Contains(o, ownVersion{e.version, true})
+func (o *ownVersions) madeStatus(e *event) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.status[e.version]
 }

@@ -14,6 +14,9 @@ type Client struct {
 	Held    int    `json:"held,omitempty"` // held writes, those included that only a controller of it holds
 	// Connected is set while a process of it runs: it has an open watch or a request without an answer, or reports.
 	Connected bool `json:"connected,omitempty"`
+	// SharesConnection names the other clients of the same user over the connection of its last requests: a process with several
+	// user agents has them. Only connections over HTTP/2 count, and if one of the clients has watched over it.
+	SharesConnection []string `json:"sharesConnection,omitempty"`
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource
 	RequestRate float64 `json:"requestRate"` // per second, over the last 5 s
@@ -35,10 +38,10 @@ type Client struct {
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
 	// Watched are the resources, as in Watches, that it has watched and does not watch any more.
 	Watched []string `json:"watched,omitempty"`
-	// WatchBegan is when its process opened its first watch; zero if none is open. A watch that replaces the only one over
-	// the same connection does not count.
+	// WatchBegan is when its process, with whatever user agent, opened its first watch; zero if none is open. A watch that
+	// replaces the only one over the same connection does not count.
 	WatchBegan time.Time `json:"watchBegan,omitzero"`
-	// WatchEnded is when its last open watch ended; zero if it has one or never had one.
+	// WatchEnded is when the last open watch of its process ended; zero if it has one or never had one.
 	WatchEnded time.Time `json:"watchEnded,omitzero"`
 	// Polls are the resources that it lists again and again.
 	Polls []ClientPoll `json:"polls,omitempty"`
@@ -56,6 +59,9 @@ type Client struct {
 	Last     *Called   `json:"last,omitempty"`
 	LastTime time.Time `json:"lastTime,omitzero"`
 }
+
+// IsWatching reports whether the process of the client has an open watch, with whatever user agent.
+func (c *Client) IsWatching() bool { return len(c.Watches) > 0 || !c.WatchBegan.IsZero() }
 
 // UnansweredWrite is a write that a client waits for.
 type UnansweredWrite struct {

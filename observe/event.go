@@ -211,11 +211,11 @@ type Called struct {
 	// does for its user: a restore, and calls with a context of ForUser.
 	Client       *Caller `json:"client,omitempty"`
 	FieldManager string  `json:"fieldManager,omitempty"`
-	// Cause is the Seq of the Delivered, on one of the client's watches, that likely
+	// Cause is the Seq of the Delivered, on one of the watches of the client or of its process, that likely
 	// caused its write; 0 if none did.
 	Cause uint64 `json:"cause,omitempty"`
-	// Unexplained is set for a write without a Cause of a client that has watches and does not report its
-	// syncs: it may follow from an event. It is the last one that the client had received of another client's change in
+	// Unexplained is set for a write without a Cause of a client whose process has watches, or had some just now, and does not
+	// report its syncs: it may follow from an event. It is the last one that the client had received of another client's change in
 	// the namespace of the object or outside of any, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
 	// Owner is the first owner of an object that a client has failed to create, if the sync that made the call is not
@@ -234,6 +234,7 @@ type Received struct {
 	Time   time.Time `json:"time,omitzero"`
 	Change Change    `json:"change,omitempty"`
 	Object Object    `json:"object,omitzero"`
+	Client string    `json:"client,omitempty"` // the client's name, if another one of the same process than the writing one
 }
 
 // KubernetesEvent is the content of an Event, an API object that says what happened to

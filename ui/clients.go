@@ -19,12 +19,18 @@ import (
 const maxWatched = 3
 
 // WriteClients writes a table of clients, with all columns if wide is set. Without, it fits width columns, and
-// lines below it say which reads are refused.
+// lines below it say which reads are refused, and which clients share a connection.
 func WriteClients(w io.Writer, list []observe.Client, wide bool, width int) error {
 	text := strings.TrimPrefix(formatClients(list, wide, width, time.Now()), "\n")
+	var notes []string
 	for _, c := range list {
-		if c.Refused != "" && !wide {
-			text += strings.Join(words.Wrap(words.OneLine(describeRefused(c)), width-len("  ")), "\n  ") + "\n"
+		if c.Refused != "" {
+			notes = append(notes, describeRefused(c))
+		}
+	}
+	for _, note := range append(notes, describeSharing(list)...) {
+		if !wide {
+			text += strings.Join(words.Wrap(words.OneLine(note), width-len("  ")), "\n  ") + "\n"
 		}
 	}
 	_, err := io.WriteString(w, text)
@@ -33,6 +39,23 @@ func WriteClients(w io.Writer, list []observe.Client, wide bool, width int) erro
 
 // describeRefused says which reads are refused to a client.
 func describeRefused(c observe.Client) string { return c.Name + ": " + c.Refused }
+
+// describeSharing says which clients share the connection of one that watches, once for each process.
+func describeSharing(list []observe.Client) (notes []string) {
+	said := map[string]bool{}
+	for _, c := range list {
+		if len(c.Watches) == 0 || len(c.SharesConnection) == 0 || said[c.Name] {
+			continue
+		}
+		var programs []string
+		for _, name := range c.SharesConnection {
+			said[name] = true
+			programs = append(programs, observe.ProgramOf(name))
+		}
+		notes = append(notes, c.Name+" shares its connection with "+words.And(programs)+": most likely one process")
+	}
+	return notes
+}
 
 // formatClients is the table of clients: all columns if wide is set, otherwise those that
 // are worth most, in width columns.

@@ -125,3 +125,21 @@ func TestClientsFit(t *testing.T) {
 		})
 	}
 }
+
+// A program with several user agents is several clients.
+func TestClientsOfOneProcessAreSaid(t *testing.T) {
+	watches := []observe.ClientWatch{{Resource: "sites.example.com"}}
+	var out strings.Builder
+	list := []observe.Client{
+		{Name: "certs (u)", Watches: watches, SharesConnection: []string{"certs-issuing (u)", "certs-reading (u)"}},
+		{Name: "certs-issuing (u)", SharesConnection: []string{"certs (u)", "certs-reading (u)"}},
+		{Name: "certs-reading (u)", Watches: watches, SharesConnection: []string{"certs (u)", "certs-issuing (u)"}},
+		{Name: "ended (u)", SharesConnection: []string{"ended-too (u)"}},
+	}
+	if err := WriteClients(&out, list, false, maxStatusWidth); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\ncerts (u) shares its connection with certs-issuing and certs-reading: most likely one process\n"; !strings.HasSuffix(out.String(), want) || strings.Count(out.String(), "shares") != 1 {
+		t.Errorf("no %q in\n%s", want, &out)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 func newRolesCommand(t *target) *cobra.Command {
@@ -42,13 +43,21 @@ resources count, and not those that it made as another user.`,
 			if err != nil {
 				return err
 			}
-			return printRoles(cmd.OutOrStdout(), list)
+			siblings, err := findSiblings(cmd.Context(), client, []string{list.Client}, func(observe.Client) bool { return true })
+			if err != nil {
+				return err
+			}
+			return printRoles(cmd.OutOrStdout(), list, siblings)
 		},
 	}
 }
 
-func printRoles(out io.Writer, list control.PermissionList) error {
+// printRoles prints the roles of a client. siblings are other clients of its process.
+func printRoles(out io.Writer, list control.PermissionList, siblings []string) error {
 	fmt.Fprintf(out, "# What %s has asked for: %s.\n", words.OneLine(list.Client), words.Count(len(list.Items), "permission"))
+	if len(siblings) > 0 {
+		fmt.Fprintf(out, "# Over the same connection, most likely of the same process, with permissions of their own: %s.\n", words.OneLine(words.And(siblings)))
+	}
 	for _, use := range list.Items {
 		if use.Refused > 0 {
 			fmt.Fprintf(out, "# Refused in %d of %s: %s\n", use.Refused, words.Count(use.Requests, "request"), describePermission(use.Permission))

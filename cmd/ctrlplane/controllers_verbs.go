@@ -92,8 +92,10 @@ func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names
 		text = fmt.Sprintf("none (%s: %s)", strings.Join(names, ", "), why)
 	}
 	text = cmp.Or(text, "none")
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text)
-	return err
+	if _, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", past, text); err != nil || a.splitNames || slices.Contains(names, control.AllControllers) {
+		return err
+	}
+	return hintAtSiblings(cmd, t, client, past, names, done)
 }
 
 func newDelayCommand(t *target, a actors) *cobra.Command {

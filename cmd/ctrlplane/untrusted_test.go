@@ -51,7 +51,7 @@ func TestOutputHasNoControlCharacters(t *testing.T) {
 	permission := control.Permission{Verb: evilText, Resource: evilText, Namespace: evilText}
 	list := control.PermissionList{Client: evilText, Items: []control.PermissionUse{{Permission: permission, Requests: 1, Refused: 1}}}
 	for name, write := range map[string]func() error{
-		"clients roles": func() error { return printRoles(&out, list) },
+		"clients roles": func() error { return printRoles(&out, list, []string{evilText}) },
 		"reconcile":     reconcile,
 		"speed":         func() error { return releaseKey(t.Context(), &out, speedOf{key: evilText}) },
 		"-o json":       func() error { return writeObject(asJSON.output) },

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -59,7 +60,7 @@ func (p *painter) lastReceived(n *Node) string {
 	if e.Object.Namespace != "" {
 		of = " of that namespace"
 	}
-	return fmt.Sprintf(" The last event%s that %s had received before, %s earlier: %s %s.", of, p.actor(n), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
+	return fmt.Sprintf(" The last event%s that %s had received before, %s earlier: %s %s.", of, words.OneLine(cmp.Or(e.Client, p.actor(n))), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
 }
 
 // writeLinks draws the links, except what repeats.

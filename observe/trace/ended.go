@@ -30,8 +30,17 @@ func (p *painter) notRunning(o Options, records []observe.Record, about observe.
 	if o.AtEnd {
 		return list
 	}
+	var silent []*observe.Client
 	for i := range now.Clients {
 		if c := &now.Clients[i]; isSilent(c, now.Time) && isOperator(c.Name, records, about) && !isReplaced(now, c, records, about) {
+			silent = append(silent, c)
+		}
+	}
+	for _, c := range silent {
+		isSaid := func(other *observe.Client) bool { // one of several clients of the same process is enough
+			return other.LastTime.After(c.LastTime) && slices.Contains(c.SharesConnection, other.Name)
+		}
+		if !slices.ContainsFunc(silent, isSaid) {
 			list = append(list, words.OneLine(c.Name)+" has no watch, and made its last request at "+
 				p.formatClock(c.LastTime)+" ("+p.formatDuration(now.Time.Sub(c.LastTime))+" ago).")
 		}
@@ -52,18 +61,18 @@ func hasSuccessor(now observe.Snapshot, c *observe.Controller, about observe.Obj
 
 // isSilent reports whether a client that reports no controllers neither watches nor polls, and has sent nothing for long.
 func isSilent(c *observe.Client, now time.Time) bool {
-	isActive := c.Connected || len(c.Watches)+len(c.Polls) > 0 || len(c.Controllers) > 0 || c.Refused != ""
+	isActive := c.Connected || c.IsWatching() || len(c.Polls)+len(c.Controllers) > 0 || c.Refused != ""
 	return !isActive && !c.LastTime.IsZero() && min(now.Sub(c.LastTime), now.Sub(c.WatchEnded)) >= minSilence
 }
 
-// isReplaced reports whether a client runs in the place of one: of the same program, or one that has reacted to the
-// object since.
+// isReplaced reports whether a client runs in the place of one: of the same program, also with another user agent, or one
+// that has reacted to the object since.
 func isReplaced(now observe.Snapshot, c *observe.Client, records []observe.Record, about observe.Object) bool {
 	return slices.ContainsFunc(now.Clients, func(other observe.Client) bool {
 		if !other.Connected || other.Name == c.Name {
 			return false
 		}
-		if observe.ProgramOf(other.Name) == observe.ProgramOf(c.Name) {
+		if observe.ProgramOf(other.Name) == observe.ProgramOf(c.Name) || slices.Contains(c.SharesConnection, other.Name) {
 			return true
 		}
 		_, last := reactions(other.Name, records, about)
@@ -139,9 +148,7 @@ func reactions(client string, records []observe.Record, about observe.Object) (e
 	for i := range records {
 		switch e := records[i].Event.(type) {
 		case *observe.Delivered:
-			if e.Controller == client {
-				delivered[records[i].Seq] = canonicalObject(e.Object)
-			}
+			delivered[records[i].Seq] = canonicalObject(e.Object)
 		case *observe.Called:
 			of := delivered[e.Cause]
 			if e.Controller != client || of == nil || !e.IsWrite() || e.Failed() || e.Verb == "delete" {

@@ -102,6 +102,9 @@ func TestClientsWithoutAWatch(t *testing.T) {
 	created := []observe.Record{event(name, 3, workSite("a")), wrote(name, 0, 3, "create", deployment("a"), "")}
 	records := slices.Concat(created, []observe.Record{wrote(name, 0, 0, "create", pod("a"), ""), event(name, 7, workSite("c")), wrote(name, 0, 7, "update", workSite("c"), "status")})
 	twice := []observe.Record{created[0], event(name, 4, workSite("a"))}
+	received := slices.Clone(records) // with another user agent of the process
+	received[0], received[3] = event(other, 3, workSite("a")), event(other, 7, workSite("c"))
+	alsoWrote := slices.Concat(received, []observe.Record{event(other, 11, workSite("c")), wrote(other, 5, 11, "create", deployment("c"), ""), event(other, 12, workSite("a")), wrote(other, 5, 12, "create", deployment("d"), "")})
 	reacts := slices.Concat(records, []observe.Record{event(other, 10, workSite("a")), wrote(other, 30, 10, "create", deployment("b"), "")})
 
 	silent := observe.Client{Name: name, LastTime: workStart}
@@ -110,6 +113,11 @@ func TestClientsWithoutAWatch(t *testing.T) {
 		change(&c)
 		return []observe.Client{c}
 	}
+	shares := func(name, with string, seconds int) observe.Client {
+		return observe.Client{Name: name, LastTime: workStart.Add(time.Duration(seconds) * time.Second), SharesConnection: []string{with}}
+	}
+	otherConnected := shares(other, name, 0)
+	otherConnected.Connected = true
 	connected := func(name string) observe.Client { return observe.Client{Name: name, Connected: true} }
 	const want = name + " has no watch, and made its last request at 12:00:00.000 (1 m 40 s ago)."
 	for text, tc := range map[string]struct {
@@ -129,6 +137,10 @@ func TestClientsWithoutAWatch(t *testing.T) {
 		"is refused":                 {with(func(c *observe.Client) { c.Refused = "watch of sites.example.com is refused" }), records, workSite("a"), nil},
 		"between two requests":       {with(func(c *observe.Client) { c.LastTime = workStart.Add(70 * time.Second) }), records, workSite("a"), nil},
 		"its watch has just ended":   {with(func(c *observe.Client) { c.WatchEnded = workStart.Add(70 * time.Second) }), records, workSite("a"), nil},
+		"its process watches":        {with(func(c *observe.Client) { c.WatchBegan = workStart }), records, workSite("a"), nil},
+		"another user agent watched": {[]observe.Client{shares(name, other, 0), shares(other, name, 5)}, received, workSite("a"), []string{want}},
+		"so it does again":           {[]observe.Client{shares(name, other, 0), otherConnected}, received, workSite("a"), nil},
+		"both wrote":                 {[]observe.Client{shares(name, other, 0), shares(other, name, 5)}, alsoWrote, workSite("a"), []string{other + " has no watch, and made its last request at 12:00:05.000 (1 m 35 s ago)."}},
 		"one event":                  {[]observe.Client{silent}, created, workSite("a"), nil},
 		"changes the watched object": {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "patch", workSite("a"), ""), wrote(name, 0, 4, "patch", workSite("a"), "")}), workSite("a"), nil},
 		"deletes":                    {[]observe.Client{silent}, slices.Concat(twice, []observe.Record{wrote(name, 0, 3, "delete", pod("a"), ""), wrote(name, 0, 4, "delete", pod("b"), "")}), workSite("a"), nil},

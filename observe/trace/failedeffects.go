@@ -131,7 +131,7 @@ func endedClients(now observe.Snapshot) map[string]bool {
 	ended := map[string]bool{}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		ended[c.Name] = len(c.Watches)+len(c.Polls) == 0 && c.InFlight == 0
+		ended[c.Name] = !c.IsWatching() && len(c.Polls) == 0 && c.InFlight == 0
 	}
 	return ended
 }

@@ -53,7 +53,7 @@ func FindFailingWrites(ctx context.Context, source observe.Source, now observe.S
 
 // mayFail reports whether the failures of a client count.
 func mayFail(c *observe.Client) bool {
-	return len(c.Watches)+len(c.Polls) > 0 && observe.ProgramOf(c.Name) != "kubectl"
+	return (c.IsWatching() || len(c.Polls) > 0) && observe.ProgramOf(c.Name) != "kubectl"
 }
 
 // listedAgain reports whether a client without a watch has listed something since a time: one that polls tries again
@@ -63,7 +63,7 @@ func listedAgain(c *observe.Client, since time.Time) bool {
 }
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
-// those of a client that neither watches nor polls, as a test that expects a refusal, those of a process that ended before
+// those of a process that neither watches nor polls, as a test that expects a refusal, those of a process that ended before
 // the one that watches, conflicts that were injected, creations of objects that exist, as many clients create first and are content with
 // that answer, and creations in namespaces that are being deleted.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
@@ -89,7 +89,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 	}
 	found := slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
 		client := watching[f.last.Controller]
-		isTried := len(client.Watches) > 0 || listedAgain(client, f.first.Time)
+		isTried := client.IsWatching() || listedAgain(client, f.first.Time)
 		return !isTried || f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
 	})
 	var shown []*observe.Object

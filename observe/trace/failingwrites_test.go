@@ -34,6 +34,7 @@ func TestFailingWrites(t *testing.T) {
 	}
 	restarted := operator // after the third call
 	restarted.WatchBegan = clientCalls(refused)[0].Event.(*observe.Called).Began.Add(2500 * time.Millisecond)
+	sibling := observe.Client{Name: operator.Name, WatchBegan: restarted.WatchBegan.Add(-time.Hour)} // its process watches with another user agent
 	for name, tc := range map[string]struct {
 		calls  []observe.Called // one a second
 		client observe.Client
@@ -56,6 +57,7 @@ func TestFailingWrites(t *testing.T) {
 		"polls":                        {[]observe.Called{refused, refused, refused}, polls(-time.Second, time.Second), 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"a test, which then listed":    {[]observe.Called{invalid, invalid, invalid}, polls(time.Second, 9*time.Second), 0, nil},
 		"a test, which had listed":     {[]observe.Called{invalid, invalid, invalid}, polls(-9*time.Second, -time.Second), 0, nil},
+		"another user agent watches":   {[]observe.Called{refused, refused, refused}, sibling, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"in a namespace that ends":     {[]observe.Called{ending, ending, ending, ending}, operator, 0, nil},
 		"in a namespace that is gone":  {[]observe.Called{refused, refused, refused, endedNamespace}, operator, 0, nil},
 		"another namespace is gone":    {[]observe.Called{refused, refused, refused, otherNamespace}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},

@@ -3,6 +3,7 @@ package trace
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -29,5 +30,39 @@ func TestConflictsOfCustomResourcesHaveAKind(t *testing.T) {
 		if c.Object.Resource == "sites" && c.Object.Kind != "Site" {
 			t.Errorf("%s: %s of %q", c.ID, c.Verb, c.Object.Kind)
 		}
+	}
+}
+
+// A process may write with another user agent than the one with which it watches.
+func TestEventReceivedByAnotherClient(t *testing.T) {
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}
+	written := func(o observe.Object, version string) []observe.Written {
+		return []observe.Written{{Resource: o.GroupResource(), Namespace: o.Namespace, Name: o.Name, ResourceVersion: version}}
+	}
+	at := func(seconds int) time.Time { return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC) }
+	call := func(client string, o observe.Object, version string, cause uint64, began time.Time) *observe.Called {
+		return &observe.Called{Controller: client, Client: &observe.Caller{}, Verb: "create", Object: o, Status: 201, ResourceVersion: version, Wrote: written(o, version), Cause: cause, Began: began}
+	}
+	records := []observe.Record{
+		{Seq: 1, Time: at(0), Event: call("kubectl (admin)", site, "7", 0, at(0))},
+		{Seq: 2, Time: at(1), Event: &observe.Delivered{Controller: "shop (admin)", Change: observe.Added, Object: site, ResourceVersion: "7"}},
+		{Seq: 3, Time: at(2), Event: call("shop-writer (admin)", deployment("web"), "8", 2, at(2))},
+	}
+	chain, err := Why(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, chain, Text, Style{})
+	for _, want := range []string{"shop-writer (admin) created Deployment web because Site shop was added. It began when kubectl", "⇡ shop (admin) saw Site shop added"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	tree, err := Build(records, site, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{}); !strings.Contains(text, "shop (admin) saw it added, shop-writer (admin) created Deployment web") {
+		t.Error(text)
 	}
 }

@@ -86,6 +86,7 @@ func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
 		"": nil,
 		"\nThe cause of the last line is not known.\n": {},
 		"\nThe cause of the last line is not known. The last event of that namespace that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
+		"\nThe cause of the last line is not known. The last event of that namespace that shop-watcher (admin) had received before, 1.5 s earlier: Site shop updated.\n":  {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site, Client: "shop-watcher (admin)"},
 	} {
 		call := &observe.Called{
 			Controller: "shop-operator (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",

@@ -310,7 +310,10 @@ func (p *painter) describeItem(it item) string {
 	}
 	text := p.paintWrite(n, p.describeWrite(n))
 	if it.top != n { // a write after an event, without a sync: of a client, or by a timer of a controller
-		s = p.controllerName(n.Controller) + n.asWhom() + " " + describeChange(it.top.Change) + p.laterNote(it) + ", "
+		who, saw := p.controllerName(n.Controller)+n.asWhom()+" ", describeChange(it.top.Change)+p.laterNote(it)+", "
+		if s = who + saw; it.top.Controller != n.Controller { // the process has received it with another user agent
+			s = p.controllerName(it.top.Controller) + " " + saw + who
+		}
 	}
 	if n.root {
 		text += p.rootCause(n)

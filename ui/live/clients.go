@@ -174,6 +174,9 @@ func (m model) addClientDetails(s *detailBuilder, c observe.Client) {
 	if c.Last != nil {
 		s.addField("last", words.OneLine(ui.DescribeLastRequest(c))+", "+formatAge(m.snapshot.Time.Sub(c.LastTime))+" ago")
 	}
+	if len(c.SharesConnection) > 0 {
+		s.addField("process", "most likely that of "+words.OneLine(words.And(c.SharesConnection))+", too: they share a connection")
+	}
 	for i, w := range c.Watches {
 		what := w.Resource
 		for _, limit := range []string{w.Namespace, w.Name, w.LabelSelector, w.FieldSelector} {

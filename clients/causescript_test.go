@@ -1,0 +1,657 @@
+package clients
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// script is a program that writes for causes which the test knows.
+type script struct {
+	*fixture
+	mu        sync.Mutex
+	truth     map[string]string // of the writes, by when they began and their path
+	conn      string            // of what follows; "" = the one of operatorAgent, over HTTP/1.1
+	agent     string            // of what follows; "" = operatorAgent
+	who       user.Info         // of what follows; nil = operator
+	forwarded string            // for whom a proxy sends what follows
+}
+
+// tally counts the writes of a script by how well their likely cause is known.
+type tally struct{ right, unknown, wrong int }
+
+func ms(n int) { time.Sleep(time.Duration(n) * time.Millisecond) }
+
+// write sends a write whose answer takes a while. truth is its cause, or several that are right, separated by "|";
+// "" if none is.
+func (s *script) write(truth, method, path string, answer string) {
+	s.fail(truth, method, path, http.StatusOK, answer)
+}
+
+func (s *script) fail(truth, method, path string, status int, answer string) {
+	s.expect(truth, method)
+	s.request(method, path, "{}", func(w http.ResponseWriter) {
+		ms(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		io.WriteString(w, answer)
+	})
+}
+
+// expect notes the cause of the write that begins now.
+func (s *script) expect(truth, method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.truth[scripted(time.Now(), method)] += truth
+}
+
+func scripted(began time.Time, method string) string { return fmt.Sprint(began.UnixNano(), method) }
+
+func (s *script) newRequest(method, path, sent string) *http.Request {
+	req := httptest.NewRequestWithContext(s.Context(), method, path, strings.NewReader(sent))
+	req.Header.Set("User-Agent", cmp.Or(s.agent, operatorAgent))
+	req.Header.Set("Content-Type", "application/json")
+	req.RemoteAddr = operatorAgent
+	if s.conn != "" {
+		req.RemoteAddr, req.ProtoMajor = s.conn, 2
+	}
+	if s.forwarded != "" {
+		req.Header.Set("X-Forwarded-For", s.forwarded)
+	}
+	return req
+}
+
+func (s *script) user() user.Info {
+	if s.who != nil {
+		return s.who
+	}
+	return operator
+}
+
+func (s *script) request(method, path, sent string, answer func(http.ResponseWriter)) {
+	s.clients.Handle(httptest.NewRecorder(), s.newRequest(method, path, sent), s.user(), http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		answer(w)
+	}))
+}
+
+// watched opens a watch, which ends with the test or before.
+func (s *script) watched(path string) (send func(typ, object string), end func()) {
+	frames, sent, stop := make(chan string), make(chan struct{}), make(chan struct{})
+	began, ended := make(chan struct{}), make(chan struct{})
+	req, who := s.newRequest(http.MethodGet, path, ""), s.user()
+	go func() {
+		defer close(ended)
+		s.clients.Handle(httptest.NewRecorder(), req, who, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json;stream=watch")
+			w.WriteHeader(http.StatusOK)
+			close(began)
+			for {
+				select {
+				case frame := <-frames:
+					io.WriteString(w, frame)
+					sent <- struct{}{}
+				case <-stop:
+					return
+				}
+			}
+		}))
+	}()
+	<-began
+	end = sync.OnceFunc(func() { close(stop); <-ended })
+	s.Cleanup(end)
+	return func(typ, object string) { frames <- frame(typ, object); <-sent }, end
+}
+
+func (s *script) watch(path string) (send func(typ, object string)) {
+	send, _ = s.watched(path)
+	return send
+}
+
+// run runs a script and counts its writes. Those that are wrong are logged.
+func runScript(t *testing.T, play func(s *script)) (n tally) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{fixture: newFixture(t), truth: map[string]string{}}
+		play(s)
+		calls, _ := s.records()
+		causes := s.causes("")
+		for _, c := range calls {
+			if !c.IsWrite() {
+				continue
+			}
+			got, truth := causes[0], s.truth[scripted(c.Began, map[string]string{"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}[c.Verb])]
+			causes = causes[1:]
+			isUnknown := strings.HasPrefix(got, "after ")
+			switch {
+			case isRight(truth, got), truth == "" && isUnknown:
+				n.right++
+			case isUnknown:
+				n.unknown++
+				t.Logf("%s %s %s: %s, is because of %q", c.Verb, c.Object, c.Subresource, got, truth)
+			default:
+				n.wrong++
+				t.Logf("%s %s %s: WRONG because of %q, is because of %q", c.Verb, c.Object, c.Subresource, got, truth)
+			}
+		}
+	})
+	return n
+}
+
+// isRight reports whether a cause is among the right ones. One that ends with "*" stands for any event of its object.
+func isRight(truth, got string) bool {
+	return slices.ContainsFunc(strings.Split(truth, "|"), func(right string) bool {
+		object, any := strings.CutSuffix(right, "*")
+		return got == right || any && strings.HasPrefix(got, object)
+	})
+}
+
+const (
+	settings   = "/api/v1/namespaces/ns/configmaps"
+	pods       = "/api/v1/namespaces/ns/pods"
+	tenants    = "/apis/example.com/v1/tenants"
+	namespaces = "/api/v1/namespaces"
+
+	siteAdded = "Site ns/shop added 7"
+)
+
+func site(version int) string  { return object("Site", "shop", "u1", fmt.Sprint(version)) }
+func route(version int) string { return object("Route", "main", "r1", fmt.Sprint(version)) }
+func web(version int) string   { return owned("Deployment", "web", "d1", fmt.Sprint(version)) }
+
+// The likely causes of what programs of several kinds write. A cause that is not known is better than a wrong one.
+func TestCausesOfScriptedPrograms(t *testing.T) {
+	for name, test := range map[string]struct {
+		play func(s *script)
+		want tally
+	}{
+		"the woken object itself first":   {playWokenObjectFirst, tally{right: 3}},
+		"an unrelated object first":       {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a watch that ends before":        {playWatchUntil, tally{right: 1}},
+		"a watch that ends in a sync":     {playWatchEndsInSync, tally{right: 2}},
+		"a watch opened again in a sync":  {playWatchReopened, tally{right: 3}},
+		"a Namespace per tenant":          {playTenant, tally{right: 3, unknown: 1}},
+		"GitOps":                          {playGitOps, tally{right: 1, unknown: 4}},
+		"a review before":                 {playReviewBefore, tally{right: 3}},
+		"a review in the sync":            {playReviewInSync, tally{right: 3}},
+		"no dry run":                      {func(s *script) { playDrift(s, false) }, tally{right: 2}},
+		"a dry run":                       {func(s *script) { playDrift(s, true) }, tally{right: 3}},
+		"a write without effect":          {playWithoutEffect, tally{right: 3}},
+		"a child and its status":          {playChildAndStatus, tally{right: 4}},
+		"a collection deleted gracefully": {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
+		"a collection deleted":            {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"a second connection":             {playSecondConnection, tally{right: 1}},
+		"a second process":                {playSecondProcess, tally{right: 2}},
+		"a list long after":               {playListLongAfter, tally{right: 1}},
+		"a start":                         {playStart, tally{right: 4}},
+		"created at the start":            {playCreatedAtStart, tally{right: 2}},
+		"a back-off":                      {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
+		"a back-off beside others":        {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a conflict long after":           {playConflictLongAfter, tally{right: 1}},
+		"many writes before":              {playManyWrites, tally{right: 160}},
+		"more than are kept":              {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"200 Sites listed":                {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
+		"200 Sites at once":               {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
+		"200 Sites, 10 workers":           {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := runScript(t, test.play)
+			t.Logf("%+v", got)
+			if got != test.want {
+				t.Errorf("want %+v", test.want)
+			}
+		})
+	}
+}
+
+// A controller of Routes writes the status of the Route first, then what it selects.
+func playWokenObjectFirst(s *script) {
+	sendSite, sendRoute, sendDeployment := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(10000)
+	sendRoute("MODIFIED", route(20))
+	ms(4)
+	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", route(21))
+	sendRoute("MODIFIED", route(21))
+	ms(4)
+	s.write("Route ns/main updated 20", "PATCH", deployments+"/web", web(22))
+}
+
+// The first write is related to no event.
+func playUnrelatedFirst(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	ms(10000)
+	sendRoute("MODIFIED", route(20))
+	ms(4)
+	s.write("Route ns/main updated 20", "PUT", settings+"/hosts", object("ConfigMap", "hosts", "c1", "21"))
+	ms(4)
+	s.write("Route ns/main updated 20", "PATCH", deployments+"/web", web(22))
+}
+
+// A program watches until a condition is true, ends the watch, and writes.
+func playWatchUntil(s *script) {
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	end()
+	ms(1)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop", site(8))
+}
+
+func playWatchEndsInSync(s *script) {
+	send, end := s.watched(sites + "?watch=1&timeoutSeconds=10")
+	send("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	end()
+	ms(4)
+	s.write(siteAdded, "POST", services, owned("Service", "web", "s1", "9"))
+}
+
+func playWatchReopened(s *script) {
+	sendDeployment := s.watch(deployments + "?watch=1")
+	sendDeployment("MODIFIED", web(3))
+	ms(20000)
+	send, end := s.watched(sites + "?watch=1&resourceVersion=1")
+	send("MODIFIED", site(7))
+	ms(4)
+	s.write("Site ns/shop updated 7", "PATCH", deployments+"/web", web(8))
+	ms(1)
+	end()
+	s.watch(sites + "?watch=1&resourceVersion=7")
+	ms(4)
+	s.write("Site ns/shop updated 7", "POST", services, owned("Service", "web", "s1", "9"))
+	ms(1)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(10))
+}
+
+// An operator creates a Namespace for each tenant, and objects in it that have no owner.
+func playTenant(s *script) {
+	sendTenant, sendNamespace := s.watch(tenants+"?watch=1"), s.watch(namespaces+"?watch=1")
+	tenant := func(version int) string {
+		return fmt.Sprintf(`{"kind":"Tenant","metadata":{"name":"acme","uid":"t1","resourceVersion":"%d"}}`, version)
+	}
+	sendTenant("ADDED", tenant(5))
+	ms(4)
+	ns := `{"kind":"Namespace","metadata":{"name":"ns","uid":"n1","resourceVersion":"10","ownerReferences":[{"kind":"Tenant","name":"acme","uid":"t1"}]}}`
+	s.write("Tenant acme added 5", "POST", namespaces, ns)
+	sendNamespace("ADDED", ns)
+	ms(4)
+	s.write("Tenant acme added 5", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/rolebindings", object("RoleBinding", "admins", "rb1", "11"))
+	ms(4)
+	s.write("Tenant acme added 5", "POST", "/api/v1/namespaces/ns/resourcequotas", object("ResourceQuota", "quota", "q1", "12"))
+	ms(20000)
+	sendTenant("MODIFIED", tenant(20))
+	ms(4)
+	s.write("Tenant acme updated 20", "PUT", "/api/v1/namespaces/ns/resourcequotas/quota", object("ResourceQuota", "quota", "q1", "21"))
+}
+
+// A program applies objects to a Namespace that it has created, for an object in another one.
+func playGitOps(s *script) {
+	sendApplication := s.watch("/apis/argoproj.io/v1alpha1/namespaces/argocd/applications?watch=1")
+	sendNamespace, sendConfigMap, sendDeployment := s.watch("/api/v1/namespaces?watch=1"), s.watch("/api/v1/configmaps?watch=1"), s.watch("/apis/apps/v1/deployments?watch=1")
+	sendApplication("ADDED", strings.Replace(object("Application", "guestbook", "a1", "5"), `"ns"`, `"argocd"`, 1))
+	ms(300)
+	const truth = "Application argocd/guestbook added 5"
+	ns := `{"kind":"Namespace","metadata":{"name":"ns","uid":"n1","resourceVersion":"10","labels":{"kubernetes.io/metadata.name":"ns"}}}`
+	s.write(truth, "PATCH", "/api/v1/namespaces/ns", ns)
+	sendNamespace("ADDED", ns)
+	ms(20)
+	configMap := object("ConfigMap", "settings", "c1", "11")
+	s.write(truth, "PATCH", settings+"/settings", configMap)
+	sendConfigMap("ADDED", configMap)
+	ms(20)
+	deployment := strings.Replace(object("Deployment", "web", "d1", "12"), "{", `{"mounts":"settings",`, 1)
+	s.write(truth, "PATCH", deployments+"/web", deployment)
+	sendDeployment("ADDED", deployment)
+	ms(20)
+	s.write(truth, "PATCH", services+"/web", object("Service", "web", "s1", "13"))
+	ms(30000)
+	s.write("", "PATCH", services+"/web2", object("Service", "web2", "s2", "33")) // for a change in Git
+}
+
+func playReviewBefore(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	ms(10000)
+	s.write("none", "POST", "/apis/authentication.k8s.io/v1/tokenreviews", `{"kind":"TokenReview","metadata":{}}`) // for its metrics
+	ms(500)
+	sendRoute("MODIFIED", route(20))
+	ms(4)
+	s.write("Route ns/main updated 20", "PATCH", deployments+"/web", web(22))
+}
+
+func playReviewInSync(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	ms(10000)
+	sendRoute("MODIFIED", route(20))
+	ms(2)
+	s.write("none", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", `{"kind":"SelfSubjectAccessReview","metadata":{}}`)
+	ms(2)
+	s.write("Route ns/main updated 20", "PATCH", deployments+"/web", web(22))
+}
+
+// A program repairs what a user has changed, after a dry run that tells what would change.
+func playDrift(s *script, dryRun bool) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(30000)
+	sendDeployment("MODIFIED", web(50))
+	ms(4)
+	if dryRun {
+		s.write("Deployment ns/web updated 50", "PATCH", deployments+"/web?dryRun=All", web(50))
+		ms(4)
+	}
+	s.write("Deployment ns/web updated 50", "PATCH", deployments+"/web", web(51))
+}
+
+// What a program applies is as a user has just made it: its write has not made that version.
+func playWithoutEffect(s *script) {
+	sendDeployment := s.watch(deployments + "?watch=1")
+	sendDeployment("MODIFIED", web(50))
+	edited := time.Now()
+	ms(4)
+	s.write("Deployment ns/web updated 50", "PATCH", deployments+"/web", web(50))
+	ms(4)
+	s.write("Deployment ns/web updated 50", "PATCH", services+"/web", owned("Service", "web", "s1", "51"))
+	ms(8000)
+	s.write(fmt.Sprintf("after %v Deployment ns/web updated", time.Since(edited)), "PATCH", settings+"/other", object("ConfigMap", "other", "c9", "52"))
+}
+
+// A status subresource needs a second write.
+func playChildAndStatus(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", routes, owned("Route", "main", "r1", "8"))
+	sendRoute("ADDED", owned("Route", "main", "r1", "8"))
+	ms(1)
+	s.write(siteAdded, "PATCH", routes+"/main/status", owned("Route", "main", "r1", "9"))
+	sendRoute("MODIFIED", owned("Route", "main", "r1", "9"))
+	ms(1)
+	s.write(siteAdded, "POST", deployments, web(10))
+	ms(1)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(11))
+}
+
+func playDeleteCollection(s *script, n int, graceful bool) {
+	sendSite, sendPod := s.watch(sites+"?watch=1"), s.watch(pods+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(30000)
+	sendSite("MODIFIED", site(9))
+	edited := time.Now()
+	ms(4)
+	s.expect("Site ns/shop updated 9", "DELETE")
+	s.request("DELETE", pods, "", func(w http.ResponseWriter) {
+		write := observe.BeginWrite()
+		typ := map[bool]string{true: "MODIFIED", false: "DELETED"}[graceful]
+		for i := range n {
+			ms(1)
+			name := fmt.Sprint("pod-", i)
+			write.Stored(observe.Written{Resource: "pods", Namespace: "ns", Name: name, ResourceVersion: fmt.Sprint(100 + i), Deleted: !graceful})
+			sendPod(typ, owned("Pod", name, name, fmt.Sprint(100+i)))
+		}
+		write.End()
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"99"},"items":[{"metadata":{"name":"pod-0","ownerReferences":[{"name":"shop"}]}}]}`)
+	})
+	ms(3000)
+	s.write("Site ns/shop *|Pod ns/pod-0 *", "PATCH", sites+"/shop/status", site(400)) // by a timer
+	ms(3000)
+	s.write(fmt.Sprintf("after %v Site ns/shop updated", time.Since(edited)), "PATCH", deployments+"/other", object("Deployment", "other", "d9", "401"))
+}
+
+// A connection over HTTP/2 has at most 100 requests: a program with more watches has a second one.
+func playSecondConnection(s *script) {
+	s.conn = "10.0.0.1:1"
+	sendSite := s.watch(sites + "?watch=1")
+	for i := range fullConn {
+		s.watch(fmt.Sprintf("/apis/example.com/v1/namespaces/ns/others%d?watch=1", i))
+	}
+	s.conn = "10.0.0.1:2"
+	sendSecret := s.watch("/api/v1/namespaces/ns/secrets?watch=1")
+	sendSecret("MODIFIED", object("Secret", "token", "s1", "5"))
+	ms(2000)
+	sendSite("MODIFIED", site(7))
+	ms(4)
+	s.write("Site ns/shop updated 7", "POST", deployments, web(8))
+}
+
+// A user starts the same program with another command, which watches nothing.
+func playSecondProcess(s *script) {
+	s.conn = "10.0.0.1:1"
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	ms(20000)
+	s.conn = "10.0.0.1:9"
+	s.write("", "PATCH", sites+"/shop", site(9))
+}
+
+// A list with the API reader is not that of a watch which is opened again with a later version.
+func playListLongAfter(s *script) {
+	list := func() { s.request("GET", sites, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") }) }
+	list()
+	_, end := s.watched(sites + "?watch=1&resourceVersion=5")
+	ms(400000)
+	list()
+	ms(20000)
+	end()
+	s.watch(sites + "?watch=1&resourceVersion=500")
+	ms(15000)
+	s.write("", "POST", deployments, web(510))
+}
+
+// A program starts with what exists: it works for an object that another one names, and then for that.
+func playStart(s *script) {
+	sendDeployment, sendConfigMap := s.watch(deployments+"?watch=1&sendInitialEvents=true"), s.watch(settings+"?watch=1&sendInitialEvents=true")
+	sendSite := s.watch(sites + "?watch=1&sendInitialEvents=true")
+	sendDeployment("ADDED", web(3))
+	ms(20)
+	sendConfigMap("ADDED", object("ConfigMap", "settings", "c1", "2"))
+	sendSite("ADDED", site(4))
+	ms(20)
+	s.write("ConfigMap ns/settings listed 2", "PUT", settings+"/settings", object("ConfigMap", "settings", "c1", "5"))
+	ms(5)
+	s.write("Site ns/shop listed 4", "PUT", deployments+"/web", strings.Replace(web(6), "{", `{"mounts":"settings",`, 1))
+	ms(5)
+	s.write("Site ns/shop listed 4", "PUT", services+"/web", owned("Service", "web", "s1", "7"))
+	ms(2)
+	s.write("Site ns/shop listed 4", "PATCH", sites+"/shop/status", site(8))
+}
+
+// A program patches what it has just created before it receives the event of that.
+func playCreatedAtStart(s *script) {
+	s.request("GET", settings, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
+	s.watch(settings + "?watch=1&resourceVersion=5")
+	ms(20000)
+	s.fail("", "POST", settings, http.StatusCreated, object("ConfigMap", "settings", "c1", "9"))
+	s.write("", "PATCH", settings+"/settings", object("ConfigMap", "settings", "c1", "10"))
+}
+
+// A write that fails is repeated, each time later. Something else in the namespace changes before.
+func playBackoff(s *script, before int) {
+	sendSite, sendConfigMap := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
+	const forbidden = `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
+	sendSite("ADDED", site(7))
+	ms(4)
+	for i := range 5 {
+		s.expect("Site ns/shop *", "PUT")
+		s.request("PUT", deployments+"/web", owned("Deployment", "web", "", ""), func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			io.WriteString(w, forbidden)
+		})
+		ms(2)
+		s.write("Site ns/shop *", "PATCH", sites+"/shop/status", site(8+i))
+		sendSite("MODIFIED", site(8+i))
+		ms(2000<<i - before)
+		sendConfigMap("MODIFIED", object("ConfigMap", "unrelated", "c1", fmt.Sprint(20+i)))
+		ms(before)
+	}
+}
+
+// A conflict shows that the program had not seen two events. They were the last ones that it had received all the same.
+func playConflictLongAfter(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	sendRoute("MODIFIED", object("Route", "first", "r0", "5"))
+	ms(70000)
+	sendSite("MODIFIED", site(10))
+	ms(10)
+	sendRoute("MODIFIED", route(11))
+	ms(3000)
+	s.expect("after 3s Route ns/main updated", "PUT")
+	s.request("PUT", sites+"/shop", site(6), func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusConflict)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
+	})
+}
+
+// The events of its own writes long ago are still its own.
+func playManyWrites(s *script) {
+	sendSite, sendRoute := s.watch(sites+"?watch=1"), s.watch(routes+"?watch=1")
+	service := func(i, j, version int) (name, o string) {
+		name = fmt.Sprintf("service-%02d-%d", i, j)
+		return name, object("Service", name, "s-"+name, fmt.Sprint(version), fmt.Sprintf("u%02d", i))
+	}
+	for i := range 30 {
+		truth := fmt.Sprintf("Site ns/site-%02d added %d", i, 100+i)
+		sendSite("ADDED", numbered("Site", i, 100+i))
+		for j := range 4 {
+			ms(4)
+			name, o := service(i, j, 3000+i*10+j)
+			s.write(truth, "PUT", services+"/"+name, o)
+		}
+		ms(4)
+		s.write(truth, "PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), numbered("Site", i, 2000+i))
+		sendSite("MODIFIED", numbered("Site", i, 2000+i))
+		ms(20)
+	}
+	for i := range 10 {
+		ms(2000)
+		sendRoute("MODIFIED", route(5000+i))
+		ms(4)
+		name, o := service(i, 0, 6000+i)
+		s.write(fmt.Sprint("Route ns/main updated ", 5000+i), "PATCH", services+"/"+name, o)
+	}
+}
+
+// More objects change at once than a watch remembers.
+func playMoreThanKept(s *script) {
+	sendSite := s.watch(sites + "?watch=1")
+	for i := range maxRecent + 2 {
+		sendSite("MODIFIED", numbered("Site", i, 100+i))
+	}
+	truth := "Site ns/site-00 updated 100"
+	sendDeployment := s.watch(deployments + "?watch=1")
+	ms(4)
+	s.write(truth, "PUT", deployments+"/deployment-00", numbered("Deployment", 0, 9000))
+	sendDeployment("MODIFIED", numbered("Deployment", 0, 9000))
+	ms(4)
+	s.write(truth, "PATCH", sites+"/site-00/status", numbered("Site", 0, 9001))
+	ms(4)
+	s.write("Site ns/site-10 updated 110", "PUT", deployments+"/deployment-10", numbered("Deployment", 10, 9002))
+	ms(2 * int(maxReaction/time.Millisecond))
+	sendSite("MODIFIED", numbered("Site", 0, 9003))
+	ms(4)
+	s.write("Site ns/site-00 updated 9003", "PUT", deployments+"/deployment-00", numbered("Deployment", 0, 9004))
+}
+
+// Many objects are applied at once, or exist when the program starts. It makes three writes for each.
+func playBurst(s *script, n, workers int, listed bool) {
+	initial, change := "", "added"
+	if listed {
+		initial, change = "&sendInitialEvents=true", "listed"
+	}
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"+initial), s.watch(deployments+"?watch=1")
+	ms(5000)
+	for i := range n {
+		sendSite("ADDED", numbered("Site", i, 100+i))
+	}
+	keys := make(chan int)
+	var all sync.WaitGroup
+	for worker := range workers {
+		all.Go(func() {
+			time.Sleep(time.Duration(worker) * 10 * time.Microsecond) // no two writes begin at the same time
+			for i := range keys {
+				truth := fmt.Sprintf("Site ns/site-%02d %s %d", i, change, 100+i)
+				ms(5 + i%3)
+				s.write(truth, "POST", deployments, numbered("Deployment", i, 1000+i))
+				sendDeployment("ADDED", numbered("Deployment", i, 1000+i))
+				ms(5 + i%3)
+				s.write(truth, "PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), numbered("Site", i, 2000+i))
+				sendSite("MODIFIED", numbered("Site", i, 2000+i))
+				ms(5 + i%3)
+				s.write(truth, "PUT", fmt.Sprintf("%s/deployment-%02d", services, i), numbered("Deployment", i, 3000+i))
+			}
+		})
+	}
+	for i := range n {
+		keys <- i
+	}
+	close(keys)
+	all.Wait()
+}
+
+// How long a write waits until its cause has been looked up, beside many watches whose events are all recent.
+func BenchmarkCause(b *testing.B) {
+	for _, watches := range []int{10, 100, 300, 1000} {
+		b.Run(fmt.Sprint(watches), func(b *testing.B) {
+			o := observe.New(observe.Options{})
+			defer o.Close()
+			c := New(Config{Observer: o, OwnPath: "/ctrlplane"})
+			cl := newClient("operator", c.config.Objects, new(atomic.Int64))
+			for i := range watches {
+				req := httptest.NewRequest("GET", fmt.Sprintf("/apis/example.com/v1/namespaces/ns/k%ds?watch=1", i), nil)
+				r := newRequest(o, c.frames, cl, req, &observe.Caller{})
+				r.watch.begin("application/json;stream=watch")
+				cl.addWatch(r.watch)
+				for j := range keptEvents {
+					name := fmt.Sprintf("k%d-%d", i, j)
+					r.watch.sent([]byte(frame("MODIFIED", object("K", name, "uid-"+name, fmt.Sprint(i*100+j)))))
+				}
+			}
+			for i := range keptVersions {
+				cl.written.add(ownVersion{version: fmt.Sprint(1000000 + i)})
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				var answer recording.ResponseSummary
+				name := fmt.Sprint("web", i)
+				answer.Metadata.Name, answer.Metadata.UID, answer.Metadata.ResourceVersion = name, name, fmt.Sprint(2000000+i)
+				answer.Metadata.OwnerReferences = []recording.OwnerReference{{UID: "uid-k1-1"}}
+				r := newRequest(o, c.frames, cl, httptest.NewRequest("POST", deployments, nil), &observe.Caller{})
+				r.kinds = &c.kinds
+				cl.likelyCause(r, answer)
+			}
+		})
+	}
+}

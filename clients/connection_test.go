@@ -1,0 +1,183 @@
+package clients
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// A program that has a user agent for each of its controllers watches with another one, over the same connection.
+const watchingAgent, issuingAgent, approvingAgent = "certs/v1", "certs-issuing/v1", "certs-approving/v1"
+
+// splitScript is a script of such a program.
+type splitScript struct{ *script }
+
+func newSplitScript(t *testing.T) splitScript {
+	return splitScript{&script{fixture: newFixture(t), truth: map[string]string{}, conn: "10.0.0.1:4000"}}
+}
+
+func (s splitScript) as(agent string) *script {
+	s.agent = agent
+	return s.script
+}
+
+func (s splitScript) client(program string) observe.Client {
+	return s.clientNamed(program + " (" + operator.Name + ")")
+}
+
+func certificate(version string) string { return object("Certificate", "web", "c1", version) }
+
+const (
+	certificates = "/apis/example.com/v1/namespaces/ns/certificates"
+	requests     = "/apis/example.com/v1/namespaces/ns/requests"
+	secrets      = "/api/v1/namespaces/ns/secrets"
+)
+
+func TestCauseReceivedByAnotherUserAgent(t *testing.T) {
+	synctest.Test(t, testCauseReceivedByAnotherUserAgent)
+}
+
+func testCauseReceivedByAnotherUserAgent(t *testing.T) {
+	s := newSplitScript(t)
+	sendCertificate := s.as(watchingAgent).watch(certificates + "?watch=1")
+	sendRequest := s.watch(requests + "?watch=1")
+	request := func(version string) string { return object("Request", "web-1", "r1", version, "c1") }
+	sendCertificate("ADDED", certificate("7"))
+	ms(4)
+	s.as(issuingAgent).write("", "POST", requests, request("8"))
+	sendRequest("ADDED", request("8"))
+	ms(4)
+	// What one controller has written is news for another one.
+	s.as(approvingAgent).write("", "PATCH", requests+"/web-1/status", request("9"))
+	ms(150)
+	sendRequest("MODIFIED", request("9"))
+	ms(4)
+	s.as(issuingAgent).write("", "POST", secrets, object("Secret", "web", "s1", "10", "c1"))
+	ms(4)
+	s.write("", "PATCH", certificates+"/web/status", certificate("11"))
+	ms(60_000)
+	ms(60_000)
+	s.write("", "POST", secrets, object("Secret", "other", "s2", "12"))
+	want := []string{"Certificate ns/web added 7", "Request ns/web-1 added 8", "Request ns/web-1 updated 9", "Request ns/web-1 updated 9", "after 2m0.01s Request ns/web-1 updated"}
+	if diff := cmp.Diff(want, s.causes("certs")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	calls, events := s.records()
+	for _, e := range events {
+		if e.Controller != "certs ("+operator.Name+")" {
+			t.Errorf("%s was sent to %s", e.Object, e.Controller)
+		}
+	}
+	if last := calls[len(calls)-1].Unexplained; last == nil || last.Client != "certs ("+operator.Name+")" {
+		t.Errorf("the last event was received by %+v", last)
+	}
+}
+
+// Only the events of its own process are the cause of a write.
+func TestCauseReceivedByAnotherProcess(t *testing.T) {
+	for name, set := range map[string]func(s splitScript){
+		"connection": func(s splitScript) { s.conn = "10.0.0.1:4001" },
+		"HTTP/1.1":   func(s splitScript) { s.conn = "" },
+		"kubectl":    func(s splitScript) { s.agent = kubectlAgent },
+		"user":       func(s splitScript) { s.who = admin },
+		"proxy":      func(s splitScript) { s.forwarded = "127.0.0.1" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSplitScript(t)
+				send := s.as(watchingAgent).watch(certificates + "?watch=1")
+				send("ADDED", certificate("7"))
+				s.agent = issuingAgent
+				set(s)
+				s.write("", "POST", secrets, object("Secret", "web", "s1", "10", "c1"))
+				if got := s.causes(""); !slices.Equal(got, []string{"none"}) {
+					t.Errorf("got %q", got)
+				}
+				for _, c := range s.clients.Snapshot() {
+					if c.SharesConnection != nil || c.Connected != (len(c.Watches) > 0) {
+						t.Errorf("%+v", c)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A client whose process watches is connected, until the connection ends.
+func TestClientsThatShareAConnection(t *testing.T) {
+	synctest.Test(t, testClientsThatShareAConnection)
+}
+
+func testClientsThatShareAConnection(t *testing.T) {
+	s := newSplitScript(t)
+	began := time.Now()
+	_, end := s.as(watchingAgent).watched(certificates + "?watch=1")
+	ms(1000)
+	s.as(issuingAgent).write("", "POST", secrets, object("Secret", "web", "s1", "10"))
+	s.as(approvingAgent).write("", "POST", secrets, object("Secret", "other", "s2", "11"))
+	all := []string{"certs", "certs-approving", "certs-issuing"}
+	expect := func(isWatching bool, watchEnded time.Time) {
+		t.Helper()
+		for _, name := range all {
+			c := s.client(name)
+			var others []string
+			for _, other := range all {
+				if other != name {
+					others = append(others, other+" ("+operator.Name+")")
+				}
+			}
+			if diff := cmp.Diff(others, c.SharesConnection); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", name, diff)
+			}
+			if c.Connected != isWatching || c.WatchBegan.Equal(began) != isWatching || !c.WatchEnded.Equal(watchEnded) {
+				t.Errorf("%s: %+v", name, c)
+			}
+		}
+	}
+	expect(true, time.Time{})
+	end()
+	ended := time.Now()
+	expect(false, ended)
+	ms(300_000)
+	expect(false, ended)
+	// The process opens another connection, over which only one of them has sent something yet.
+	s.conn = "10.0.0.1:4002"
+	_, end = s.as(watchingAgent).watched(certificates + "?watch=1")
+	s.as(issuingAgent).write("", "POST", secrets, object("Secret", "third", "s3", "12"))
+	if c := s.client("certs-issuing"); !c.Connected || !slices.Equal(c.SharesConnection, []string{"certs (" + operator.Name + ")"}) {
+		t.Errorf("%+v", c)
+	}
+	if c := s.client("certs-approving"); c.Connected || !slices.Equal(c.SharesConnection, []string{"certs (" + operator.Name + ")"}) {
+		t.Errorf("%+v", c)
+	}
+	end()
+	synctest.Wait()
+	ms(61_000)
+	synctest.Wait()
+	s.clients.connections.byKey.Range(func(key, _ any) bool {
+		t.Errorf("%v is kept", key)
+		return true
+	})
+}
+
+// What is said of a connection with very many user agents is bounded.
+func TestManyClientsThatShareAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSplitScript(t)
+		s.as(watchingAgent).watch(certificates + "?watch=1")
+		for i := range 2 * maxSharing {
+			s.as(fmt.Sprintf("agent-%d/v1", i)).write("", "POST", secrets, object("Secret", "web", "s1", "10"))
+		}
+		for _, c := range s.clients.Snapshot() {
+			if n := len(c.SharesConnection); n > maxSharing || c.Name == "certs ("+operator.Name+")" && n != maxSharing-1 {
+				t.Errorf("%s: %d others", c.Name, n)
+			}
+		}
+	})
+}
