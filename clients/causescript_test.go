@@ -122,7 +122,9 @@ func (s *script) watch(path string) (send func(typ, object string)) {
 	return send
 }
 
-// run runs a script and counts its writes. Those that are wrong are logged.
+var methods = map[string]string{"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
+
+// runScript runs a script and counts its writes. Those whose cause is not the right one are logged.
 func runScript(t *testing.T, play func(s *script)) (n tally) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{fixture: newFixture(t), truth: map[string]string{}}
@@ -133,7 +135,7 @@ func runScript(t *testing.T, play func(s *script)) (n tally) {
 			if !c.IsWrite() {
 				continue
 			}
-			got, truth := causes[0], s.truth[scripted(c.Began, map[string]string{"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}[c.Verb])]
+			got, truth := causes[0], s.truth[scripted(c.Began, methods[c.Verb])]
 			causes = causes[1:]
 			isUnknown := strings.HasPrefix(got, "after ")
 			switch {
