@@ -40,10 +40,6 @@ var interpreters = []interpreter{
 			"--add-exports", "--add-opens", "--add-reads", "--patch-module", "--enable-native-access", "--source",
 		},
 	},
-	{
-		names: []string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, hasClusters: true,
-		code: []string{"-c", "-s"}, values: []string{"-o", "-O", "+o", "+O", "--rcfile", "--init-file"},
-	},
 }
 
 // runners are scripts that run the script of a user, and how the names of those end.
@@ -52,7 +48,7 @@ var runners = map[string][]string{
 	"ts-node": {".ts", ".mts", ".cts"},
 }
 
-// Scripts with these names, and folders with these, are found in many programs.
+// Scripts with these names before the suffix, and folders with these, are found in many programs.
 var (
 	commonScripts = []string{"__main__", "app", "index", "main", "quarkus-run"}
 	commonFolders = []string{"bin", "build", "dist", "lib", "out", "quarkus-app", "src", "target"}
@@ -99,14 +95,17 @@ func (c command) scriptName(in *interpreter) string {
 			script = rest[i]
 		}
 	}
-	if script == "" || strings.HasPrefix(script, "@") { // a file with arguments of java
+	switch {
+	case script == "", strings.HasPrefix(script, "@"): // the arguments of java are in a file
+		return ""
+	case strings.HasPrefix(script, "/dev/"), strings.HasPrefix(script, "/proc/"): // a pipe, as of <(COMMAND)
 		return ""
 	}
 	if !path.IsAbs(script) {
 		script = path.Join(c.folder, script)
 	}
 	name := path.Base(script)
-	if slices.Contains(commonScripts, strings.TrimSuffix(name, path.Ext(name))) {
+	if stem, _, isFile := strings.Cut(name, "."); isFile && slices.Contains(commonScripts, stem) {
 		script = path.Dir(script)
 	}
 	for slices.Contains(commonFolders, path.Base(script)) {
@@ -123,7 +122,7 @@ func (in *interpreter) script(args []string) (script string, rest []string) {
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
-		if !in.isOption(arg) {
+		if !strings.HasPrefix(arg, "-") {
 			return arg, args
 		}
 		option, value := in.split(arg)
@@ -146,10 +145,6 @@ func (in *interpreter) script(args []string) (script string, rest []string) {
 	return "", nil
 }
 
-func (in *interpreter) isOption(arg string) bool {
-	return strings.HasPrefix(arg, "-") || in.hasClusters && strings.HasPrefix(arg, "+")
-}
-
 // split returns the option in an argument, and the value that follows it there. Of letters that are joined, it
 // is the first one that says something about what follows, or else the last one.
 func (in *interpreter) split(arg string) (option, value string) {
@@ -158,7 +153,7 @@ func (in *interpreter) split(arg string) (option, value string) {
 		return option, value
 	}
 	for i := 1; i < len(arg); i++ {
-		option = arg[:1] + arg[i:i+1]
+		option = "-" + arg[i:i+1]
 		if slices.Contains(in.code, option) || slices.Contains(in.runs, option) || slices.Contains(in.values, option) {
 			return option, arg[i+1:]
 		}

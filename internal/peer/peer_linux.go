@@ -21,12 +21,8 @@ const (
 	maxRecent = 16
 )
 
-var (
-	// forwarders send what other programs have sent to them.
-	forwarders = []string{"kubectl", "socat", "ssh", "sshd", "sshd-session"}
-	// tools are called by scripts again and again.
-	tools = []string{"curl", "wget"}
-)
+// forwarders send what other programs have sent to them.
+var forwarders = []string{"kubectl", "socat", "ssh", "sshd", "sshd-session"}
 
 // Listen returns a listener whose connections tell Program from where they come.
 func Listen(l net.Listener) net.Listener {
@@ -84,11 +80,8 @@ func (f *finder) program(to, from *net.TCPAddr) string {
 		return ""
 	}
 	name := commandOf(p).programName()
-	switch {
-	case slices.Contains(forwarders, name):
+	if slices.Contains(forwarders, name) {
 		return ""
-	case slices.Contains(tools, name):
-		return cmp.Or(f.parentScript(p), name)
 	}
 	return name
 }
@@ -138,23 +131,6 @@ func (f *finder) noteRecent(id int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recent = slices.Insert(f.recent[:min(len(f.recent), maxRecent-1)], 0, id)
-}
-
-// parentScript returns the shell script that has started a process; "" if another program has.
-func (f *finder) parentScript(p procfs.Proc) string {
-	stat, err := p.Stat()
-	if err != nil {
-		return ""
-	}
-	parent, err := f.fs.Proc(stat.PPID)
-	if err != nil {
-		return ""
-	}
-	c := commandOf(parent)
-	if in := c.interpreter(); in == nil || !slices.Contains(in.names, "sh") {
-		return ""
-	}
-	return c.programName()
 }
 
 // commandOf returns what a process runs. What cannot be read is empty: the process may have ended.

@@ -57,7 +57,7 @@ func findSocket(to, from *net.TCPAddr) string {
 	if err := binary.Read(bytes.NewReader(buffer[:n]), binary.NativeEndian, &answer); err != nil || answer.Type != unix.SOCK_DIAG_BY_FAMILY || answer.Inode == 0 {
 		return ""
 	}
-	if own := os.Geteuid(); own != 0 && answer.User != uint32(own) { //nolint:gosec // it is not negative
+	if own := os.Geteuid(); own != 0 && answer.User != uint32(own) {
 		return ""
 	}
 	return "socket:[" + strconv.FormatUint(uint64(answer.Inode), 10) + "]"
