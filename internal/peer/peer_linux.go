@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// maxTime is how long a process is looked for, which usually takes about a millisecond.
-	maxTime = 250 * time.Millisecond
+	// maxTime is how long a process is looked for. Usually that takes about a millisecond: the limit is for a machine
+	// with very many open files, and a busy one must not change names.
+	maxTime = time.Second
 	// maxProcesses is how many processes are looked at, the newest ones first.
 	maxProcesses = 4096
 	// maxRecent is how many processes are looked at before: most have several connections.
