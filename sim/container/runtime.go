@@ -231,10 +231,11 @@ type pod struct {
 	killAt          time.Time
 }
 
-// runs reports whether a command is running. It needs the lock.
+// runs reports whether a command is running, or a hook is to delay the end of the Pod. It needs the lock.
 func (p *pod) runs() bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool {
-		return c.current.state.Command && c.current.state.Phase != Ended
+		r := c.current
+		return r.state.Phase != Ended && (r.state.Command || r.delaysStop())
 	})
 }
 

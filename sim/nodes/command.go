@@ -1,15 +1,12 @@
 package nodes
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
-	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
@@ -75,7 +72,7 @@ func (r *containerRun) observe(number int32) (container.State, bool) {
 	}
 	args := r.behavior.commandOf(r.container, r.kind, number)
 	serves := r.serves(args, number)
-	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) {
+	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) && !r.delaysStop(number) {
 		return state, false
 	}
 	if !r.commands.mayStart {
@@ -100,6 +97,15 @@ func (r *containerRun) serves(args []string, number int32) bool {
 	}
 	_, _, ends := r.behavior.nextExit(r.container, r.kind, number)
 	return !ends && container.HasTableProbe(r.pod, r.container)
+}
+
+// delaysStop reports whether a run without a command has a preStop hook that sleeps.
+func (r *containerRun) delaysStop(number int32) bool {
+	if container.StopDelay(r.container) == 0 || r.kind == ephemeralContainer {
+		return false
+	}
+	_, _, ends := r.behavior.nextExit(r.container, r.kind, number)
+	return !ends
 }
 
 // waitForStart returns the status of a container whose run is being prepared.
@@ -160,38 +166,4 @@ func lostStatus(s corev1.ContainerStatus) corev1.ContainerStatus {
 func isLost(s corev1.ContainerStatus) bool {
 	last := s.LastTerminationState.Terminated
 	return s.State.Waiting != nil && last != nil && last.Reason == kubecontainer.ContainerReasonStatusUnknown
-}
-
-// describeSimulation returns what is simulated about the commands of a Pod; empty if
-// its containers have none.
-func describeSimulation(pod *corev1.Pod) string {
-	behavior, _ := podBehaviorOf(pod)
-	runs, assumes, unknown := false, false, []string{}
-	describe := func(c *corev1.Container, kind containerKind) {
-		assumes = assumes || container.AssumesProbe(pod, c)
-		switch args := behavior.commandOf(c, kind, 0); {
-		case len(args) == 0:
-		case container.CanRun(c, args) || container.MayRun(c, args):
-			runs = true
-		default:
-			unknown = append(unknown, fmt.Sprintf("container %s needs %s, which is not simulated: it does what a container without a command does",
-				c.Name, strings.Join(container.Unknown(c, args), ", ")))
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		describe(&pod.Spec.InitContainers[i], initContainerKind(&pod.Spec.InitContainers[i]))
-	}
-	for i := range pod.Spec.Containers {
-		describe(&pod.Spec.Containers[i], mainContainer)
-	}
-	if len(unknown) > 0 {
-		unknown = append(unknown, "the annotation "+annotations.Run+" names a script to run instead")
-	}
-	if runs {
-		unknown = append([]string{"commands run in a simulated shell, without the image and without a network"}, unknown...)
-	}
-	if assumes && len(unknown) > 0 {
-		unknown = append(unknown, "probes with httpGet, tcpSocket or grpc succeed without a request, unless "+annotations.HTTP+" answers them")
-	}
-	return strings.Join(unknown, "; ")
 }
