@@ -158,7 +158,8 @@ func TestStopDelay(t *testing.T) {
 				f := newFixture(t)
 				pod := newPod()
 				pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &test.hook}
-				f.start(pod)
+				c := &pod.Spec.Containers[0]
+				f.Run(Spec{Pod: pod, Container: c, StopDelay: StopDelay(c)})
 				stopped := time.Now()
 				f.StopPod(pod, stopped.Add(test.grace))
 				for synctest.Wait(); f.Runs(pod.UID); synctest.Wait() {

@@ -63,7 +63,7 @@ func (s *session) run(spec Spec) State {
 	r.ctx, r.cancel = context.WithCancel(s.ctx)
 	s.add(spec.Pod, r)
 	c := spec.Container
-	r.delay = StopDelay(c)
+	r.delay = spec.StopDelay
 	d, sleeps := time.Duration(0), false
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)

@@ -74,6 +74,8 @@ type Spec struct {
 	Sidecar   bool
 	// Serves means that a run without a command ends only if a probe fails.
 	Serves bool
+	// StopDelay is how long a run without a command takes to end when its Pod stops.
+	StopDelay time.Duration
 }
 
 // Run starts a run unless it has been started, and returns its state. It does not

@@ -71,8 +71,8 @@ func (r *containerRun) observe(number int32) (container.State, bool) {
 		return state, true
 	}
 	args := r.behavior.commandOf(r.container, r.kind, number)
-	serves := r.serves(args, number)
-	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) && !r.delaysStop(number) {
+	serves, delay := r.serves(args, number), r.stopDelay(number)
+	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) && delay == 0 {
 		return state, false
 	}
 	if !r.commands.mayStart {
@@ -85,7 +85,7 @@ func (r *containerRun) observe(number int32) (container.State, bool) {
 		pod = &copied
 	}
 	return runtime.Run(container.Spec{
-		Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves,
+		Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves, StopDelay: delay,
 		CommandOf: r.behavior.firstCommands(pod.Spec.InitContainers),
 	}), true
 }
@@ -99,13 +99,12 @@ func (r *containerRun) serves(args []string, number int32) bool {
 	return !ends && container.HasTableProbe(r.pod, r.container)
 }
 
-// delaysStop reports whether a run without a command has a preStop hook that sleeps.
-func (r *containerRun) delaysStop(number int32) bool {
-	if container.StopDelay(r.container) == 0 || r.kind == ephemeralContainer {
-		return false
+// stopDelay returns how long the preStop hook of a run sleeps that ends only when its Pod stops.
+func (r *containerRun) stopDelay(number int32) time.Duration {
+	if _, _, ends := r.behavior.nextExit(r.container, r.kind, number); ends {
+		return 0
 	}
-	_, _, ends := r.behavior.nextExit(r.container, r.kind, number)
-	return !ends
+	return container.StopDelay(r.container)
 }
 
 // waitForStart returns the status of a container whose run is being prepared.
