@@ -198,3 +198,18 @@ func TestStateOf(t *testing.T) {
 		})
 	}
 }
+
+// An object whose status cannot be read is explained as it is, not as it was before.
+func TestWaitForAStatusThatCannotBeRead(t *testing.T) {
+	b := newTracker([]Ref{RefOf(parseObject(t, widget))}, Options{})
+	for _, object := range []string{widget, unreadable} {
+		u := parseObject(t, object)
+		b.applyUpdate(objectUpdate{ref: RefOf(u), object: u})
+	}
+	c := newCluster(t, unreadable)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	const want = "its status cannot be read: unrecognized type: string"
+	if got := c.explainState(t.Context(), &b.objects[0], false, nil).Reason; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
