@@ -48,7 +48,7 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	if q.State.Problem == "" && q.State.Unreported != "" {
-		q.State.Problem = missingStatus(o.State, q.State.Unreported, q.State.Created)
+		q.State.Problem = missingStatus(o.State, place{q.State.Unreported, q.About.Namespace, q.About.Name}, q.State.Created)
 	}
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if q.State.Problem != "" {
