@@ -93,10 +93,11 @@ func TestActAsProgram(t *testing.T) {
 	}
 }
 
-// configMapsAs returns a client with a user agent and connections of its own.
+// configMapsAs returns a client with a user agent and connections of its own, over HTTP/1.1 as those of the libraries.
 func configMapsAs(t *testing.T, dir, agent string) corev1client.ConfigMapInterface {
 	t.Helper()
 	cfg := loadKubeconfig(t, dir)
+	cfg.NextProtos = []string{"http/1.1"}
 	cfg.UserAgent, cfg.Dial = agent, new(net.Dialer).DialContext
 	return kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
 }
