@@ -156,7 +156,7 @@ func identityOf(req *http.Request, who user.Info) identity {
 	}
 	id.user, id.groups = who.GetName(), strings.Join(who.GetGroups(), "\n")
 	if !isUnauthenticated(id.user) && isGenericAgent(id.userAgent) {
-		id.peer = cutText(peer.Program(req.Context()), maxText)
+		id.peer = cutText(peer.Program(req), maxText)
 	}
 	return id
 }

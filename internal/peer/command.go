@@ -2,57 +2,63 @@ package peer
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // interpreter describes the command line of a program that runs scripts or modules.
 type interpreter struct {
-	names  []string // of its executable file, without a version
-	code   []string // options that are followed by code, which has no name
-	runs   []string // options that are followed by the name of what it runs
-	values []string // other options whose value is the next argument
+	files   []string // how the names of scripts end
+	code    []string // options that are followed by code, which has no name
+	modules []string // options that are followed by the name of a module
+	values  []string // other options whose value is the next argument
+	// hasOtherValues says that more options have values: after an option, only a file is the script.
+	hasOtherValues bool
 	// hasClusters says that options are letters that can be joined, also with their value, as in -uc CODE.
 	hasClusters bool
 }
 
-var interpreters = []interpreter{
-	{
-		names: []string{"python", "pypy"}, hasClusters: true,
-		code: []string{"-c"}, runs: []string{"-m"}, values: []string{"-W", "-X", "--check-hash-based-pycs"},
-	},
-	{
-		names: []string{"node", "nodejs"},
-		code:  []string{"-e", "--eval", "-p", "--print", "-pe"},
-		values: []string{
-			"-C", "--conditions", "-r", "--require", "--import", "--loader", "--experimental-loader", "--input-type",
-			"--env-file", "--env-file-if-exists", "--title", "--disable-warning", "--inspect-port", "--debug-port", "--watch-path",
-			"--diagnostic-dir", "--report-dir", "--report-directory", "--redirect-warnings", "--icu-data-dir", "--openssl-config",
-			"--cpu-prof-dir", "--cpu-prof-name", "--heap-prof-dir", "--heap-prof-name", "--max-http-header-size", "--dns-result-order",
-			"--unhandled-rejections", "--tls-cipher-list", "--tls-keylog", "--test-name-pattern", "--test-reporter",
-			"--test-reporter-destination", "--test-concurrency", "--test-timeout", "--test-shard",
-		},
-	},
-	{
-		names: []string{"java"}, runs: []string{"-jar", "-m", "--module"},
+var (
+	python = &interpreter{
+		files: []string{".py"}, hasClusters: true,
+		code: []string{"-c"}, modules: []string{"-m"}, values: []string{"-W", "-X", "--check-hash-based-pycs"},
+	}
+	node = &interpreter{
+		files: []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}, hasOtherValues: true,
+		code:   []string{"-e", "--eval", "-p", "--print", "-pe"},
+		values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}, // which can be files
+	}
+	java = &interpreter{
+		files: []string{".jar"}, modules: []string{"-m", "--module"},
 		values: []string{
 			"-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules", "--limit-modules",
 			"--add-exports", "--add-opens", "--add-reads", "--patch-module", "--enable-native-access", "--source",
 		},
-	},
+	}
+)
+
+// interpreters by the names of their executable files. What the other ones run is not known.
+var interpreters = map[string]*interpreter{
+	"python": python, "pypy": python, "node": node, "nodejs": node, "java": java,
+	"ruby": nil, "deno": nil, "bun": nil, "dotnet": nil, "perl": nil, "php": nil, "pwsh": nil,
 }
 
-// runners are scripts that run the script of a user, and how the names of those end.
-var runners = map[string][]string{
-	"kopf":    {".py"},
-	"ts-node": {".ts", ".mts", ".cts"},
-}
+// executableName is the name of an interpreter with or without a version, such as python3.14t.
+var executableName = regexp.MustCompile(`^([a-z]+)([0-9][0-9.]*t?d?(-dbg)?)?$`)
+
+// runners run the script of a user.
+var runners = []string{"coverage", "debugpy", "inspect", "kopf", "pdb", "ts-node"}
 
 // Scripts with these names before the suffix, and folders with these, are found in many programs.
 var (
 	commonScripts = []string{"__main__", "app", "index", "main", "quarkus-run"}
 	commonFolders = []string{"bin", "build", "dist", "lib", "out", "quarkus-app", "src", "target"}
 )
+
+// unstableName is one that changes with each run, as that of a step of a CI service or of the JAR file that Surefire
+// writes, or that of a Java class that starts many programs.
+var unstableName = regexp.MustCompile(`^\PL*$|[0-9]{12}|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-|Launcher$`)
 
 // command is what a process runs.
 type command struct {
@@ -64,11 +70,22 @@ type command struct {
 // programName returns the name of the script or module that an interpreter runs, or of another
 // program; "" if that has no name. It contains nothing of the other arguments, which can be secret.
 func (c command) programName() string {
+	name := c.findName()
+	if unstableName.MatchString(name) {
+		return ""
+	}
+	name = strings.Join(strings.Fields(name), "_") // a space ends the name in a user agent
+	return strings.Clone(name)                     // without the rest of the command line
+}
+
+func (c command) findName() string {
 	if c.executable == "" || len(c.args) == 0 {
 		return ""
 	}
-	if in := c.interpreter(); in != nil {
-		return c.scriptName(in)
+	if parts := executableName.FindStringSubmatch(path.Base(c.executable)); parts != nil {
+		if in, ok := interpreters[parts[1]]; ok {
+			return c.scriptName(in)
+		}
 	}
 	called := c.args[0]
 	if called == "" || strings.Contains(called, " ") { // a program can replace its command line by a text
@@ -77,22 +94,14 @@ func (c command) programName() string {
 	return path.Base(called)
 }
 
-// interpreter returns the interpreter that the process is; nil if it is another program.
-func (c command) interpreter() *interpreter {
-	name := strings.TrimRight(path.Base(c.executable), "0123456789.")
-	for i := range interpreters {
-		if slices.Contains(interpreters[i].names, name) {
-			return &interpreters[i]
-		}
-	}
-	return nil
-}
-
 func (c command) scriptName(in *interpreter) string {
-	script, rest := in.script(c.args[1:])
-	if ends := runners[path.Base(script)]; ends != nil {
-		if i := slices.IndexFunc(rest, func(arg string) bool { return slices.Contains(ends, path.Ext(arg)) }); i >= 0 {
-			script = rest[i]
+	if in == nil {
+		return ""
+	}
+	script, isModule, rest := in.script(c.args[1:])
+	if slices.Contains(runners, path.Base(script)) {
+		if i := slices.IndexFunc(rest, in.isFile); i >= 0 {
+			script, isModule = rest[i], false
 		}
 	}
 	switch {
@@ -100,12 +109,14 @@ func (c command) scriptName(in *interpreter) string {
 		return ""
 	case strings.HasPrefix(script, "/dev/"), strings.HasPrefix(script, "/proc/"): // a pipe, as of <(COMMAND)
 		return ""
+	case isModule:
+		return path.Base(script)
 	}
 	if !path.IsAbs(script) {
 		script = path.Join(c.folder, script)
 	}
 	name := path.Base(script)
-	if stem, _, isFile := strings.Cut(name, "."); isFile && slices.Contains(commonScripts, stem) {
+	if in.isFile(name) && slices.Contains(commonScripts, strings.TrimSuffix(name, path.Ext(name))) {
 		script = path.Dir(script)
 	}
 	for slices.Contains(commonFolders, path.Base(script)) {
@@ -117,33 +128,41 @@ func (c command) scriptName(in *interpreter) string {
 	return path.Base(script)
 }
 
-// script returns the file or module that the interpreter runs, and the arguments after it; "" if it runs code.
-func (in *interpreter) script(args []string) (script string, rest []string) {
+// script returns the file, class or module that the interpreter runs, and the arguments after it; "" if it runs code.
+func (in *interpreter) script(args []string) (script string, isModule bool, rest []string) {
+	afterOption := false
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
 		if !strings.HasPrefix(arg, "-") {
-			return arg, args
+			if afterOption && in.hasOtherValues && !in.isFile(arg) {
+				continue
+			}
+			return arg, false, args
 		}
+		afterOption = true
 		option, value := in.split(arg)
+		isModule = slices.Contains(in.modules, option)
 		switch {
 		case arg == "-" || slices.Contains(in.code, option):
-			return "", nil
+			return "", false, nil
 		case value != "":
-			if slices.Contains(in.runs, option) {
-				return value, args
+			if isModule {
+				return value, true, args
 			}
-		case arg == "--" || slices.Contains(in.runs, option):
+		case arg == "--" || isModule:
 			if len(args) == 0 {
-				return "", nil
+				return "", false, nil
 			}
-			return args[0], args[1:]
+			return args[0], isModule, args[1:]
 		case slices.Contains(in.values, option) && len(args) > 0:
 			args = args[1:]
 		}
 	}
-	return "", nil
+	return "", false, nil
 }
+
+func (in *interpreter) isFile(name string) bool { return slices.Contains(in.files, path.Ext(name)) }
 
 // split returns the option in an argument, and the value that follows it there. Of letters that are joined, it
 // is the first one that says something about what follows, or else the last one.
@@ -154,7 +173,7 @@ func (in *interpreter) split(arg string) (option, value string) {
 	}
 	for i := 1; i < len(arg); i++ {
 		option = "-" + arg[i:i+1]
-		if slices.Contains(in.code, option) || slices.Contains(in.runs, option) || slices.Contains(in.values, option) {
+		if slices.Contains(in.code, option) || slices.Contains(in.modules, option) || slices.Contains(in.values, option) {
 			return option, arg[i+1:]
 		}
 	}

@@ -3,6 +3,7 @@ package peer
 import (
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 func TestProgramName(t *testing.T) {
@@ -27,6 +28,19 @@ func TestProgramName(t *testing.T) {
 		{"/usr/bin/python3.11", "python3 -m kopf run ops/handlers.py", "handlers.py"},
 		{"/usr/bin/python3.11", "python3 /venv/bin/kopf run -m handlers", "kopf"},
 		{"/usr/bin/pypy3", "pypy3 operator.py", "operator.py"},
+		{"/usr/bin/python3.11", "python3 -m app.operator", "app.operator"},
+		{"/usr/bin/python3.11", "python3 -m app.tests", "app.tests"},
+		{"/usr/bin/python3.11", "python3 -m src", "src"},
+		{"/usr/bin/python3.11", "python3 main.test.py", "main.test.py"},
+		{"/usr/bin/python3.11", "python3 src/__main__.py", "shop"},
+		{"/usr/bin/python3.14t", "python3.14t operator.py", "operator.py"},
+		{"/usr/bin/python3.11-dbg", "python3.11-dbg operator.py", "operator.py"},
+		{"/usr/bin/python3.11", "python3 -m debugpy --listen 5678 operator.py", "operator.py"},
+		{"/usr/bin/python3.11", "python3 /ext/bundled/libs/debugpy --connect 127.0.0.1:4321 operator.py", "operator.py"},
+		{"/usr/bin/python3.11", "python3 -m pdb -c continue operator.py", "operator.py"},
+		{"/usr/bin/python3.11", "python3 -m coverage run --branch main.py", "shop"},
+		{"/usr/bin/python3.11", "python3 my\toperator.py", "my_operator.py"},
+		{"/usr/bin/python3.11", "python3 /tmp/31e7f83c-7e6c-4b02-a1f9-0d0f1c2b3a4d.py", ""},
 
 		{"/usr/bin/node", "node op.mjs --token s3cret", "op.mjs"},
 		{"/usr/bin/node", "node -r dotenv/config --env-file secret.env --enable-source-maps dist/op.js", "op.js"},
@@ -40,22 +54,60 @@ func TestProgramName(t *testing.T) {
 		{"/usr/bin/node", "node /app/node_modules/.bin/ts-node --files src/op.ts", "op.ts"},
 		{"/usr/bin/node", "node -e code", ""},
 		{"/usr/bin/node", "node --eval=code op.js", ""},
+		{"/usr/bin/node", "node app.js", "shop"},
+		{"/usr/bin/node", "node app.test.js", "app.test.js"},
+		{"/usr/bin/node", "node dist/main.spec.mjs", "main.spec.mjs"},
+		{"/usr/bin/node", "node inspect op.js", "op.js"},
+		{"/usr/bin/node", "node --trace-event-categories s3cret op.js", "op.js"},
+		{"/usr/bin/node", "node --trace-event-categories s3cret", ""},
+		{"/usr/bin/node", "node -r ./hook.js op.cjs", "op.cjs"},
+		{"/usr/bin/node", "node bin/site-operator --config site.js", "site-operator"},
+		{"/usr/bin/node20", "node20 op.js", "op.js"},
 
 		{"/opt/java/bin/java", "java -Dpassword=s3cret -cp a.jar:b.jar com.example.SiteOperator --token s3cret", "com.example.SiteOperator"},
 		{"/opt/java/bin/java", "java -Xmx1g -jar target/op.jar --token s3cret", "op.jar"},
 		{"/opt/java/bin/java", "java -jar target/quarkus-app/quarkus-run.jar", "shop"},
 		{"/opt/java/bin/java", "java -p mods -m site/com.example.Main", "com.example.Main"},
 		{"/opt/java/bin/java", "java @secret.args", ""},
+		{"/opt/java/bin/java", "java app.OperatorA", "app.OperatorA"},
+		{"/opt/java/bin/java", "java -cp app.jar app.OperatorB", "app.OperatorB"},
+		{"/opt/java/bin/java", "java -m site/app.Main", "app.Main"},
+		{"/opt/java/bin/java", "java -jar -Xmx1g app.jar", "shop"},
+		{"/opt/java/bin/java", "java org.springframework.boot.loader.launch.JarLauncher", ""},
+		{"/opt/java/bin/java", "java org.codehaus.plexus.classworlds.launcher.Launcher", ""},
+		{"/opt/java/bin/java", "java -jar target/surefire/surefirebooter-20241127194012345_3.jar target/surefire", ""},
+		{"/opt/java/bin/java", "java -jar target/surefire/surefirebooter4562373856383472.jar target/surefire", ""},
+
+		{"/usr/bin/ruby3.1", "ruby operator.rb", ""},
+		{"/usr/bin/deno", "deno run op.ts", ""},
+		{"/usr/bin/bun", "bun op.ts", ""},
+		{"/usr/bin/dotnet", "dotnet Operator.dll", ""},
 
 		{"/srv/site-operator", "./site-operator --token s3cret", "site-operator"},
 		{"/srv/site-operator", "/srv/shop-operator", "shop-operator"},
 		{"/srv/site-operator", "", "site-operator"},
+		{"/srv/my operator", "", "my_operator"},
+		{"/srv/python-operator", "./python-operator --token s3cret", "python-operator"},
+		{"/tmp/__debug_bin1234567890", "./__debug_bin1234567890", "__debug_bin1234567890"},
+		{"/srv/site-operator", "/proc/self/fd/7", ""},
 	} {
 		c := command{executable: tt.executable, args: strings.Split(tt.args, " "), folder: "/home/me/shop"}
-		if got := c.programName(); got != tt.want {
+		got := c.programName()
+		if got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.args, got, tt.want)
 		}
+		for _, arg := range c.args { // of a command line that can be long
+			if sharesMemory(got, arg) {
+				t.Errorf("%s: the name keeps the argument in memory", tt.args)
+			}
+		}
 	}
+}
+
+// sharesMemory reports whether a text is a part of another one, not a copy.
+func sharesMemory(part, whole string) bool {
+	p, w := uintptr(unsafe.Pointer(unsafe.StringData(part))), uintptr(unsafe.Pointer(unsafe.StringData(whole)))
+	return part != "" && w <= p && p < w+uintptr(len(whole))
 }
 
 // TestReplacedCommandLine: a program can set the title that ps shows.

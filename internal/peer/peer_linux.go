@@ -22,8 +22,12 @@ const (
 	maxRecent = 16
 )
 
-// forwarders send what other programs have sent to them.
-var forwarders = []string{"kubectl", "socat", "ssh", "sshd", "sshd-session"}
+// forwarders send what other programs have sent to them, without the header X-Forwarded-For. That of kubectl proxy
+// has no such header if it listens on a Unix socket.
+var forwarders = []string{
+	"kubectl", "ctrlplane", "ssh", "sshd", "sshd-session", "socat", "nc", "nc.openbsd", "nc.traditional", "ncat",
+	"docker-proxy", "rootlesskit", "rootlessport", "slirp4netns", "pasta", "systemd-socket-proxyd", "haproxy", "nginx", "envoy",
+}
 
 // Listen returns a listener whose connections tell Program from where they come.
 func Listen(l net.Listener) net.Listener {
@@ -47,10 +51,15 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	local, isTCP := c.LocalAddr().(*net.TCPAddr)
 	remote, _ := c.RemoteAddr().(*net.TCPAddr)
-	if !isTCP || !remote.IP.IsLoopback() {
+	if !isTCP || !isSameMachine(local, remote) {
 		return c, nil
 	}
-	return conn{c, &address{local, sync.OnceValue(func() string { return l.finder.program(local, remote) })}}, nil
+	return conn{c, &address{Addr: local, find: func() (string, bool) { return l.finder.program(local, remote) }}}, nil
+}
+
+// isSameMachine reports whether the ends of a connection are on one machine.
+func isSameMachine(local, remote *net.TCPAddr) bool {
+	return remote.IP.IsLoopback() || remote.IP.Equal(local.IP)
 }
 
 type conn struct {
@@ -70,33 +79,38 @@ type finder struct {
 	recent []int // the ids of processes that were found
 }
 
-// program returns the name of the program that has connected from an address to another one.
-func (f *finder) program(to, from *net.TCPAddr) string {
+// program returns the name of the program that has connected from an address to another one, which is "" if
+// that has none. found is false if its process was not found.
+func (f *finder) program(to, from *net.TCPAddr) (name string, found bool) {
 	socket := f.socket(to, from)
 	if socket == "" {
-		return ""
+		return "", false
 	}
-	p, ok := f.owner(socket)
-	if !ok || p.PID == os.Getpid() {
-		return ""
+	deadline := time.Now().Add(maxTime)
+	for range maxAttempts {
+		p, ok := f.owner(socket, deadline)
+		if !ok {
+			return "", false
+		}
+		if p.PID == os.Getpid() {
+			return "", true
+		}
+		c := commandOf(p)
+		if c.executable == "" || len(c.args) == 0 || !hasOpen(p, socket) { // a child of the program, which has executed another one
+			continue
+		}
+		f.noteRecent(p.PID)
+		if name := c.programName(); !slices.Contains(forwarders, name) {
+			return name, true
+		}
+		return "", true
 	}
-	name := commandOf(p).programName()
-	if slices.Contains(forwarders, name) {
-		return ""
-	}
-	return name
+	return "", false
 }
 
-// owner returns the process that has a socket open.
-func (f *finder) owner(socket string) (procfs.Proc, bool) {
-	deadline := time.Now().Add(maxTime)
-	has := func(p procfs.Proc) bool {
-		if time.Now().After(deadline) {
-			return false
-		}
-		targets, err := p.FileDescriptorTargets()
-		return err == nil && slices.Contains(targets, socket)
-	}
+// owner returns a process that has a socket open.
+func (f *finder) owner(socket string, deadline time.Time) (procfs.Proc, bool) {
+	has := func(p procfs.Proc) bool { return time.Now().Before(deadline) && hasOpen(p, socket) }
 	recent := f.recentProcesses()
 	if i := slices.IndexFunc(recent, has); i >= 0 {
 		return recent[i], true
@@ -111,8 +125,12 @@ func (f *finder) owner(socket string) (procfs.Proc, bool) {
 	if i < 0 {
 		return procfs.Proc{}, false
 	}
-	f.noteRecent(all[i].PID)
 	return all[i], true
+}
+
+func hasOpen(p procfs.Proc, socket string) bool {
+	targets, err := p.FileDescriptorTargets()
+	return err == nil && slices.Contains(targets, socket)
 }
 
 // recentProcesses returns the processes that were found last and still run.
@@ -131,6 +149,9 @@ func (f *finder) recentProcesses() (list []procfs.Proc) {
 func (f *finder) noteRecent(id int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if slices.Contains(f.recent, id) {
+		return
+	}
 	f.recent = slices.Insert(f.recent[:min(len(f.recent), maxRecent-1)], 0, id)
 }
 

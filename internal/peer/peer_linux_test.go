@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,11 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 // fakeProcess is a process in a fake /proc.
@@ -24,11 +29,14 @@ type fakeProcess struct {
 	socket     int
 }
 
+// firstID is higher than the id of any process, such as this one.
+const firstID = 1 << 23
+
 // newFinder returns a finder for a fake /proc with some processes, whose connections have the numbers of their sockets
 // as ports.
-func newFinder(t *testing.T, processes ...fakeProcess) *finder {
+func newFinder(t *testing.T, processes ...fakeProcess) (dir string, f *finder) {
 	t.Helper()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -58,30 +66,92 @@ func newFinder(t *testing.T, processes ...fakeProcess) *finder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &finder{fs: fs, socket: func(_, from *net.TCPAddr) string { return fmt.Sprintf("socket:[%d]", from.Port) }}
+	return dir, &finder{fs: fs, socket: func(_, from *net.TCPAddr) string { return fmt.Sprintf("socket:[%d]", from.Port) }}
 }
 
 func TestFindProgram(t *testing.T) {
-	f := newFinder(t,
-		fakeProcess{10, "/usr/bin/python3.11", []string{"python3", "operator.py", "--token", "s3cret"}, 100},
-		fakeProcess{11, "/usr/bin/node", []string{"node", "op.mjs"}, 101},
-		fakeProcess{12, "/srv/operator (deleted)", []string{"./operator"}, 102},
-		fakeProcess{13, "/usr/bin/kubectl", []string{"kubectl", "proxy"}, 103},
+	_, f := newFinder(t,
+		fakeProcess{firstID + 0, "/usr/bin/python3.11", []string{"python3", "operator.py", "--token", "s3cret"}, 100},
+		fakeProcess{firstID + 1, "/usr/bin/node", []string{"node", "op.mjs"}, 101},
+		fakeProcess{firstID + 2, "/srv/operator (deleted)", []string{"./operator"}, 102},
+		fakeProcess{firstID + 3, "/usr/bin/kubectl", []string{"kubectl", "proxy"}, 103},
+		fakeProcess{firstID + 5, "/usr/sbin/nginx", []string{"nginx: worker process"}, 104},
 		fakeProcess{os.Getpid(), "/srv/ctrlplane", []string{"ctrlplane"}, 109},
-		fakeProcess{14, "", nil, 110},
+		fakeProcess{firstID + 4, "", nil, 110},
 	)
-	for socket, want := range map[int]string{
-		100: "operator.py", 101: "op.mjs", 102: "operator", 103: "",
-		109: "", 110: "", 111: "",
+	for socket, want := range map[int]struct {
+		name  string
+		found bool
+	}{
+		100: {"operator.py", true}, 101: {"op.mjs", true}, 102: {"operator", true}, 103: {"", true}, 104: {"", true},
+		109: {"", true}, 110: {"", false}, 111: {"", false},
 	} {
 		for range 2 { // the second one looks at the processes that were found
-			if got := f.program(nil, &net.TCPAddr{Port: socket}); got != want {
-				t.Errorf("socket %d: got %q, want %q", socket, got, want)
+			if got, found := f.program(nil, &net.TCPAddr{Port: socket}); got != want.name || found != want.found {
+				t.Errorf("socket %d: got %q, %v, want %v", socket, got, found, want)
 			}
 		}
 	}
 	if len(f.recent) > maxRecent {
 		t.Errorf("%d processes are remembered", len(f.recent))
+	}
+}
+
+// TestFindProgramThatForks: between fork and exec, a child has the connections of its parent.
+func TestFindProgramThatForks(t *testing.T) {
+	dir, f := newFinder(t,
+		fakeProcess{firstID, "/usr/bin/python3.11", []string{"python3", "operator.py"}, 100},
+		fakeProcess{firstID + 1, "/usr/bin/git", nil, 100},
+	)
+	child := filepath.Join(dir, strconv.Itoa(firstID+1))
+	commandLine := filepath.Join(child, "cmdline")
+	if err := os.Remove(commandLine); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(commandLine, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	executed := make(chan error, 1)
+	go func() { // the child executes git once its command line is read
+		pipe, err := os.OpenFile(commandLine, os.O_WRONLY, 0)
+		if err == nil {
+			err = errors.Join(os.Remove(filepath.Join(child, "fd", "1")), os.Remove(commandLine))
+			_, writeErr := pipe.WriteString("git\x00status\x00")
+			err = errors.Join(err, writeErr, pipe.Close())
+		}
+		executed <- err
+	}()
+	got, _ := f.program(nil, &net.TCPAddr{Port: 100})
+	if err := <-executed; err != nil {
+		t.Fatal(err)
+	}
+	if got != "operator.py" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRecentProcessesAreDistinct(t *testing.T) {
+	_, f := newFinder(t)
+	f.noteRecent(1)
+	f.noteRecent(2)
+	f.noteRecent(1)
+	if !slices.Equal(f.recent, []int{2, 1}) {
+		t.Errorf("got %v", f.recent)
+	}
+}
+
+func TestIsSameMachine(t *testing.T) {
+	for _, tt := range []struct {
+		local, remote string
+		want          bool
+	}{
+		{"127.0.0.1", "127.0.0.1", true}, {"127.0.0.1", "127.0.0.2", true}, {"::1", "::1", true},
+		{"192.0.2.1", "192.0.2.1", true}, {"::ffff:192.0.2.1", "192.0.2.1", true}, {"2001:db8::1", "2001:db8::1", true},
+		{"192.0.2.1", "192.0.2.2", false},
+	} {
+		if got := isSameMachine(&net.TCPAddr{IP: net.ParseIP(tt.local)}, &net.TCPAddr{IP: net.ParseIP(tt.remote)}); got != tt.want {
+			t.Errorf("from %s to %s: got %v", tt.remote, tt.local, got)
+		}
 	}
 }
 
@@ -93,8 +163,15 @@ func TestMain(m *testing.M) {
 	if url == "" {
 		os.Exit(m.Run())
 	}
-	for range 2 {
-		resp, err := http.Get(url)
+	for _, forwardedFor := range []string{"", "", "192.0.2.1"} {
+		req, err := http.NewRequest(http.MethodGet, url, nil)
+		if err != nil {
+			panic(err)
+		}
+		if forwardedFor != "" {
+			req.Header.Set("X-Forwarded-For", forwardedFor)
+		}
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			panic(err)
 		}
@@ -107,8 +184,9 @@ func TestMain(m *testing.M) {
 
 // TestProgram connects another process to a server.
 func TestProgram(t *testing.T) {
+	testutil.NeedSocketDiag(t)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		fmt.Fprintf(w, "%s from %s\n", Program(req.Context()), req.RemoteAddr)
+		fmt.Fprintf(w, "%s from %s\n", Program(req), req.RemoteAddr)
 	}))
 	s.Listener = Listen(s.Listener)
 	s.Start()
@@ -121,8 +199,10 @@ func TestProgram(t *testing.T) {
 	cmd.Args[0], cmd.Env = "./site-operator", append(os.Environ(), urlEnv+"="+s.URL)
 	out, err := cmd.CombinedOutput()
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if err != nil || len(lines) != 2 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], "site-operator from ") {
+	if err != nil || len(lines) != 3 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], "site-operator from ") {
 		t.Errorf("got %v, %s", err, out)
+	} else if !strings.HasPrefix(lines[2], " from ") {
+		t.Errorf("a proxy has the name of a program: %s", lines[2])
 	}
 
 	resp, err := http.Get(s.URL)
@@ -133,7 +213,7 @@ func TestProgram(t *testing.T) {
 	if own, err := io.ReadAll(resp.Body); err != nil || !strings.HasPrefix(string(own), " from ") {
 		t.Errorf("of this process: got %v, %s", err, own)
 	}
-	if got := Program(t.Context()); got != "" {
+	if got := Program(httptest.NewRequest(http.MethodGet, "/", nil)); got != "" {
 		t.Errorf("without a connection: got %q", got)
 	}
 }

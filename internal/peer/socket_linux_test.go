@@ -7,9 +7,12 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
 
 func TestFindSocket(t *testing.T) {
+	testutil.NeedSocketDiag(t)
 	for name, tt := range map[string]struct {
 		listen string
 		family int

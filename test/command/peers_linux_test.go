@@ -35,6 +35,7 @@ const (
 // TestProgramsWithGenericUserAgents: programs that say only which library they use are named after
 // what their processes run.
 func TestProgramsWithGenericUserAgents(t *testing.T) {
+	testutil.NeedSocketDiag(t)
 	t.Parallel()
 	p := program.Up(t, filepath.Join(t.TempDir(), "data"), "--nodes=0")
 	c := &clientsTest{T: t, plane: p}
