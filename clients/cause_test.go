@@ -576,3 +576,30 @@ func testOnlyTheFirstWriteAfterAnIdlenessIsWoken(t *testing.T) {
 		}
 	}
 }
+
+// A client reacts to an event while that is still being written to it.
+func TestCauseThatIsBeingSent(t *testing.T) {
+	f := newFixture(t)
+	react := func() { f.operate("POST", deployments, 201, owned("Deployment", "web", "d1", "8")) }
+	req := httptest.NewRequestWithContext(t.Context(), "GET", sites+"?watch=1", nil)
+	req.Header.Set("User-Agent", operatorAgent)
+	f.clients.Handle(&reactingClient{httptest.NewRecorder(), react}, req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json;stream=watch")
+		io.WriteString(w, frame("ADDED", object("Site", "shop", "u1", "7")))
+	}))
+	if diff := cmp.Diff([]string{"Site ns/shop added 7"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// reactingClient reads and reacts to what is written before Write returns.
+type reactingClient struct {
+	*httptest.ResponseRecorder
+	react func()
+}
+
+func (c *reactingClient) Write(p []byte) (int, error) {
+	n, err := c.ResponseRecorder.Write(p)
+	c.react()
+	return n, err
+}

@@ -193,11 +193,11 @@ func (r *request) Write(p []byte) (int, error) {
 			r.body.Write(p[:min(room, len(p))])
 		}
 	}
-	n, err := r.ResponseWriter.Write(p)
-	if r.isOpen && err == nil && r.watch.sent(p) && !r.watch.object.IsRoutine() {
+	// The client may react to an event before Write returns.
+	if r.isOpen && r.watch.sent(p) && !r.watch.object.IsRoutine() {
 		r.client.reports.eventSent.Store(time.Now().UnixNano())
 	}
-	return n, err
+	return r.ResponseWriter.Write(p)
 }
 
 // finish records the request when its handler has returned.

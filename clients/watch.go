@@ -120,7 +120,7 @@ func (w *watch) setUnreadable() {
 	w.unreadable, w.Delivered = true, -1
 }
 
-// sent is called with what was sent: an event, or a part of the stream that a proxy has copied, as
+// sent is called with what is to be sent: an event, or a part of the stream that a proxy has copied, as
 // that of an aggregated API. It reports whether that was an event about an object.
 func (w *watch) sent(frame []byte) bool {
 	if w.unreadable || len(frame) == 0 {
