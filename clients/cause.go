@@ -189,6 +189,7 @@ type write struct {
 	target          string // what it changes
 	owners          []recording.OwnerReference
 	names           namespacedNames // in the answer
+	mentioned       objectMentions  // how others name the object
 	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
 	read            time.Time // when the client has read the object from the API server before; zero if it has not
@@ -244,6 +245,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	} else if r.body != nil {
 		w.names.Mentions = recording.MentionsIn(r.body.Bytes()[:min(r.body.Len(), maxSearchedBody)], maxMentions)
 	}
+	w.mentioned = newObjectMentions(w.object.Namespace, w.object.Name)
 	w.owners, w.object.UID = answer.Metadata.OwnerReferences, cmp.Or(w.object.UID, answer.Metadata.UID)
 	return w
 }
@@ -251,7 +253,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
 // owned by it or by one of its owners, or is named in the answer.
 func (w *write) isRelatedTo(e *event) bool {
-	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names)
+	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned, w.object.Namespace)
 }
 
 // isNamespace reports whether an event is of the namespace of the written object.

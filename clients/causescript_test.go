@@ -195,6 +195,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a child and its status":          {playChildAndStatus, tally{right: 4}},
 		"a collection deleted gracefully": {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
 		"a collection deleted":            {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"an owner is named":               {playOwnerIsNamed, tally{right: 3}},
+		"the event names the object":      {playEventNamesObject, tally{right: 2}},
 		"a second connection":             {playSecondConnection, tally{right: 1}},
 		"a second process":                {playSecondProcess, tally{right: 2}},
 		"a list long after":               {playListLongAfter, tally{right: 1}},
@@ -427,6 +429,39 @@ func playDeleteCollection(s *script, n int, graceful bool) {
 	s.write("Site ns/shop *|Pod ns/pod-0 *", "PATCH", sites+"/shop/status", site(400)) // by a timer
 	ms(3000)
 	s.write(fmt.Sprintf("after %v Site ns/shop updated", time.Since(edited)), "PATCH", deployments+"/other", object("Deployment", "other", "d9", "401"))
+}
+
+// What a Request answers goes to a Secret that names the owner of the Request, the Site, and not the Request.
+func playOwnerIsNamed(s *script) {
+	sendSite, sendRequest := s.watch(sites+"?watch=1"), s.watch(requests+"?watch=1")
+	secret := strings.Replace(object("Secret", "web-tls", "s1", "20"), `"name"`, `"annotations":{"site":"shop"},"name"`, 1)
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", requests, owned("Request", "r-1", "q1", "8"))
+	sendRequest("ADDED", owned("Request", "r-1", "q1", "8"))
+	ms(60)
+	sendRequest("MODIFIED", owned("Request", "r-1", "q1", "9")) // answered
+	ms(4)
+	s.write("Request ns/r-1 updated 9", "PATCH", "/api/v1/namespaces/ns/secrets/web-tls", secret)
+	ms(4)
+	s.write("Request ns/r-1 updated 9", "PATCH", sites+"/shop/status", site(21))
+}
+
+// A Route names the Service that the program writes for it. The Service names nothing, and others change beside it.
+func playEventNamesObject(s *script) {
+	sendRoute, sendSite := s.watch(routes+"?watch=1"), s.watch(sites+"?watch=1")
+	named := func(version int) string {
+		return strings.Replace(route(version), "{", `{"spec":{"activeService":"web"},`, 1)
+	}
+	for range 3 { // Sites are changed all the time
+		sendSite("MODIFIED", site(7))
+		ms(2000)
+	}
+	sendRoute("MODIFIED", named(20))
+	ms(50)
+	s.write("Route ns/main updated 20", "PATCH", services+"/web", object("Service", "web", "s1", "21"))
+	ms(4)
+	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", named(22))
 }
 
 // A connection over HTTP/2 has at most 100 requests: a program with more watches has a second one.
