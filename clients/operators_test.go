@@ -52,9 +52,9 @@ func TestLikelyCausesOfOperatorsAreTrue(t *testing.T) {
 		lines        []trafficLine
 		right, wrong int // at least, and at most
 	}{
-		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 15, 11},
-		{"cert-manager", certManager, 62, 22},
-		{"cert-manager with one user agent", oneAgent, 39, 47},
+		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 19, 7},
+		{"cert-manager", certManager, 77, 9},
+		{"cert-manager with one user agent", oneAgent, 44, 42},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if right, _, wrong := rateOperator(t, test.name, test.lines); right < test.right || wrong > test.wrong {
