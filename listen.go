@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/ctrlplane/ctrlplane/internal/neterror"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
@@ -52,7 +53,7 @@ func (p *controlPlane) openListener(ctx context.Context) (net.Listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	return listener, nil
+	return peer.Listen(listener), nil
 }
 
 // localAddress returns the address by which a client on this machine reaches a listener.

@@ -41,7 +41,7 @@ type namespaceDrain struct {
 func storesInNamespace(info *request.RequestInfo) bool {
 	return info.IsResourceRequest && info.Namespace != "" && slices.Contains([]string{"create", "update", "patch"}, info.Verb) &&
 		!(info.APIGroup == corev1.GroupName && info.Resource == "namespaces") &&
-		requestkind.StoresObject(info.APIGroup, info.Subresource)
+		requestkind.StoresObject(info.APIGroup, info.Resource, info.Subresource)
 }
 
 // begin adds a write; end removes it.

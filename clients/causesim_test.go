@@ -227,18 +227,23 @@ func (s *simulation) play(script *script) {
 	send := map[string]func(typ, object string){}
 	s.send = func(kind, typ, object string) { send[kind](typ, object) }
 	var running sync.WaitGroup
+	stop, ended := make(chan struct{}), make(chan struct{})
 	for _, kind := range slices.Sorted(maps.Keys(simulatedPaths)) {
 		send[kind] = s.watch(simulatedPaths[kind] + "?watch=1")
 		events := make(chan func(), 1<<16)
 		s.events[kind] = events
 		running.Go(func() {
-			for event := range events {
-				event()
+			for {
+				select {
+				case event := <-events:
+					event()
+				case <-ended:
+					return
+				}
 			}
 		})
 	}
 	s.sites, s.routes = newSimulatedQueue(), newSimulatedQueue()
-	stop := make(chan struct{})
 	for range s.config.workers {
 		running.Go(func() { s.sites.work(stop, s.syncSite) })
 		running.Go(func() { s.routes.work(stop, s.syncRoute) })
@@ -265,9 +270,7 @@ func (s *simulation) play(script *script) {
 	time.Sleep(20 * time.Second)
 	close(stop)
 	time.Sleep(15 * time.Second)
-	for _, events := range s.events {
-		close(events)
-	}
+	close(ended)
 	running.Wait()
 }
 

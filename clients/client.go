@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -101,10 +102,17 @@ func (cl *client) isConnected() bool {
 // program returns the program that the name begins with.
 func (cl *client) program() string { return observe.ProgramOf(cl.name) }
 
-// hasInUserAgent reports whether a word is in the user agent of the client, such as "python" in that of Python's client
-// library.
-func (cl *client) hasInUserAgent(word string) bool {
-	return word != "" && strings.Contains(strings.ToLower(cl.caller.Load().UserAgent), strings.ToLower(word))
+// hasInUserAgent reports whether a name consists of words of the client's user agent, such as "python" of that of Python's
+// client library.
+func (cl *client) hasInUserAgent(name string) bool {
+	words := joinWords(name)
+	return len(words) >= len(" abc ") && strings.Contains(joinWords(cl.caller.Load().UserAgent), words)
+}
+
+// joinWords returns the words of a text, without digits, in lower case, each between two spaces.
+func joinWords(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+	return " " + strings.Join(words, " ") + " "
 }
 
 func (cl *client) lastSeen() time.Time { return cl.last.Load().at }

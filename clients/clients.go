@@ -21,6 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/ctrlplane/ctrlplane/controllers/intervene"
+	"github.com/ctrlplane/ctrlplane/internal/peer"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -81,7 +82,10 @@ func New(cfg Config) *Clients {
 }
 
 // identity is what tells callers apart. Those of the same program and user have the same client.
-type identity struct{ userAgent, user, groups string }
+type identity struct {
+	userAgent, user, groups string
+	peer                    string // the program that the process runs, if the user agent does not say it
+}
 
 // knownCaller is a caller that many records share, and its client.
 type knownCaller struct {
@@ -134,10 +138,7 @@ func (c *Clients) completeRequest(r *request) {
 
 // clientOf returns the client that sends a request, and its caller.
 func (c *Clients) clientOf(req *http.Request, who user.Info) (*client, *observe.Caller) {
-	id := identity{userAgent: cutText(req.UserAgent(), maxText)} // it need not be authenticated
-	if who != nil {
-		id.user, id.groups = who.GetName(), strings.Join(who.GetGroups(), "\n")
-	}
+	id := identityOf(req, who)
 	c.mu.RLock()
 	known := c.byID[id]
 	c.mu.RUnlock()
@@ -146,6 +147,18 @@ func (c *Clients) clientOf(req *http.Request, who user.Info) (*client, *observe.
 	}
 	known.client.noteCaller(known.caller)
 	return known.client, known.caller
+}
+
+func identityOf(req *http.Request, who user.Info) identity {
+	id := identity{userAgent: cutText(req.UserAgent(), maxText)} // it need not be authenticated
+	if who == nil {
+		return id
+	}
+	id.user, id.groups = who.GetName(), strings.Join(who.GetGroups(), "\n")
+	if !isUnauthenticated(id.user) && isGenericAgent(id.userAgent) {
+		id.peer = cutText(peer.Program(req.Context()), maxText)
+	}
+	return id
 }
 
 // addCaller returns a caller that is not known, and its client. It is known from then on if it is

@@ -603,6 +603,9 @@ func TestInterventionNames(t *testing.T) {
 		"SHOP-OPERATOR": `unknown client "SHOP-OPERATOR": did you mean "shop-operator"?`,
 		"operator":      `unknown client "operator": did you mean "shop-operator"?`,
 		"Python":        `unknown client "Python": did you mean "db-bot (admin)"?`,
+		"python/3.13":   `unknown client "python/3.13": did you mean "db-bot (admin)"?`,
+		"thon":          `unknown client "thon": "ctrlplane clients" lists those that have sent a request`,
+		"1.0":           `unknown client "1.0": "ctrlplane clients" lists those that have sent a request`,
 	} {
 		_, err := i.Delay(t.Context(), []string{names}, time.Second)
 		if got := fmt.Sprint(err); got != want && !(want == "" && err == nil) {

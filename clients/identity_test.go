@@ -98,3 +98,28 @@ func testUnauthenticatedClientsAreOne(t *testing.T) {
 		t.Errorf("records: -want +got:\n%s", diff)
 	}
 }
+
+// TestProgramOfGenericAgent: what a process runs has a name with characters of its user's choice.
+func TestProgramOfGenericAgent(t *testing.T) {
+	for peer, want := range map[string]string{
+		"operator.py": "operator.py", "site_operator": "site_operator", "": "undici", "...": "undici",
+		"op (root).py": "op", "a\x1b[31m\n.py": "a[31m.py", "::error::op.py": "error::op.py",
+	} {
+		id := identity{userAgent: "undici", user: "admin", peer: peer}
+		if got := clientName(id); got != want+" (admin)" {
+			t.Errorf("%q: got %q, want the program %q", peer, got, want)
+		}
+	}
+}
+
+func TestIsGenericAgent(t *testing.T) {
+	for agent, want := range map[string]bool{
+		"": true, "OpenAPI-Generator/22.6.0/python": true, "Python/3.11 aiohttp/3.9.1": true, "undici": true,
+		"kubernetes-client-javascript/2.0.1": true, "Kubernetes Java Client/20.0.0": true, "Go-http-client/2.0": true,
+		"curl/8.1": false, kubectlAgent: false, operatorAgent: false, "site-operator": false, "kopfer/1": false,
+	} {
+		if got := isGenericAgent(agent); got != want {
+			t.Errorf("%q: got %v", agent, got)
+		}
+	}
+}

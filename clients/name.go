@@ -12,12 +12,22 @@ import (
 // kept.
 const maxText = 256
 
+const unknownProgram = "unknown program"
+
 // clientName returns PROGRAM (USER), or what all without authentication are called.
 func clientName(id identity) string {
 	if isUnauthenticated(id.user) {
 		return unauthenticatedClients
 	}
-	return programName(id.userAgent) + " (" + cleanText(id.user) + ")"
+	return id.program() + " (" + cleanText(id.user) + ")"
+}
+
+// program returns the name of the program of a caller.
+func (id identity) program() string {
+	if name := programName(id.peer); id.peer != "" && name != unknownProgram {
+		return name
+	}
+	return programName(id.userAgent)
 }
 
 func isUnauthenticated(name string) bool { return name == "" || name == user.Anonymous }
@@ -35,7 +45,7 @@ func programName(userAgent string) string {
 	name = strings.TrimLeftFunc(strings.TrimSuffix(path.Base(name), ".exe"), isPunctuation)
 	switch name {
 	case "":
-		return "unknown program"
+		return unknownProgram
 	case "Go-http-client": // of net/http, which a program can leave as it is
 		return "Go program"
 	}

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ type poll struct {
 
 // note notes that a list was answered. The following parts of one that is asked for in parts do not count.
 func (p *polls) note(r *request) {
-	if strings.Contains(r.req.URL.RawQuery, "continue=") {
+	if r.req.URL.Query().Get("continue") != "" {
 		return
 	}
 	resource, at := r.call.Object.GroupResource(), r.call.Began
@@ -46,12 +47,16 @@ func (p *polls) note(r *request) {
 	defer p.mu.Unlock()
 	of, known := p.byResource[resource]
 	if !known && len(p.byResource) >= maxPolled {
-		return
+		maps.DeleteFunc(p.byResource, func(_ string, of poll) bool { return of.hasEnded(at) })
+		if len(p.byResource) >= maxPolled {
+			return
+		}
 	}
 	if of.hasEnded(at) {
 		of = poll{since: at, last: at}
 	}
-	of.longest, of.last, of.times = max(of.longest, at.Sub(of.last)), at, of.times+1
+	// A list that began before the last one may be answered after it.
+	of.longest, of.last, of.times = max(of.longest, at.Sub(of.last)), later(of.last, at), of.times+1
 	if p.byResource == nil {
 		p.byResource = map[string]poll{}
 	}

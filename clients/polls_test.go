@@ -1,16 +1,20 @@
 package clients
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // A client that lists a resource again and again polls it, until it has made a pause that is longer than before.
 func TestPolls(t *testing.T) {
-	const namespaced, all, part = sites, "/apis/example.com/v1/sites", sites + "?continue=x"
+	const namespaced, all, part, first = sites, "/apis/example.com/v1/sites", sites + "?continue=x", sites + "?limit=500&continue="
 	for name, tc := range map[string]struct {
 		paths  []string
 		pause  time.Duration // after each
@@ -23,6 +27,7 @@ func TestPolls(t *testing.T) {
 		"rarely":                {[]string{namespaced, namespaced, namespaced}, 5 * time.Minute, 200, 4 * time.Minute, true},
 		"twice":                 {[]string{namespaced, namespaced}, 2 * time.Second, 200, 0, false},
 		"in parts":              {[]string{namespaced, part, part, part}, 2 * time.Second, 200, 0, false},
+		"first parts":           {[]string{first, part, first, part, first}, 2 * time.Second, 200, 0, true},
 		"is refused":            {[]string{namespaced, namespaced, namespaced}, 2 * time.Second, 403, 0, false},
 		"waits for an object":   {slices.Repeat([]string{namespaced}, 15), 100 * time.Millisecond, 200, 0, false},
 		"now and then":          {[]string{namespaced, namespaced, namespaced}, 11 * time.Minute, 200, 0, false},
@@ -45,4 +50,40 @@ func TestPolls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A series of lists that has ended makes room for others.
+func TestEndedPollsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		for i := range maxPolled {
+			f.operate(http.MethodGet, fmt.Sprintf("/apis/example.com/v1/k%d", i), 200, "{}")
+		}
+		for range pollingOften {
+			time.Sleep(maxPollPause - time.Second)
+			f.operate(http.MethodGet, sites, 200, "{}")
+		}
+		if polls := f.clients.Snapshot()[0].Polls; len(polls) != 0 { // in the first pause there was no room
+			t.Errorf("polled are %v", polls)
+		}
+		time.Sleep(maxPollPause - time.Second)
+		f.operate(http.MethodGet, sites, 200, "{}")
+		if polls := f.clients.Snapshot()[0].Polls; len(polls) != 1 {
+			t.Errorf("polled are %v", polls)
+		}
+	})
+}
+
+// Lists at the same time may be answered in another order than that in which they began.
+func TestPollsAnsweredInAnotherOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p polls
+		for _, began := range []time.Duration{0, 2, 4, 3} {
+			r := &request{req: httptest.NewRequest(http.MethodGet, sites, nil), call: &observe.Called{Began: time.Now().Add(began * time.Second)}}
+			p.note(r)
+		}
+		if list := p.snapshot(time.Now().Add(5 * time.Second)); len(list) != 1 || list[0].Last.Sub(list[0].Since) != 4*time.Second {
+			t.Errorf("polled are %+v", list)
+		}
+	})
 }

@@ -95,7 +95,7 @@ func (c *Clients) takeReport(w http.ResponseWriter, req *http.Request, who user.
 	case !cl.reports.allow(0, r.items(), time.Now()):
 		return refuseRate()
 	}
-	if !c.apply(cl, programName(req.UserAgent()), req.RemoteAddr, r) {
+	if !c.apply(cl, identityOf(req, who).program(), req.RemoteAddr, r) {
 		return http.StatusTooManyRequests, fmt.Errorf("too many processes report: at most %d of a client and %d in all can", maxSessions, maxAllSessions)
 	}
 	return http.StatusOK, nil

@@ -86,7 +86,10 @@ func TestEventsOfABurstAreForgotten(t *testing.T) {
 		}
 		end()
 		time.Sleep(2 * maxReaction)
-		if n := f.clients.frames.recent.Load(); n != 0 || len(f.clients.sorted()[0].ended) > 0 {
+		cl := f.clients.sorted()[0]
+		cl.mu.Lock()
+		defer cl.mu.Unlock()
+		if n := f.clients.frames.recent.Load(); n != 0 || len(cl.ended) > 0 {
 			t.Errorf("%d events are remembered after the end of the watch", n)
 		}
 	})

@@ -157,7 +157,7 @@ func (p *ControlPlane) describeLeftovers(ctx context.Context, namespace string, 
 	ctx, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
 	var text strings.Builder
-	n := 0
+	n, why := 0, p.health.WhyOf(ctx)
 	for _, gvr := range resources {
 		list, err := p.dynamic.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -166,7 +166,7 @@ func (p *ControlPlane) describeLeftovers(ctx context.Context, namespace string, 
 		}
 		for i := range list.Items {
 			if n++; n <= maxLeftovers {
-				fmt.Fprintf(&text, "\n    %s: %s", kindAndName(&list.Items[i]), p.health.Why(ctx, &list.Items[i]))
+				fmt.Fprintf(&text, "\n    %s: %s", kindAndName(&list.Items[i]), why(&list.Items[i]))
 			}
 		}
 	}

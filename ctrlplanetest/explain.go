@@ -225,6 +225,7 @@ func collapseSpaces(text string) string { return strings.Join(strings.Fields(tex
 func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]string, error) {
 	lists, failed := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
 	var problems []string
+	why := p.health.WhyOf(ctx)
 	for _, gvr := range listableResources(lists, "list") {
 		list, err := p.dynamic.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -234,7 +235,7 @@ func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]st
 		for i := range list.Items {
 			u := &list.Items[i]
 			if s := health.StateOf(u); s.Status != health.Current && len(problems) < maxProblems {
-				problems = append(problems, fmt.Sprintf("%s: %s", s.Ref, p.health.Why(ctx, u)))
+				problems = append(problems, fmt.Sprintf("%s: %s", s.Ref, why(u)))
 			}
 		}
 	}

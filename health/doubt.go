@@ -21,12 +21,12 @@ import (
 // them an object is current. Others are no reason to fail, as their meaning is up to their authors, but worth to be said.
 var (
 	conditionsOfSuccess = []string{"Ready", "Available", "Reconciled", "Synced", "Healthy", "Accepted", "Programmed", "ResolvedRefs"}
-	conditionsOfFailure = []string{"Failed", "Degraded"}
+	conditionsOfFailure = []string{"Failed", "Degraded", "InvalidSpec"}
 )
 
 // addDoubt notes what makes it doubtful that an object is healthy that kstatus takes for current.
 func (s *State) addDoubt(u *unstructured.Unstructured) {
-	if s.Status != Current || !isCustomKind(u.GroupVersionKind().GroupKind()) {
+	if s.Status != Current || !isCustomKind(u.GroupVersionKind().GroupKind()) || hasPhaseRule(u) {
 		return
 	}
 	var doubts []string
@@ -40,13 +40,9 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 		}
 	}
 	if len(doubts) > 0 {
-		s.setDoubt(words.OneLine(strings.Join(doubts, "; ")))
+		s.Doubt = words.OneLine(strings.Join(doubts, "; "))
+		s.Message += ", but " + s.Doubt
 	}
-}
-
-func (s *State) setDoubt(doubt string) {
-	s.Doubt = doubt
-	s.Message += ", but " + doubt
 }
 
 // addMissingStatus notes that no client has written the status of a custom resource whose kind has one. resource is that

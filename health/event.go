@@ -22,16 +22,21 @@ func (s *reasonSearch) lastWarning(u *unstructured.Unstructured) string {
 	return ""
 }
 
+// warningMargin is how much older than a condition a warning of the same reconciliation may be: events are written on their
+// own, and times have whole seconds.
+const warningMargin = 2 * time.Second
+
 // addLastWarning adds the latest warning about an object to what is wrong with it, unless that says the same or is newer.
 func (s *reasonSearch) addLastWarning(text string, u *unstructured.Unstructured) string {
 	e := s.latestEvent(u, isWarning)
-	if e == nil || eventTime(e).Before(conditionTime(u, text)) || strings.Contains(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
+	if e == nil || eventTime(e).Before(conditionTime(u, text).Add(-warningMargin)) || strings.Contains(text, joinReason("", cmp.Or(e.Message, e.Reason))) {
 		return text
 	}
-	return text + "; last warning: " + joinReason(e.Reason, e.Message)
+	return joinTexts(text, "last warning: "+joinReason(e.Reason, e.Message))
 }
 
-// conditionTime returns since when an object has the condition whose message a text has; zero if that is not known.
+// conditionTime returns since when an object has the condition whose reason and message are a text, or its end, after what
+// says the same in other words; zero if that is not known.
 func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) {
 	var found struct {
 		Status struct {
@@ -42,7 +47,8 @@ func conditionTime(u *unstructured.Unstructured, text string) (since time.Time) 
 		return time.Time{}
 	}
 	for _, c := range found.Status.Conditions {
-		if c.Message != "" && strings.Contains(text, words.OneLine(c.Message)) && c.LastTransitionTime.After(since) {
+		said := words.OneLine(joinReason(c.Reason, c.Message))
+		if said != "" && (text == said || strings.HasSuffix(text, ": "+said)) && c.LastTransitionTime.After(since) {
 			since = c.LastTransitionTime.Time
 		}
 	}

@@ -45,7 +45,7 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 		s.addMissingStatus(u, resource)
 	}
 	if s.Ref.GroupKind() == serviceKind {
-		search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects}
+		search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}
 		if s.Unserved, err = search.explainBackends(u); err != nil {
 			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 		}

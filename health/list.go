@@ -42,7 +42,8 @@ type Listing struct {
 	More    bool // there are more objects than were examined
 }
 
-// List returns the objects of a kind, as kubectl names it, of all namespaces.
+// List returns the objects of a kind, as kubectl names it, of all namespaces. It is for users who browse: what the objects
+// own is not examined, and when ctx ends, it returns what it has.
 func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	ctx = requestlog.Discard(ctx)
 	mapper := kinds.NewMapper(w.kinds)
@@ -52,10 +53,11 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 	}
 	l := Listing{Kind: m.GroupVersionKind.Kind}
 	explained, lists := 0, newSharedLists()
+	lists.skipOwned = true
 	o := metav1.ListOptions{Limit: maxListed}
 	for l.Total < maxExamined {
 		page, err := w.objects.Resource(m.Resource).List(ctx, o)
-		if apierrors.IsResourceExpired(err) && l.Total > 0 { // compacted meanwhile
+		if l.Total > 0 && (ctx.Err() != nil || apierrors.IsResourceExpired(err)) { // it is compacted meanwhile
 			break
 		}
 		if err != nil {
@@ -79,7 +81,7 @@ func (w *Waiter) List(ctx context.Context, kind string) (Listing, error) {
 		}
 	}
 	l.More = o.Continue != ""
-	return l, ctx.Err()
+	return l, nil
 }
 
 func (l *Listing) add(item Listed) {

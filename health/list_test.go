@@ -1,6 +1,7 @@
 package health
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -66,6 +67,12 @@ func TestListSortsByHealth(t *testing.T) {
 // podPages returns a Waiter for a server with pages of healthy Pods, of which the last one has failed.
 func podPages(t *testing.T, total int) *Waiter {
 	t.Helper()
+	return podPagesUntil(t, total, func() bool { return false })
+}
+
+// podPagesUntil is like podPages, but the server does not answer from the page on for which ended returns true.
+func podPagesUntil(t *testing.T, total int, ended func() bool) *Waiter {
+	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if answer, ok := discoveryAnswers[r.URL.Path]; ok {
@@ -80,6 +87,10 @@ func podPages(t *testing.T, total int) *Waiter {
 		}
 		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
 		from, _ := strconv.Atoi(r.URL.Query().Get("continue")) // none begins with 0
+		if from > 0 && ended() {
+			<-r.Context().Done()
+			return
+		}
 		next, to := "", min(from+limit, total)
 		if to < total {
 			next = strconv.Itoa(to)
@@ -114,5 +125,14 @@ func TestListOfManyObjects(t *testing.T) {
 	l, err = podPages(t, maxExamined+1).List(t.Context(), "po")
 	if err != nil || len(l.Items) != maxListed || l.Total != maxExamined || l.Healthy != maxExamined || !l.More {
 		t.Errorf("%d items, %d of %d healthy, more %t, %v", len(l.Items), l.Healthy, l.Total, l.More, err)
+	}
+}
+
+// What was listed until the time is over is returned.
+func TestListInTime(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := podPagesUntil(t, maxListed+1, func() bool { cancel(); return true }).List(ctx, "po")
+	if err != nil || l.Total != maxListed || !l.More {
+		t.Errorf("%d objects, more %t, %v", l.Total, l.More, err)
 	}
 }

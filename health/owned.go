@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -27,31 +28,47 @@ var workloads = []schema.GroupVersionResource{
 const maxOwnedDepth = 5
 
 // addOwned adds to what is wrong with a custom resource the newest object that it controls and that is not healthy, with the
-// reason: the operator may say there what it waits for. It reports whether there is one.
-func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) (string, bool) {
-	if u.GetNamespace() == "" || len(s.owners) >= maxOwnedDepth {
-		return text, false
+// reason: the operator may say there what it waits for. Objects that have ended say what went wrong before.
+func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) string {
+	if u.GetNamespace() == "" || len(s.owners) >= maxOwnedDepth || s.lists.skipOwned {
+		return text
 	}
 	s.owners = append(s.owners, u.GetUID())
 	defer func() { s.owners = s.owners[:len(s.owners)-1] }()
 	bad := s.listUnhealthyOwned(u)
 	if len(bad) == 0 {
-		return text, false
+		return text
 	}
-	newest := slices.MaxFunc(bad, func(a, b *unstructured.Unstructured) int {
+	active := slices.DeleteFunc(slices.Clone(bad), isOver)
+	if len(active) == 0 {
+		active = bad
+	}
+	newest := slices.MaxFunc(active, func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
 	})
 	reason, name := s.explainObject(newest), newest.GetKind()+" "+newest.GetName()
 	switch {
+	case reason == "":
+		reason = name + " is not ready"
 	case strings.Contains(text, reason): // the operator has copied it
-		return text, true
+		return text
 	case !strings.HasPrefix(reason, name):
 		reason = name + ": " + reason
 	}
 	if others := len(bad) - 1; others > 0 {
 		reason += fmt.Sprintf(" (and %d more that %s owns)", others, u.GetName())
 	}
-	return text + "; " + reason, true
+	return joinTexts(text, reason)
+}
+
+// isOver reports whether an object that is not healthy waits for nothing: a Pod or Job that has failed, or a suspended Job.
+func isOver(u *unstructured.Unstructured) bool {
+	switch u.GroupVersionKind().GroupKind() {
+	case podKind, jobKind:
+		c, _ := findCondition(u, string(batchv1.JobSuspended))
+		return c.Status == metav1.ConditionTrue || StateOf(u).Status == Failed
+	}
+	return false
 }
 
 // listUnhealthyOwned lists the objects that a custom resource controls and that are not healthy: workloads, and custom

@@ -3,6 +3,8 @@ package health
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Why a custom resource is not ready may be in an object that it owns.
@@ -14,6 +16,7 @@ func TestWhyNamesOwnedObjects(t *testing.T) {
 			`ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: x, uid: uid-of-OWNER, controller: true}]}, status: {`+status+`}}`, "OWNER", by, 1)
 	}
 	const request, deployment = `apiVersion: example.com/v1, kind: Widget`, `apiVersion: apps/v1, kind: Deployment`
+	const job, pod = `apiVersion: batch/v1, kind: Job`, `apiVersion: v1, kind: Pod`
 	const pending = `conditions: [{type: Ready, status: "False", reason: Pending, message: no issuer}]`
 	const ready = `conditions: [{type: Ready, status: "True"}]`
 	const early, late = "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z"
@@ -21,13 +24,23 @@ func TestWhyNamesOwnedObjects(t *testing.T) {
 	for name, test := range map[string]struct{ objects, want string }{
 		"none":             {over, "DoesNotExist: no Secret; last warning: RequestFailed: already exists"},
 		"ready":            {owned(request, "late-1", "late", early, ready), "DoesNotExist: no Secret"},
-		"not ready":        {owned(request, "late-1", "late", early, pending) + "\n---\n" + over, "DoesNotExist: no Secret; Widget late-1: Pending: no issuer"},
+		"not ready":        {owned(request, "late-1", "late", early, pending) + "\n---\n" + over, "DoesNotExist: no Secret; last warning: RequestFailed: already exists; Widget late-1: Pending: no issuer"},
+		"an older warning": {owned(request, "late-1", "late", early, pending) + "\n---\n" + warning("late", "RequestFailed", "already exists", "2025-12-31T23:00:00Z"), "DoesNotExist: no Secret; Widget late-1: Pending: no issuer"},
+		"no text":          {owned(request, "late-1", "late", early, `conditions: [{type: Ready, status: "False"}]`), "DoesNotExist: no Secret; Widget late-1 is not ready"},
+		"a failed Job": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(job, "late-job", "late", late, `conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]`),
+			"DoesNotExist: no Secret; Widget late-1: Pending: no issuer (and 1 more that late owns)"},
+		"a suspended Job": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(job, "late-job", "late", late, `conditions: [{type: Suspended, status: "True"}]`),
+			"DoesNotExist: no Secret; Widget late-1: Pending: no issuer (and 1 more that late owns)"},
+		"a failed Pod": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(pod, "late-pod", "late", late, "phase: Failed"),
+			"DoesNotExist: no Secret; Widget late-1: Pending: no issuer (and 1 more that late owns)"},
+		"only a failed Job": {owned(job, "late-job", "late", late, `conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]`),
+			"DoesNotExist: no Secret; Job late-job: BackoffLimitExceeded"},
 		"of another owner": {owned(request, "late-1", "other", early, pending), "DoesNotExist: no Secret"},
 		"the newest": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(deployment, "late-web", "late", late, ""),
 			"DoesNotExist: no Secret; Deployment late-web has no ReplicaSet: its controller has not created one (and 1 more that late owns)"},
 		"of an owned one": {owned(request, "late-1", "late", early, pending) + "\n---\n" + owned(request, "order", "late-1", late, `conditions: [{type: Stalled, status: "True", message: no DNS}]`),
 			"DoesNotExist: no Secret; Widget late-1: Pending: no issuer; Widget order: no DNS"},
-		"what the owner says, too": {owned(request, "late-1", "late", early, `conditions: [{type: Ready, status: "False", message: no Secret}]`) + "\n---\n" + over, "DoesNotExist: no Secret"},
+		"what the owner says, too": {owned(request, "late-1", "late", early, `conditions: [{type: Ready, status: "False", message: no Secret}]`), "DoesNotExist: no Secret"},
 		"itself":                   {owned(request, "late-1", "late-1", early, pending) + "\n---\n" + owned(request, "late-2", "late", early, ready), "DoesNotExist: no Secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +76,8 @@ func TestWarningBeforeTheState(t *testing.T) {
 		"": both,
 		`, lastTransitionTime: "2026-01-01T00:00:00Z"`: both,
 		`, lastTransitionTime: "2026-01-01T00:00:01Z"`: both,
-		`, lastTransitionTime: "2026-01-01T00:00:02Z"`: "no paint",
+		`, lastTransitionTime: "2026-01-01T00:00:03Z"`: both, // of the same reconciliation
+		`, lastTransitionTime: "2026-01-01T00:00:04Z"`: "no paint",
 		`, lastTransitionTime: never`:                  both,
 	} {
 		c := newCluster(t, widget(since), failed)
@@ -71,5 +85,79 @@ func TestWarningBeforeTheState(t *testing.T) {
 		if got := c.Why(t.Context(), parseObject(t, widget(since))); got != want {
 			t.Errorf("%s: got %s, want %s", since, got, want)
 		}
+	}
+}
+
+// A condition of which another one's message is a part says nothing about when that began.
+func TestWarningOfAnotherCondition(t *testing.T) {
+	widget := `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, status: {conditions: [` +
+		`{type: Ready, status: "False", reason: NoPaint, message: the paint is out, lastTransitionTime: "2026-01-01T00:00:00Z"}, ` +
+		`{type: Synced, status: "True", message: paint, lastTransitionTime: "2026-01-01T01:00:00Z"}]}}`
+	c := newCluster(t, widget, warning("w", "Failed", "no brush", "2026-01-01T00:00:01Z"))
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	const want = "NoPaint: the paint is out; last warning: Failed: no brush"
+	if got := c.Why(t.Context(), parseObject(t, widget)); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// An owner that says nothing itself is explained by what it owns, and by its warnings.
+func TestWhyOfAnOwnerWithoutAText(t *testing.T) {
+	const widget = `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, status: {conditions: [{type: Ready, status: "False"}]}}`
+	const owned = `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: part, ` +
+		`ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: w, uid: uid-of-w, controller: true}]}, status: {conditions: [{type: Ready, status: "False", message: no paint}]}}`
+	for want, objects := range map[string][]string{
+		"Widget part: no paint":          {widget, owned},
+		"last warning: Failed: no brush": {widget, warning("w", "Failed", "no brush", "2026-01-01T00:00:00Z")},
+	} {
+		c := newCluster(t, objects...)
+		c.serve("example.com/v1", "widgets", "Widget", true)
+		if got := c.Why(t.Context(), parseObject(t, widget)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// chain is three Widgets, each of which controls the next one.
+var chain = []string{
+	`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: a}, status: {conditions: [{type: Ready, status: "False", message: A}]}}`,
+	`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: b, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: a, uid: uid-of-a, controller: true}]}, status: {conditions: [{type: Ready, status: "False", message: B}]}}`,
+	`{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: c, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: b, uid: uid-of-b, controller: true}]}, status: {conditions: [{type: Ready, status: "False", message: C}]}}`,
+}
+
+// countLists returns how often a cluster was asked for the objects of a resource.
+func (c *cluster) countLists(r schema.GroupVersionResource) (n int) {
+	for _, a := range c.objects.Actions() {
+		if a.Matches("list", r.Resource) {
+			n++
+		}
+	}
+	return n
+}
+
+// The levels of what an object owns share lists; only events are listed for each of them, as there may be many.
+func TestLevelsOfOwnedObjectsShareLists(t *testing.T) {
+	c := newCluster(t, chain...)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	if got := c.Why(t.Context(), parseObject(t, chain[0])); got != "A; Widget b: B; Widget c: C" {
+		t.Errorf("got %s", got)
+	}
+	for r, want := range map[schema.GroupVersionResource]int{widgets: 1, pods: 1, deployments: 1, coreResource("events"): 3} {
+		if got := c.countLists(r); got != want {
+			t.Errorf("%s: listed %d times, want %d", r.Resource, got, want)
+		}
+	}
+}
+
+// Browsing repeats itself: what objects own is not looked at.
+func TestListDoesNotExplainOwnedObjects(t *testing.T) {
+	c := newCluster(t, chain...)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	l, err := c.List(t.Context(), "widgets.example.com")
+	if err != nil || len(l.Items) != 3 || l.Items[0].Reason != "A" {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	if n := c.countLists(pods); n > 0 {
+		t.Errorf("listed Pods %d times", n)
 	}
 }

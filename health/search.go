@@ -41,10 +41,12 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 }
 
 // sharedLists are lists that the searches for the reasons of several objects share: one list for
-// each object would take too long. They are not safe for concurrent use.
+// each object, or for each level of what it owns, would take too long. They are not safe for concurrent use.
 type sharedLists struct {
-	answers map[listedResource]*listAnswer
-	custom  *customAnswer // nil until it is asked for
+	single    bool // only one object is explained: events, of which there may be many, are not shared
+	skipOwned bool // what custom resources own is not explained
+	answers   map[listedResource]*listAnswer
+	custom    *customAnswer // nil until it is asked for
 }
 
 // customAnswer has the custom resources.
@@ -55,6 +57,13 @@ type customAnswer struct {
 
 func newSharedLists() *sharedLists {
 	return &sharedLists{answers: map[listedResource]*listAnswer{}}
+}
+
+// newListsOfOne returns the lists for the only object that is explained.
+func newListsOfOne() *sharedLists {
+	lists := newSharedLists()
+	lists.single = true
+	return lists
 }
 
 type listedResource struct {
@@ -69,12 +78,12 @@ type listAnswer struct {
 }
 
 // listRelated lists the objects that belong to one, as belongsTo says. It lists the resource only
-// once for searches that share lists.
+// once for searches that share lists, unless o selects the objects of a single one.
 func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructured.Unstructured, namespace string,
 	belongsTo func(*unstructured.Unstructured) types.UID, o metav1.ListOptions,
 ) []unstructured.Unstructured {
-	place := listedResource{r, namespace}
-	if s.lists != nil {
+	place, shared := listedResource{r, namespace}, !s.lists.single || o.FieldSelector == ""
+	if shared {
 		if known := s.lists.answers[place]; known != nil {
 			if known.err != nil {
 				s.recordError(known.err)
@@ -92,7 +101,7 @@ func (s *reasonSearch) listRelated(r schema.GroupVersionResource, u *unstructure
 	}
 	answer.err = s.err
 	s.err = cmp.Or(before, s.err)
-	if s.lists != nil {
+	if shared {
 		s.lists.answers[place] = answer
 	}
 	return answer.objects[u.GetUID()]

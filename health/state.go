@@ -39,7 +39,7 @@ type State struct {
 	// exceeded its deadline, as for "kubectl rollout status": that may still recover.
 	Final bool
 	// Doubt says what makes it doubtful that a custom resource is healthy whose Status is Current: "its condition
-	// Reconciled is False: …". kstatus does not know that condition, or cannot read the status.
+	// Reconciled is False: …". kstatus does not know that condition.
 	Doubt string
 	// Unreported is set for a custom resource whose Status is Current and whose status no client has written, though its
 	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
@@ -65,20 +65,22 @@ type ContainerLog struct {
 // Problem says in a sentence what is wrong with an object; "" if nothing is, or if it does not
 // exist.
 func (s State) Problem() string {
-	sentence := func(text string) string { return strings.TrimSuffix(text, ".") + "." }
+	sentence := func(parts ...string) string {
+		return strings.TrimSuffix(strings.TrimRight(strings.Join(parts, ": "), ": "), ".") + "."
+	}
 	switch {
 	case s.Unserved != "":
-		return "It has no ready endpoint: " + sentence(s.Unserved)
+		return sentence("It has no ready endpoint", s.Unserved)
 	case s.Doubt != "":
 		return sentence("I" + s.Doubt[1:])
 	case s.Status == Current, s.Status == NotFound:
 		return ""
 	case s.Status == Terminating:
-		return "It is " + sentence(s.Message)
+		return sentence("It is " + s.Message)
 	case s.Status == Unknown:
-		return "Whether it is ready is not known: " + sentence(s.Message)
+		return sentence("Whether it is ready is not known", s.Message)
 	}
-	return "It is not ready: " + sentence(s.Message)
+	return sentence("It is not ready", s.Message)
 }
 
 // StateOf returns the state of an object.
@@ -95,7 +97,9 @@ func StateOf(u *unstructured.Unstructured) State {
 
 // setResult sets the state that kstatus has found, with our own rules.
 func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
-	s.Status, s.Message = r.Status, words.OneLine(resultMessage(u, r))
+	s.Status, s.Message = r.Status, resultMessage(u, r)
+	s.applyPhaseRule(u)
+	s.Message = words.OneLine(s.Message)
 	if s.Status != Terminating {
 		s.applyStricterRules(u)
 	}

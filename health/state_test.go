@@ -9,10 +9,22 @@ import (
 )
 
 // rollout is a Rollout of Argo, with the type that its CRD has for status.observedGeneration.
-func rollout(generation int, observed, healthy string) string {
-	message := map[string]string{"True": "Rollout is healthy", "False": "Rollout is not healthy"}[healthy]
-	return fmt.Sprintf(`{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: r, generation: %d}, status: {observedGeneration: "%s", conditions: [`+
-		`{type: Available, status: "True"}, {type: Progressing, status: "True"}, {type: Healthy, status: "%s", reason: RolloutHealthy, message: %s}]}}`, generation, observed, healthy, message)
+func rollout(generation int, observed, status string) string {
+	return fmt.Sprintf(`{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: r, generation: %d}, status: {observedGeneration: "%s", %s}}`, generation, observed, status)
+}
+
+// What a Rollout reports: the conditions of one that is aborted do not say that it is not healthy.
+const (
+	healthyRollout  = `phase: Healthy, conditions: [{type: Available, status: "True"}, {type: Progressing, status: "True"}]`
+	degradedRollout = `phase: Degraded, message: "RolloutAborted: metric failed", conditions: [{type: Available, status: "True"}, {type: Progressing, status: "False", reason: RolloutAborted, message: metric failed}]`
+)
+
+// observing is a Widget whose observedGeneration kstatus cannot read.
+func observing(status, conditions string) string {
+	if status == "" {
+		status = "conditions: [" + conditions + "]"
+	}
+	return `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1}, status: {observedGeneration: true, ` + status + `}}`
 }
 
 // unreadable is an object of which neither kstatus nor we can say whether it is ready.
@@ -26,6 +38,14 @@ func TestUnknownState(t *testing.T) {
 	const want = "Whether it is ready is not known: its status cannot be read: unrecognized type: string; last warning: Failed: no paint."
 	if err != nil || s.Problem() != want {
 		t.Errorf("got  %s, %v\nwant %s", s.Problem(), err, want)
+	}
+}
+
+// An object of which nothing but its state is known gives a sentence, too.
+func TestProblemWithoutAMessage(t *testing.T) {
+	u := parseObject(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [{type: Ready, status: "False"}]}}`)
+	if got := StateOf(u).Problem(); got != "It is not ready." {
+		t.Errorf("got %s", got)
 	}
 }
 
@@ -131,30 +151,41 @@ func TestStateOf(t *testing.T) {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 2}, status: {observedGeneration: 1}}`,
 			State{Status: InProgress, Message: "LatestGenerationNotObserved: Widget generation is 2, but latest observed generation is 1"},
 		},
-		"Rollout": {rollout(3, "3", "True"), State{Status: Current, Message: "Resource is current"}},
+		"Rollout": {rollout(3, "3", healthyRollout), State{Status: Current, Message: "Resource is current"}},
 		"Rollout whose change was not observed": {
-			rollout(3, "2", "True"),
+			rollout(3, "2", healthyRollout),
 			State{Status: InProgress, Message: "LatestGenerationNotObserved: Rollout generation is 3, but latest observed generation is 2"},
 		},
-		"Rollout that progresses": {
-			rollout(3, "3", "False"),
-			State{Status: InProgress, Message: "its condition Healthy is False: RolloutHealthy: Rollout is not healthy"},
-		},
-		"Rollout whose observedGeneration is a hash":           {rollout(3, "6c98b8764", "True"), State{Status: Current, Message: "Resource is current"}},
-		"Rollout whose observedGeneration is a hash of digits": {rollout(3, "5686874", "True"), State{Status: Current, Message: "Resource is current"}},
-		"Rollout with a hash that progresses":                  {rollout(3, "6c98b8764", "False"), State{Status: InProgress, Message: "its condition Healthy is False: RolloutHealthy: Rollout is not healthy"}},
-		"Rollout that is being deleted":                        {strings.Replace(rollout(3, "3", "False"), "name:", `deletionTimestamp: "2026-01-01T00:00:00Z", name:`, 1), State{Status: Terminating, Message: "Resource scheduled for deletion"}},
-		"observedGeneration of another form, and not ready": {
-			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1}, status: {observedGeneration: true, conditions: [{type: Ready, status: "False", reason: NoPaint}]}}`,
-			State{Status: InProgress, Message: "NoPaint"},
-		},
+		"Rollout that is degraded":                             {rollout(3, "3", degradedRollout), State{Status: Failed, Message: "Degraded: RolloutAborted: metric failed"}},
+		"Rollout that progresses":                              {rollout(3, "3", "phase: Progressing, message: more replicas need to be updated"), State{Status: InProgress, Message: "Progressing: more replicas need to be updated"}},
+		"Rollout that is paused":                               {rollout(3, "3", "phase: Paused, message: CanaryPauseStep"), State{Status: InProgress, Message: "Paused: CanaryPauseStep"}},
+		"Rollout without a phase":                              {rollout(3, "3", `conditions: [{type: Available, status: "True"}]`), State{Status: InProgress, Message: "it has no status.phase yet"}},
+		"Rollout without a status":                             {`{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {name: r, generation: 1}}`, State{Status: InProgress, Message: "it has no status.phase yet"}},
+		"Workflow that has failed":                             {`{apiVersion: argoproj.io/v1alpha1, kind: Workflow, metadata: {name: w}, status: {phase: Error}}`, State{Status: Failed, Message: "Error"}},
+		"AnalysisRun that is over":                             {`{apiVersion: argoproj.io/v1alpha1, kind: AnalysisRun, metadata: {name: a}, status: {phase: Successful}}`, State{Status: Current, Message: "Resource is current"}},
+		"phase of another kind":                                {`{apiVersion: example.com/v1, kind: Rollout, metadata: {name: r}, status: {phase: Degraded}}`, State{Status: Current, Message: "Resource is current"}},
+		"Rollout whose observedGeneration is a hash":           {rollout(3, "6c98b8764", healthyRollout), State{Status: Current, Message: "Resource is current"}},
+		"Rollout whose observedGeneration is a hash of digits": {rollout(3, "5686874", healthyRollout), State{Status: Current, Message: "Resource is current"}},
+		"Rollout with a hash that is degraded":                 {rollout(3, "6c98b8764", degradedRollout), State{Status: Failed, Message: "Degraded: RolloutAborted: metric failed"}},
+		"Rollout that is being deleted":                        {strings.Replace(rollout(3, "3", degradedRollout), "name:", `deletionTimestamp: "2026-01-01T00:00:00Z", name:`, 1), State{Status: Terminating, Message: "Resource scheduled for deletion"}},
+		"observedGeneration of another form, and not ready":    {observing("", `{type: Ready, status: "False", reason: NoPaint}`), State{Status: InProgress, Message: "NoPaint"}},
+		"observedGeneration of another form, and ready":        {observing("", `{type: Ready, status: "True"}`), State{Status: Current, Message: "Resource is Ready"}},
+		"observedGeneration of another form, and available":    {observing("", `{type: Available, status: "True"}, {type: Progressing, status: "False"}`), State{Status: Current, Message: "Resource is current"}},
+		"observedGeneration of another form, and invalid":      {observing("", `{type: Available, status: "True"}, {type: InvalidSpec, status: "True", message: no paint}`), State{Status: InProgress, Message: "its condition InvalidSpec is True: no paint"}},
+		"observedGeneration of another form, and unavailable":  {observing("", `{type: Ready, status: "True"}, {type: Synced, status: "False", reason: Unlucky}`), State{Status: InProgress, Message: "its condition Synced is False: Unlucky"}},
+		"observedGeneration of another form, and no condition": {observing("phase: Broken", ""), State{Status: InProgress, Message: "none of its conditions says that it is healthy"}},
+		"observedGeneration of another form, and others":       {observing("", `{type: Progressing, status: "False"}, {type: Available, status: Unknown}`), State{Status: InProgress, Message: "none of its conditions says that it is healthy"}},
 		"conditions of another form": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: {Ready: {status: "True"}}}}`,
-			State{Status: Current, Message: "Resource is current, but its status.conditions is not a list", Doubt: "its status.conditions is not a list"},
+			State{Status: Unknown, Message: "its status.conditions is not a list"},
 		},
 		"status of another form": {
 			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1}, status: Ready}`,
-			State{Status: Current, Message: "Resource is current, but its status is not an object", Doubt: "its status is not an object"},
+			State{Status: Unknown, Message: "its status is not an object"},
+		},
+		"status of another form of an object that is being deleted": {
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, generation: 1, deletionTimestamp: "2026-01-01T00:00:00Z"}, status: Ready}`,
+			State{Status: Terminating, Message: "Resource scheduled for deletion"},
 		},
 		"condition of another form": {unreadable, State{Status: Unknown, Message: "its status cannot be read: unrecognized type: string"}},
 	} {
@@ -165,5 +196,20 @@ func TestStateOf(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An object whose status cannot be read is explained as it is, not as it was before.
+func TestWaitForAStatusThatCannotBeRead(t *testing.T) {
+	b := newTracker([]Ref{RefOf(parseObject(t, widget))}, Options{})
+	for _, object := range []string{widget, unreadable} {
+		u := parseObject(t, object)
+		b.applyUpdate(objectUpdate{ref: RefOf(u), object: u})
+	}
+	c := newCluster(t, unreadable)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	const want = "its status cannot be read: unrecognized type: string"
+	if got := c.explainState(t.Context(), &b.objects[0], false, nil).Reason; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

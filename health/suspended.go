@@ -36,7 +36,7 @@ func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {
 // customResources returns the namespaced resources that are not of Kubernetes and can be listed. With an error they may be
 // a part.
 func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) {
-	if s.lists != nil && s.lists.custom != nil {
+	if s.lists.custom != nil {
 		return s.lists.custom.resources, s.lists.custom.err
 	}
 	answer := &customAnswer{}
@@ -49,8 +49,6 @@ func (s *reasonSearch) customResources() ([]schema.GroupVersionResource, error) 
 			answer.resources = append(answer.resources, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
 		}
 	}
-	if s.lists != nil {
-		s.lists.custom = answer
-	}
+	s.lists.custom = answer
 	return answer.resources, answer.err
 }

@@ -75,7 +75,7 @@ func (b *tracker) applyUpdate(c objectUpdate) {
 		s.Status, s.Message = NotFound, "does not exist"
 	}
 	s.Ref = c.ref
-	if s.Status != Unknown { // otherwise the last object seen is the best information
+	if c.object != nil || s.Status != Unknown { // otherwise the last object seen is the best information
 		e.object = c.object
 	}
 	if e.seen && e.State == s {

@@ -1,8 +1,10 @@
 package health
 
 import (
+	"slices"
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
@@ -10,7 +12,8 @@ import (
 )
 
 // judgeUnreadable judges a custom resource whose status kstatus cannot read, and of which it knows no state. A Rollout of
-// Argo is one: its observedGeneration is a string. The usual conditions decide.
+// Argo is one: its observedGeneration is a string. Its phase decides if its kind has one, otherwise the usual conditions:
+// one of them has to say that the object is healthy, and none that it is not.
 func (s *State) judgeUnreadable(u *unstructured.Unstructured) {
 	u, left := readable(u)
 	result, err := status.Compute(u)
@@ -20,11 +23,18 @@ func (s *State) judgeUnreadable(u *unstructured.Unstructured) {
 	}
 	s.setResult(u, result)
 	switch {
+	case s.Status != Current || hasPhaseRule(u):
+	case left != "":
+		s.Status, s.Message = Unknown, left
 	case s.Doubt != "":
 		s.Status, s.Message, s.Doubt = InProgress, s.Doubt, ""
-	case s.Status == Current && left != "":
-		s.setDoubt(left)
+	case !slices.ContainsFunc(readConditions(u), saysHealthy):
+		s.Status, s.Message = InProgress, "none of its conditions says that it is healthy"
 	}
+}
+
+func saysHealthy(c metav1.Condition) bool {
+	return slices.Contains(conditionsOfSuccess, c.Type) && c.Status == metav1.ConditionTrue
 }
 
 // readable returns a copy of an object that kstatus can read: with an observedGeneration that is an integer, or none, and

@@ -33,13 +33,16 @@ func (w *Waiter) WhyOf(ctx context.Context) func(*unstructured.Unstructured) str
 	return func(u *unstructured.Unstructured) string { return w.why(ctx, u, lists) }
 }
 
-// why is like Why, for one of several objects whose searches share lists.
+// why is like Why, for one of several objects whose searches share lists; nil for a single one.
 func (w *Waiter) why(ctx context.Context, u *unstructured.Unstructured, lists *sharedLists) string {
 	return w.explainState(ctx, &trackedObject{State: StateOf(u), object: u}, false, lists).Reason
 }
 
 // explainState returns why an object is not healthy or, if gone is set, why it still exists.
 func (w *Waiter) explainState(ctx context.Context, e *trackedObject, gone bool, lists *sharedLists) Unhealthy {
+	if lists == nil {
+		lists = newListsOfOne()
+	}
 	s := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: lists}
 	u := Unhealthy{State: e.State, Reason: words.OneLine(s.findReason(e, gone))}
 	u.Log, u.Failing = s.log, s.failing
@@ -72,8 +75,8 @@ type reasonSearch struct {
 	ctx     context.Context
 	kinds   discovery.DiscoveryInterfaceWithContext
 	objects dynamic.Interface
-	lists   *sharedLists // nil for the only object
-	owners  []types.UID  // the custom resource that is explained, and the owned ones below it
+	lists   *sharedLists
+	owners  []types.UID // the custom resource that is explained, and the owned ones below it
 	err     error
 	log     *ContainerLog // as in State
 	failing Ref           // as in State
@@ -93,6 +96,11 @@ func (s *reasonSearch) errorSuffix() string {
 	return "; no further details: " + plainError(s.err)
 }
 
+// joinTexts joins those of several texts that are not empty.
+func joinTexts(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "; ")
+}
+
 // explainObject explains why an object is not healthy, or still exists.
 func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
@@ -101,13 +109,11 @@ func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
 	if reason := s.explainKind(u); reason != "" {
 		return reason
 	}
-	text := StateOf(u).Message
+	text := s.addLastWarning(StateOf(u).Message, u)
 	if isCustomKind(u.GroupVersionKind().GroupKind()) {
-		if text, found := s.addOwned(text, u); found { // says more than a warning, which may be over
-			return text
-		}
+		text = s.addOwned(text, u)
 	}
-	return s.addLastWarning(text, u)
+	return text
 }
 
 // explainKind applies the rules for the object's kind. It returns "" if there is no

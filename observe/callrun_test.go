@@ -84,6 +84,25 @@ func TestCallEndsDuringAWrite(t *testing.T) {
 	}
 }
 
+// A simulated Pod that waits for a token is unfinished work only because of the request. Leases and Events have no effects.
+func TestUnansweredCallsOfControllers(t *testing.T) {
+	r := newTestObserver(t, Options{}).Recorder("c")
+	for _, tt := range []struct {
+		call Called
+		want int64
+	}{
+		{Called{Verb: "create", Object: Object{Resource: "serviceaccounts"}, Subresource: "token"}, 1},
+		{Called{Verb: "update", Object: Object{Group: "coordination.k8s.io", Resource: "leases"}}, 0},
+		{Called{Verb: "get", Object: Object{Resource: "pods"}}, 0},
+	} {
+		r.Call(&tt.call, func() {
+			if n := r.snapshot().Writing; n != tt.want {
+				t.Errorf("%+v: %d unfinished, want %d", tt.call, n, tt.want)
+			}
+		})
+	}
+}
+
 // What goroutines write that outlive a call with an answer is not its effect: its record does not wait for them.
 func TestAnsweredCallDoesNotWaitForWrites(t *testing.T) {
 	o := newTestObserver(t, Options{})

@@ -24,8 +24,10 @@ type Client struct {
 	Changes     int64   `json:"changes"`     // calls that are writes
 	Errors      int64   `json:"errors"`      // calls that failed, except conflicts, and reads and deletions of objects that do not exist
 	Conflicts   int64   `json:"conflicts"`
-	InFlight    int64   `json:"inFlight"`          // requests without an answer, watches excluded
-	Writing     int64   `json:"writing,omitempty"` // writes of objects without an answer, held ones included, except of Leases and Events
+	InFlight    int64   `json:"inFlight"` // requests without an answer, watches excluded
+	// Writing counts writes of objects without an answer, held ones included, except of Leases and Events. Reviews,
+	// requests for tokens, and streams, such as exec, write no object.
+	Writing int64 `json:"writing,omitempty"`
 
 	// Unanswered are those of Writing that have had no answer for a second, as they wait in a webhook or are held: the
 	// oldest ones, at most 10.

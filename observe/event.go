@@ -177,7 +177,7 @@ const VerbRestore = "restore"
 // recorded when the answer arrives; a watch is answered when it begins.
 type Called struct {
 	Controller  string `json:"controller"` // or the client's name
-	Verb        string `json:"verb"`       // one of Verbs, or VerbRestore
+	Verb        string `json:"verb"`       // one of Verbs, or VerbRestore; empty for another HTTP method
 	Object      Object `json:"object"`
 	Subresource string `json:"subresource,omitempty"`
 	// Version is that of the API, such as v1, for a kind that is not built in.

@@ -169,7 +169,7 @@ func (r *Recorder) Call(c *Called, send func()) {
 		send()
 		return
 	}
-	if c.IsWrite() && !c.IsRoutine() {
+	if c.IsWrite() && !c.IsRoutine() { // also a request for a token: nothing else says that a simulated Pod waits for it
 		r.writing.Add(1)
 		defer r.writing.Add(-1)
 	}

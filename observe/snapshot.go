@@ -132,9 +132,11 @@ type Controller struct {
 	// MoreFailing is the number of such keys that Failing leaves out. Of all controllers together, a few
 	// thousand are kept.
 	MoreFailing int        `json:"moreFailing,omitempty"`
-	Behind      []WatchLag `json:"behind,omitempty"`  // by resource
-	Writing     int64      `json:"writing,omitempty"` // writes without an answer, held ones included, except of Leases and Events
-	Held        int        `json:"held,omitempty"`    // held writes, if it is paused
+	Behind      []WatchLag `json:"behind,omitempty"` // by resource
+	// Writing counts writes without an answer, held ones included, except of Leases and Events. Unlike those of a client
+	// they include requests for tokens, for which simulated Pods wait, and reviews.
+	Writing int64 `json:"writing,omitempty"`
+	Held    int   `json:"held,omitempty"` // held writes, if it is paused
 	// Unlisted says why a kind that it needs cannot be listed; until it can, the controller does nothing.
 	Unlisted string `json:"unlisted,omitempty"`
 }

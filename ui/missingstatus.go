@@ -10,13 +10,20 @@ import (
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// unwatchedNote says that no client watches a kind, given as RESOURCE.GROUP: none will write the status of its objects.
-// It is empty if one does. Watches of kubectl and ctrlplane, which only show objects, do not count.
-func unwatchedNote(now observe.Snapshot, resource string) string {
-	if len(watchers(now, resource)) > 0 {
+// place is where an object is: that of a kind given as RESOURCE.GROUP. Without a namespace and name it stands for all.
+type place struct{ resource, namespace, name string }
+
+// unwatchedNote says that no client watches an object: none will write its status. It is empty if one does. Watches of
+// kubectl and ctrlplane, which only show objects, do not count.
+func unwatchedNote(now observe.Snapshot, at place) string {
+	if len(watchers(now, at)) > 0 {
 		return ""
 	}
-	return "no client watches " + resource + pollersOf(now, resource)
+	note := "no client watches "
+	if len(watchers(now, place{resource: at.resource})) > 0 {
+		note += "it, only others of "
+	}
+	return note + at.resource + pollersOf(now, at.resource)
 }
 
 // pollersOf names the clients that poll a kind: operators that write the status of its objects, or tests that await it.
@@ -33,17 +40,17 @@ func pollersOf(now observe.Snapshot, resource string) string {
 	return ", though it is polled by " + words.And(names)
 }
 
-// NeverWatchedNote is like [unwatchedNote], but empty also if a client has watched the kind before and has ended, as one
+// NeverWatchedNote is like [unwatchedNote] for all objects of a kind, but empty also if a client has watched the kind before and has ended, as one
 // in the process of a test does.
 func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	hasWatched := func(c observe.Client) bool { return mayWork(&c) && slices.Contains(c.Watched, resource) }
-	if len(watchers(now, resource)) > 0 || slices.ContainsFunc(now.Clients, hasWatched) {
+	if len(watchers(now, place{resource: resource})) > 0 || slices.ContainsFunc(now.Clients, hasWatched) {
 		return ""
 	}
 	return "no client has watched " + resource + pollersOf(now, resource)
 }
 
-// UnwatchedNotes says of many objects, one after the other, what [unwatchedNote] says of their kind. It is not safe for
+// UnwatchedNotes says of many objects, one after the other, what [unwatchedNote] says. It is not safe for
 // concurrent use.
 type UnwatchedNotes struct {
 	snapshot func() (observe.Snapshot, error)
@@ -57,8 +64,9 @@ func NewUnwatchedNotes(snapshot func() (observe.Snapshot, error)) *UnwatchedNote
 	return &UnwatchedNotes{snapshot: snapshot}
 }
 
-// Of is like [unwatchedNote], with what clients have watched in the last second. It is empty if that is not known.
-func (u *UnwatchedNotes) Of(resource string) string {
+// Of is like [unwatchedNote] for an object whose kind is given as RESOURCE.GROUP, with what clients have watched in the
+// last second. It is empty if that is not known.
+func (u *UnwatchedNotes) Of(resource, namespace, name string) string {
 	if u.err == nil && time.Since(u.taken) >= time.Second {
 		u.now, u.err = u.snapshot()
 		u.taken = time.Now()
@@ -66,13 +74,16 @@ func (u *UnwatchedNotes) Of(resource string) string {
 	if u.err != nil {
 		return ""
 	}
-	return unwatchedNote(u.now, resource)
+	return unwatchedNote(u.now, place{resource, namespace, name})
 }
 
-// watchers returns the clients that watch a kind and may work for its objects.
-func watchers(now observe.Snapshot, resource string) (list []observe.Client) {
+// watchers returns the clients that watch an object and may work for it.
+func watchers(now observe.Snapshot, at place) (list []observe.Client) {
+	isOf := func(limit, value string) bool { return limit == "" || value == "" || limit == value }
 	for _, c := range now.Clients {
-		if mayWork(&c) && slices.ContainsFunc(c.Watches, func(w observe.ClientWatch) bool { return w.Resource == resource }) {
+		if mayWork(&c) && slices.ContainsFunc(c.Watches, func(w observe.ClientWatch) bool {
+			return w.Resource == at.resource && isOf(w.Namespace, at.namespace) && isOf(w.Name, at.name)
+		}) {
 			list = append(list, c)
 		}
 	}
@@ -87,29 +98,36 @@ func mayWork(c *observe.Client) bool {
 
 // missingStatus says that an object has no status, which is worth to be said if the program that should write it does not
 // run or is silent, or if an intervention may be why. Many kinds have a status that no program writes.
-func missingStatus(now observe.Snapshot, resource string, created time.Time) string {
+func missingStatus(now observe.Snapshot, at place, created time.Time) string {
 	const text = "It has no status yet"
-	if note := cmp.Or(unwatchedNote(now, resource), silentNote(now, resource, created)); note != "" {
+	if note := cmp.Or(unwatchedNote(now, at), silentNote(now, at, created)); note != "" {
 		return text + ", and " + note + "."
 	}
-	if slices.ContainsFunc(watchers(now, resource), func(c observe.Client) bool { return c.Reason != "" }) {
+	if slices.ContainsFunc(watchers(now, at), func(c observe.Client) bool { return c.Reason != "" }) {
 		return text + "."
 	}
 	return ""
 }
 
-// minSilence is how old an object has to be until it is worth saying that no client has reacted to it.
-const minSilence = 5 * time.Second
+// minSilence is how old an object has to be until it is worth saying that no client has reacted to it, maxSilence how old
+// it may be: the program may have nothing to do, and write no status by design.
+const (
+	minSilence = 5 * time.Second
+	maxSilence = 10 * time.Minute
+)
 
-// silentNote says that the clients that watch a kind have made no request since an object was created: of a process that is
-// suspended, as in a debugger, the connection stays open. It is empty if one has, or if that is not known.
-func silentNote(now observe.Snapshot, resource string, created time.Time) string {
+// silentNote says that the clients that watch an object have made no request since it was created: of a process that is
+// suspended, as in a debugger, the connection stays open. It is empty if one has, or one that polls the kind, or if that is
+// not known.
+func silentNote(now observe.Snapshot, at place, created time.Time) string {
 	age := now.Time.Sub(created)
-	if created.IsZero() || age < minSilence {
+	hasPolled := func(p observe.ClientPoll) bool { return p.Resource == at.resource && !p.Last.Before(created) }
+	if created.IsZero() || age < minSilence || age > maxSilence ||
+		slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return mayWork(&c) && slices.ContainsFunc(c.Polls, hasPolled) }) {
 		return ""
 	}
 	var names []string
-	for _, c := range watchers(now, resource) {
+	for _, c := range watchers(now, at) {
 		if last := lastRequest(now, c.User); last.IsZero() || !last.Before(created) {
 			return "" // it has worked since, or is waiting for an answer
 		}
@@ -119,7 +137,7 @@ func silentNote(now observe.Snapshot, resource string, created time.Time) string
 	if len(names) > 1 {
 		watches, have = "watch", "have"
 	}
-	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago", words.And(names), watches, resource, have, formatDuration(age))
+	return fmt.Sprintf("%s, which %s %s, %s made no request since it was created %s ago", words.And(names), watches, at.resource, have, formatDuration(age))
 }
 
 // lastRequest returns when a program of a user made its last request, now for one without an answer: one program may watch

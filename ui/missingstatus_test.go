@@ -32,13 +32,22 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 		"another one that may do it": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", watches...)}, ""},
 		"two silent ones": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(2*time.Minute, "other (eve)", "eve", watches...)},
 			"It has no status yet, and operator (bob) and other (eve), which watch sites.example.com, have made no request since it was created 1 m 00 s ago."},
-		"no operator":           {[]observe.Client{{Name: "kubectl (admin)", Watches: watches}, {Name: "ctrlplane (admin)", Watches: watches}, {Name: "other (admin)", Watches: watches[:1]}}, "It has no status yet, and no client watches sites.example.com."},
-		"it is polled":          {[]observe.Client{{Name: "db (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "kubectl (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "x (admin)", Polls: []observe.ClientPoll{{Resource: "pods"}}}}, "It has no status yet, and no client watches sites.example.com, though it is polled by db (admin)."},
-		"an operator":           {[]observe.Client{{Name: "operator (admin)", Watches: watches}}, ""},
-		"an operator is paused": {[]observe.Client{{Name: "operator (admin)", State: "paused", Reason: "its writes are held", Watches: watches}}, "It has no status yet."},
-		"another one is paused": {[]observe.Client{{Name: "operator (admin)", Watches: watches}, {Name: "other (admin)", Reason: "its writes are held"}}, ""},
+		"no operator":                    {[]observe.Client{{Name: "kubectl (admin)", Watches: watches}, {Name: "ctrlplane (admin)", Watches: watches}, {Name: "other (admin)", Watches: watches[:1]}}, "It has no status yet, and no client watches sites.example.com."},
+		"it is polled":                   {[]observe.Client{{Name: "db (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "kubectl (admin)", Polls: []observe.ClientPoll{{Resource: resource}}}, {Name: "x (admin)", Polls: []observe.ClientPoll{{Resource: "pods"}}}}, "It has no status yet, and no client watches sites.example.com, though it is polled by db (admin)."},
+		"an operator":                    {[]observe.Client{{Name: "operator (admin)", Watches: watches}}, ""},
+		"one in another namespace works": {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(time.Second, "other (eve)", "eve", observe.ClientWatch{Resource: resource, Namespace: "other"})}, silent},
+		"one that only polls works":      {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), {Name: "db (eve)", Caller: observe.Caller{User: "eve"}, LastTime: now, Polls: []observe.ClientPoll{{Resource: resource, Last: now}}}}, ""},
+		"one that only polled before":    {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), last(2*time.Minute, "db (eve)", "eve"), {Name: "db (eve)", Polls: []observe.ClientPoll{{Resource: resource, Last: now.Add(-2 * time.Minute)}}}}, silent},
+		"commands that poll":             {[]observe.Client{last(2*time.Minute, "operator (bob)", "bob", watches...), {Name: "kubectl (bob)", Polls: []observe.ClientPoll{{Resource: resource, Last: now}}}}, silent},
+		"operators of others": {[]observe.Client{{Name: "operator (admin)", Watches: []observe.ClientWatch{{Resource: resource, Namespace: "other"}, {Resource: resource, Namespace: "shop", Name: "b"}}}},
+			"It has no status yet, and no client watches it, only others of sites.example.com."},
+		"an operator of others is paused": {[]observe.Client{{Name: "operator (admin)", Watches: watches}, {Name: "other (admin)", Reason: "its writes are held", Watches: []observe.ClientWatch{{Resource: resource, Namespace: "other"}}}}, ""},
+		"an operator of its namespace":    {[]observe.Client{{Name: "operator (admin)", Watches: []observe.ClientWatch{{Resource: resource, Namespace: "shop"}}}}, ""},
+		"an operator of its name":         {[]observe.Client{{Name: "operator (admin)", Watches: []observe.ClientWatch{{Resource: resource, Namespace: "shop", Name: "a"}}}}, ""},
+		"an operator is paused":           {[]observe.Client{{Name: "operator (admin)", State: "paused", Reason: "its writes are held", Watches: watches}}, "It has no status yet."},
+		"another one is paused":           {[]observe.Client{{Name: "operator (admin)", Watches: watches}, {Name: "other (admin)", Reason: "its writes are held"}}, ""},
 	} {
-		q := Why{About: observe.Object{Kind: "Site", Resource: "sites", Group: "example.com", Name: "a"}, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: tc.clients}}, State: ObjectState{Exists: true, Unreported: resource, Created: now.Add(-time.Minute)}}
+		q := Why{About: observe.Object{Kind: "Site", Resource: "sites", Group: "example.com", Namespace: "shop", Name: "a"}, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: tc.clients}}, State: ObjectState{Exists: true, Unreported: resource, Created: now.Add(-time.Minute)}}
 		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
 		if q.Options.Now != tc.want {
 			t.Errorf("%s: %q", name, q.Options.Now)
@@ -46,11 +55,12 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 	}
 }
 
-// That an operator is silent is not said of an object that was just created, or if the time of its creation is not known.
+// That an operator is silent is not said of an object that was just created, or long ago as it may write no status by
+// design, or if the time of its creation is not known.
 func TestSilentNoteOfANewObject(t *testing.T) {
 	now := observe.Snapshot{Time: time.Unix(2000, 0), Clients: []observe.Client{{Name: "operator (bob)", Watches: []observe.ClientWatch{{Resource: "sites.example.com"}}, LastTime: time.Unix(1000, 0)}}}
-	for created, want := range map[time.Time]bool{now.Time.Add(-minSilence): true, now.Time.Add(-minSilence + 1): false, {}: false} {
-		if got := silentNote(now, "sites.example.com", created); (got != "") != want {
+	for created, want := range map[time.Time]bool{now.Time.Add(-maxSilence): true, now.Time.Add(-maxSilence - 1): false, now.Time.Add(-minSilence): true, now.Time.Add(-minSilence + 1): false, {}: false} {
+		if got := silentNote(now, place{"sites.example.com", "shop", "a"}, created); (got != "") != want {
 			t.Errorf("created %v: %q", created, got)
 		}
 	}
@@ -85,7 +95,7 @@ func TestUnwatchedNotesAskRarely(t *testing.T) {
 		require := func(wantAsked int, want string) {
 			t.Helper()
 			for range 200 {
-				if got := notes.Of("sites.example.com"); got != want {
+				if got := notes.Of("sites.example.com", "shop", "a"); got != want {
 					t.Fatalf("got %q, want %q", got, want)
 				}
 			}

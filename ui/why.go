@@ -21,6 +21,7 @@ type ObjectState struct {
 	Unreported       string // as health.State.Unreported
 	Created          time.Time
 	FailedNode       string // says that its node was failed by a user; empty if it was not
+	Simulation       string // says what is not simulated about it, in sentences; may be empty
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
 	Recorded bool
@@ -47,7 +48,7 @@ type Why struct {
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
 	if q.State.Problem == "" && q.State.Unreported != "" {
-		q.State.Problem = missingStatus(o.State, q.State.Unreported, q.State.Created)
+		q.State.Problem = missingStatus(o.State, place{q.State.Unreported, q.About.Namespace, q.About.Name}, q.State.Created)
 	}
 	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
 	if q.State.Problem != "" {
@@ -58,6 +59,9 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 			o.Working = append(o.Working, q.State.FailedNode+".")
 		}
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
+	}
+	if q.State.Simulation != "" {
+		o.Working = append(o.Working, q.State.Simulation)
 	}
 	withoutPast := o.Working
 	o.Working = slices.Concat(o.Working, q.describePast(records, s))
@@ -134,7 +138,11 @@ func (q *Why) isAnswered() bool {
 	if q.Options.What == trace.Deleted {
 		return q.State.Deleting
 	}
-	return q.State.Exists && (q.State.Problem != "" || len(q.Options.Failing) > 0 || len(q.Options.Working) > 0)
+	known := len(q.Options.Failing) + len(q.Options.Working)
+	if q.State.Simulation != "" { // which is in Working
+		known--
+	}
+	return q.State.Exists && (q.State.Problem != "" || known > 0)
 }
 
 // describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does.

@@ -190,3 +190,19 @@ func TestWhyFromARecording(t *testing.T) {
 		}
 	}
 }
+
+// TestWhySaysWhatIsNotSimulated adds a sentence, which does not answer what led to an object.
+func TestWhySaysWhatIsNotSimulated(t *testing.T) {
+	const said = "No component of a control plane enforces a NetworkPolicy."
+	q := Why{
+		About: observe.Object{Kind: "NetworkPolicy", Name: "one"}, State: ObjectState{Exists: true, Simulation: said},
+		Options: trace.Options{State: observe.Snapshot{Process: observe.Process{State: observe.Ready}}},
+	}
+	var out strings.Builder
+	if err := q.Write(&out, nil, trace.Text, trace.Style{}); err == nil {
+		t.Errorf("without records it answers: %s", &out)
+	}
+	if !slices.Equal(q.Options.Working, []string{said}) {
+		t.Errorf("got %q", q.Options.Working)
+	}
+}

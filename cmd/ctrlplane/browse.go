@@ -13,17 +13,18 @@ import (
 // objectBrowser lists objects with their health for the live view.
 type objectBrowser struct {
 	waiter      *health.Waiter
+	cfg         *rest.Config
 	describeLog func(health.ContainerLog) string // as for describeNow
 }
 
 func newObjectBrowser(cfg *rest.Config, describeLog func(health.ContainerLog) string) (objectBrowser, error) {
 	w, err := health.New(cfg)
-	return objectBrowser{w, describeLog}, err
+	return objectBrowser{w, cfg, describeLog}, err
 }
 
 // Describe implements ui.Describer.
 func (b objectBrowser) Describe(ctx context.Context, o observe.Object) ui.ObjectState {
-	return describeNow(ctx, b.waiter, o, b.describeLog)
+	return describeNow(ctx, b.waiter, b.cfg, o, b.describeLog)
 }
 
 // List implements live.Browser.

@@ -19,9 +19,11 @@ func newClientsCommand(t *target) *cobra.Command {
 		Long: `List the programs outside of the control plane that have used its API server, such as
 kubectl or an operator: the requests per second, the requests, errors and conflicts
 since the start, the open watches, and the last request. A client is named after its
-program, as in the user agent, and its user; the program alone is enough where it has
-one client, or one that is connected. A process with several user agents has several
-clients, which share its connection.
+program and its user; the program alone is enough where it has one client, or one that
+is connected. The program is that in the user agent, or, if that is the name of a
+library, on Linux, the script or module that the process runs, such as operator.py.
+A process with several other user agents has several clients, which share its
+connection.
 
 The verb roles prints the RBAC roles that a client needs. The others intervene in
 clients, in the API server: nothing needs to change in the client. A write of a paused

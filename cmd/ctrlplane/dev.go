@@ -79,14 +79,14 @@ Exit codes: 0 if you quit the view; 128 plus the number of the signal that ended
 }
 
 // defaultMatch are the names of files that an operator is usually made of.
-var defaultMatch = []string{"*.go", "go.mod", "go.sum", "go.work", "*.yaml", "*.yml", "*.py", "*.js", "*.mjs", "*.ts", "*.java", "*.rs"}
+var defaultMatch = []string{"*.go", "go.mod", "go.sum", "go.work", "*.yaml", "*.yml", "*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.mts", "*.java", "*.rs"}
 
 func (d *devCommand) addFlags(cmd *cobra.Command) {
 	d.up.addWrapperFlags(cmd)
 	f := cmd.Flags()
 	f.StringSliceVar(&d.plane.crds, "crds", nil, "files or folders whose CustomResourceDefinitions to apply first (repeatable)")
 	f.StringSliceVar(&d.watch, "watch", []string{"."}, "folders or files with the sources of the operator (repeatable)")
-	f.StringSliceVar(&d.match, "match", defaultMatch, "patterns of the names of the files to watch in folders (repeatable)")
+	f.StringSliceVar(&d.match, "match", slices.Clone(defaultMatch), "patterns of the names of the files to watch in folders (repeatable)")
 	f.Lookup("match").DefValue = strings.Join(defaultMatch, ", ") // the help breaks lines at spaces only
 	f.BoolVar(&d.plane.keep, "keep", false, "keep all objects when the operator is restarted")
 	f.StringVar(&d.up.ui, "ui", "auto", "what to show: auto, plain or none; none shows only what concerns the operator")
@@ -95,7 +95,8 @@ func (d *devCommand) addFlags(cmd *cobra.Command) {
 }
 
 func (d *devCommand) validate(ctx context.Context) (viewMode, error) {
-	for _, pattern := range d.match {
+	for i, pattern := range d.match {
+		d.match[i] = strings.TrimSpace(pattern) // of a list such as "*.go, *.yaml", as the help shows the default
 		if _, err := filepath.Match(pattern, ""); err != nil {
 			return "", usage.Errorf("--match: %q is not a pattern of file names: use one such as *.go", pattern)
 		}

@@ -188,17 +188,24 @@ func (d *devCommand) describeWatched() string {
 	return strings.Join(names, ", ") + " (" + describeSources(d.match, d.sourceFiles()) + ")"
 }
 
-// sourceFiles returns the files in --watch that existed at the start.
+// sourceFiles returns the files that existed at the start and match in --watch, or are named by it or by the command.
 func (d *devCommand) sourceFiles() (files []string) {
 	for _, path := range d.watcher.Initial() {
-		if slices.ContainsFunc(d.watch, func(root string) bool {
-			root, err := filepath.Abs(root)
-			return err == nil && isBelow(path, root)
-		}) {
+		isNamed := containsPath(slices.Concat(d.watch, d.sources), func(root string) bool { return root == path })
+		if isNamed || d.isSource(filepath.Base(path)) && containsPath(d.watch, func(root string) bool { return isBelow(path, root) }) {
 			files = append(files, path)
 		}
 	}
-	return files
+	slices.Sort(files)
+	return slices.Compact(files) // a file may be in several roots
+}
+
+// containsPath reports whether one of some paths, made absolute, is of that kind.
+func containsPath(paths []string, is func(abs string) bool) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		abs, err := filepath.Abs(path)
+		return err == nil && is(abs)
+	})
 }
 
 // describeSources names the patterns that match one of some files.

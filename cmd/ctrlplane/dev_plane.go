@@ -165,10 +165,7 @@ func (p *devPlane) manifestPaths() []string {
 
 // isManifestPath reports whether a path is one of a manifest, or of a folder with some.
 func (p *devPlane) isManifestPath(path string) bool {
-	return slices.ContainsFunc(p.manifestPaths(), func(root string) bool {
-		root, err := filepath.Abs(root)
-		return err == nil && (isBelow(path, root) || isBelow(root, path))
-	})
+	return containsPath(p.manifestPaths(), func(root string) bool { return isBelow(path, root) || isBelow(root, path) })
 }
 
 // isBelow reports whether a path is a folder or something in it.

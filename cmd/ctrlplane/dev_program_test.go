@@ -2,6 +2,16 @@ package main
 
 import "testing"
 
+func TestMatchIsTrimmed(t *testing.T) {
+	d := devCommand{up: &upCommand{ui: "unknown"}, match: []string{"*.rb", " *.py"}}
+	if _, err := d.validate(t.Context()); err == nil {
+		t.Error("accepted an unknown view")
+	}
+	if !d.isSource("operator.py") {
+		t.Errorf("patterns are %q", d.match)
+	}
+}
+
 func TestDescribeExit(t *testing.T) {
 	for code, want := range map[int]string{
 		0:          "the operator exited with code 0",

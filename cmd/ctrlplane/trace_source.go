@@ -73,7 +73,7 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 	if err != nil {
 		return ui.ObjectState{}
 	}
-	state := describeNow(ctx, waiter, about, s.target.describeLog)
+	state := describeNow(ctx, waiter, s.cfg, about, s.target.describeLog)
 	if state.Problem != "" {
 		ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 		defer cancel()
@@ -84,7 +84,7 @@ func (s liveSource) describeNow(ctx context.Context, about observe.Object) ui.Ob
 
 // describeNow returns the state of an object; of one that cannot be examined nothing is known. describeLog says which
 // command shows a log; nil if the answer does not name it.
-func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Object, describeLog func(health.ContainerLog) string) ui.ObjectState {
+func describeNow(ctx context.Context, waiter *health.Waiter, cfg *rest.Config, about observe.Object, describeLog func(health.ContainerLog) string) ui.ObjectState {
 	ctx, cancel := context.WithTimeout(ctx, examineTimeout)
 	defer cancel()
 	kind := about.Resource
@@ -96,6 +96,7 @@ func describeNow(ctx context.Context, waiter *health.Waiter, about observe.Objec
 		return ui.ObjectState{}
 	}
 	state := ui.ObjectState{Problem: now.Problem(), Unreported: now.Unreported, Created: now.Created, Exists: true, Deleting: now.Status == health.Terminating}
+	state.Simulation = explainSimulation(ctx, cfg, about)
 	if now.Log != nil && describeLog != nil {
 		state.Log = describeLog(*now.Log)
 	}

@@ -150,7 +150,7 @@ func (w *waitCommand) waitObjects(ctx context.Context, out io.Writer, args []str
 		o.Progress = health.LimitProgress(progressInterval, func(s health.State) {
 			message := s.Message
 			if s.Unreported != "" {
-				if note := notes.Of(s.Unreported); note != "" {
+				if note := notes.Of(s.Unreported, s.Ref.Namespace, s.Ref.Name); note != "" {
 					message += ", and " + note
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/responsewriter"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/internal/requestkind"
 )
 
 // maxKeptResponse is how much is kept of the response to a held write, to show the object
@@ -28,7 +29,7 @@ const maxBody = 3 << 20
 // answered: otherwise net/http would report success.
 func (g *Gate) Handle(w http.ResponseWriter, req *http.Request, next http.Handler) {
 	holdable := canBeHeld(req)
-	prepared := holdable && g.holdsOrDelays()
+	prepared := g.mustPrepare(req, holdable)
 	if prepared {
 		if err := prepareWait(req); err != nil {
 			refuse(w, req, err)
@@ -140,16 +141,20 @@ func writeResponse(w http.ResponseWriter, resp *http.Response) {
 	_, _ = io.Copy(w, resp.Body)
 }
 
-// holdsOrDelays reports whether a write would have to wait.
-func (g *Gate) holdsOrDelays() bool {
+// mustPrepare reports whether a request with a body, other than a stream, would have to wait.
+func (g *Gate) mustPrepare(req *http.Request, holdable bool) bool {
+	if isRead(req) {
+		return false
+	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.paused || p.current.delay > 0 })
+	waits := slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.delay > 0 || holdable && p.current.paused })
+	g.mu.Unlock()
+	return waits && (holdable || !requestkind.IsStream(recording.DescribeRequest(req).Subresource))
 }
 
-// prepareWait reads the body of a write that will wait, which a server can read only
-// once: to show it, and because net/http notices that a client has gone only when the
-// body has been read.
+// prepareWait reads the body of a request that will wait, which a server can read only
+// once: to show a held write, and because net/http notices that a client has gone only
+// when the body has been read.
 func prepareWait(req *http.Request) *apierrors.StatusError {
 	if req.Body == nil {
 		return nil

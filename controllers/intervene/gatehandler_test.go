@@ -185,16 +185,22 @@ func TestHandleRefusesUnreadableBodies(t *testing.T) {
 	}
 }
 
-// A write whose client has gone while it waits is not performed: a server of HTTP/1.1
+// A request whose client has gone while it waits is not performed: a server of HTTP/1.1
 // notices that only when it has read the body.
 func TestHandleNoticesThatTheClientHasGone(t *testing.T) {
-	for name, set := range map[string]func(*Gate){
-		"held":    func(g *Gate) { mustPause(t, g) },
-		"delayed": func(g *Gate) { g.SetDelay(time.Hour) },
+	pause := func(g *Gate) { mustPause(t, g) }
+	delay := func(g *Gate) { g.SetDelay(time.Hour) }
+	for name, tt := range map[string]struct {
+		set  func(*Gate)
+		path string
+	}{
+		"held":           {pause, pods},
+		"delayed":        {delay, pods},
+		"delayed review": {delay, "/apis/authorization.k8s.io/v1/subjectaccessreviews"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, s := NewGate(ObjectReader{}), &fakeServer{}
-			set(g)
+			tt.set(g)
 			began, ended := make(chan struct{}), make(chan struct{})
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				defer close(ended)
@@ -207,21 +213,39 @@ func TestHandleNoticesThatTheClientHasGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := strings.Repeat("x", 2*maxShownBody)
-			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", pods, len(body), body)
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", tt.path, len(body), body)
 			<-began
 			conn.Close()
 			select {
 			case <-ended:
 			case <-time.After(10 * time.Second):
-				t.Error("the write still waits")
+				t.Error("the request still waits")
 				g.CloseWithError(errors.New("end of test"))
 			}
 			<-ended
 			if len(s.bodies) != 0 {
-				t.Errorf("the server received %d writes", len(s.bodies))
+				t.Errorf("the server received %d requests", len(s.bodies))
 			}
 		})
 	}
+}
+
+// The body of a stream is read by what handles it.
+func TestHandleLeavesTheBodyOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(ObjectReader{})
+		g.SetDelay(time.Second)
+		body, sent := io.Pipe()
+		defer sent.Close()
+		handled := make(chan struct{})
+		go g.Handle(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "POST", pods+"/web-1/proxy/x", body),
+			http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(handled) }))
+		select {
+		case <-handled:
+		case <-time.After(time.Minute):
+			t.Error("waits for the end of the body")
+		}
+	})
 }
 
 func TestHandleDelaysAndFails(t *testing.T) {

@@ -75,10 +75,14 @@ func (t gateTransport) roundTripOrFail(req *http.Request) (*http.Response, error
 	return t.next.RoundTrip(req)
 }
 
+func isRead(req *http.Request) bool {
+	return req.Method == http.MethodGet || req.Method == http.MethodHead
+}
+
 // canBeHeld reports whether a request is a write that a pause holds. Leases are
 // exempt, as their holder would be considered dead, and what writes nothing, such as a review.
 func canBeHeld(req *http.Request) bool {
-	if req.Method == http.MethodGet || req.Method == http.MethodHead {
+	if isRead(req) {
 		return false
 	}
 	c := recording.DescribeRequest(req)

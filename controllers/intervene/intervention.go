@@ -22,7 +22,7 @@ type Intervention struct {
 // affectsCalls reports whether calls are delayed or may fail.
 func (i Intervention) affectsCalls() bool { return i.delay > 0 || i.fault.Rate > 0 }
 
-func (i Intervention) isActive() bool { return i.paused || i.affectsCalls() }
+func (i Intervention) isActive() bool { return i != Intervention{} }
 
 func (i Intervention) describe() string {
 	var parts []string

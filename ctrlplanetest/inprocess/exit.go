@@ -14,6 +14,9 @@ import (
 // succeeded.
 var lastStart atomic.Pointer[func() bool]
 
+// hasFailed is lastStart of a start that has failed.
+var hasFailed = func() bool { return true }
+
 // installExit sets klog.OsExit once, for all control planes: hooks of an earlier one may read it at any time.
 var installExit = sync.OnceFunc(func() {
 	exit := klog.OsExit
@@ -37,7 +40,9 @@ func surviveInterruption(s *ctrlplane.Server) (started func(error)) {
 		switch {
 		case err == nil:
 			lastStart.Store(nil)
-		case !s.StartFailed(): // it has not begun, and the other control plane may fail
+		case s.StartFailed(): // for good: s need not be kept
+			lastStart.CompareAndSwap(&failed, &hasFailed)
+		default: // it has not begun, and the other control plane may fail
 			lastStart.Store(before)
 		}
 	}

@@ -12,7 +12,7 @@ var (
 	shells = []string{"sh", "bash", "dash", "ksh", "zsh"}
 	// interpreters are programs that run a script among their arguments, without the version in the name.
 	interpreters = []string{
-		"python", "pypy", "uv", "poetry", "pipenv", "node", "nodejs", "deno", "bun", "npx", "tsx", "ts-node", "java", "ruby", "perl", "php",
+		"python", "pythonw", "py", "pypy", "uv", "poetry", "pipenv", "node", "nodejs", "deno", "bun", "npx", "tsx", "ts-node", "java", "ruby", "perl", "php",
 	}
 	// scripts are the extensions of what these run. Another file may be one that the program writes.
 	scripts = []string{".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".java", ".jar", ".rb", ".pl", ".php"}
@@ -21,18 +21,30 @@ var (
 // Sources returns what a command runs, if it is on this machine: the file that it names, a
 // script that it gives to an interpreter, or the package of a command "go run".
 func Sources(args []string) []string {
-	program := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	program := strings.ToLower(filepath.Base(args[0]))
+	program = strings.TrimSuffix(strings.TrimSuffix(program, ".exe"), ".cmd")
 	switch {
+	case program == "env":
+		return sourcesOfEnv(args[1:])
 	case program == "go" && len(args) > 1 && args[1] == "run":
 		return packageOf(args[2:])
 	case slices.Contains(shells, program):
 		return scriptOf(args[1:], isFile)
-	case slices.Contains(interpreters, strings.TrimRight(program, "0123456789.")):
+	case slices.Contains(interpreters, strings.TrimRight(program, "0123456789.t")): // 3.13t is Python without its global lock
 		return scriptOf(args[1:], isScript)
 	case filepath.Base(args[0]) != args[0] && isFile(args[0]): // otherwise it is found in PATH
 		return []string{args[0]}
 	}
 	return nil
+}
+
+// sourcesOfEnv returns the sources of the command among the arguments of env.
+func sourcesOfEnv(args []string) []string {
+	at := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") })
+	if at < 0 {
+		return nil
+	}
+	return Sources(args[at:])
 }
 
 // scriptOf returns the first of some arguments that is a file of that kind.

@@ -11,7 +11,7 @@ import (
 
 func TestSources(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, name := range []string{"run.sh", "bin/operator", "cmd/main.go", "other/main.go", "other/more.go", "go", "operator.py", "python3", "data", "target/operator.jar"} {
+	for _, name := range []string{"run.sh", "bin/operator", "cmd/main.go", "other/main.go", "other/more.go", "go", "operator.py", "operator.mts", "python3", "data", "target/operator.jar"} {
 		testutil.WriteFile(t, name, "")
 	}
 	here, err := os.Getwd()
@@ -30,6 +30,15 @@ func TestSources(t *testing.T) {
 		"python3 operator.py run.sh":             {"operator.py"},
 		here + "/python3 -u operator.py":         {"operator.py"},
 		"python3.13.exe operator.py":             {"operator.py"},
+		"Python.EXE operator.py":                 {"operator.py"},
+		"python3.13t operator.py":                {"operator.py"},
+		"pythonw operator.py":                    {"operator.py"},
+		"py -3 operator.py":                      {"operator.py"},
+		"npx.cmd tsx operator.mts":               {"operator.mts"},
+		"/usr/bin/env python3 operator.py":       {"operator.py"},
+		"env -i A=operator.py sh run.sh":         {"run.sh"},
+		"env":                                    nil,
+		"env go run ./cmd":                       {"cmd"},
 		here + "/python3 -m operator":            nil,
 		"python3 -m operator data":               nil, // it may write that
 		"uv run operator.py":                     {"operator.py"},

@@ -9,8 +9,8 @@ import (
 
 // collect gathers paths and sends them, sorted, once none has arrived for a while, or
 // after maxDelay while they go on. It leaves out files that have the known content, which is
-// that of their last report. It returns when stop is closed.
-func collect(stop <-chan struct{}, paths <-chan string, out chan<- []string, quiet time.Duration, known contents) {
+// that of their last report. exists receives further files to know. It returns when stop is closed.
+func collect(stop <-chan struct{}, paths, exists <-chan string, out chan<- []string, quiet time.Duration, known contents) {
 	pending := map[string]*[sha256.Size]byte{} // what is in the files once it is quiet
 	var send chan<- []string                   // nil until there is something to send
 	var first time.Time                        // when the oldest of pending arrived
@@ -19,6 +19,8 @@ func collect(stop <-chan struct{}, paths <-chan string, out chan<- []string, qui
 	defer timer.Stop()
 	for {
 		select {
+		case path := <-exists:
+			known.learnExists(path)
 		case path := <-paths:
 			if len(pending) == 0 {
 				first = time.Now()

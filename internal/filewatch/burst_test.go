@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// startCollect runs collect until the test ends.
+// startCollect runs collect until the test ends. The files a and b existed before.
 func startCollect(t *testing.T) (chan<- string, <-chan []string) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	paths, out := make(chan string), make(chan []string)
 	go func() {
 		defer close(ended)
-		collect(stop, paths, out, defaultQuiet, contents{})
+		collect(stop, paths, nil, out, defaultQuiet, contents{"a": {}, "b": {}})
 	}()
 	t.Cleanup(func() {
 		close(stop)
@@ -78,6 +78,20 @@ func TestCollectKeepsWhatIsNotReceived(t *testing.T) {
 		case again := <-out:
 			t.Errorf("sent again: %v", again)
 		case <-time.After(time.Minute):
+		}
+	})
+}
+
+// TestCollectTemporaryFiles has a file that is gone once it is quiet, as tools write one next to a file that they read.
+func TestCollectTemporaryFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		paths, out := startCollect(t)
+		for _, path := range []string{"temporary", "a"} {
+			paths <- path
+			time.Sleep(time.Minute)
+		}
+		if got := <-out; !slices.Equal(got, []string{"a"}) {
+			t.Errorf("got %v, want what was removed", got)
 		}
 	})
 }

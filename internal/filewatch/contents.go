@@ -2,6 +2,8 @@ package filewatch
 
 import (
 	"crypto/sha256"
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
@@ -16,23 +18,29 @@ const (
 // same. It is not safe for concurrent use.
 type contents map[string][sha256.Size]byte
 
-// changed reports whether a file has other content than the known one. It has no sum if it
-// cannot be read, such as after its removal: that is a change.
+// unreadable is the content of a file that exists, and whose next event is a change.
+var unreadable [sha256.Size]byte
+
+// changed reports whether a file has other content than the known one. It has no sum if it does not exist: that is a
+// change if it existed before, and was not only there for a moment.
 func (c contents) changed(path string) (sum *[sha256.Size]byte, changed bool) {
+	before, known := c[path]
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	if err == nil && !info.Mode().IsRegular() {
 		return nil, true
 	}
 	data, err := limitread.File(path, maxKnownBytes)
-	if err != nil {
-		return nil, true
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, known || len(c) >= maxKnownFiles
+	case err != nil:
+		return &unreadable, true
 	}
 	now := sha256.Sum256(data)
-	before, known := c[path]
 	return &now, !known || before != now
 }
 
-// learn makes a sum the known one; nil = unknown.
+// learn makes a sum the known one; nil = the file does not exist.
 func (c contents) learn(path string, sum *[sha256.Size]byte) {
 	if sum == nil {
 		delete(c, path)
@@ -40,5 +48,12 @@ func (c contents) learn(path string, sum *[sha256.Size]byte) {
 	}
 	if _, known := c[path]; known || len(c) < maxKnownFiles {
 		c[path] = *sum
+	}
+}
+
+// learnExists notes that a file exists, whatever is in it.
+func (c contents) learnExists(path string) {
+	if _, known := c[path]; !known {
+		c.learn(path, &unreadable)
 	}
 }

@@ -3,7 +3,7 @@
 // Changes that follow each other closely, such as those of an editor that saves or of a
 // code generator, are reported together once it is quiet. A change is never lost: what
 // happens while the receiver is busy is reported when it receives next. A file that is
-// written again with the content it had is no change.
+// written again with the content it had is no change, nor is one that was only there for a moment.
 package filewatch
 
 import (
@@ -50,6 +50,7 @@ type Watcher struct {
 	initial []string // files of interest
 	notify  *fsnotify.Watcher
 	changed chan string // paths of interest, to the burst
+	exists  chan string // files of a root that was added, to the burst
 	reports chan []string
 	errs    chan error
 	stop    chan struct{}
@@ -70,7 +71,7 @@ func New(cfg Config) (*Watcher, error) {
 		return nil, watchError("files", err)
 	}
 	w := &Watcher{
-		notify: notify, changed: make(chan string), reports: make(chan []string), errs: make(chan error, 1),
+		notify: notify, changed: make(chan string), exists: make(chan string), reports: make(chan []string), errs: make(chan error, 1),
 		stop: make(chan struct{}), readers: make(chan struct{}),
 	}
 	known := contents{}
@@ -88,7 +89,7 @@ func New(cfg Config) (*Watcher, error) {
 	collecting := make(chan struct{})
 	go func() {
 		defer close(collecting)
-		collect(w.stop, w.changed, w.reports, cmp.Or(cfg.Quiet, defaultQuiet), known)
+		collect(w.stop, w.changed, w.exists, w.reports, cmp.Or(cfg.Quiet, defaultQuiet), known)
 	}()
 	go func() {
 		defer close(w.readers)
@@ -100,7 +101,7 @@ func New(cfg Config) (*Watcher, error) {
 
 // Add watches further roots. A path that is one already is watched again: the system stops watching a
 // folder that is removed, also if it is back. What is in their files is not known: the first time that
-// one is written is a change.
+// one is written or removed is a change.
 func (w *Watcher) Add(roots ...Root) error {
 	for _, r := range roots {
 		if err := w.addOrRenew(r); err != nil {
@@ -115,11 +116,15 @@ func (w *Watcher) addOrRenew(r Root) error {
 	if err != nil {
 		return watchError(r.Path, err)
 	}
+	var files []string
 	known := w.allRoots()
 	if i := slices.IndexFunc(known, func(k root) bool { return k.path == path }); i >= 0 {
-		_, err = w.watchRoot(known[i])
+		files, err = w.watchRoot(known[i])
 	} else {
-		_, err = w.addRoot(r)
+		files, err = w.addRoot(r)
+	}
+	for _, f := range files {
+		w.pass(w.exists, f)
 	}
 	return err
 }
@@ -247,7 +252,7 @@ func (w *Watcher) wants(path string) bool {
 		if r.file {
 			return r.path == path
 		}
-		return r.contains(path) && r.accept(name)
+		return r.accept(name) && r.contains(path)
 	})
 }
 
@@ -257,8 +262,12 @@ func (r root) contains(path string) bool {
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return false
 	}
-	folders := strings.Split(rel, string(filepath.Separator))
-	return !slices.ContainsFunc(folders[:len(folders)-1], ignoresFolder)
+	for dir := filepath.Dir(path); len(dir) > len(r.path); dir = filepath.Dir(dir) {
+		if ignoresFolder(filepath.Base(dir)) || isCache(dir) {
+			return false
+		}
+	}
+	return true
 }
 
 // readEvents passes on what is of interest, and follows new folders.
@@ -278,7 +287,7 @@ func (w *Watcher) readEvents() {
 				continue
 			}
 			if errors.Is(err, fsnotify.ErrEventOverflow) { // which files is unknown
-				w.pass(w.allRoots()[0].path)
+				w.pass(w.changed, w.allRoots()[0].path)
 				continue
 			}
 			w.report(watchError("files", err))
@@ -302,7 +311,7 @@ func (w *Watcher) handle(e fsnotify.Event) {
 		return
 	}
 	if w.wants(e.Name) {
-		w.pass(e.Name)
+		w.pass(w.changed, e.Name)
 	}
 }
 
@@ -322,14 +331,14 @@ func (w *Watcher) follow(path string) bool {
 		w.report(err)
 	}
 	for _, f := range files {
-		w.pass(f)
+		w.pass(w.changed, f)
 	}
 	return true
 }
 
-func (w *Watcher) pass(path string) {
+func (w *Watcher) pass(to chan<- string, path string) {
 	select {
-	case w.changed <- path:
+	case to <- path:
 	case <-w.stop:
 	}
 }

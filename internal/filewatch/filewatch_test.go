@@ -260,3 +260,33 @@ func TestAddAfterFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchRemoval removes files whose content was never known: one of a root that was added, and a large one.
+func TestWatchRemoval(t *testing.T) {
+	dir, added := t.TempDir(), t.TempDir()
+	large, late := filepath.Join(dir, "large.go"), filepath.Join(added, "late.go")
+	writeText(t, large, strings.Repeat("x", maxKnownBytes+1))
+	write(t, late)
+	w := watch(t, Root{dir, isGo})
+	if err := w.Add(Root{added, isGo}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{large, late} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		requireChange(t, w, path)
+	}
+}
+
+// TestWatchFileInCache watches a file in a folder whose other files are of no interest.
+func TestWatchFileInCache(t *testing.T) {
+	dir := t.TempDir()
+	program, beside := filepath.Join(dir, "target", "debug", "operator"), filepath.Join(dir, "target", "debug", "x.go")
+	write(t, filepath.Join(dir, "target", "CACHEDIR.TAG"))
+	write(t, program)
+	w := watch(t, Root{dir, isGo}, Root{Path: program})
+	write(t, beside)
+	write(t, program)
+	requireChange(t, w, program, beside)
+}

@@ -32,7 +32,8 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	first := c.Links[len(c.Links)-1]
 	switch {
 	case first.unknownSync != "" && first.cause == 0:
-		p.writeSentence("\nThe cause of the last line is not known: the sync " + words.OneLine(first.unknownSync) + " of its header Ctrlplane-Sync is none that " + p.actor(first) + " has reported. Its user agent has to be that of the program that reports it.")
+		p.writeSentence("\nThe cause of the last line is not known: its header Ctrlplane-Sync names the sync " + words.OneLine(first.unknownSync) + ", and " + p.actor(first) +
+			" has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user." + p.lastReceived(first))
 	case first.unexplained != nil:
 		p.writeSentence("\nThe cause of the last line is not known." + p.lastReceived(first))
 	case !c.Complete:
@@ -53,7 +54,7 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 // lastReceived says what a client had received last before a write whose cause is not known.
 func (p *painter) lastReceived(n *Node) string {
 	e := n.unexplained
-	if e.Change == "" {
+	if e == nil || e.Change == "" {
 		return ""
 	}
 	of := ""

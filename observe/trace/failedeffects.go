@@ -17,6 +17,7 @@ type failedEffect struct {
 	times       int           // in a row
 	pause       time.Duration // the longest between two of them
 	follows     bool          // one of them most likely follows from the object
+	owned       bool          // they were to create what the object would own
 	ended       bool          // the client learns of no change any more
 }
 
@@ -78,15 +79,18 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 		case !ok || !n.isUnexplainedFailure() || n.isAbout(about),
 			n.foundExisting() && creatorOf.createdFor(mine, n): // its cache had not yet seen what it created
 		default:
-			follows := n.descendsFrom(mine) || n.isToBeOwnedBy(about)
-			if n.Object.Name == "" && !follows { // it may be to create another object
+			follows, owned := n.descendsFrom(mine), n.isToBeOwnedBy(about)
+			if n.Object.Name == "" && !follows && !owned { // it may be to create another object
 				continue
 			}
 			f := failing.noteFailed(k, n)
-			f.follows, f.ended = f.follows || follows, ended[n.Controller]
+			f.follows, f.owned, f.ended = f.follows || follows, f.owned || owned, ended[n.Controller]
 		}
 	}
-	return slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool { return !f.follows })
+	return slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
+		tried := f.times > 1 || slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return c.Name == f.last.Controller && mayFail(&c) })
+		return !f.follows && !(f.owned && tried)
+	})
 }
 
 // isToBeOwnedBy reports whether a call was to create an object with a reference to its owner, and did not find that it

@@ -68,24 +68,32 @@ func TestWhySaysWhatCannotBeCreatedForAnOwner(t *testing.T) {
 	earlier, other := web, web
 	earlier.UID, other.Name = "u0", "other"
 	for name, tc := range map[string]struct {
-		call  observe.Called
-		owner *observe.Object
-		want  []string
+		client   string
+		call     observe.Called
+		attempts int
+		owner    *observe.Object
+		want     []string
 	}{
-		"owner":         {refused, &web, []string{"db fails to create Pod a, 2 times in a row: 403: exceeded quota."}},
-		"another one":   {refused, &other, nil},
-		"earlier":       {refused, &earlier, nil},
-		"none":          {refused, nil, nil},
-		"found its own": {exists, &web, nil},
+		"owner":         {"db", refused, 2, &web, []string{"db fails to create Pod a, 2 times in a row: 403: exceeded quota."}},
+		"another one":   {"db", refused, 2, &other, nil},
+		"earlier":       {"db", refused, 2, &earlier, nil},
+		"none":          {"db", refused, 2, nil, nil},
+		"found its own": {"db", exists, 2, &web, nil},
+		"once":          {"db", refused, 1, &web, []string{"db fails to create Pod a, once: 403: exceeded quota."}},
+		"a test, once":  {"test", refused, 1, &web, nil},
+		"a test, twice": {"test", refused, 2, &web, []string{"test fails to create Pod a, 2 times in a row: 403: exceeded quota."}},
+		"kubectl, once": {"kubectl (admin)", refused, 1, &web, nil},
 	} {
-		records := clientCalls(observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}, tc.call, tc.call)
+		records := clientCalls(slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, slices.Repeat([]observe.Called{tc.call}, tc.attempts))...)
 		for _, r := range records[1:] {
 			c := r.Event.(*observe.Called)
-			c.Controller, c.Object, c.Owner = "db", pod("a"), tc.owner
+			c.Controller, c.Object, c.Owner = tc.client, pod("a"), tc.owner
 		}
 		about := deployment("web")
 		about.UID = web.UID
-		chain, err := Why(records, about, Options{State: observe.Snapshot{Clients: []observe.Client{{Name: "db", Polls: []observe.ClientPoll{{Resource: "deployments.apps"}}}}}})
+		chain, err := Why(records, about, Options{State: observe.Snapshot{Clients: []observe.Client{
+			{Name: "db", Polls: []observe.ClientPoll{{Resource: "deployments.apps"}}}, {Name: "kubectl (admin)", Watches: []observe.ClientWatch{{Resource: "deployments.apps"}}},
+		}}})
 		if err != nil {
 			t.Fatal(err)
 		}

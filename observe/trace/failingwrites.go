@@ -36,6 +36,8 @@ const (
 	// longest pauses between two of them: most retries back off, which doubles the pause.
 	triedTime   = 90 * time.Second
 	triedPauses = 3
+	// minPolledFailing is how long a client that polls must have tried, as a test may list while it expects refusals.
+	minPolledFailing = 2 * time.Second
 )
 
 // FindFailingWrites returns the writes that connected clients try again and again and that fail, by client, the most
@@ -56,15 +58,24 @@ func mayFail(c *observe.Client) bool {
 	return (c.IsWatching() || len(c.Polls) > 0) && observe.ProgramOf(c.Name) != "kubectl"
 }
 
-// listedAgain reports whether a client without a watch has listed something since a time: one that polls tries again
-// after that. A test that expects a refusal does not.
-func listedAgain(c *observe.Client, since time.Time) bool {
-	return slices.ContainsFunc(c.Polls, func(p observe.ClientPoll) bool { return p.Since.Before(since) && p.Last.After(since) })
+// workBegan returns when the process of a client began to watch, or to poll if it does not watch.
+func workBegan(c *observe.Client) time.Time {
+	if c.IsWatching() || len(c.Polls) == 0 {
+		return c.WatchBegan
+	}
+	return slices.MinFunc(c.Polls, func(a, b observe.ClientPoll) int { return a.Since.Compare(b.Since) }).Since
+}
+
+// isTriedBy reports whether a client that watches or polls may try the write again. One that polls does so after a further
+// list. A test that expects refusals does not.
+func (f *failedEffect) isTriedBy(c *observe.Client) bool {
+	return c.IsWatching() || f.last.Time.Sub(f.first.Time) >= minPolledFailing &&
+		slices.ContainsFunc(c.Polls, func(p observe.ClientPoll) bool { return p.Last.After(f.first.Time) })
 }
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
-// those of a process that neither watches nor polls, as a test that expects a refusal, those of a process that ended before
-// the one that watches, conflicts that were injected, creations of objects that exist, as many clients create first and are content with
+// those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
+// to, conflicts that were injected, creations of objects that exist, as many clients create first and are content with
 // that answer, and creations in namespaces that are being deleted.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
 	failing, watching := failingWrites{}, map[string]*observe.Client{}
@@ -82,15 +93,13 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		switch {
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
-		case !ok, client == nil || n.Time.Before(client.WatchBegan), !n.isUnexplainedFailure(), n.foundExisting(), n.foundNamespaceEnding(), n.metInjectedConflict():
+		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.foundExisting(), n.foundNamespaceEnding(), n.metInjectedConflict():
 		default:
 			failing.noteFailed(k, n)
 		}
 	}
 	found := slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
-		client := watching[f.last.Controller]
-		isTried := client.IsWatching() || listedAgain(client, f.first.Time)
-		return !isTried || f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
+		return !f.isTriedBy(watching[f.last.Controller]) || f.times < failingOften || now.Time.Sub(f.last.Time) > max(triedTime, triedPauses*f.pause)
 	})
 	var shown []*observe.Object
 	for _, f := range found {

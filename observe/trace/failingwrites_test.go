@@ -32,6 +32,8 @@ func TestFailingWrites(t *testing.T) {
 		at := clientCalls(refused)[0].Event.(*observe.Called).Began
 		return observe.Client{Name: operator.Name, Polls: []observe.ClientPoll{{Resource: "sites", Since: at.Add(since), Last: at.Add(last)}}}
 	}
+	pollsAfterwards := polls(1500*time.Millisecond, 9*time.Second)
+	pollsAfterwards.Polls = append(pollsAfterwards.Polls, polls(-time.Second, time.Second).Polls...)
 	restarted := operator // after the third call
 	restarted.WatchBegan = clientCalls(refused)[0].Event.(*observe.Called).Began.Add(2500 * time.Millisecond)
 	sibling := observe.Client{Name: operator.Name, WatchBegan: restarted.WatchBegan.Add(-time.Hour)} // its process watches with another user agent
@@ -57,6 +59,9 @@ func TestFailingWrites(t *testing.T) {
 		"polls":                        {[]observe.Called{refused, refused, refused}, polls(-time.Second, time.Second), 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"a test, which then listed":    {[]observe.Called{invalid, invalid, invalid}, polls(time.Second, 9*time.Second), 0, nil},
 		"a test, which had listed":     {[]observe.Called{invalid, invalid, invalid}, polls(-9*time.Second, -time.Second), 0, nil},
+		"polls, after a break":         {[]observe.Called{refused, refused, refused, refused, refused}, polls(1500*time.Millisecond, 4*time.Second), 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"polls, and fails before":      {[]observe.Called{refused, refused, refused, refused}, polls(1500*time.Millisecond, 4*time.Second), 0, nil},
+		"polls several":                {[]observe.Called{refused, refused, refused}, pollsAfterwards, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"another user agent watches":   {[]observe.Called{refused, refused, refused}, sibling, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"in a namespace that ends":     {[]observe.Called{ending, ending, ending, ending}, operator, 0, nil},
 		"in a namespace that is gone":  {[]observe.Called{refused, refused, refused, endedNamespace}, operator, 0, nil},
@@ -107,6 +112,23 @@ func TestFailingWriteThatBacksOff(t *testing.T) {
 	for later, want := range map[time.Duration]int{8 * time.Minute: 1, 13 * time.Minute: 0} {
 		if got := failingWritesIn(records, observe.Snapshot{Time: last.Add(later), Clients: []observe.Client{operator}}); len(got) != want {
 			t.Errorf("after %v: %v", later, got)
+		}
+	}
+}
+
+// A test that waits for an object lists often. Refusals that it expects follow each other at once.
+func TestRefusalsOfATestThatLists(t *testing.T) {
+	records := clientCalls(slices.Repeat([]observe.Called{{Verb: "create", Status: 422, Error: "invalid"}}, 4)...)
+	began := records[0].Time
+	client := observe.Client{Name: "test (bob)", Polls: []observe.ClientPoll{{Resource: "sites", Since: began.Add(-time.Minute), Last: began.Add(time.Minute)}}}
+	for pause, want := range map[time.Duration]int{100 * time.Millisecond: 0, time.Second: 1} {
+		for i := range records {
+			c := records[i].Event.(*observe.Called)
+			c.Controller, c.Began = client.Name, began.Add(time.Duration(i)*pause)
+			records[i].Time = c.Began.Add(c.Took)
+		}
+		if got := failingWritesIn(records, observe.Snapshot{Time: began.Add(time.Minute), Clients: []observe.Client{client}}); len(got) != want {
+			t.Errorf("every %v: %v", pause, got)
 		}
 	}
 }

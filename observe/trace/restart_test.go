@@ -103,17 +103,17 @@ func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
 	}
 }
 
-// A program whose user agent is not that of the program that reports the sync is told why it is not joined to it.
+// The sync of a write may not be joined to it because of the user agent, or because it is an old one.
 func TestWhySaysThatASyncIsNotKnown(t *testing.T) {
 	call := &observe.Called{
 		Controller: "other (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",
-		Began: time.Now(), Took: time.Millisecond, UnknownSync: "s/site/4",
+		Began: time.Now(), Took: time.Millisecond, UnknownSync: "s/site/4", Unexplained: &observe.Received{Change: observe.Added, Object: pod("a")},
 	}
 	chain, err := Why([]observe.Record{{Seq: 1, Time: time.Now(), Event: call}}, deployment("shop"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "The cause of the last line is not known: the sync s/site/4 of its header Ctrlplane-Sync is none that other (admin) has reported."
+	const want = "The cause of the last line is not known: its header Ctrlplane-Sync names the sync s/site/4, and other (admin) has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user. The last event of that namespace that other (admin) had received before, "
 	if got := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " "); chain.Complete || !strings.Contains(got, want) {
 		t.Errorf("complete: %v\n%s", chain.Complete, got)
 	}

@@ -74,7 +74,7 @@ func (s *session) setInit(r *run) {
 	if !r.state.Command {
 		name = "(simulated)"
 	}
-	r.box.processes.SetInit(name, func(sig syscall.Signal) {
+	r.box.processes.SetInit(name, r.box.user, func(sig syscall.Signal) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.ctx.Err() == nil {

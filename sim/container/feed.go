@@ -136,13 +136,33 @@ func (s *serviceStore) get(namespace, name string) *corev1.Service {
 	return s.byKey[namespace][name]
 }
 
-// at returns the Service with a cluster address; nil if it does not exist.
+// at returns the Service with an address that all nodes forward to its Pods; nil if it does not exist.
 func (s *serviceStore) at(address string) *corev1.Service {
+	return s.find(func(service *corev1.Service) bool {
+		return slices.Contains(service.Spec.ClusterIPs, address) || slices.Contains(service.Spec.ExternalIPs, address) ||
+			slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool { return i.IP == address })
+	})
+}
+
+// withNodePort returns the Service with a port of the nodes, and the index of its own port for that; nil if it does
+// not exist.
+func (s *serviceStore) withNodePort(port int) (service *corev1.Service, index int) {
+	service = s.find(func(service *corev1.Service) bool {
+		index = slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
+			return p.NodePort == int32(port) && p.Protocol != corev1.ProtocolUDP
+		})
+		return index >= 0
+	})
+	return service, index
+}
+
+// find returns a Service for which a function is true; nil if it does not exist.
+func (s *serviceStore) find(is func(*corev1.Service) bool) *corev1.Service {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, services := range s.byKey {
 		for _, service := range services {
-			if slices.Contains(service.Spec.ClusterIPs, address) {
+			if is(service) {
 				return service
 			}
 		}

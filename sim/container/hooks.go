@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,42 @@ func hook(c *corev1.Container, postStart bool) *corev1.LifecycleHandler {
 		return nil
 	}
 	return h
+}
+
+// Skipped returns which hooks and probes of a container are skipped if nothing runs in it.
+func Skipped(of *corev1.Pod, c *corev1.Container) (list []string) {
+	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
+		list = append(list, "postStart hook")
+	}
+	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && StopDelay(c) == 0 {
+		list = append(list, "preStop hook")
+	}
+	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {
+		if p != nil && p.Exec != nil && !HasTableProbe(of, c) {
+			return append(list, "exec probes")
+		}
+	}
+	return list
+}
+
+// StopDelay returns how long the preStop hook of a container sleeps, 0 if it does anything else: that may need the
+// image of the container.
+func StopDelay(c *corev1.Container) time.Duration {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil {
+		return 0
+	}
+	h := c.Lifecycle.PreStop
+	if h.Sleep != nil {
+		return Seconds(h.Sleep.Seconds)
+	}
+	if h.Exec == nil {
+		return 0
+	}
+	d, sleeps := shell.Sleeps(h.Exec.Command)
+	if sleeps && d < 0 { // until it is killed
+		d = math.MaxInt64
+	}
+	return d
 }
 
 // runHook runs a hook and returns what went wrong.

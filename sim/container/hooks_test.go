@@ -139,3 +139,40 @@ func TestLongHook(t *testing.T) {
 		f.Stop()
 	})
 }
+
+// TestStopDelay has a preStop hook that sleeps in a container without a command.
+func TestStopDelay(t *testing.T) {
+	for name, test := range map[string]struct {
+		hook  corev1.LifecycleHandler
+		grace time.Duration
+		want  time.Duration
+	}{
+		"sleep":    {corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 20}}, 30 * time.Second, 20 * time.Second},
+		"exec":     {corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "sleep 20"}}}, 30 * time.Second, 20 * time.Second},
+		"too long": {corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sleep", "infinity"}}}, 30 * time.Second, 30 * time.Second},
+		"other":    {corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", "nginx -s quit; sleep 20"}}}, 30 * time.Second, 0},
+		"force":    {corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 20}}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t)
+				pod := newPod()
+				pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &test.hook}
+				c := &pod.Spec.Containers[0]
+				f.Run(Spec{Pod: pod, Container: c, StopDelay: StopDelay(c)})
+				stopped := time.Now()
+				f.StopPod(pod, stopped.Add(test.grace))
+				for synctest.Wait(); f.Runs(pod.UID); synctest.Wait() {
+					if time.Since(stopped) > time.Minute {
+						t.Fatal("it does not stop")
+					}
+					time.Sleep(time.Second)
+				}
+				if took := time.Since(stopped); took != test.want {
+					t.Errorf("it stopped after %v, want %v", took, test.want)
+				}
+				f.Stop()
+			})
+		})
+	}
+}

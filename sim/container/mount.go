@@ -41,16 +41,15 @@ func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, v *volumes,
 		if err != nil {
 			return err
 		}
-		subPath = hostSubPath(of, m.Name, subPath)
-		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: subPath}
+		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: path.Join(dir.path, subPath)}
 		if subPath != "" {
-			if err := makeSubPath(dir, subPath); err != nil {
+			if err := makeSubPath(dir.Dir, options.SubPath); err != nil {
 				return fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, c.Name)
 			}
 		} else if err := makeNestedMountPoints(dir, m, c); err != nil {
 			return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
 		}
-		if err := files.Mount(path.Join("/", m.MountPath), dir, options); err != nil {
+		if err := files.Mount(path.Join("/", m.MountPath), dir.Dir, options); err != nil {
 			return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
 		}
 	}
@@ -66,11 +65,11 @@ func isReadOnly(of *corev1.Pod, name string) bool {
 
 // makeNestedMountPoints makes the folders of a volume that other mounts of the container
 // cover: it may be read-only for the container. The kubelet's function writes to the host.
-func makeNestedMountPoints(dir *shell.Dir, m *corev1.VolumeMount, c *corev1.Container) error {
+func makeNestedMountPoints(dir *volume, m *corev1.VolumeMount, c *corev1.Container) error {
 	within := strings.TrimSuffix(path.Clean(m.MountPath), "/") + "/"
 	for _, other := range c.VolumeMounts {
 		if name, nested := strings.CutPrefix(path.Clean(other.MountPath), within); nested && name != "" {
-			if err := dir.MkdirAll(name, 0o755); err != nil {
+			if err := dir.MkdirAll(path.Join(dir.path, name), 0o755); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -27,23 +28,29 @@ type podNetwork struct {
 	of *corev1.Pod
 }
 
+// errAPIServer is why the API server does not answer.
+var errAPIServer = errors.New(`a simulated Pod cannot reach the API server: run its client on your machine, with a token of "kubectl create token"`)
+
 // get answers wget and curl.
 func (n podNetwork) get(ctx context.Context, address string) (int, []byte, error) {
 	at, err := url.Parse(address)
 	if err != nil {
 		return 0, nil, err
 	}
-	if at.Scheme != "http" {
-		return 0, nil, fmt.Errorf("%s is not simulated: use http", at.Scheme)
-	}
 	port := 80
+	if at.Scheme == "https" {
+		port = 443
+	}
 	if at.Port() != "" {
 		if port, err = strconv.Atoi(at.Port()); err != nil {
 			return 0, nil, err
 		}
 	}
 	server, port, err := n.server(ctx, at.Hostname(), port)
-	if err != nil {
+	switch {
+	case at.Scheme != "http" && !errors.Is(err, errAPIServer):
+		return 0, nil, fmt.Errorf("%s is not simulated: use http", at.Scheme)
+	case err != nil:
 		return 0, nil, err
 	}
 	status, body := server.Table.Get(port, at.Path)
@@ -97,6 +104,14 @@ func (n podNetwork) serverAt(ctx context.Context, addr netip.Addr, port int) (po
 	if service := n.s.services.at(addr.String()); service != nil {
 		return n.behind(ctx, service, port)
 	}
+	if service, at := n.s.services.withNodePort(port); service != nil {
+		switch is, err := n.isNode(ctx, addr); {
+		case err != nil:
+			return podhttp.Pod{}, 0, err
+		case is:
+			return n.behindPort(ctx, service, at)
+		}
+	}
 	if !n.s.http.IsSimulated(addr) {
 		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): %w", addr, shell.ErrNoNetwork)
 	}
@@ -119,12 +134,31 @@ func (n podNetwork) podAt(addr netip.Addr, port int) (podhttp.Pod, int, error) {
 	return server, port, nil
 }
 
-// behind returns a Pod behind a port of the cluster address of a Service.
+// isNode reports whether an address is that of a node.
+func (n podNetwork) isNode(ctx context.Context, addr netip.Addr) (bool, error) {
+	nodes, err := n.s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(nodes.Items, func(node corev1.Node) bool {
+		return slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == addr.String() })
+	}), nil
+}
+
+// behind returns a Pod behind a port of an address of a Service.
 func (n podNetwork) behind(ctx context.Context, service *corev1.Service, port int) (podhttp.Pod, int, error) {
+	if service.Namespace == metav1.NamespaceDefault && service.Name == "kubernetes" {
+		return podhttp.Pod{}, 0, errAPIServer
+	}
 	i := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == int32(port) })
 	if i < 0 {
 		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): service %s/%s has no port %d", service.Spec.ClusterIP, service.Namespace, service.Name, port)
 	}
+	return n.behindPort(ctx, service, i)
+}
+
+// behindPort returns a Pod behind a port of a Service.
+func (n podNetwork) behindPort(ctx context.Context, service *corev1.Service, i int) (podhttp.Pod, int, error) {
 	backends, err := n.backends(ctx, service, "")
 	if err != nil {
 		return podhttp.Pod{}, 0, err
@@ -132,7 +166,7 @@ func (n podNetwork) behind(ctx context.Context, service *corev1.Service, port in
 	to := backends[rand.IntN(len(backends))]
 	target, ok := to.ports[service.Spec.Ports[i].Name]
 	if !ok {
-		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): the endpoints of service %s/%s lack port %d", service.Spec.ClusterIP, service.Namespace, service.Name, port)
+		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): the endpoints of service %s/%s lack port %d", service.Spec.ClusterIP, service.Namespace, service.Name, service.Spec.Ports[i].Port)
 	}
 	return n.podAt(to.addr, target)
 }

@@ -45,7 +45,13 @@ func TestPodsAnswerOneAnother(t *testing.T) {
 	objects = append(objects, service("web", "10.0.0.1", notReady, ready)...)
 	objects = append(objects, service("headless", "None", ready)...)
 	objects = append(objects, service("empty", "10.0.0.2", notReady)...)
-	f := newFixture(t, objects...)
+	exposed := objects[0].(*corev1.Service)
+	exposed.Spec.ExternalIPs, exposed.Spec.Ports[0].NodePort = []string{"10.2.0.7"}, 30080
+	exposed.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.2"}}
+	master := service("kubernetes", "10.0.0.3", ready)[0].(*corev1.Service)
+	master.Namespace = "default"
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.16.0.1"}}}}
+	f := newFixture(t, append(objects, master, node)...)
 	f.HTTP.SetSimulated(netip.MustParsePrefix("10.1.0.0/24").Contains)
 	f.setTable("web", "10.1.0.2", ":8080/ 200 hello\n:8080/down 503 sorry")
 	f.setTable("u", "10.1.0.1", ":9000/ 200 self")
@@ -58,6 +64,13 @@ func TestPodsAnswerOneAnother(t *testing.T) {
 		"curl -s web.ns.svc.cluster.local/":                           "hello\n",
 		"curl -s http://10.0.0.1/":                                    "hello\n",
 		"curl -s http://10.1.0.2:8080/":                               "hello\n",
+		"curl -s http://203.0.113.2/":                                 "hello\n",
+		"curl -s http://10.2.0.7/":                                    "hello\n",
+		"curl -s http://172.16.0.1:30080/":                            "hello\n",
+		"wget -qO- http://10.1.0.9:30080 || echo $?":                  "wget: can't connect to remote host (10.1.0.9): connection refused: the pod is simulated and answers only what its annotation ctrlplane.local/http says\n1\n",
+		"wget -qO- https://kubernetes.default.svc/api || echo $?":     "wget: " + errAPIServer.Error() + "\n1\n",
+		"wget -qO- http://kubernetes.default.svc:443 || echo $?":      "wget: " + errAPIServer.Error() + "\n1\n",
+		"wget -qO- https://web || echo $?":                            "wget: https is not simulated: use http\n1\n",
 		"curl -s http://headless:8080/":                               "hello\n",
 		"curl -s http://web-0.headless:8080/":                         "hello\n",
 		"curl -s http://web-0.headless.ns.svc:8080/":                  "hello\n",

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -33,7 +32,7 @@ type objects struct {
 	dependents map[podconfig.Reference]map[types.UID]bool
 	deleted    map[podconfig.Reference]metav1.Object // the last state of those that still have dependents
 	claims     map[string]volumeData                 // by the name of the PersistentVolume
-	hostPaths  map[hostPath]*shell.Dir
+	hosts      map[string]*shell.Dir                 // by the name of the Node
 	namespaces map[string]*namespaceUse
 }
 
@@ -43,7 +42,7 @@ func (o *objects) init(s *session) {
 	o.s = s
 	o.namespaces = map[string]*namespaceUse{}
 	o.dependents, o.deleted = map[podconfig.Reference]map[types.UID]bool{}, map[podconfig.Reference]metav1.Object{}
-	o.claims, o.hostPaths = map[string]volumeData{}, map[hostPath]*shell.Dir{}
+	o.claims, o.hosts = map[string]volumeData{}, map[string]*shell.Dir{}
 	core := s.client.CoreV1()
 	o.feeds.services = &feed{
 		name: "services", object: &corev1.Service{}, synced: make(chan struct{}),
@@ -259,6 +258,9 @@ func (o *objects) File(ctx context.Context, of *corev1.Pod, volume, path string,
 	if err != nil {
 		return nil, err
 	}
+	if dir.path != "" {
+		path = dir.path + "/" + path
+	}
 	if info, err := dir.Stat(path); err == nil && info.Size() > limit {
 		return nil, fmt.Errorf("%s is longer than %d bytes", path, limit)
 	}
@@ -271,22 +273,25 @@ func (o *objects) Allocatable(_ context.Context, node string) (corev1.ResourceLi
 }
 
 // claim returns the data of a claim. It is kept as long as the volume that the claim
-// is bound to exists. The checks and errors are those of the kubelet: a claim may name
-// a volume that belongs to another.
-func (o *objects) claim(ctx context.Context, claim *corev1.PersistentVolumeClaim) (*shell.Dir, error) {
+// is bound to exists, if it is not a path of the node. The checks and errors are those of the
+// kubelet: a claim may name a volume that belongs to another.
+func (o *objects) claim(ctx context.Context, node string, claim *corev1.PersistentVolumeClaim) (dir *shell.Dir, within string, err error) {
 	if err := o.feeds.volumes.await(ctx, o.s); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	name := claim.Spec.VolumeName
 	if claim.Status.Phase != corev1.ClaimBound || name == "" {
-		return nil, errors.New("PVC is not bound")
+		return nil, "", errors.New("PVC is not bound")
 	}
 	volume, err := o.s.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
+		return nil, "", fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
 	}
 	if volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID != claim.UID {
-		return nil, fmt.Errorf("found PV object %s but its pv.Spec.ClaimRef does not point to claim.UID %s", name, claim.UID)
+		return nil, "", fmt.Errorf("found PV object %s but its pv.Spec.ClaimRef does not point to claim.UID %s", name, claim.UID)
+	}
+	if volume.Spec.HostPath != nil {
+		return o.hostDir(node, volume.Spec.HostPath)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -295,7 +300,7 @@ func (o *objects) claim(ctx context.Context, claim *corev1.PersistentVolumeClaim
 		data = volumeData{volume.UID, shell.NewDir(maxVolumeBytes)}
 		o.claims[name] = data
 	}
-	return data.dir, nil
+	return data.dir, "", nil
 }
 
 // volumeData is the data of a PersistentVolume. Another of the same name is empty.
@@ -326,7 +331,7 @@ func (o *objects) claimOf(ctx context.Context, of *corev1.Pod, v *corev1.Volume)
 func (o *objects) forgetNode(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.hostPaths, func(at hostPath, _ *shell.Dir) bool { return at.node == name })
+	delete(o.hosts, name)
 }
 
 func (o *objects) forgetVolume(volume metav1.Object, deleted bool) {

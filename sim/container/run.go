@@ -27,6 +27,7 @@ type run struct {
 	sidecar  bool
 	args     []string
 	serves   bool
+	delay    time.Duration // of its end when its Pod stops, if it has no command
 	tty      bool
 	ctx      context.Context // ends when the command is killed
 	cancel   context.CancelFunc
@@ -62,6 +63,7 @@ func (s *session) run(spec Spec) State {
 	r.ctx, r.cancel = context.WithCancel(s.ctx)
 	s.add(spec.Pod, r)
 	c := spec.Container
+	r.delay = spec.StopDelay
 	d, sleeps := time.Duration(0), false
 	if CanRun(c, r.args) && !refersToVariables(r.args) && !c.Stdin && !c.TTY {
 		d, sleeps = shell.Sleeps(r.args)

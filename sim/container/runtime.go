@@ -74,6 +74,8 @@ type Spec struct {
 	Sidecar   bool
 	// Serves means that a run without a command ends only if a probe fails.
 	Serves bool
+	// StopDelay is how long a run without a command takes to end when its Pod stops.
+	StopDelay time.Duration
 }
 
 // Run starts a run unless it has been started, and returns its state. It does not
@@ -231,10 +233,11 @@ type pod struct {
 	killAt          time.Time
 }
 
-// runs reports whether a command is running. It needs the lock.
+// runs reports whether a command is running, or a hook is to delay the end of the Pod. It needs the lock.
 func (p *pod) runs() bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool {
-		return c.current.state.Command && c.current.state.Phase != Ended
+		r := c.current
+		return r.state.Phase != Ended && (r.state.Command || r.delaysStop())
 	})
 }
 

@@ -31,6 +31,9 @@ func (s *session) serviceAccountVolume(ctx context.Context, of *corev1.Pod, v *c
 			return err
 		}
 		s.renewTokens(p, renewAt)
+		if err := setGroup(dir, fsGroup(of)); err != nil {
+			return err
+		}
 		return writeFiles(dir, files, fsGroup(of))
 	})
 	return dir, nil

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ctrlplane/ctrlplane/internal/sleep"
 )
 
 // gracePeriod returns how long a container may take to stop.
@@ -36,12 +38,12 @@ func Seconds(n int64) time.Duration {
 // when the run has ended.
 func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline time.Time, before ...<-chan struct{}) {
 	s.mu.Lock()
-	if r.state.Phase == Ended || !r.state.Decides() {
+	if r.state.Phase == Ended || !r.state.Decides() && !(r.pod.stopping && r.delaysStop()) {
 		r.cancel()
 		s.mu.Unlock()
 		return
 	}
-	ended, probed, began := r.ended(), r.state.Probed, r.stopping
+	ended, idle, began := r.ended(), !r.state.Command, r.stopping
 	r.stopping = true
 	if began {
 		s.mu.Unlock()
@@ -55,7 +57,9 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 	defer expire()
 	r.expire = expire
 	s.mu.Unlock()
-	if !probed {
+	if idle {
+		sleep.For(ctx, r.delay)
+	} else {
 		s.preStop(ctx, r, of, c)
 	}
 	for _, stopped := range before {
@@ -64,13 +68,16 @@ func (s *session) stopRun(r *run, of *corev1.Pod, c *corev1.Container, deadline 
 		case <-ctx.Done():
 		}
 	}
-	if probed {
+	if idle {
 		s.end(r, nil, int32(exitSIGTERM), "", "")
 		return
 	}
 	s.terminate(r)
 	s.awaitEnd(ctx, r, ended)
 }
+
+// delaysStop reports whether a run without a command has a preStop hook that sleeps. It needs the lock.
+func (r *run) delaysStop() bool { return !r.state.Command && r.state.Phase == Running && r.delay > 0 }
 
 // awaitEnd waits until a run that got SIGTERM has ended. It kills the run when ctx has ended,
 // with its grace period.

@@ -23,8 +23,14 @@ const maxVolumeBytes = 64 << 20
 // volumes are the volumes of a Pod, each made when a container mounts it.
 type volumes struct {
 	mu   sync.Mutex
-	dirs map[string]*shell.Dir
+	dirs map[string]*volume
 	size int // of the files from the API
+}
+
+// volume is a Dir, or a folder or file in that of a node.
+type volume struct {
+	*shell.Dir
+	path string // without a leading slash; empty for all of the Dir
 }
 
 // openVolumes returns the volumes of a Pod, which it makes at the first call. A Pod that has
@@ -34,7 +40,7 @@ func (p *pod) openVolumes() (*volumes, error) {
 		return nil, errors.New("the pod has stopped")
 	}
 	if p.volumes == nil {
-		p.volumes = &volumes{dirs: map[string]*shell.Dir{}}
+		p.volumes = &volumes{dirs: map[string]*volume{}}
 	}
 	return p.volumes, nil
 }
@@ -132,7 +138,7 @@ func withoutTokens(v *corev1.Volume) *corev1.Volume {
 }
 
 // dir returns the files of a volume.
-func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, v *volumes, name string) (*shell.Dir, error) {
+func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, v *volumes, name string) (*volume, error) {
 	i := slices.IndexFunc(of.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("cannot find volume %q", name)
@@ -142,15 +148,35 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, v *volumes, n
 	if dir := v.dirs[name]; dir != nil {
 		return dir, nil
 	}
-	dir, err := s.makeVolume(ctx, of, &of.Spec.Volumes[i], p, v)
+	dir, within, err := s.makeVolume(ctx, of, &of.Spec.Volumes[i], p, v)
 	if err != nil {
 		return nil, mountError{name, err}
 	}
-	v.dirs[name] = dir
-	return dir, nil
+	made := &volume{dir, within}
+	if within == "" { // another Pod may remove a path of the node
+		v.dirs[name] = made
+	}
+	return made, nil
 }
 
-func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (*shell.Dir, error) {
+// makeVolume returns the Dir of a volume, and the path in it.
+func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (dir *shell.Dir, within string, err error) {
+	switch {
+	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
+		claim, err := s.claimOf(ctx, of, v)
+		if err != nil {
+			return nil, "", err
+		}
+		return s.claim(ctx, of.Spec.NodeName, claim)
+	case v.HostPath != nil:
+		return s.hostDir(of.Spec.NodeName, v.HostPath)
+	}
+	dir, err = s.makePodVolume(ctx, of, v, p, all)
+	return dir, "", err
+}
+
+// makePodVolume returns a volume that only the Pod has.
+func (s *session) makePodVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (*shell.Dir, error) {
 	switch {
 	case podconfig.IsServiceAccount(v):
 		return s.serviceAccountVolume(ctx, of, v, p, all)
@@ -169,15 +195,10 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 		}
 		s.renewTokens(p, renewAt)
 		dir := shell.NewDir(0)
-		return dir, writeFiles(dir, files, fsGroup(of))
-	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
-		claim, err := s.claimOf(ctx, of, v)
-		if err != nil {
+		if err := setGroup(dir, fsGroup(of)); err != nil {
 			return nil, err
 		}
-		return s.claim(ctx, claim)
-	case v.HostPath != nil:
-		return s.hostDir(of.Spec.NodeName, v)
+		return dir, writeFiles(dir, files, fsGroup(of))
 	}
 	limit := int64(maxVolumeBytes)
 	if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil {
@@ -190,10 +211,19 @@ func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volu
 	if err := dir.Chmod("/", fs.ModePerm); err != nil {
 		return nil, err
 	}
-	if group := fsGroup(of); group >= 0 {
-		return dir, dir.Chown("/", 0, group)
+	return dir, setGroup(dir, fsGroup(of))
+}
+
+// setGroup makes a group, if it is not negative, the owner of a volume and of what is created in it, as upstream's
+// volume.VolumeOwnership does for folders of the host.
+func setGroup(dir *shell.Dir, group int) error {
+	if group < 0 {
+		return nil
 	}
-	return dir, nil
+	if err := dir.Chown("/", 0, group); err != nil {
+		return err
+	}
+	return dir.Chmod("/", fs.ModePerm|fs.ModeSetgid)
 }
 
 // volumeSource returns what a volume of a Pod is made from when it is first used: on a real node it was mounted when
@@ -247,7 +277,7 @@ func (s *session) refresh(p *pod) {
 		files, renewAt, err := volumeFiles(s.ctx, of, source, s)
 		if err == nil {
 			s.renewTokens(p, renewAt)
-			err = writeFiles(dir, files, fsGroup(of))
+			err = writeFiles(dir.Dir, files, fsGroup(of))
 		}
 		if err != nil && s.ctx.Err() == nil { // it keeps its content, as on a real node
 			s.cfg.RecordEvent(of, "", corev1.EventTypeWarning, "FailedMount", mountError{source.Name, err}.Error())

@@ -1,15 +1,12 @@
 package nodes
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 
-	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
@@ -74,8 +71,8 @@ func (r *containerRun) startIfDue(number int32) (container.State, bool) {
 		return state, true
 	}
 	args := r.behavior.commandOf(r.container, r.kind, number)
-	serves := r.serves(args, number)
-	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) {
+	serves, delay := r.serves(args, number), r.stopDelay(number)
+	if !known && !serves && !container.CanRun(r.container, args) && !container.MayRun(r.container, args) && !container.NeedsPreparation(r.pod, r.container) && delay == 0 {
 		return state, false
 	}
 	if !r.commands.mayStart {
@@ -88,7 +85,7 @@ func (r *containerRun) startIfDue(number int32) (container.State, bool) {
 		pod = &copied
 	}
 	return runtime.Run(container.Spec{
-		Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves,
+		Pod: pod, Container: r.container, Number: number, Args: args, Sidecar: r.kind == sidecar, Serves: serves, StopDelay: delay,
 		CommandOf: r.behavior.firstCommands(pod.Spec.InitContainers),
 	}), true
 }
@@ -100,6 +97,14 @@ func (r *containerRun) serves(args []string, number int32) bool {
 	}
 	_, _, ends := r.behavior.nextExit(r.container, r.kind, number)
 	return !ends && container.HasTableProbe(r.pod, r.container)
+}
+
+// stopDelay returns how long the preStop hook of a run sleeps that ends only when its Pod stops.
+func (r *containerRun) stopDelay(number int32) time.Duration {
+	if _, _, ends := r.behavior.nextExit(r.container, r.kind, number); ends {
+		return 0
+	}
+	return container.StopDelay(r.container)
 }
 
 // waitForStart returns the status of a container whose run is being prepared.
@@ -160,38 +165,4 @@ func lostStatus(s corev1.ContainerStatus) corev1.ContainerStatus {
 func isLost(s corev1.ContainerStatus) bool {
 	last := s.LastTerminationState.Terminated
 	return s.State.Waiting != nil && last != nil && last.Reason == kubecontainer.ContainerReasonStatusUnknown
-}
-
-// describeSimulation returns what is simulated about the commands of a Pod; empty if
-// its containers have none.
-func describeSimulation(pod *corev1.Pod) string {
-	behavior, _ := podBehaviorOf(pod)
-	runs, assumes, unknown := false, false, []string{}
-	describe := func(c *corev1.Container, kind containerKind) {
-		assumes = assumes || container.AssumesProbe(pod, c)
-		switch args := behavior.commandOf(c, kind, 0); {
-		case len(args) == 0:
-		case container.CanRun(c, args) || container.MayRun(c, args):
-			runs = true
-		default:
-			unknown = append(unknown, fmt.Sprintf("container %s needs %s, which is not simulated: it does what a container without a command does",
-				c.Name, strings.Join(container.Unknown(c, args), ", ")))
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		describe(&pod.Spec.InitContainers[i], initContainerKind(&pod.Spec.InitContainers[i]))
-	}
-	for i := range pod.Spec.Containers {
-		describe(&pod.Spec.Containers[i], mainContainer)
-	}
-	if len(unknown) > 0 {
-		unknown = append(unknown, "the annotation "+annotations.Run+" names a script to run instead")
-	}
-	if runs {
-		unknown = append([]string{"commands run in a simulated shell, without the image and without a network"}, unknown...)
-	}
-	if assumes && len(unknown) > 0 {
-		unknown = append(unknown, "probes with httpGet, tcpSocket or grpc succeed without a request, unless "+annotations.HTTP+" answers them")
-	}
-	return strings.Join(unknown, "; ")
 }

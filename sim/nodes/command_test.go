@@ -59,53 +59,6 @@ func failsOnce(p *corev1.Pod, c *corev1.Container) {
 	p.Annotations[annotations.ExitCode], p.Annotations[annotations.Failures] = "1", "1"
 }
 
-func TestDescribeSimulation(t *testing.T) {
-	for want, commands := range map[string][]string{
-		"": {""},
-		"commands run in a simulated shell, without the image and without a network":                                                                                                                                                                      {"", "true"},
-		"container c0 needs nginx, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead":                                                                             {"nginx"},
-		"commands run in a simulated shell, without the image and without a network; container c1 needs nginx, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead": {"true", "nginx"},
-		"container c0 needs /opt/tool, which is not simulated: it does what a container without a command does; the annotation ctrlplane.local/run names a script to run instead":                                                                         {"cp /opt/tool /shared"},
-	} {
-		pod := testPod(func(p *corev1.Pod) {
-			p.Spec.Containers = nil
-			for i, command := range commands {
-				p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: "c" + string(rune('0'+i)), Command: strings.Fields(command)})
-			}
-		})
-		if got := describeSimulation(pod); got != want {
-			t.Errorf("%v: got %q, want %q", commands, got, want)
-		}
-	}
-}
-
-// TestDescribeSimulatedProbes says in the same event which probes are not made.
-func TestDescribeSimulatedProbes(t *testing.T) {
-	http := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}}
-	exec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
-	for name, c := range map[string]struct {
-		command string
-		probe   *corev1.Probe
-		table   string
-		want    bool
-	}{
-		"httpGet":              {"true", http, "", true},
-		"httpGet with a table": {"true", http, "/ 200", false},
-		"exec":                 {"true", exec, "", false},
-		"no command":           {"", http, "", false},
-	} {
-		pod := testPod(func(p *corev1.Pod) {
-			p.Spec.Containers[0].Command, p.Spec.Containers[0].ReadinessProbe = strings.Fields(c.command), c.probe
-			if c.table != "" {
-				p.Annotations[annotations.HTTP] = c.table
-			}
-		})
-		if got := describeSimulation(pod); strings.Contains(got, "succeed without a request") != c.want {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
 // TestFailedInitContainerCondition compares with upstream's
 // status.GeneratePodInitializedCondition.
 func TestFailedInitContainerCondition(t *testing.T) {

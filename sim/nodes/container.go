@@ -41,12 +41,13 @@ type containerRun struct {
 	kind      containerKind
 	behavior  podBehavior
 	commands  commandRunner
-	status    *corev1.PodStatus // of the Pod, with its addresses
-	backoffs  *restartBackoffs  // of the Pod
-	resized   bool              // its node has the resources that its spec asks for
-	replacing bool              // result: it stops, to restart as its spec asks for now
-	resizing  bool              // result: that is for other resources
-	unmounted bool              // result: it waits until the volumes of its Pod are mounted
+	status    *corev1.PodStatus            // of the Pod, with its addresses
+	backoffs  *restartBackoffs             // of the Pod
+	resized   bool                         // its node has the resources that its spec asks for
+	resources *corev1.ResourceRequirements // that the Pod as a whole has
+	replacing bool                         // result: it stops, to restart as its spec asks for now
+	resizing  bool                         // result: that is for other resources
+	unmounted bool                         // result: it waits until the volumes of its Pod are mounted
 	now       time.Time
 	wake      time.Time // when the status changes next; zero means never
 }
@@ -101,7 +102,7 @@ func (r *containerRun) replacement(s corev1.ContainerStatus) container.Replaceme
 	switch {
 	case restartsForImage(r.container, r.kind, s):
 		return container.ReplacedForImage
-	case r.resized && restartsToResize(r.container, s):
+	case r.resized && restartsToResize(r.pod, r.container, s, r.resources):
 		return container.ReplacedForResources
 	}
 	return container.NotReplaced

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
@@ -26,10 +25,8 @@ func ExplainLog(pod *corev1.Pod, name string, run int32) string {
 		return "The output of this run is no longer known: it is kept in memory, for the last two runs of a container, until the control plane stops."
 	case behavior.isAnnotated(c, kind, run):
 		return nothingRuns("annotations of its Pod say how it ends", "To give it output, set the annotation "+annotations.Log+".")
-	case len(unknown) == 1:
-		return nothingRuns("its command needs "+unknown[0]+", which is not simulated", runInstead(pod, c, kind))
-	case len(unknown) > 1:
-		return nothingRuns("its command needs "+strings.Join(unknown, ", ")+", which are not simulated", runInstead(pod, c, kind))
+	case len(unknown) > 0:
+		return nothingRuns("its command needs "+notSimulated(unknown), runInstead(pod, c, kind))
 	}
 	return nothingRuns("the program of its image "+c.Image+" is not simulated", runInstead(pod, c, kind))
 }

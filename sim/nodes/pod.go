@@ -150,8 +150,9 @@ func awaitSandbox(pod *corev1.Pod, st *corev1.PodStatus, now time.Time) {
 func advanceContainers(pod *corev1.Pod, st *corev1.PodStatus, at placement, now time.Time) (wake time.Time, resizing bool) {
 	behavior, _ := podBehaviorOf(pod) // updatePod has reported the error
 	unmounted := false
+	resources := podResources(pod, at.resizedBy)
 	advance := func(c *corev1.Container, kind containerKind, was []corev1.ContainerStatus) corev1.ContainerStatus {
-		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, now: now}
+		r := containerRun{pod: pod, container: c, kind: kind, behavior: behavior, commands: at.commands, status: st, backoffs: at.backoffs, resized: at.resizeRejected == nil, resources: resources, now: now}
 		s := r.advanceStatus(containerStatusOf(was, c.Name))
 		wake, resizing, unmounted = earlierTime(wake, r.wake), resizing || r.resizing, unmounted || r.unmounted
 		return s

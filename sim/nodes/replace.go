@@ -1,24 +1,49 @@
 package nodes
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
+	kubeletutil "k8s.io/kubernetes/pkg/kubelet/util"
 	"k8s.io/utils/ptr"
 
 	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 // restartsToResize reports whether a running container has to restart to get the resources
-// that its spec asks for now. The kubelet's function needs its runtime.
-func restartsToResize(c *corev1.Container, s corev1.ContainerStatus) bool {
-	if s.State.Running == nil || s.Resources == nil {
+// that its spec, or that of its Pod, asks for now. had are those that the Pod as a whole has. The
+// kubelet's function needs its runtime.
+func restartsToResize(pod *corev1.Pod, c *corev1.Container, s corev1.ContainerStatus, had *corev1.ResourceRequirements) bool {
+	if s.State.Running == nil || s.Resources == nil || len(c.ResizePolicy) == 0 {
 		return false
 	}
+	wants := kubeletutil.GetLimits(&kubeletutil.ResourceOpts{PodResources: pod.Spec.Resources, ContainerResources: &c.Resources})
+	has := kubeletutil.GetLimits(&kubeletutil.ResourceOpts{PodResources: had, ContainerResources: s.Resources})
 	return slices.ContainsFunc(c.ResizePolicy, func(p corev1.ContainerResizePolicy) bool {
 		return p.RestartPolicy == corev1.RestartContainer &&
-			(differs(c.Resources.Requests, s.Resources.Requests, p.ResourceName) || differs(c.Resources.Limits, s.Resources.Limits, p.ResourceName))
+			(differs(c.Resources.Requests, s.Resources.Requests, p.ResourceName) || differs(wants, has, p.ResourceName))
 	})
+}
+
+// podResources returns the resources that a Pod as a whole has, nil if it has none. Once the containers
+// that restart for a resize stop, the Pod has those of its spec: the status says so only after that.
+func podResources(pod *corev1.Pod, resizedBy int64) *corev1.ResourceRequirements {
+	if pod.Spec.Resources == nil || pod.Status.Resources == nil {
+		return pod.Spec.Resources
+	}
+	_, c := podutil.GetPodCondition(&pod.Status, corev1.PodResizeInProgress)
+	if c != nil && (resizedBy == 0 || c.ObservedGeneration == resizedBy) {
+		return pod.Spec.Resources
+	}
+	had := pod.Status.Resources.DeepCopy()
+	maps.DeleteFunc(had.Limits, func(name corev1.ResourceName, _ resource.Quantity) bool { // the sum of its containers
+		_, ofPod := pod.Spec.Resources.Limits[name]
+		return !ofPod
+	})
+	return had
 }
 
 func differs(a, b corev1.ResourceList, name corev1.ResourceName) bool {

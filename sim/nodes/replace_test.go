@@ -219,3 +219,73 @@ func TestResizeEvents(t *testing.T) {
 	update()
 	check("another change")
 }
+
+// TestPodResizeRestartsContainers changes the CPU limit of a Pod as a whole, which is that of its containers
+// without one, as pkg/kubelet/util.GetLimits has it.
+func TestPodResizeRestartsContainers(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*corev1.Container)
+		want   string
+	}{
+		"no limit":               {func(*corev1.Container) {}, "0s Running, ready, s: runs, a: runs #1"},
+		"a limit":                {func(c *corev1.Container) { c.Resources = resources("100m", "64Mi") }, "0s Running, ready, s: runs, a: runs"},
+		"of another resource":    {func(c *corev1.Container) { c.ResizePolicy[0].ResourceName = corev1.ResourceMemory }, "0s Running, ready, s: runs, a: runs"},
+		"that needs no restart":  {func(c *corev1.Container) { c.ResizePolicy[0].RestartPolicy = corev1.NotRequired }, "0s Running, ready, s: runs, a: runs"},
+		"without a resizePolicy": {func(c *corev1.Container) { c.ResizePolicy = nil }, "0s Running, ready, s: runs, a: runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := testPod(limitedPod)
+			c.change(&pod.Spec.Containers[0])
+			timeline(pod, testPlacement, 9)
+			resizeWhole(pod, "300m")
+			if diff := cmp.Diff([]string{c.want, "rests"}, timeline(pod, testPlacement, 9)); diff != "" {
+				t.Error(diff)
+			}
+			if got := pod.Status.Resources.Limits.Cpu().String(); got != "300m" {
+				t.Errorf("the Pod has %s after the resize", got)
+			}
+		})
+	}
+}
+
+// limitedPod limits the CPU of a Pod as a whole. A change restarts its main container. Another has a limit of its
+// memory, which is not one of the Pod.
+func limitedPod(p *corev1.Pod) {
+	p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+	memory := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
+	p.Spec.InitContainers = []corev1.Container{{
+		Name: "s", Image: "s", RestartPolicy: new(corev1.ContainerRestartPolicyAlways), Resources: corev1.ResourceRequirements{Limits: memory, Requests: memory},
+	}}
+	resizeWhole(p, "200m")
+}
+
+// resizeWhole changes the CPU of a Pod as a whole.
+func resizeWhole(p *corev1.Pod, cpu string) {
+	p.Generation++
+	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+	p.Spec.Resources = &corev1.ResourceRequirements{Requests: list, Limits: list}
+}
+
+// TestPodResizeRestartsOnce has a container that takes its time to stop, and one that does not: that restarts once.
+func TestPodResizeRestartsOnce(t *testing.T) {
+	at, changed := commandsFixture(t)
+	at.backoffs = &restartBackoffs{}
+	pod := slowToStopPod()
+	limitedPod(pod)
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "b", Image: "b", ResizePolicy: pod.Spec.Containers[0].ResizePolicy})
+	pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{}
+	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs, b: runs")
+	awaitUp(t, pod, at, "a")
+	resizeWhole(pod, "300m")
+	at.resizedBy = pod.Generation
+	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs, b: runs #1")
+	pod.Status, _ = podStatus(pod, at, time.Now())
+	if n := containerStatusOf(pod.Status.ContainerStatuses, "b").RestartCount; n != 1 {
+		t.Errorf("b restarted %d times while a stops", n)
+	}
+	touch(t, pod, at, "/tmp/go")
+	play(t, pod, at, changed, time.Now, "Running, ready, s: runs, a: runs #1, b: runs #1")
+	if got := pod.Status.Resources.Limits.Cpu().String(); got != "300m" {
+		t.Errorf("the Pod has %s after the resize", got)
+	}
+}

@@ -62,7 +62,7 @@ func (r *resizeReport) report(pod *corev1.Pod, why *rejection, accepted bool) {
 // reportRestarts adds the events about the containers that restart for a resize.
 func (r *resizeReport) reportRestarts(pod *corev1.Pod) {
 	for c, s := range containersWithStatus(pod) {
-		if restartsToResize(c, s) {
+		if restartsToResize(pod, c, s, podResources(pod, r.startedBy)) {
 			r.events = append(r.events, podEvent{container: c.Name, reason: events.KillingContainer, message: "Container " + c.Name + " resize requires restart"})
 		}
 	}

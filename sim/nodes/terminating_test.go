@@ -132,3 +132,30 @@ func TestReadinessOfContainersThatEnd(t *testing.T) {
 		t.Errorf("when b has ended: %+v", due)
 	}
 }
+
+// TestPreStopSleepsWithoutACommand delays the end of a container without a command, but not that of one that ends by
+// itself.
+func TestPreStopSleepsWithoutACommand(t *testing.T) {
+	sleeps := func(p *corev1.Pod) {
+		p.Spec.Containers[0].Image = "a"
+		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 600}}}
+	}
+	at, changed := commandsFixture(t)
+	pod := testPod(sleeps)
+	play(t, pod, at, changed, time.Now, "Running, ready, a: runs")
+	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &metav1.Time{Time: time.Now().Add(time.Hour)}, new(int64(3600))
+	if due := nextPodStage(pod, at, time.Now()); due.name != podDeleteLater {
+		t.Errorf("while it stops: %+v", due)
+	}
+	if got := describePod(pod); got != "Running, ready, a: runs" {
+		t.Errorf("while it stops: %s", got)
+	}
+
+	job := testPod(sleeps)
+	job.UID, job.Spec.RestartPolicy = "job", corev1.RestartPolicyNever
+	job.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Controller: new(true)}}
+	job.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"}}}}
+	job.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v", SubPathExpr: "$(NAME)"}} // it needs preparation
+	job.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	play(t, job, at, changed, time.Now, "Succeeded, a: exit 0")
+}

@@ -112,17 +112,13 @@ func ps(p *proc, args []string) int {
 	}
 	p.print("PID   USER     TIME  COMMAND\n")
 	if first := p.m.table.outside(); first != nil {
-		p.printf("%5d %-8s  0:00 %s\n", 1, "root", first.name)
+		p.printf("%5d %-8s  0:00 %s\n", 1, p.m.userName(first.user), first.name)
 	}
 	for _, other := range p.m.table.list() {
 		if other.hidden.Load() {
 			continue
 		}
-		user := strconv.Itoa(int(other.m.cred.uid))
-		if u, ok := p.m.userByID(int(other.m.cred.uid)); ok {
-			user = u.name
-		}
-		p.printf("%5d %-8s  0:00 %s\n", other.pid, user, strings.Join(other.commandLine(), " "))
+		p.printf("%5d %-8s  0:00 %s\n", other.pid, p.m.userName(int(other.m.cred.uid)), strings.Join(other.commandLine(), " "))
 	}
 	return 0
 }

@@ -204,6 +204,14 @@ func (m *machine) userByID(uid int) (user, bool) {
 	return user{}, false
 }
 
+// userName returns the name of a user, its ID if it has none.
+func (m *machine) userName(uid int) string {
+	if u, ok := m.userByID(uid); ok {
+		return u.name
+	}
+	return strconv.Itoa(uid)
+}
+
 // groupName returns the name of a group, "" if it has none.
 func (m *machine) groupName(gid int) string {
 	for _, f := range m.entries("/etc/group") {

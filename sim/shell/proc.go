@@ -66,15 +66,16 @@ type Processes struct {
 // initProcess is a PID 1 that the engine does not run.
 type initProcess struct {
 	name   string
+	user   int
 	signal func(syscall.Signal)
 }
 
 // SetInit makes PID 1 a process that the engine does not run. signal gets the signals
 // that would end it; it must not block. It is called before anything runs.
-func (t *Processes) SetInit(name string, signal func(syscall.Signal)) {
+func (t *Processes) SetInit(name string, user int, signal func(syscall.Signal)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.init, t.last = &initProcess{name, signal}, 1
+	t.init, t.last = &initProcess{name, user, signal}, 1
 }
 
 // outside returns the PID 1 that the engine does not run, nil if it runs it.

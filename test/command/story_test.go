@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -166,6 +168,35 @@ func TestStory(t *testing.T) {
 		program.WaitSettled(t, p.Dir)
 		if got := output("why", "pod/done"); !strings.Contains(got, "Why Pod default/done was created") || strings.Contains(got, "deleted") {
 			t.Errorf("got:\n%s", got)
+		}
+	})
+
+	t.Run("what is not simulated", func(t *testing.T) {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "pi"}, Spec: batchv1.JobSpec{Template: *template.DeepCopy()}}
+		job.Spec.Template.Labels, job.Spec.Template.Spec.RestartPolicy = nil, corev1.RestartPolicyNever
+		job.Spec.Template.Spec.Containers[0].Command = []string{"perl", "-e", "1"}
+		if _, err := client.BatchV1().Jobs("default").Create(t.Context(), job, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Name: "deny"}}
+		if _, err := client.NetworkingV1().NetworkPolicies("default").Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		nothingRuns := "Nothing runs in container a, which exits with 0 at once: its command needs perl, which is not simulated."
+		awaitStory([]string{"why", "job/pi"}, " created Job pi.", nothingRuns)
+		awaitStory([]string{"why", "networkpolicy/deny"}, " created NetworkPolicy deny.", "No component of a control plane enforces a NetworkPolicy")
+		var ofJob string
+		p.Await(t, "the Pod of the Job", func() bool {
+			list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=pi"})
+			if err != nil || len(list.Items) != 1 {
+				return false
+			}
+			ofJob = list.Items[0].Name
+			return true
+		})
+		awaitStory([]string{"why", "pod/" + ofJob}, nothingRuns)
+		if got := output("why", "pod/"+web); strings.Contains(got, "Nothing runs") {
+			t.Errorf("of a server:\n%s", got)
 		}
 	})
 

@@ -1,0 +1,144 @@
+package peer
+
+import (
+	"cmp"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/procfs"
+)
+
+const (
+	// maxTime is how long a process is looked for. Usually that takes about a millisecond: the limit is for a machine
+	// with very many open files, and a busy one must not change names.
+	maxTime = time.Second
+	// maxProcesses is how many processes are looked at, the newest ones first.
+	maxProcesses = 4096
+	// maxRecent is how many processes are looked at before: most have several connections.
+	maxRecent = 16
+)
+
+// forwarders send what other programs have sent to them.
+var forwarders = []string{"kubectl", "socat", "ssh", "sshd", "sshd-session"}
+
+// Listen returns a listener whose connections tell Program from where they come.
+func Listen(l net.Listener) net.Listener {
+	fs, err := procfs.NewDefaultFS()
+	if err != nil {
+		return l
+	}
+	return &listener{l, &finder{fs: fs, socket: findSocket}}
+}
+
+type listener struct {
+	net.Listener
+	finder *finder
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	local, isTCP := c.LocalAddr().(*net.TCPAddr)
+	remote, _ := c.RemoteAddr().(*net.TCPAddr)
+	if !isTCP || !remote.IP.IsLoopback() {
+		return c, nil
+	}
+	return conn{c, &address{local, sync.OnceValue(func() string { return l.finder.program(local, remote) })}}, nil
+}
+
+type conn struct {
+	net.Conn
+	local *address
+}
+
+// LocalAddr implements net.Conn.
+func (c conn) LocalAddr() net.Addr { return c.local }
+
+// finder finds the processes of connections.
+type finder struct {
+	fs     procfs.FS
+	socket func(to, from *net.TCPAddr) string // findSocket
+
+	mu     sync.Mutex
+	recent []int // the ids of processes that were found
+}
+
+// program returns the name of the program that has connected from an address to another one.
+func (f *finder) program(to, from *net.TCPAddr) string {
+	socket := f.socket(to, from)
+	if socket == "" {
+		return ""
+	}
+	p, ok := f.owner(socket)
+	if !ok || p.PID == os.Getpid() {
+		return ""
+	}
+	name := commandOf(p).programName()
+	if slices.Contains(forwarders, name) {
+		return ""
+	}
+	return name
+}
+
+// owner returns the process that has a socket open.
+func (f *finder) owner(socket string) (procfs.Proc, bool) {
+	deadline := time.Now().Add(maxTime)
+	has := func(p procfs.Proc) bool {
+		if time.Now().After(deadline) {
+			return false
+		}
+		targets, err := p.FileDescriptorTargets()
+		return err == nil && slices.Contains(targets, socket)
+	}
+	recent := f.recentProcesses()
+	if i := slices.IndexFunc(recent, has); i >= 0 {
+		return recent[i], true
+	}
+	all, err := f.fs.AllProcs()
+	if err != nil {
+		return procfs.Proc{}, false
+	}
+	slices.SortFunc(all, func(a, b procfs.Proc) int { return cmp.Compare(b.PID, a.PID) })
+	all = all[:min(len(all), maxProcesses)]
+	i := slices.IndexFunc(all, has)
+	if i < 0 {
+		return procfs.Proc{}, false
+	}
+	f.noteRecent(all[i].PID)
+	return all[i], true
+}
+
+// recentProcesses returns the processes that were found last and still run.
+func (f *finder) recentProcesses() (list []procfs.Proc) {
+	f.mu.Lock()
+	ids := slices.Clone(f.recent)
+	f.mu.Unlock()
+	for _, id := range ids {
+		if p, err := f.fs.Proc(id); err == nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func (f *finder) noteRecent(id int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recent = slices.Insert(f.recent[:min(len(f.recent), maxRecent-1)], 0, id)
+}
+
+// commandOf returns what a process runs. What cannot be read is empty: the process may have ended.
+func commandOf(p procfs.Proc) (c command) {
+	c.executable, _ = p.Executable()
+	c.executable = strings.TrimSuffix(c.executable, " (deleted)")
+	c.args, _ = p.CmdLine()
+	c.folder, _ = p.Cwd()
+	return c
+}
