@@ -332,7 +332,7 @@ func (w *write) laterVersions() (list []*event) {
 // at about the same time only the first one counts.
 func (cl *client) findEvents(r *request, wr *write) {
 	var isKnown bool
-	if wr.watches, isKnown = cl.watchesOf(r); !isKnown {
+	if wr.watches, isKnown = cl.watchesOf(r, wr); !isKnown {
 		wr.runs = nil
 		return
 	}
@@ -372,38 +372,37 @@ type sentOnce struct {
 // fullConn is the number of watches on a connection over HTTP/2 beside which it may be full: it takes 100 requests at once.
 const fullConn = 50
 
-// watchesOf returns the watches whose events a write may follow, also those that have just ended: those of its process.
-// isKnown is false if there are only those of another process, as far as is known.
+// watchesOf returns the watches whose events a write may follow: those of its process. isKnown is false if there are only
+// those of another process, as far as is known.
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
 // other user agents watch counts, too. Over HTTP/1.1
 // each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
 // process of its own.
-func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
-	others := r.conn.watchesOfOthers(cl)
+func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
+	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	all := slices.Concat(cl.watches, cl.ended)
-	same := onConn(all, r.req.RemoteAddr)
+	all, conn := cl.watchesFor(wr), r.req.RemoteAddr
+	same := onConn(all, conn)
 	switch {
 	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
 	case r.req.ProtoMajor < 2:
-		if len(onConn(cl.watches, r.req.RemoteAddr)) > 0 {
+		if len(onConn(cl.watches, conn)) > 0 {
 			return same, true
 		}
 		return all, true
 	case hasFullConn(cl.watches):
-	case len(same)+len(others) > 0:
-		all = same
-	default:
+		others = append(others, slices.DeleteFunc(all, func(w *watch) bool { return w.conn == conn })...)
+	case len(same)+len(others) == 0:
 		return all, false
 	}
 	selected := map[selection]bool{}
-	for _, w := range same {
+	for _, w := range onConn(cl.watches, conn) {
 		selected[w.selection()] = true
 	}
-	return slices.DeleteFunc(slices.Concat(all, others), func(w *watch) bool { return !slices.Contains(same, w) && selected[w.selection()] }), true
+	return append(same, slices.DeleteFunc(others, func(w *watch) bool { return selected[w.selection()] })...), true
 }
 
 func onConn(watches []*watch, conn string) (list []*watch) {

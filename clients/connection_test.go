@@ -172,7 +172,7 @@ func TestManyClientsThatShareAConnection(t *testing.T) {
 		s := newSplitScript(t)
 		s.as(watchingAgent).watch(certificates + "?watch=1")
 		for i := range 2 * maxSharing {
-			s.as(fmt.Sprintf("agent-%d/v1", i)).write("", "POST", secrets, object("Secret", "web", "s1", "10"))
+			s.as(fmt.Sprintf("certs-%d/v1", i)).write("", "POST", secrets, object("Secret", "web", "s1", "10"))
 		}
 		for _, c := range s.clients.Snapshot() {
 			if n := len(c.SharesConnection); n > maxSharing || c.Name == "certs ("+operator.Name+")" && n != maxSharing-1 {
