@@ -201,6 +201,7 @@ type write struct {
 	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	repeated        *event   // the cause of the last attempt, if that has failed
+	again           bool     // it changes again what the run to which it belongs has changed
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
 	watches  []*watch  // whose events may be its reason
