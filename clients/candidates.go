@@ -288,6 +288,9 @@ func (c *candidates) choose(w *write) *event {
 	if c.isContinuedBy(w) && !c.isBegunBy(queued, w) {
 		return c.last
 	}
+	if w.again = c.isContinuedWithOwn(w); w.again {
+		return c.last
+	}
 	for _, list := range [][]*event{queued, ownLast} {
 		if e := c.firstPrompt(list, w); e != nil {
 			return e
@@ -355,6 +358,19 @@ func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 		since, pause := w.began.Sub(e.seen()), w.began.Sub(ended)
 		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > busyGap && since <= busyGap)
 	})
+}
+
+// isContinuedWithOwn reports whether a write changes a version that the last run has made, although the client had received a
+// later one before that run wrote last: it has the version from the answer, so that it belongs to the run.
+func (c *candidates) isContinuedWithOwn(w *write) bool {
+	base := w.baseEvent
+	if c.last == nil || base == nil || !w.versions.made(base) {
+		return false
+	}
+	r := c.last.lastRun(w)
+	pause := w.began.Sub(r.answered)
+	return !r.failed && pause >= 0 && pause <= maxPause && !base.seen().Before(r.taken) &&
+		slices.ContainsFunc(w.laterVersions(), func(e *event) bool { return e.at.Add(cacheDelay).Before(r.answered) })
 }
 
 // queued returns the changes since the last run began, in order: for one of them the key was

@@ -201,6 +201,7 @@ type write struct {
 	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	repeated        *event   // the cause of the last attempt, if that has failed
+	again           bool     // it changes again what the run to which it belongs has changed
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
 	watches  []*watch  // whose events may be its reason
@@ -251,9 +252,9 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 }
 
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
-// owned by it or by one of its owners, or is named in the answer.
+// owned by it or by one of its owners, or is named in the answer, as its owner may be, or names the written one.
 func (w *write) isRelatedTo(e *event) bool {
-	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned, w.object.Namespace)
+	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned)
 }
 
 // isNamespace reports whether an event is of the namespace of the written object.

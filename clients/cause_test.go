@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -503,13 +504,16 @@ func testOwnDeletionIsNoCause(t *testing.T) {
 
 // What a selector excludes is not found by the list of a watch.
 func TestListWithASelectorHasNotFoundOthers(t *testing.T) {
-	f := newFixture(t)
-	const selector, secrets = "labelSelector=app%3Dmine", "/api/v1/namespaces/ns/secrets"
-	f.operate("GET", secrets+"?"+selector, 200, "{}")
-	f.watchToTheEnd(secrets + "?watch=1&resourceVersion=5&" + selector)
-	f.operate("PATCH", secrets+"/plain", 200, object("Secret", "plain", "s1", "10"))
-	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	for selector, want := range map[string]string{"app=mine": "after nothing", "!instance": "Secret ns/plain listed"} {
+		f := newFixture(t)
+		const secrets = "/api/v1/namespaces/ns/secrets"
+		query := "labelSelector=" + url.QueryEscape(selector)
+		f.operate("GET", secrets+"?"+query, 200, "{}")
+		f.watchToTheEnd(secrets + "?watch=1&resourceVersion=5&" + query)
+		f.operate("PATCH", secrets+"/plain", 200, object("Secret", "plain", "s1", "10"))
+		if diff := cmp.Diff([]string{want}, f.causes("shop-operator")); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", selector, diff)
+		}
 	}
 }
 

@@ -197,6 +197,10 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a collection deleted":            {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
 		"an owner is named":               {playOwnerIsNamed, tally{right: 3}},
 		"the event names the object":      {playEventNamesObject, tally{right: 2}},
+		"another change after a pause":    {playChangeAfterPause, tally{right: 4}},
+		"a version from an answer":        {playVersionFromAnswer, tally{right: 4}},
+		"a name that is that of a field":  {playNameOfField, tally{right: 2}},
+		"a name of two letters":           {playShortName, tally{right: 2}},
 		"a second connection":             {playSecondConnection, tally{right: 1}},
 		"a second process":                {playSecondProcess, tally{right: 2}},
 		"a list long after":               {playListLongAfter, tally{right: 1}},
@@ -462,6 +466,84 @@ func playEventNamesObject(s *script) {
 	s.write("Route ns/main updated 20", "PATCH", services+"/web", object("Service", "web", "s1", "21"))
 	ms(4)
 	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", named(22))
+}
+
+// A Deployment becomes ready while the run for the Site could still go on.
+func playChangeAfterPause(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(4)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(9))
+	sendSite("MODIFIED", site(9))
+	ms(40)
+	sendDeployment("MODIFIED", web(10)) // ready
+	ms(6)
+	s.write("Deployment ns/web updated 10", "PATCH", services+"/web", owned("Service", "web", "s1", "11"))
+	ms(15)
+	s.write("Deployment ns/web updated 10", "PATCH", sites+"/shop/status", site(12))
+}
+
+// A sync creates an object and changes it again, without a look into its cache: that has what another controller has written.
+func playVersionFromAnswer(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(1)
+	sendDeployment("MODIFIED", web(9))
+	ms(7)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(10))
+	sendSite("MODIFIED", site(10))
+	ms(8)
+	s.expect(siteAdded, "PUT")
+	s.request("PUT", deployments+"/web", web(8), func(w http.ResponseWriter) {
+		ms(1)
+		w.WriteHeader(http.StatusConflict)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409}`)
+	})
+	ms(2)
+	s.expect("Deployment ns/web added 8", "PUT") // queued the key while the sync ran
+	s.request("PUT", deployments+"/web", web(9), func(w http.ResponseWriter) {
+		ms(1)
+		io.WriteString(w, web(11))
+	})
+}
+
+// Each Site has a field that is called as another Site is.
+func playNameOfField(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	named := func(name string, version int) string {
+		return strings.Replace(object("Site", name, "u-"+name, fmt.Sprint(version)), "{", `{"status":{"canary":{},"blueGreen":{"active":"a1"}},`, 1)
+	}
+	deployment := object("Deployment", "blue", "d1", "8", "u-blue")
+	sendSite("ADDED", named("blue", 7))
+	ms(4)
+	s.write("Site ns/blue added 7", "POST", deployments, deployment)
+	sendDeployment("ADDED", deployment)
+	ms(20000)
+	sendDeployment("MODIFIED", object("Deployment", "blue", "d1", "20", "u-blue"))
+	ms(50)
+	sendSite("MODIFIED", named("canary", 21))
+	ms(4)
+	s.write("Deployment ns/blue updated 20", "PATCH", sites+"/blue/status", named("blue", 22))
+}
+
+// A Service has the name of the Site in a field for names.
+func playShortName(s *script) {
+	const name = "bg"
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("MODIFIED", object("Site", name, "u1", "7"))
+	ms(50)
+	service := strings.Replace(object("Service", "active", "s1", "8"), "{", `{"spec":{"siteName":"`+name+`"},`, 1)
+	s.write("Site ns/"+name+" updated 7", "PATCH", services+"/active", service)
+	ms(30000)
+	sendSite("MODIFIED", object("Site", name, "u1", "9"))
+	ms(50)
+	s.write("Site ns/"+name+" updated 9", "PATCH", services+"/active", service)
 }
 
 // A connection over HTTP/2 has at most 100 requests: a program with more watches has a second one.

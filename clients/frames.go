@@ -37,26 +37,32 @@ type sentEvent struct {
 	takenBy   string             // the holder that has taken over the Lease with this version
 }
 
-// objectMentions are how an object is named: by its key and, within its namespace, by its name. Each object names its namespace.
-type objectMentions struct{ key, name objectMention }
+// objectMentions are how an object is named: by its key and, within its namespace, by its name.
+type objectMentions struct {
+	namespace, object string
+	key, name         objectMention
+}
 
 type objectMention struct {
 	recording.Mention
 	possible bool
 }
 
-func newObjectMentions(namespace, name string) (m objectMentions) {
+func newObjectMentions(namespace, name string) objectMentions {
+	m := objectMentions{namespace: namespace, object: name}
 	o := observe.Object{Namespace: namespace, Name: name}
 	m.key.Mention, m.key.possible = recording.MentionOf(o.Key())
-	if namespace != name {
-		m.name.Mention, m.name.possible = recording.MentionOf(name)
-	}
+	m.name.Mention, m.name.possible = recording.MentionOf(name)
 	return m
 }
 
-// isIn reports whether an object in a namespace is among some names.
-func (m objectMentions) isIn(names namespacedNames, namespace string) bool {
-	return m.key.possible && names.Has(m.key.Mention) || m.name.possible && namespace == names.namespace && names.Has(m.name.Mention)
+// isIn reports whether the object is among some names. Each object names its namespace.
+func (m objectMentions) isIn(names namespacedNames) bool {
+	isByKey := m.key.possible && names.Has(m.key.Mention)
+	if m.object == names.namespace {
+		return m.namespace != "" && isByKey
+	}
+	return isByKey || m.name.possible && m.namespace == names.namespace && names.Has(m.name.Mention)
 }
 
 // frames keeps the events of the last frames: the API server sends each of many watches of the same objects
@@ -134,16 +140,14 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 }
 
 // isNamedIn reports whether the event's object is among some names.
-func (s *sentEvent) isNamedIn(names namespacedNames) bool {
-	return s.mentioned.isIn(names, s.namespace)
-}
+func (s *sentEvent) isNamedIn(names namespacedNames) bool { return s.mentioned.isIn(names) }
 
 // isOwnedByNamed reports whether an owner of the event's object is among some names.
 func (s *sentEvent) isOwnedByNamed(names namespacedNames) bool {
-	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names, s.namespace) })
+	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names) })
 }
 
-// isNaming reports whether the event's object names an object in a namespace.
-func (s *sentEvent) isNaming(m objectMentions, namespace string) bool {
-	return m.isIn(namespacedNames{s.namespace, s.names}, namespace)
+// isNaming reports whether the event's object names an object.
+func (s *sentEvent) isNaming(m objectMentions) bool {
+	return m.isIn(namespacedNames{s.namespace, s.names})
 }

@@ -52,7 +52,7 @@ func TestLikelyCausesOfOperatorsAreTrue(t *testing.T) {
 		lines        []trafficLine
 		right, wrong int // at least, and at most
 	}{
-		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 19, 7},
+		{"Argo Rollouts", readTraffic(t, "testdata/operators/argo-rollouts.jsonl.gz"), 22, 4},
 		{"cert-manager", certManager, 77, 9},
 		{"cert-manager with one user agent", oneAgent, 44, 42},
 	} {

@@ -89,7 +89,7 @@ func (r *writeRun) isContinuedBy(w *write, read time.Time, limit time.Duration) 
 	if len(r.targets) == 0 || pause < 0 && !r.woken || pause > limit {
 		return false
 	}
-	return r.isRetriedBy(w) || !r.failed && !slices.Contains(r.targets, w.target)
+	return r.isRetriedBy(w) || !r.failed && (w.again || !slices.Contains(r.targets, w.target))
 }
 
 // isRetriedBy reports whether a write is the last one of the run again, after a conflict.
