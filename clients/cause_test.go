@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -606,4 +608,34 @@ func (c *reactingClient) Write(p []byte) (int, error) {
 	n, err := c.ResponseRecorder.Write(p)
 	c.react()
 	return n, err
+}
+
+// client-go sends the options of a deletion as its body.
+func TestDryRunOfADeletion(t *testing.T) {
+	proto, err := (&metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		method, query, body string
+		want                bool
+	}{
+		"query":      {"DELETE", "?dryRun=All", "", true},
+		"JSON":       {"DELETE", "", `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`, true},
+		"spaces":     {"DELETE", "", `{"propagationPolicy": "Orphan", "dryRun": ["All"]}`, true},
+		"protobuf":   {"DELETE", "", string(proto), true},
+		"no dry run": {"DELETE", "", `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":[]}`, false},
+		"no body":    {"DELETE", "", "", false},
+		"an object":  {"PUT", "", `{"data":{"dryRun":"All"}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			req := httptest.NewRequest(test.method, settings+"/x"+test.query, strings.NewReader(test.body))
+			r := newRequest(f.observer, f.clients.frames, newClient("shop", f.clients.config.Objects, new(atomic.Int64)), req, &observe.Caller{})
+			_, _ = io.Copy(io.Discard, req.Body)
+			if got := r.isDryRun(); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
 }

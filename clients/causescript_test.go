@@ -56,7 +56,8 @@ func (s *script) fail(truth, method, path string, status int, answer string) {
 func (s *script) expect(truth, method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.truth[scripted(time.Now(), method)] += truth
+	began := scripted(time.Now(), method)
+	s.truth[began] = strings.TrimPrefix(s.truth[began]+"|"+truth, "|")
 }
 
 func scripted(began time.Time, method string) string { return fmt.Sprint(began.UnixNano(), method) }
@@ -180,40 +181,44 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		play func(s *script)
 		want tally
 	}{
-		"the woken object itself first":   {playWokenObjectFirst, tally{right: 3}},
-		"an unrelated object first":       {playUnrelatedFirst, tally{right: 1, unknown: 2}},
-		"a watch that ends before":        {playWatchUntil, tally{right: 1}},
-		"a watch that ends in a sync":     {playWatchEndsInSync, tally{right: 2}},
-		"a watch opened again in a sync":  {playWatchReopened, tally{right: 3}},
-		"a Namespace per tenant":          {playTenant, tally{right: 3, unknown: 1}},
-		"GitOps":                          {playGitOps, tally{right: 1, unknown: 4}},
-		"a review before":                 {playReviewBefore, tally{right: 3}},
-		"a review in the sync":            {playReviewInSync, tally{right: 3}},
-		"no dry run":                      {func(s *script) { playDrift(s, false) }, tally{right: 2}},
-		"a dry run":                       {func(s *script) { playDrift(s, true) }, tally{right: 3}},
-		"a write without effect":          {playWithoutEffect, tally{right: 3}},
-		"a child and its status":          {playChildAndStatus, tally{right: 4}},
-		"a collection deleted gracefully": {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
-		"a collection deleted":            {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
-		"an owner is named":               {playOwnerIsNamed, tally{right: 3}},
-		"the event names the object":      {playEventNamesObject, tally{right: 2}},
-		"another change after a pause":    {playChangeAfterPause, tally{right: 4}},
-		"a version from an answer":        {playVersionFromAnswer, tally{right: 4}},
-		"a name that is that of a field":  {playNameOfField, tally{right: 2}},
-		"a name of two letters":           {playShortName, tally{right: 2}},
-		"a second connection":             {playSecondConnection, tally{right: 1}},
-		"a second process":                {playSecondProcess, tally{right: 2}},
-		"a list long after":               {playListLongAfter, tally{right: 1}},
-		"a start":                         {playStart, tally{right: 4}},
-		"created at the start":            {playCreatedAtStart, tally{right: 2}},
-		"a back-off":                      {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
-		"a back-off beside others":        {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
-		"a conflict long after":           {playConflictLongAfter, tally{right: 1}},
-		"many writes before":              {playManyWrites, tally{right: 160}},
-		"more than are kept":              {playMoreThanKept, tally{right: 1, unknown: 3}},
-		"200 Sites listed":                {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
-		"200 Sites at once":               {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
-		"200 Sites, 10 workers":           {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
+		"the woken object itself first":    {playWokenObjectFirst, tally{right: 3}},
+		"an unrelated object first":        {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a watch that ends before":         {playWatchUntil, tally{right: 1}},
+		"a watch that ends long before":    {playWatchLongBefore, tally{right: 1}},
+		"a watch of a process before":      {playWatchOfProcessBefore, tally{right: 1}},
+		"a watch that ends in a sync":      {playWatchEndsInSync, tally{right: 2}},
+		"a watch that ends in long work":   {playWatchEndsInLongWork, tally{right: 7}},
+		"a watch opened again long before": {playWatchReopenedLongBefore, tally{right: 1}},
+		"a watch opened again in a sync":   {playWatchReopened, tally{right: 3}},
+		"a Namespace per tenant":           {playTenant, tally{right: 3, unknown: 1}},
+		"GitOps":                           {playGitOps, tally{right: 1, unknown: 4}},
+		"a review before":                  {playReviewBefore, tally{right: 3}},
+		"a review in the sync":             {playReviewInSync, tally{right: 3}},
+		"no dry run":                       {func(s *script) { playDrift(s, false) }, tally{right: 2}},
+		"a dry run":                        {func(s *script) { playDrift(s, true) }, tally{right: 3}},
+		"a write without effect":           {playWithoutEffect, tally{right: 3}},
+		"a child and its status":           {playChildAndStatus, tally{right: 4}},
+		"a collection deleted gracefully":  {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
+		"a collection deleted":             {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"an owner is named":                {playOwnerIsNamed, tally{right: 3}},
+		"the event names the object":       {playEventNamesObject, tally{right: 2}},
+		"another change after a pause":     {playChangeAfterPause, tally{right: 4}},
+		"a version from an answer":         {playVersionFromAnswer, tally{right: 4}},
+		"a name that is that of a field":   {playNameOfField, tally{right: 2}},
+		"a name of two letters":            {playShortName, tally{right: 2}},
+		"a second connection":              {playSecondConnection, tally{right: 1}},
+		"a second process":                 {playSecondProcess, tally{right: 2}},
+		"a list long after":                {playListLongAfter, tally{right: 1}},
+		"a start":                          {playStart, tally{right: 4}},
+		"created at the start":             {playCreatedAtStart, tally{right: 2}},
+		"a back-off":                       {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
+		"a back-off beside others":         {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a conflict long after":            {playConflictLongAfter, tally{right: 1}},
+		"many writes before":               {playManyWrites, tally{right: 160}},
+		"more than are kept":               {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"200 Sites listed":                 {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
+		"200 Sites at once":                {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
+		"200 Sites, 10 workers":            {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runScript(t, test.play)
@@ -262,6 +267,46 @@ func playWatchUntil(s *script) {
 	end()
 	ms(1)
 	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop", site(8))
+}
+
+// Its write follows from something else, such as the user who has started it.
+func playWatchLongBefore(s *script) {
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	end()
+	ms(30_000)
+	s.write("none", "PATCH", sites+"/shop", site(8))
+}
+
+func playWatchOfProcessBefore(s *script) {
+	s.conn = "10.0.0.1:4000"
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	end()
+	ms(20_000)
+	s.conn = "10.0.0.1:5000"
+	s.write("none", "PATCH", sites+"/shop", site(8))
+}
+
+func playWatchEndsInLongWork(s *script) {
+	send, end := s.watched(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	end()
+	for i := range 6 {
+		ms(800)
+		s.write(siteAdded, "POST", services, owned("Service", fmt.Sprint("web-", i), fmt.Sprint("s", i), fmt.Sprint(9+i)))
+	}
+}
+
+func playWatchReopenedLongBefore(s *script) {
+	send, end := s.watched(sites + "?watch=1&resourceVersion=1")
+	send("MODIFIED", site(7))
+	end()
+	s.watch(sites + "?watch=1&resourceVersion=7")
+	ms(20_000)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(8))
 }
 
 func playWatchEndsInSync(s *script) {
