@@ -288,7 +288,8 @@ func (c *candidates) choose(w *write) *event {
 	if c.isContinuedBy(w) && !c.isBegunBy(queued, w) {
 		return c.last
 	}
-	if w.again = c.isContinuedWithOwn(w); w.again {
+	if c.isContinuedWithOwn(w) {
+		w.again = c.last
 		return c.last
 	}
 	for _, list := range [][]*event{queued, ownLast} {
@@ -350,8 +351,8 @@ func (c *candidates) listedOwner(w *write) *event {
 	return c.listed[i]
 }
 
-// isBegunBy reports whether a write that may continue the last run rather begins another one: it
-// changes a version that the program has received after that run and just before the write.
+// isBegunBy reports whether a write that may continue the last run rather begins another one: it changes a version that the
+// program has received after that run and just before the write or, after a pause, another client's change came just before.
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
 	return slices.ContainsFunc(queued, func(e *event) bool {

@@ -201,7 +201,7 @@ type write struct {
 	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	repeated        *event   // the cause of the last attempt, if that has failed
-	again           bool     // it changes again what the run to which it belongs has changed
+	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
 	watches  []*watch  // whose events may be its reason
@@ -281,10 +281,11 @@ const cacheDelay = 2 * time.Millisecond
 
 // leaveOutUnknown leaves out the events that are later than what the write is based on: if it
 // changes a version that is not the last one which the client had received, the client had
-// read the object before, for an event before. What it had not seen then is noted.
+// read the object before, for an event before. What it had not seen then is noted. Just after its own write it may have the
+// version from the answer.
 func (w *write) leaveOutUnknown() {
 	unseen := w.laterVersions()
-	if len(unseen) == 0 || w.versions.has(w.base) && !slices.ContainsFunc(unseen, w.versions.made) { // it has the version from the answer to its own write
+	if len(unseen) == 0 || w.versions.has(w.base) && w.began.Sub(w.busy.to) <= maxPause && !slices.ContainsFunc(unseen, w.versions.made) {
 		return
 	}
 	next := slices.MinFunc(unseen, byTime)
