@@ -246,7 +246,13 @@ func TestWatchersOfAConnectionAreForgotten(t *testing.T) {
 		s := newSplitScript(t)
 		s.as(watchingAgent).watch(certificates + "?watch=1")
 		watchers := func() (n int) {
-			s.clients.connections.byKey.Range(func(_, conn any) bool { n += len(conn.(*connection).watchers); return true })
+			s.clients.connections.byKey.Range(func(_, found any) bool {
+				conn := found.(*connection)
+				conn.mu.Lock()
+				defer conn.mu.Unlock()
+				n += len(conn.watchers)
+				return true
+			})
 			return n
 		}
 		for i := range 2 * maxWatchers {
