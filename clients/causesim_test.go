@@ -282,9 +282,9 @@ func TestCausesOfASimulatedOperator(t *testing.T) {
 	}{
 		"one controller":                {simulated{sites: 10, workers: 1, edits: 60, think: 5}, 990, 10},
 		"two controllers":               {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true}, 980, 20},
-		"status first":                  {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true, statusFirst: true}, 960, 30},
+		"status first":                  {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true, statusFirst: true}, 950, 40},
 		"several workers":               {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true}, 980, 20},
-		"several workers, status first": {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true, statusFirst: true}, 960, 30},
+		"several workers, status first": {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true, statusFirst: true}, 950, 40},
 		"timers":                        {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true, timer: 10 * time.Second}, 870, 50},
 		"timers and slow syncs":         {simulated{sites: 10, workers: 4, edits: 60, think: 50, selects: true, timer: 10 * time.Second}, 830, 50},
 		"a burst":                       {simulated{sites: 30, workers: 1, edits: 60, think: 5, selects: true, isBurst: true}, 800, 190},
