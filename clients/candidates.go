@@ -284,8 +284,12 @@ func (c *candidates) choose(w *write) *event {
 	if e := c.listedOwner(w); e != nil {
 		return e
 	}
-	queued, ownLast := c.queued()
+	queued, ownLast := c.queued(w)
 	if c.isContinuedBy(w) && !c.isBegunBy(queued, w) {
+		return c.last
+	}
+	if c.isContinuedWithOwn(w) {
+		w.again = c.last
 		return c.last
 	}
 	for _, list := range [][]*event{queued, ownLast} {
@@ -347,17 +351,33 @@ func (c *candidates) listedOwner(w *write) *event {
 	return c.listed[i]
 }
 
-// isBegunBy reports whether a write that may continue the last run rather begins another one: it
-// changes a version that the program has received after that run and just before the write.
+// isBegunBy reports whether a write that may continue the last run rather begins another one: it changes a version that the
+// program has received after that run and just before the write or, after a pause, another client's change came just before.
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
+	ended := later(c.free, c.read)
+	return slices.ContainsFunc(queued, func(e *event) bool {
+		since, pause := w.began.Sub(e.seen()), w.began.Sub(ended)
+		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > busyGap && since <= busyGap)
+	})
+}
+
+// isContinuedWithOwn reports whether a write changes a version that the last run has made, although the client had received a
+// later one before that run wrote last: it has the version from the answer, so that it belongs to the run.
+func (c *candidates) isContinuedWithOwn(w *write) bool {
 	base := w.baseEvent
-	return base != nil && slices.Contains(queued, base) && base.seen().After(later(c.free, c.read)) && w.began.Sub(base.seen()) <= promptTime/2
+	if c.last == nil || base == nil || !w.versions.made(base) {
+		return false
+	}
+	r := c.last.lastRun(w)
+	pause := w.began.Sub(r.answered)
+	return !r.failed && pause >= 0 && pause <= maxPause && !base.seen().Before(r.taken) &&
+		slices.ContainsFunc(w.laterVersions(), func(e *event) bool { return e.at.Add(cacheDelay).Before(r.answered) })
 }
 
 // queued returns the changes since the last run began, in order: for one of them the key was
 // queued again. ownLast is what the last write of that run has made: it rarely gives a program
 // something to do.
-func (c *candidates) queued() (list, ownLast []*event) {
+func (c *candidates) queued(w *write) (list, ownLast []*event) {
 	for _, e := range slices.Concat(c.changes, c.own) {
 		switch {
 		case e == c.last || !e.seen().Add(handlerDelay).After(c.taken):
@@ -368,7 +388,16 @@ func (c *candidates) queued() (list, ownLast []*event) {
 		}
 	}
 	slices.SortStableFunc(list, byTime)
-	return list, ownLast
+	return w.untilBase(list), ownLast
+}
+
+// untilBase leaves out what came after the other client's change that the write changes: that had queued the key, unless an
+// earlier event had.
+func (w *write) untilBase(queued []*event) []*event {
+	if i := slices.Index(queued, w.baseEvent); i >= 0 && w.isOthers(w.baseEvent) && w.began.Sub(w.baseEvent.seen()) <= maxPause {
+		return queued[:i+1]
+	}
+	return queued
 }
 
 // firstPrompt returns the first event for which a write would begin about now. For earlier

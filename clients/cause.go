@@ -189,6 +189,7 @@ type write struct {
 	target          string // what it changes
 	owners          []recording.OwnerReference
 	names           namespacedNames // in the answer
+	mentioned       objectMentions  // how others name the object
 	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
 	read            time.Time // when the client has read the object from the API server before; zero if it has not
@@ -200,6 +201,7 @@ type write struct {
 	dryRun          bool
 	baseEvent       *event   // with which the client has received the version that it changes; nil if it is not known
 	repeated        *event   // the cause of the last attempt, if that has failed
+	again           *event   // to whose run it belongs, although that has changed the object before; nil if there is none
 	unseen          []*event // of the written object, which the client had not seen when it read that
 
 	watches  []*watch  // whose events may be its reason
@@ -244,14 +246,15 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 	} else if r.body != nil {
 		w.names.Mentions = recording.MentionsIn(r.body.Bytes()[:min(r.body.Len(), maxSearchedBody)], maxMentions)
 	}
+	w.mentioned = newObjectMentions(w.object.Namespace, w.object.Name)
 	w.owners, w.object.UID = answer.Metadata.OwnerReferences, cmp.Or(w.object.UID, answer.Metadata.UID)
 	return w
 }
 
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
-// owned by it or by one of its owners, or is named in the answer.
+// owned by it or by one of its owners, or is named in the answer, as its owner may be, or names the written one.
 func (w *write) isRelatedTo(e *event) bool {
-	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names)
+	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned)
 }
 
 // isNamespace reports whether an event is of the namespace of the written object.
@@ -278,10 +281,11 @@ const cacheDelay = 2 * time.Millisecond
 
 // leaveOutUnknown leaves out the events that are later than what the write is based on: if it
 // changes a version that is not the last one which the client had received, the client had
-// read the object before, for an event before. What it had not seen then is noted.
+// read the object before, for an event before. What it had not seen then is noted. Just after its own write it may have the
+// version from the answer.
 func (w *write) leaveOutUnknown() {
 	unseen := w.laterVersions()
-	if len(unseen) == 0 || w.versions.has(w.base) && !slices.ContainsFunc(unseen, w.versions.made) { // it has the version from the answer to its own write
+	if len(unseen) == 0 || w.versions.has(w.base) && w.began.Sub(w.busy.to) <= maxPause && !slices.ContainsFunc(unseen, w.versions.made) {
 		return
 	}
 	next := slices.MinFunc(unseen, byTime)
@@ -330,7 +334,7 @@ func (w *write) laterVersions() (list []*event) {
 // at about the same time only the first one counts.
 func (cl *client) findEvents(r *request, wr *write) {
 	var isKnown bool
-	if wr.watches, isKnown = cl.watchesOf(r); !isKnown {
+	if wr.watches, isKnown = cl.watchesOf(r, wr); !isKnown {
 		wr.runs = nil
 		return
 	}
@@ -370,38 +374,37 @@ type sentOnce struct {
 // fullConn is the number of watches on a connection over HTTP/2 beside which it may be full: it takes 100 requests at once.
 const fullConn = 50
 
-// watchesOf returns the watches whose events a write may follow, also those that have just ended: those of its process.
-// isKnown is false if there are only those of another process, as far as is known.
+// watchesOf returns the watches whose events a write may follow: those of its process. isKnown is false if there are only
+// those of another process, as far as is known.
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
 // other user agents watch counts, too. Over HTTP/1.1
 // each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
 // process of its own.
-func (cl *client) watchesOf(r *request) (list []*watch, isKnown bool) {
-	others := r.conn.watchesOfOthers(cl)
+func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
+	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	all := slices.Concat(cl.watches, cl.ended)
-	same := onConn(all, r.req.RemoteAddr)
+	all, conn := cl.watchesFor(wr), r.req.RemoteAddr
+	same := onConn(all, conn)
 	switch {
 	case programName(r.req.UserAgent()) == "kubectl":
 		return same, true
 	case r.req.ProtoMajor < 2:
-		if len(onConn(cl.watches, r.req.RemoteAddr)) > 0 {
+		if len(onConn(cl.watches, conn)) > 0 {
 			return same, true
 		}
 		return all, true
 	case hasFullConn(cl.watches):
-	case len(same)+len(others) > 0:
-		all = same
-	default:
+		others = append(others, slices.DeleteFunc(all, func(w *watch) bool { return w.conn == conn })...)
+	case len(same)+len(others) == 0:
 		return all, false
 	}
 	selected := map[selection]bool{}
-	for _, w := range same {
+	for _, w := range onConn(cl.watches, conn) {
 		selected[w.selection()] = true
 	}
-	return slices.DeleteFunc(slices.Concat(all, others), func(w *watch) bool { return !slices.Contains(same, w) && selected[w.selection()] }), true
+	return append(same, slices.DeleteFunc(others, func(w *watch) bool { return selected[w.selection()] })...), true
 }
 
 func onConn(watches []*watch, conn string) (list []*watch) {

@@ -5,14 +5,17 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -503,13 +506,16 @@ func testOwnDeletionIsNoCause(t *testing.T) {
 
 // What a selector excludes is not found by the list of a watch.
 func TestListWithASelectorHasNotFoundOthers(t *testing.T) {
-	f := newFixture(t)
-	const selector, secrets = "labelSelector=app%3Dmine", "/api/v1/namespaces/ns/secrets"
-	f.operate("GET", secrets+"?"+selector, 200, "{}")
-	f.watchToTheEnd(secrets + "?watch=1&resourceVersion=5&" + selector)
-	f.operate("PATCH", secrets+"/plain", 200, object("Secret", "plain", "s1", "10"))
-	if diff := cmp.Diff([]string{"after nothing"}, f.causes("shop-operator")); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	for selector, want := range map[string]string{"app=mine": "after nothing", "!instance": "Secret ns/plain listed"} {
+		f := newFixture(t)
+		const secrets = "/api/v1/namespaces/ns/secrets"
+		query := "labelSelector=" + url.QueryEscape(selector)
+		f.operate("GET", secrets+"?"+query, 200, "{}")
+		f.watchToTheEnd(secrets + "?watch=1&resourceVersion=5&" + query)
+		f.operate("PATCH", secrets+"/plain", 200, object("Secret", "plain", "s1", "10"))
+		if diff := cmp.Diff([]string{want}, f.causes("shop-operator")); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", selector, diff)
+		}
 	}
 }
 
@@ -574,5 +580,62 @@ func testOnlyTheFirstWriteAfterAnIdlenessIsWoken(t *testing.T) {
 			t.Errorf("got %q, want none", got[5:])
 			break
 		}
+	}
+}
+
+// A client reacts to an event while that is still being written to it.
+func TestCauseThatIsBeingSent(t *testing.T) {
+	f := newFixture(t)
+	react := func() { f.operate("POST", deployments, 201, owned("Deployment", "web", "d1", "8")) }
+	req := httptest.NewRequestWithContext(t.Context(), "GET", sites+"?watch=1", nil)
+	req.Header.Set("User-Agent", operatorAgent)
+	f.clients.Handle(&reactingClient{httptest.NewRecorder(), react}, req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json;stream=watch")
+		io.WriteString(w, frame("ADDED", object("Site", "shop", "u1", "7")))
+	}))
+	if diff := cmp.Diff([]string{"Site ns/shop added 7"}, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// reactingClient reads and reacts to what is written before Write returns.
+type reactingClient struct {
+	*httptest.ResponseRecorder
+	react func()
+}
+
+func (c *reactingClient) Write(p []byte) (int, error) {
+	n, err := c.ResponseRecorder.Write(p)
+	c.react()
+	return n, err
+}
+
+// client-go sends the options of a deletion as its body.
+func TestDryRunOfADeletion(t *testing.T) {
+	proto, err := (&metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		method, query, body string
+		want                bool
+	}{
+		"query":      {"DELETE", "?dryRun=All", "", true},
+		"JSON":       {"DELETE", "", `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}`, true},
+		"spaces":     {"DELETE", "", `{"propagationPolicy": "Orphan", "dryRun": ["All"]}`, true},
+		"protobuf":   {"DELETE", "", string(proto), true},
+		"no dry run": {"DELETE", "", `{"kind":"DeleteOptions","apiVersion":"v1","dryRun":[]}`, false},
+		"no body":    {"DELETE", "", "", false},
+		"an object":  {"PUT", "", `{"data":{"dryRun":"All"}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			req := httptest.NewRequest(test.method, settings+"/x"+test.query, strings.NewReader(test.body))
+			r := newRequest(f.observer, f.clients.frames, newClient("shop", f.clients.config.Objects, new(atomic.Int64)), req, &observe.Caller{})
+			_, _ = io.Copy(io.Discard, req.Body)
+			if got := r.isDryRun(); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
 	}
 }

@@ -56,7 +56,8 @@ func (s *script) fail(truth, method, path string, status int, answer string) {
 func (s *script) expect(truth, method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.truth[scripted(time.Now(), method)] += truth
+	began := scripted(time.Now(), method)
+	s.truth[began] = strings.TrimPrefix(s.truth[began]+"|"+truth, "|")
 }
 
 func scripted(began time.Time, method string) string { return fmt.Sprint(began.UnixNano(), method) }
@@ -180,34 +181,44 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		play func(s *script)
 		want tally
 	}{
-		"the woken object itself first":   {playWokenObjectFirst, tally{right: 3}},
-		"an unrelated object first":       {playUnrelatedFirst, tally{right: 1, unknown: 2}},
-		"a watch that ends before":        {playWatchUntil, tally{right: 1}},
-		"a watch that ends in a sync":     {playWatchEndsInSync, tally{right: 2}},
-		"a watch opened again in a sync":  {playWatchReopened, tally{right: 3}},
-		"a Namespace per tenant":          {playTenant, tally{right: 3, unknown: 1}},
-		"GitOps":                          {playGitOps, tally{right: 1, unknown: 4}},
-		"a review before":                 {playReviewBefore, tally{right: 3}},
-		"a review in the sync":            {playReviewInSync, tally{right: 3}},
-		"no dry run":                      {func(s *script) { playDrift(s, false) }, tally{right: 2}},
-		"a dry run":                       {func(s *script) { playDrift(s, true) }, tally{right: 3}},
-		"a write without effect":          {playWithoutEffect, tally{right: 3}},
-		"a child and its status":          {playChildAndStatus, tally{right: 4}},
-		"a collection deleted gracefully": {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
-		"a collection deleted":            {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
-		"a second connection":             {playSecondConnection, tally{right: 1}},
-		"a second process":                {playSecondProcess, tally{right: 2}},
-		"a list long after":               {playListLongAfter, tally{right: 1}},
-		"a start":                         {playStart, tally{right: 4}},
-		"created at the start":            {playCreatedAtStart, tally{right: 2}},
-		"a back-off":                      {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
-		"a back-off beside others":        {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
-		"a conflict long after":           {playConflictLongAfter, tally{right: 1}},
-		"many writes before":              {playManyWrites, tally{right: 160}},
-		"more than are kept":              {playMoreThanKept, tally{right: 1, unknown: 3}},
-		"200 Sites listed":                {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
-		"200 Sites at once":               {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
-		"200 Sites, 10 workers":           {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
+		"the woken object itself first":    {playWokenObjectFirst, tally{right: 3}},
+		"an unrelated object first":        {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a watch that ends before":         {playWatchUntil, tally{right: 1}},
+		"a watch that ends long before":    {playWatchLongBefore, tally{right: 1}},
+		"a watch of a process before":      {playWatchOfProcessBefore, tally{right: 1}},
+		"a watch that ends in a sync":      {playWatchEndsInSync, tally{right: 2}},
+		"a watch that ends in long work":   {playWatchEndsInLongWork, tally{right: 7}},
+		"a watch opened again long before": {playWatchReopenedLongBefore, tally{right: 1}},
+		"a watch opened again in a sync":   {playWatchReopened, tally{right: 3}},
+		"a Namespace per tenant":           {playTenant, tally{right: 3, unknown: 1}},
+		"GitOps":                           {playGitOps, tally{right: 1, unknown: 4}},
+		"a review before":                  {playReviewBefore, tally{right: 3}},
+		"a review in the sync":             {playReviewInSync, tally{right: 3}},
+		"no dry run":                       {func(s *script) { playDrift(s, false) }, tally{right: 2}},
+		"a dry run":                        {func(s *script) { playDrift(s, true) }, tally{right: 3}},
+		"a write without effect":           {playWithoutEffect, tally{right: 3}},
+		"a child and its status":           {playChildAndStatus, tally{right: 4}},
+		"a collection deleted gracefully":  {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
+		"a collection deleted":             {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"an owner is named":                {playOwnerIsNamed, tally{right: 3}},
+		"the event names the object":       {playEventNamesObject, tally{right: 2}},
+		"another change after a pause":     {playChangeAfterPause, tally{right: 4}},
+		"a version from an answer":         {playVersionFromAnswer, tally{right: 4}},
+		"a name that is that of a field":   {playNameOfField, tally{right: 2}},
+		"a name of two letters":            {playShortName, tally{right: 2}},
+		"a second connection":              {playSecondConnection, tally{right: 1}},
+		"a second process":                 {playSecondProcess, tally{right: 2}},
+		"a list long after":                {playListLongAfter, tally{right: 1}},
+		"a start":                          {playStart, tally{right: 4}},
+		"created at the start":             {playCreatedAtStart, tally{right: 2}},
+		"a back-off":                       {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
+		"a back-off beside others":         {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a conflict long after":            {playConflictLongAfter, tally{right: 1}},
+		"many writes before":               {playManyWrites, tally{right: 160}},
+		"more than are kept":               {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"200 Sites listed":                 {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
+		"200 Sites at once":                {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
+		"200 Sites, 10 workers":            {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runScript(t, test.play)
@@ -256,6 +267,46 @@ func playWatchUntil(s *script) {
 	end()
 	ms(1)
 	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop", site(8))
+}
+
+// Its write follows from something else, such as the user who has started it.
+func playWatchLongBefore(s *script) {
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	end()
+	ms(30_000)
+	s.write("none", "PATCH", sites+"/shop", site(8))
+}
+
+func playWatchOfProcessBefore(s *script) {
+	s.conn = "10.0.0.1:4000"
+	send, end := s.watched(sites + "?watch=1")
+	send("MODIFIED", site(7))
+	end()
+	ms(20_000)
+	s.conn = "10.0.0.1:5000"
+	s.write("none", "PATCH", sites+"/shop", site(8))
+}
+
+func playWatchEndsInLongWork(s *script) {
+	send, end := s.watched(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	end()
+	for i := range 6 {
+		ms(800)
+		s.write(siteAdded, "POST", services, owned("Service", fmt.Sprint("web-", i), fmt.Sprint("s", i), fmt.Sprint(9+i)))
+	}
+}
+
+func playWatchReopenedLongBefore(s *script) {
+	send, end := s.watched(sites + "?watch=1&resourceVersion=1")
+	send("MODIFIED", site(7))
+	end()
+	s.watch(sites + "?watch=1&resourceVersion=7")
+	ms(20_000)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(8))
 }
 
 func playWatchEndsInSync(s *script) {
@@ -427,6 +478,117 @@ func playDeleteCollection(s *script, n int, graceful bool) {
 	s.write("Site ns/shop *|Pod ns/pod-0 *", "PATCH", sites+"/shop/status", site(400)) // by a timer
 	ms(3000)
 	s.write(fmt.Sprintf("after %v Site ns/shop updated", time.Since(edited)), "PATCH", deployments+"/other", object("Deployment", "other", "d9", "401"))
+}
+
+// What a Request answers goes to a Secret that names the owner of the Request, the Site, and not the Request.
+func playOwnerIsNamed(s *script) {
+	sendSite, sendRequest := s.watch(sites+"?watch=1"), s.watch(requests+"?watch=1")
+	secret := strings.Replace(object("Secret", "web-tls", "s1", "20"), `"name"`, `"annotations":{"site":"shop"},"name"`, 1)
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", requests, owned("Request", "r-1", "q1", "8"))
+	sendRequest("ADDED", owned("Request", "r-1", "q1", "8"))
+	ms(60)
+	sendRequest("MODIFIED", owned("Request", "r-1", "q1", "9")) // answered
+	ms(4)
+	s.write("Request ns/r-1 updated 9", "PATCH", "/api/v1/namespaces/ns/secrets/web-tls", secret)
+	ms(4)
+	s.write("Request ns/r-1 updated 9", "PATCH", sites+"/shop/status", site(21))
+}
+
+// A Route names the Service that the program writes for it. The Service names nothing, and others change beside it.
+func playEventNamesObject(s *script) {
+	sendRoute, sendSite := s.watch(routes+"?watch=1"), s.watch(sites+"?watch=1")
+	named := func(version int) string {
+		return strings.Replace(route(version), "{", `{"spec":{"activeService":"web"},`, 1)
+	}
+	for range 3 { // Sites are changed all the time
+		sendSite("MODIFIED", site(7))
+		ms(2000)
+	}
+	sendRoute("MODIFIED", named(20))
+	ms(50)
+	s.write("Route ns/main updated 20", "PATCH", services+"/web", object("Service", "web", "s1", "21"))
+	ms(4)
+	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", named(22))
+}
+
+// A Deployment becomes ready while the run for the Site could still go on.
+func playChangeAfterPause(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(4)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(9))
+	sendSite("MODIFIED", site(9))
+	ms(40)
+	sendDeployment("MODIFIED", web(10)) // ready
+	ms(6)
+	s.write("Deployment ns/web updated 10", "PATCH", services+"/web", owned("Service", "web", "s1", "11"))
+	ms(15)
+	s.write("Deployment ns/web updated 10", "PATCH", sites+"/shop/status", site(12))
+}
+
+// A sync creates an object and changes it again, without a look into its cache: that has what another controller has written.
+func playVersionFromAnswer(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(1)
+	sendDeployment("MODIFIED", web(9))
+	ms(7)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(10))
+	sendSite("MODIFIED", site(10))
+	ms(8)
+	s.expect(siteAdded, "PUT")
+	s.request("PUT", deployments+"/web", web(8), func(w http.ResponseWriter) {
+		ms(1)
+		w.WriteHeader(http.StatusConflict)
+		io.WriteString(w, `{"kind":"Status","status":"Failure","reason":"Conflict","code":409}`)
+	})
+	ms(2)
+	s.expect("Deployment ns/web added 8", "PUT") // queued the key while the sync ran
+	s.request("PUT", deployments+"/web", web(9), func(w http.ResponseWriter) {
+		ms(1)
+		io.WriteString(w, web(11))
+	})
+}
+
+// Each Site has a field that is called as another Site is.
+func playNameOfField(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	named := func(name string, version int) string {
+		return strings.Replace(object("Site", name, "u-"+name, fmt.Sprint(version)), "{", `{"status":{"canary":{},"blueGreen":{"active":"a1"}},`, 1)
+	}
+	deployment := object("Deployment", "blue", "d1", "8", "u-blue")
+	sendSite("ADDED", named("blue", 7))
+	ms(4)
+	s.write("Site ns/blue added 7", "POST", deployments, deployment)
+	sendDeployment("ADDED", deployment)
+	ms(20000)
+	sendDeployment("MODIFIED", object("Deployment", "blue", "d1", "20", "u-blue"))
+	ms(50)
+	sendSite("MODIFIED", named("canary", 21))
+	ms(4)
+	s.write("Deployment ns/blue updated 20", "PATCH", sites+"/blue/status", named("blue", 22))
+}
+
+// A Service has the name of the Site in a field for names.
+func playShortName(s *script) {
+	const name = "bg"
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("MODIFIED", object("Site", name, "u1", "7"))
+	ms(50)
+	service := strings.Replace(object("Service", "active", "s1", "8"), "{", `{"spec":{"siteName":"`+name+`"},`, 1)
+	s.write("Site ns/"+name+" updated 7", "PATCH", services+"/active", service)
+	ms(30000)
+	sendSite("MODIFIED", object("Site", name, "u1", "9"))
+	ms(50)
+	s.write("Site ns/"+name+" updated 9", "PATCH", services+"/active", service)
 }
 
 // A connection over HTTP/2 has at most 100 requests: a program with more watches has a second one.

@@ -96,7 +96,7 @@ func (cl *client) isConnected() bool {
 	cl.mu.Lock()
 	watches := len(cl.watches)
 	cl.mu.Unlock()
-	return watches > 0 || cl.inFlight.Load() > 0 || cl.conn.Load().isWatched() || cl.reports.isConnected(time.Now())
+	return watches > 0 || cl.inFlight.Load() > 0 || cl.conn.Load().isWatched(cl) || cl.reports.isConnected(time.Now())
 }
 
 // program returns the program that the name begins with.
@@ -190,7 +190,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	v.Polls = cl.polls.snapshot(now)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
-	began, ended := cl.conn.Load().watched()
+	began, ended := cl.conn.Load().watched(cl)
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	v.RequestRate = cl.requestRate(now)
@@ -220,16 +220,35 @@ func (cl *client) addWatch(w *watch) {
 	if w.initial || w.beginsWithExisting || !w.list.answered.IsZero() { // an earlier one need not be of the same process
 		cl.ended = slices.DeleteFunc(cl.ended, func(ended *watch) bool { return ended.selection() == w.selection() })
 	}
+	for _, ended := range cl.ended {
+		if ended.selection() == w.selection() {
+			ended.next = w
+		}
+	}
 	cl.watches = append(cl.watches, w)
 	delete(cl.watched, w.Resource)
 	cl.mu.Unlock()
 	cl.reports.noteRequest(w.conn)
 }
 
+// watchesFor returns the watches whose events a write may follow, also such that have ended. The caller holds the lock.
+func (cl *client) watchesFor(wr *write) []*watch {
+	list := slices.Clone(cl.watches)
+	for _, w := range cl.ended {
+		if w.isFollowedBy(wr) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
 // keepEnded keeps a watch that has ended, as a write may be the reaction to its events. The caller holds the lock.
 func (cl *client) keepEnded(w *watch) {
+	if len(cl.ended) >= maxEnded {
+		cl.ended[0].forgetAll()
+		cl.ended = slices.Delete(cl.ended, 0, 1)
+	}
 	cl.ended = append(cl.ended, w)
-	cl.ended = cl.ended[max(0, len(cl.ended)-maxEnded):]
 	time.AfterFunc(maxReaction, func() {
 		w.forgetAll()
 		cl.mu.Lock()
@@ -240,7 +259,7 @@ func (cl *client) keepEnded(w *watch) {
 
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
-	w.ended = time.Now()
+	w.end(time.Now())
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
 	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })

@@ -2,13 +2,14 @@ package clients
 
 import (
 	"slices"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // connections are those over HTTP/2 on which watches are open, or have ended within maxReaction. All user agents of a process
-// share its connection: it may watch with one, and write with others.
+// share its connection: it may watch with one, and write with others. So may programs in one process that have nothing to do
+// with each other, as a test and an operator in it: see isSameProgram.
 type connections struct {
 	mu    sync.Mutex // for changes
 	byKey sync.Map   // connectionKey → *connection
@@ -17,21 +18,39 @@ type connections struct {
 // connectionKey identifies a connection of a process. Other users may send requests over it, too.
 type connectionKey struct{ addr, user string }
 
+// maxWatchers is how many clients are kept of a connection, beside those with open watches. maxSharing is how many are named.
+const maxWatchers, maxSharing = 64, 32
+
 // connection is one over which clients of a user have watched.
 type connection struct {
 	key      connectionKey
-	watchers atomic.Pointer[[]*client] // those clients, which are kept as long as others have used the connection
+	mu       sync.Mutex
+	watchers []watcher // with open watches or such that have ended within maxReaction, and the last ones
+}
 
-	mu           sync.Mutex
+// watcher is a client that has watched over a connection.
+type watcher struct {
+	client       *client
 	open         int       // watches
-	kept         int       // watches that are open, or have ended within maxReaction; under the lock of connections
 	began, ended time.Time // when the first watch began, and when the last one ended
 }
 
+// isSameProgram reports whether two clients of a connection look like user agents of one program, such as cert-manager and
+// cert-manager-certificates-issuing.
+func isSameProgram(a, b *client) bool {
+	short, long := a.program(), b.program()
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	rest, ok := strings.CutPrefix(long, short)
+	return ok && strings.HasPrefix(rest, "-")
+}
+
 // connectionKey returns the key of the connection of a request. ok is false if it is not known to be that of the process: a
-// proxy may have sent the request. kubectl has no other user agents.
+// proxy may have sent the request. kubectl and ctrlplanetest have no other user agents.
 func (r *request) connectionKey() (key connectionKey, ok bool) {
-	ok = r.req.ProtoMajor >= 2 && r.req.Header.Get("X-Forwarded-For") == "" && r.client.program() != "kubectl"
+	program := r.client.program()
+	ok = r.req.ProtoMajor >= 2 && r.req.Header.Get("X-Forwarded-For") == "" && program != "kubectl" && program != "ctrlplanetest"
 	return connectionKey{r.req.RemoteAddr, r.call.Client.User}, ok
 }
 
@@ -61,10 +80,9 @@ func (c *connections) addWatch(r *request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, _ := c.byKey.LoadOrStore(key, &connection{key: key, began: r.watch.Since})
+	found, _ := c.byKey.LoadOrStore(key, &connection{key: key})
 	conn := found.(*connection)
-	conn.kept++
-	conn.addWatch(r.client)
+	conn.addWatch(r.client, r.watch.Since)
 	r.setConnection(conn)
 }
 
@@ -74,107 +92,157 @@ func (c *connections) removeWatch(r *request) {
 	if conn == nil {
 		return
 	}
-	conn.removeWatch(time.Now())
+	conn.removeWatch(r.client, time.Now())
 	time.AfterFunc(maxReaction, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if conn.kept--; conn.kept == 0 {
-			c.byKey.Delete(conn.key)
+		if conn.forgetWatchers(time.Now()) {
+			c.byKey.CompareAndDelete(conn.key, conn)
 		}
 	})
 }
 
-func (c *connection) addWatch(cl *client) {
+func (c *connection) addWatch(cl *client, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open++
-	if watchers := c.allWatchers(); !slices.Contains(watchers, cl) {
-		watchers = append(slices.Clone(watchers), cl)
-		c.watchers.Store(&watchers)
+	if i := c.indexOf(cl); i >= 0 {
+		c.watchers[i].open++
+	} else {
+		c.watchers = append(c.watchers, watcher{client: cl, open: 1, began: now})
+	}
+	c.leaveOutOld(now)
+	if i := slices.IndexFunc(c.watchers, func(w watcher) bool { return w.open == 0 }); i >= 0 && len(c.watchers) > maxWatchers {
+		c.watchers = slices.Delete(c.watchers, i, i+1)
 	}
 }
 
-func (c *connection) removeWatch(now time.Time) {
+func (c *connection) removeWatch(cl *client, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.open--
-	c.ended = now
+	if i := c.indexOf(cl); i >= 0 {
+		c.watchers[i].open--
+		c.watchers[i].ended = now
+	}
 }
 
-// allWatchers returns the clients that have watched over the connection.
-func (c *connection) allWatchers() []*client {
+// indexOf returns the index of a client among the watchers, or -1. The caller holds the lock.
+func (c *connection) indexOf(cl *client) int {
+	return slices.IndexFunc(c.watchers, func(w watcher) bool { return w.client == cl })
+}
+
+// isOld reports whether nothing can follow from what a client has watched over the connection.
+func (w watcher) isOld(now time.Time) bool { return w.open == 0 && now.Sub(w.ended) >= maxReaction }
+
+// leaveOutOld forgets the clients that have not watched for long. The caller holds the lock.
+func (c *connection) leaveOutOld(now time.Time) {
+	c.watchers = slices.DeleteFunc(c.watchers, func(w watcher) bool { return w.isOld(now) })
+}
+
+// forgetWatchers forgets the clients that have not watched for long, or reports that they are all: then the process has
+// ended, and they still tell which clients it had.
+func (c *connection) forgetWatchers(now time.Time) (areAll bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slices.ContainsFunc(c.watchers, func(w watcher) bool { return w.open > 0 }) {
+		c.leaveOutOld(now)
+		return false
+	}
+	return !slices.ContainsFunc(c.watchers, func(w watcher) bool { return !w.isOld(now) })
+}
+
+// watchersOf returns what the program of a client has watched over the connection. c may be nil.
+func (c *connection) watchersOf(cl *client) (list []watcher) {
 	if c == nil {
 		return nil
 	}
-	if list := c.watchers.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
-
-// watched returns when the first watch over the connection was opened or, if none is open, when the last one ended.
-func (c *connection) watched() (began, ended time.Time) {
-	if c == nil {
-		return began, ended
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open > 0 {
-		return c.began, ended
-	}
-	return began, c.ended
-}
-
-func (c *connection) isWatched() bool {
-	began, _ := c.watched()
-	return !began.IsZero()
-}
-
-// watchesOfOthers returns the watches of other clients over the connection, also those that have just ended.
-func (c *connection) watchesOfOthers(than *client) (list []*watch) {
-	for _, cl := range c.allWatchers() {
-		if cl == than {
-			continue
+	for _, w := range c.watchers {
+		if w.client == cl || isSameProgram(w.client, cl) {
+			list = append(list, w)
 		}
-		cl.mu.Lock()
-		list = append(list, onConn(slices.Concat(cl.watches, cl.ended), c.key.addr)...)
-		cl.mu.Unlock()
 	}
 	return list
 }
 
-// maxSharing is how many clients of a connection are named.
-const maxSharing = 32
+// watched returns when the program of a client opened its first watch over the connection or, if none is open, when the
+// last one ended. c may be nil.
+func (c *connection) watched(by *client) (began, ended time.Time) {
+	isOpen := false
+	for _, w := range c.watchersOf(by) {
+		isOpen = isOpen || w.open > 0
+		if began.IsZero() || w.began.Before(began) {
+			began = w.began
+		}
+		ended = later(ended, w.ended)
+	}
+	if isOpen {
+		return began, time.Time{}
+	}
+	return time.Time{}, ended
+}
 
-// shareConnections returns the names of the other clients with which each client shares a connection.
+func (c *connection) isWatched(by *client) bool {
+	began, _ := c.watched(by)
+	return !began.IsZero()
+}
+
+// watchesOfOthers returns the watches of other clients of the same program over the connection whose events a write may follow.
+func (c *connection) watchesOfOthers(than *client, wr *write) (list []*watch) {
+	for _, w := range c.watchersOf(than) {
+		if cl := w.client; cl != than {
+			cl.mu.Lock()
+			list = append(list, onConn(cl.watchesFor(wr), c.key.addr)...)
+			cl.mu.Unlock()
+		}
+	}
+	return list
+}
+
+// shareConnections returns the names of the other clients of its program with which each client shares a connection.
 func shareConnections(clients []*client) map[*client][]string {
 	byConn := map[*connection][]*client{}
 	for _, cl := range clients {
-		conn := cl.conn.Load()
-		if conn == nil {
-			continue
-		}
-		if byConn[conn] == nil {
-			watchers := conn.allWatchers()
-			byConn[conn] = slices.Clone(watchers[:min(len(watchers), maxSharing)])
-		}
-		if members := byConn[conn]; len(members) < maxSharing && !slices.Contains(members, cl) {
-			byConn[conn] = append(members, cl)
+		if conn := cl.conn.Load(); conn != nil {
+			byConn[conn] = append(byConn[conn], cl)
 		}
 	}
 	names := map[*client][]string{}
-	for _, members := range byConn {
-		for _, cl := range members {
-			for _, other := range members {
-				if other != cl {
-					names[cl] = append(names[cl], other.name)
+	for conn, users := range byConn {
+		for _, members := range conn.programs(clients, users) {
+			for _, cl := range members {
+				for _, other := range members {
+					if other != cl {
+						names[cl] = append(names[cl], other.name)
+					}
 				}
 			}
 		}
 	}
 	for cl, list := range names {
 		slices.Sort(list)
-		names[cl] = slices.Compact(list)
+		list = slices.Compact(list)
+		names[cl] = list[:min(len(list), maxSharing)]
 	}
 	return names
+}
+
+// programs returns each client that has watched over the connection with those users of it that are of the same program. A
+// client that is not among all is forgotten.
+func (c *connection) programs(all, users []*client) (list [][]*client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.watchers {
+		if !slices.Contains(all, w.client) {
+			continue
+		}
+		members := []*client{w.client}
+		for _, cl := range users {
+			if len(members) < maxSharing && isSameProgram(w.client, cl) {
+				members = append(members, cl)
+			}
+		}
+		list = append(list, members)
+	}
+	return list
 }

@@ -109,6 +109,64 @@ func TestCauseReceivedByAnotherProcess(t *testing.T) {
 	}
 }
 
+// Only user agents that look like those of one program are joined: a test and the operators in it share a connection, too.
+func TestProgramsThatShareAConnection(t *testing.T) {
+	for _, test := range []struct {
+		watching, writing string
+		want              bool
+	}{
+		{"certs", "certs-issuing", true},
+		{"certs-watching", "certs", true},
+		{"certs-watching", "certs-issuing", false}, // as far as is known
+		{"certs", "certsissuing", false},
+		{"operator", "operator.test", false},
+		{"operator", "shop.test", false},
+		{"ctrlplanetest", "shop.test", false},
+		{"ctrlplanetest", "ctrlplanetest-operator", false},
+	} {
+		t.Run(test.watching+" "+test.writing, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSplitScript(t)
+				send := s.as(test.watching + "/v1").watch(certificates + "?watch=1")
+				send("ADDED", certificate("7"))
+				s.as(test.writing+"/v1").write("", "POST", secrets, object("Secret", "web", "s1", "10", "c1"))
+				ms(20_000)
+				s.write("", "POST", secrets, object("Secret", "other", "s2", "11"))
+				calls, _ := s.records()
+				if c := s.client(test.writing); c.Connected != test.want || c.IsWatching() != test.want || (c.SharesConnection != nil) != test.want {
+					t.Errorf("%+v", c)
+				}
+				var writes []*observe.Called
+				for _, c := range calls {
+					if c.IsWrite() {
+						writes = append(writes, c)
+					}
+				}
+				if first, last := writes[0], writes[1]; (first.Cause != 0) != test.want || (last.Unexplained != nil) != test.want || first.Unexplained != nil {
+					t.Errorf("%+v %+v", first, last)
+				}
+			})
+		})
+	}
+}
+
+// What one client has watched before does not hide what another one of its program watches.
+func TestCauseReceivedByAnotherUserAgentAfterAWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSplitScript(t)
+		send := s.as(watchingAgent).watch(certificates + "?watch=1")
+		_, end := s.as(issuingAgent).watched(certificates + "?watch=1")
+		end()
+		ms(1000)
+		send("ADDED", certificate("7"))
+		ms(4)
+		s.as(issuingAgent).write("", "POST", secrets, object("Secret", "web", "s1", "10", "c1"))
+		if got := s.causes(""); !slices.Equal(got, []string{"Certificate ns/web added 7"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
 // A client whose process watches is connected, until the connection ends.
 func TestClientsThatShareAConnection(t *testing.T) {
 	synctest.Test(t, testClientsThatShareAConnection)
@@ -172,12 +230,58 @@ func TestManyClientsThatShareAConnection(t *testing.T) {
 		s := newSplitScript(t)
 		s.as(watchingAgent).watch(certificates + "?watch=1")
 		for i := range 2 * maxSharing {
-			s.as(fmt.Sprintf("agent-%d/v1", i)).write("", "POST", secrets, object("Secret", "web", "s1", "10"))
+			s.as(fmt.Sprintf("certs-%d/v1", i)).write("", "POST", secrets, object("Secret", "web", "s1", "10"))
 		}
 		for _, c := range s.clients.Snapshot() {
 			if n := len(c.SharesConnection); n > maxSharing || c.Name == "certs ("+operator.Name+")" && n != maxSharing-1 {
 				t.Errorf("%s: %d others", c.Name, n)
 			}
+		}
+	})
+}
+
+// A connection with a lasting watch, over which many user agents watch once, keeps few of them, for a minute.
+func TestWatchersOfAConnectionAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSplitScript(t)
+		s.as(watchingAgent).watch(certificates + "?watch=1")
+		watchers := func() (n int) {
+			s.clients.connections.byKey.Range(func(_, found any) bool {
+				conn := found.(*connection)
+				conn.mu.Lock()
+				defer conn.mu.Unlock()
+				n += len(conn.watchers)
+				return true
+			})
+			return n
+		}
+		for i := range 2 * maxWatchers {
+			_, end := s.as(fmt.Sprintf("certs-%d/v1", i)).watched(certificates + "?watch=1")
+			end()
+		}
+		if n := watchers(); n != maxWatchers {
+			t.Errorf("%d clients are kept, want %d", n, maxWatchers)
+		}
+		time.Sleep(maxReaction)
+		synctest.Wait()
+		if n := watchers(); n != 1 {
+			t.Errorf("%d clients are kept after %v", n, maxReaction)
+		}
+	})
+}
+
+// A client that is forgotten is not named.
+func TestForgottenClientSharesNoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSplitScript(t)
+		s.as(watchingAgent).watch(certificates + "?watch=1")
+		_, end := s.as(issuingAgent).watched(certificates + "?watch=1")
+		end()
+		s.clients.mu.Lock()
+		delete(s.clients.byName, "certs-issuing ("+operator.Name+")")
+		s.clients.mu.Unlock()
+		if got := s.client("certs").SharesConnection; got != nil {
+			t.Errorf("got %q", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package clients
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -31,13 +32,37 @@ type sentEvent struct {
 
 	owners    []recording.OwnerReference
 	names     recording.Mentions // in the object
-	mentioned [2]objectMention   // how others name it: by its key and, within its namespace, by its name
+	mentioned objectMentions     // how others name it
+	ofOwners  []objectMentions   // how others name its owners
 	takenBy   string             // the holder that has taken over the Lease with this version
+}
+
+// objectMentions are how an object is named: by its key and, within its namespace, by its name.
+type objectMentions struct {
+	namespace, object string
+	key, name         objectMention
 }
 
 type objectMention struct {
 	recording.Mention
 	possible bool
+}
+
+func newObjectMentions(namespace, name string) objectMentions {
+	m := objectMentions{namespace: namespace, object: name}
+	o := observe.Object{Namespace: namespace, Name: name}
+	m.key.Mention, m.key.possible = recording.MentionOf(o.Key())
+	m.name.Mention, m.name.possible = recording.MentionOf(name)
+	return m
+}
+
+// isIn reports whether the object is among some names. Each object names its namespace.
+func (m objectMentions) isIn(names namespacedNames) bool {
+	isByKey := m.key.possible && names.Has(m.key.Mention)
+	if m.object == names.namespace {
+		return m.namespace != "" && isByKey
+	}
+	return isByKey || m.name.possible && m.namespace == names.namespace && names.Has(m.name.Mention)
 }
 
 // frames keeps the events of the last frames: the API server sends each of many watches of the same objects
@@ -104,9 +129,9 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 		return s
 	}
 	s.names = recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)
-	o := observe.Object{Namespace: s.namespace, Name: s.name}
-	for i, text := range []string{o.Key(), s.name} {
-		s.mentioned[i].Mention, s.mentioned[i].possible = recording.MentionOf(text)
+	s.mentioned = newObjectMentions(s.namespace, s.name)
+	for _, owner := range s.owners {
+		s.ofOwners = append(s.ofOwners, newObjectMentions(s.namespace, owner.Name))
 	}
 	if s.change == observe.Updated && s.kind == "Lease" {
 		s.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
@@ -114,11 +139,15 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	return s
 }
 
-// isNamedIn reports whether the event's object is among some names. Each object names its namespace.
-func (s *sentEvent) isNamedIn(names namespacedNames) bool {
-	byKey, byName := s.mentioned[0], s.mentioned[1]
-	if s.name == names.namespace {
-		return s.namespace != "" && byKey.possible && names.Has(byKey.Mention)
-	}
-	return byKey.possible && names.Has(byKey.Mention) || byName.possible && s.namespace == names.namespace && names.Has(byName.Mention)
+// isNamedIn reports whether the event's object is among some names.
+func (s *sentEvent) isNamedIn(names namespacedNames) bool { return s.mentioned.isIn(names) }
+
+// isOwnedByNamed reports whether an owner of the event's object is among some names.
+func (s *sentEvent) isOwnedByNamed(names namespacedNames) bool {
+	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names) })
+}
+
+// isNaming reports whether the event's object names an object.
+func (s *sentEvent) isNaming(m objectMentions) bool {
+	return m.isIn(namespacedNames{s.namespace, s.names})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
@@ -75,9 +76,11 @@ func (cl *client) lastRead(o observe.Object) (last time.Time) {
 }
 
 // listBefore returns the last list of what a watch selects, if the watch goes on from a list: an informer opens
-// it with the version of that. What a selector has excluded is not known. The caller holds the lock.
+// it with the version of that. What a selector has excluded is not known, unless it excludes only some labels: few objects
+// have these, and the client does not work for them. The caller holds the lock.
 func (cl *client) listBefore(w *watch) (last list) {
-	isSelective := w.LabelSelector != "" || w.FieldSelector != "" && w.FieldSelector != "metadata.name="+w.Name
+	byLabels, err := labels.Parse(w.LabelSelector)
+	isSelective := err != nil || !byLabels.Matches(labels.Set{}) || w.FieldSelector != "" && w.FieldSelector != "metadata.name="+w.Name
 	if w.initial || w.beginsWithExisting || isSelective {
 		return list{}
 	}

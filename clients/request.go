@@ -117,8 +117,16 @@ func isReview(c *observe.Called) bool {
 	return c.Object.Group == "authentication.k8s.io" || c.Object.Group == "authorization.k8s.io" || c.Subresource == "token"
 }
 
-// isDryRun reports whether a write is to store nothing. The answer has the version that exists.
-func (r *request) isDryRun() bool { return strings.Contains(r.req.URL.RawQuery, "dryRun=All") }
+// isDryRun reports whether a write is to store nothing. The answer has the version that exists. The options of a deletion may be
+// its body, in JSON or protobuf.
+func (r *request) isDryRun() (is bool) {
+	if r.call.Verb == "delete" {
+		r.sent.read(func(sent []byte) {
+			is = bytes.Contains(sent, []byte("\x2a\x03All")) || bytes.Contains(sent, []byte("dryRun")) && bytes.Contains(sent, []byte(`"All"`))
+		})
+	}
+	return is || strings.Contains(r.req.URL.RawQuery, "dryRun=All")
+}
 
 // fieldManager returns the field manager of a write, as the API server determines it.
 func fieldManager(req *http.Request) string {
@@ -193,11 +201,11 @@ func (r *request) Write(p []byte) (int, error) {
 			r.body.Write(p[:min(room, len(p))])
 		}
 	}
-	n, err := r.ResponseWriter.Write(p)
-	if r.isOpen && err == nil && r.watch.sent(p) && !r.watch.object.IsRoutine() {
+	// The client may react to an event before Write returns.
+	if r.isOpen && r.watch.sent(p) && !r.watch.object.IsRoutine() {
 		r.client.reports.eventSent.Store(time.Now().UnixNano())
 	}
-	return n, err
+	return r.ResponseWriter.Write(p)
 }
 
 // finish records the request when its handler has returned.

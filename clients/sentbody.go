@@ -21,10 +21,10 @@ type sentBody struct {
 	kept *bytes.Buffer // nil after drop
 }
 
-// keepSentBody keeps the body of a request with an object until the request has ended.
+// keepSentBody keeps the body of a request with an object, or with options for a deletion, until the request has ended.
 func (r *request) keepSentBody() {
 	c := r.call
-	if (c.Verb == "create" || c.Verb == "update") && !r.lasts && !strings.HasPrefix(c.Object.Resource, "/") && r.req.Body != nil {
+	if (c.Verb == "create" || c.Verb == "update" || c.Verb == "delete") && !r.lasts && !strings.HasPrefix(c.Object.Resource, "/") && r.req.Body != nil {
 		r.sent = &sentBody{ReadCloser: r.req.Body, kept: bodies.Get().(*bytes.Buffer)}
 		r.req.Body = r.sent
 	}

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,8 @@ type trafficLine struct {
 	Status int
 	Answer json.RawMessage
 	Report *Report
+	Agent  string // "" = operatorAgent
+	Cause  string // of a write, as KIND NAME VERSION; several that are right are separated by "|"
 }
 
 // trafficFrame is an event of a watch.
@@ -135,7 +138,7 @@ func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered
 				switch {
 				case l.Path != "" && l.Watch > 0:
 					until(l.At)
-					f.handle(http.MethodGet, l.Path, "", func(w http.ResponseWriter) {
+					f.handleAs(cmp.Or(l.Agent, operatorAgent), http.MethodGet, l.Path, "", func(w http.ResponseWriter) {
 						w.Header().Set("Content-Type", "application/json;stream=watch")
 						w.WriteHeader(http.StatusOK)
 						end := time.After(time.Until(begin.Add(ends[l.Watch])))
@@ -153,7 +156,7 @@ func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered
 					frames[l.Watch] <- l.Frame
 				case l.Method != "":
 					until(l.Began)
-					f.handle(l.Method, l.Path, string(l.Sent), func(w http.ResponseWriter) {
+					f.handleAs(cmp.Or(l.Agent, operatorAgent), l.Method, l.Path, string(l.Sent), func(w http.ResponseWriter) {
 						until(l.At)
 						w.Header().Set("Content-Type", "application/json")
 						w.WriteHeader(l.Status)
@@ -187,8 +190,13 @@ func replayTraffic(t *testing.T, lines []trafficLine) map[int]*observe.Delivered
 
 // handle serves a request of the operator, whose watches and writes share a connection.
 func (f *fixture) handle(method, path, sent string, answer func(http.ResponseWriter)) {
+	f.handleAs(operatorAgent, method, path, sent, answer)
+}
+
+func (f *fixture) handleAs(agent, method, path, sent string, answer func(http.ResponseWriter)) {
 	req := httptest.NewRequestWithContext(f.Context(), method, path, strings.NewReader(sent))
-	req.Header.Set("User-Agent", operatorAgent)
+	req.ProtoMajor = 2
+	req.Header.Set("User-Agent", agent)
 	req.Header.Set("Content-Type", "application/json")
 	f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, _ = io.Copy(io.Discard, req.Body)

@@ -23,7 +23,8 @@ type watch struct {
 	observe.ClientWatch
 	client *client
 	conn   string    // of the client
-	ended  time.Time // zero if it is open
+	ended  time.Time // zero if it is open; under the locks of the watch and of its client
+	next   *watch    // of the same selection, opened after its end; under the lock of its client
 	object observe.Object
 
 	frames *frames
@@ -120,7 +121,7 @@ func (w *watch) setUnreadable() {
 	w.unreadable, w.Delivered = true, -1
 }
 
-// sent is called with what was sent: an event, or a part of the stream that a proxy has copied, as
+// sent is called with what is to be sent: an event, or a part of the stream that a proxy has copied, as
 // that of an aggregated API. It reports whether that was an event about an object.
 func (w *watch) sent(frame []byte) bool {
 	if w.unreadable || len(frame) == 0 {
@@ -183,7 +184,7 @@ func (w *watch) forgetLater() {
 func (w *watch) forgetEvents(now time.Time) {
 	for len(w.events) > keptEvents {
 		if first := w.events[0].at; now.Sub(first) <= maxReaction {
-			if len(w.events) <= maxRecent && w.frames.recent.Load() <= keptRecent {
+			if w.ended.IsZero() && len(w.events) <= maxRecent && w.frames.recent.Load() <= keptRecent {
 				return
 			}
 			w.lost = first
@@ -192,6 +193,25 @@ func (w *watch) forgetEvents(now time.Time) {
 		w.events = w.events[1:]
 		w.frames.recent.Add(-1)
 	}
+}
+
+// end notes that the watch has ended, and keeps its last events only: many watches may end. The caller holds the lock of
+// its client.
+func (w *watch) end(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = now
+	w.forgetEvents(now)
+	w.events = slices.Clone(w.events)
+}
+
+// isFollowedBy reports whether a write may follow from what the watch was sent: it is open, or another one continues it, or
+// it ended just before, or since the program was idle. The caller holds the lock of its client.
+func (w *watch) isFollowedBy(wr *write) bool {
+	for w.next != nil {
+		w = w.next
+	}
+	return w.ended.IsZero() || wr.began.Sub(w.ended) <= maxSettle || !wr.idle.to.After(w.ended)
 }
 
 // forgetAll forgets all events.

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,12 +86,36 @@ func TestEventsOfABurstAreForgotten(t *testing.T) {
 			send(frame("ADDED", numbered("Site", i, 500+i)))
 		}
 		end()
+		if n := f.clients.frames.recent.Load(); n != 0 {
+			t.Errorf("%d events are remembered beyond the last %d of a watch that has ended", n, keptEvents)
+		}
 		time.Sleep(2 * maxReaction)
 		cl := f.clients.sorted()[0]
 		cl.mu.Lock()
 		defer cl.mu.Unlock()
 		if n := f.clients.frames.recent.Load(); n != 0 || len(cl.ended) > 0 {
 			t.Errorf("%d events are remembered after the end of the watch", n)
+		}
+	})
+}
+
+// Only so many watches that have ended are remembered.
+func TestEndedWatchesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		var first *watch
+		for i := range maxEnded + 1 {
+			send, end := f.watch(fmt.Sprintf("%s?watch=1&labelSelector=i%%3D%d", sites, i), operatorAgent, operator)
+			send(frame("ADDED", numbered("Site", i, 100+i)))
+			end()
+			if cl := f.clients.sorted()[0]; first == nil {
+				first = cl.ended[0]
+			} else if i == maxEnded && len(cl.ended) != maxEnded {
+				t.Errorf("%d watches are kept", len(cl.ended))
+			}
+		}
+		if len(first.events) > 0 {
+			t.Error("the events of a watch that is forgotten are kept")
 		}
 	})
 }

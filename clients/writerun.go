@@ -106,7 +106,7 @@ func (e *event) isContinuedBy(w *write, read time.Time, limit time.Duration) boo
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.runOf(w.client)
-	return r.isContinuedBy(w, read, limit)
+	return w.again == e || r.isContinuedBy(w, read, limit)
 }
 
 // lastRun returns the last run of writes of the client for the event.
@@ -145,7 +145,7 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.runOf(w.client)
-	continues := r.isContinuedBy(w, c.read, maxPause) && len(r.targets) < maxTargets
+	continues := (w.again == e || r.isContinuedBy(w, c.read, maxPause)) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
 		r = writeRun{by: w.client, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}

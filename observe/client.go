@@ -14,8 +14,9 @@ type Client struct {
 	Held    int    `json:"held,omitempty"` // held writes, those included that only a controller of it holds
 	// Connected is set while a process of it runs: it has an open watch or a request without an answer, or reports.
 	Connected bool `json:"connected,omitempty"`
-	// SharesConnection names the other clients of the same user over the connection of its last requests: a process with several
-	// user agents has them. Only connections over HTTP/2 count, and if one of the clients has watched over it.
+	// SharesConnection names the other clients of the same user that look like the same program, such as split and split-writer,
+	// over the last connection over which it has sent a request and one of them has watched: a process with several user agents
+	// has them. Only connections over HTTP/2 count.
 	SharesConnection []string `json:"sharesConnection,omitempty"`
 
 	Requests    int64   `json:"requests"`    // all of the following, and those for no resource

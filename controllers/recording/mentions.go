@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// minMention and maxMention are the lengths of texts that may be names.
+// minMention and maxMention are the lengths of texts that may be names. A shorter one is one in a field for names only.
 const minMention, maxMention = 3, 127
 
 // Mention is the hash of a text that may be the name of an object or a key of the form NAMESPACE/NAME.
@@ -16,7 +16,7 @@ type Mention uint32
 
 // MentionOf returns how a name or key is mentioned, if it can be.
 func MentionOf(name string) (m Mention, ok bool) {
-	if !isMention(len(name)) {
+	if name == "" || len(name) > maxMention {
 		return 0, false
 	}
 	return Mention(maphash.String(mentionSeed, name)), true
@@ -57,9 +57,11 @@ func (m Mentions) Has(name Mention) bool {
 
 func isMention(length int) bool { return length >= minMention && length <= maxMention }
 
-// mentionsInJSON takes each string, also the names of members: those of a map may be names
-// of objects. The API server writes its field sets with a colon, in strings that begin so.
+// mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
+// names of members are those of fields, which objects may have by chance. The API server writes its field sets with a colon,
+// in strings that begin so.
 func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
+	var member []byte // whose string follows
 	for len(found) < most {
 		begin := bytes.IndexByte(data, '"')
 		if begin < 0 {
@@ -70,12 +72,24 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		if length < 0 {
 			return found
 		}
-		if text := data[:length]; isMention(length) && text[1] != ':' {
+		text := data[:length]
+		data = data[length+1:]
+		isMember, hasString := followingString(data)
+		isNamed := bytes.HasSuffix(member, []byte("ame")) && length > 0
+		if (isMention(length) || isNamed) && (!isMember || hasString) && (length < 2 || text[1] != ':') {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 		}
-		data = data[length+1:]
+		if member = nil; hasString {
+			member = text
+		}
 	}
 	return found
+}
+
+// followingString reports whether the JSON string that precedes data is the name of a member, and whether that has a string.
+func followingString(data []byte) (isMember, hasString bool) {
+	value, isMember := bytes.CutPrefix(bytes.TrimLeft(data, " \n\r\t"), []byte{':'})
+	return isMember, isMember && bytes.HasPrefix(bytes.TrimLeft(value, " \n\r\t"), []byte{'"'})
 }
 
 // textEnd returns where the JSON string ends whose first quotation mark precedes data; -1 if

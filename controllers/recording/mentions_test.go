@@ -47,6 +47,21 @@ func TestMentions(t *testing.T) {
 	}
 }
 
+// A field is not mentioned, unless it has a string, as a label has. A short text is a name in a field for names only.
+func TestMentionsOfFields(t *testing.T) {
+	m := MentionsIn([]byte(`{"metadata":{"name":"bg","labels":{"web-1": "yes-it-is"}},"status":{"canary":{},"ready" : true,"list":["one-1"],"phase":"ok","serviceName":"b"}}`), 100)
+	for _, name := range []string{"bg", "web-1", "yes-it-is", "one-1", "b"} {
+		if !mentions(m, name) {
+			t.Errorf("%s is not found", name)
+		}
+	}
+	for _, name := range []string{"canary", "ready", "list", "ok"} {
+		if mentions(m, name) {
+			t.Errorf("%s is found", name)
+		}
+	}
+}
+
 // The set of managed fields, which names nothing, is not searched.
 func TestNoMentionsInManagedFields(t *testing.T) {
 	pod := &corev1.Pod{
