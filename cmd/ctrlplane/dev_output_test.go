@@ -29,17 +29,17 @@ func TestSourceFiles(t *testing.T) {
 		testutil.WriteFile(t, name, "")
 	}
 	for name, tc := range map[string]struct {
-		d    devCommand
+		d    *devCommand
 		want []string
 	}{
-		"matching":             {devCommand{watch: []string{"."}, match: []string{"*.py"}}, []string{"lib/x.py", "operator.py"}},
-		"none":                 {devCommand{watch: []string{"."}, match: []string{"*.rb"}}, nil},
-		"named by the command": {devCommand{watch: []string{"."}, match: []string{"*.rb"}, sources: []string{"operator.py"}}, []string{"operator.py"}},
-		"named, and matching":  {devCommand{watch: []string{"."}, match: []string{"*.py"}, sources: []string{"operator.py"}}, []string{"lib/x.py", "operator.py"}},
-		"named by --watch":     {devCommand{watch: []string{"notes.txt"}, match: []string{"*.rb"}}, []string{"notes.txt"}},
-		"several times":        {devCommand{watch: []string{".", "lib"}, match: []string{"*.py"}}, []string{"lib/x.py", "operator.py"}},
-		"in a folder left out": {devCommand{watch: []string{"."}, match: []string{"*.rb"}, sources: []string{"bin/operator"}}, []string{"bin/operator"}},
-		"manifests that match": {devCommand{watch: []string{"."}, match: []string{"*.json"}}, []string{"crds/site.json"}},
+		"matching":             {&devCommand{watch: []string{"."}, match: []string{"*.py"}}, []string{"lib/x.py", "operator.py"}},
+		"none":                 {&devCommand{watch: []string{"."}, match: []string{"*.rb"}}, nil},
+		"named by the command": {&devCommand{watch: []string{"."}, match: []string{"*.rb"}, sources: []string{"operator.py"}}, []string{"operator.py"}},
+		"named, and matching":  {&devCommand{watch: []string{"."}, match: []string{"*.py"}, sources: []string{"operator.py"}}, []string{"lib/x.py", "operator.py"}},
+		"named by --watch":     {&devCommand{watch: []string{"notes.txt"}, match: []string{"*.rb"}}, []string{"notes.txt"}},
+		"several times":        {&devCommand{watch: []string{".", "lib"}, match: []string{"*.py"}}, []string{"lib/x.py", "operator.py"}},
+		"in a folder left out": {&devCommand{watch: []string{"."}, match: []string{"*.rb"}, sources: []string{"bin/operator"}}, []string{"bin/operator"}},
+		"manifests that match": {&devCommand{watch: []string{"."}, match: []string{"*.json"}}, []string{"crds/site.json"}},
 	} {
 		d := tc.d
 		d.plane.crds = []string{"crds"}
