@@ -70,7 +70,11 @@ func ExplainSimulation(pod *corev1.Pod) string {
 		case !ends:
 			continue // as nearly every server
 		}
-		said = append(said, fmt.Sprintf("Nothing runs in container %s, which %s: %s.", c.Name, behavior.outcome(c, kind), why))
+		outcome := ", which " + behavior.outcome(c, kind)
+		if !ends && (pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodFailed) {
+			outcome = "" // it has not started, or has ended
+		}
+		said = append(said, fmt.Sprintf("Nothing runs in container %s%s: %s.", c.Name, outcome, why))
 	}
 	if len(said) == 0 {
 		return ""

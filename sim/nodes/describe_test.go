@@ -46,6 +46,7 @@ func TestDescribeSkippedHandlers(t *testing.T) {
 	}{
 		"hooks":                 {hooks: &corev1.Lifecycle{PostStart: exec, PreStop: exec}, want: "nothing runs in container a, which skips its postStart hook, preStop hook"},
 		"a probe":               {probe: probe, want: "nothing runs in container a, which skips its exec probes"},
+		"a preStop of 0 s":      {hooks: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{}}}},
 		"a preStop that sleeps": {hooks: &corev1.Lifecycle{PreStop: wait}},
 		"a command":             {hooks: &corev1.Lifecycle{PostStart: exec}, probe: probe, command: "true", want: "commands run in a simulated shell, without the image and without a network"},
 	} {
@@ -74,11 +75,14 @@ func TestExplainSimulation(t *testing.T) {
 		"a command":          {func(*corev1.Pod) {}, "nginx -g x", "Nothing runs in container a, which keeps running: its command needs nginx, which is not simulated." + instead},
 		"the image of a Job": {job, "", "Nothing runs in container a, which exits with 0 at once: the program of its image i is not simulated." + instead},
 		"an image":           {func(*corev1.Pod) {}, "", ""},
+		"a Pending Pod":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, "nginx", "Nothing runs in container a: its command needs nginx, which is not simulated." + instead},
+		"a Failed Pod":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "nginx", "Nothing runs in container a: its command needs nginx, which is not simulated." + instead},
 		"a known program":    {job, "true", ""},
 		"an annotation":      {func(p *corev1.Pod) { job(p); p.Annotations[annotations.ExitCode] = "1" }, "perl", ""},
 		"a script instead":   {func(p *corev1.Pod) { job(p); p.Annotations[annotations.Run] = "exit 1" }, "perl", ""},
 	} {
 		pod := testPod(func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodRunning
 			test.change(p)
 			p.Spec.Containers[0].Image, p.Spec.Containers[0].Command = "i", strings.Fields(test.command)
 		})
