@@ -35,7 +35,7 @@ func Skipped(of *corev1.Pod, c *corev1.Container) (list []string) {
 	if c.Lifecycle != nil && c.Lifecycle.PostStart != nil {
 		list = append(list, "postStart hook")
 	}
-	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && StopDelay(c) == 0 {
+	if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep == nil && StopDelay(c) == 0 {
 		list = append(list, "preStop hook")
 	}
 	for _, p := range []*corev1.Probe{c.StartupProbe, c.ReadinessProbe, c.LivenessProbe} {

@@ -9,29 +9,34 @@ import (
 	"github.com/ctrlplane/ctrlplane/sim/shell"
 )
 
-// hostDir returns the files of a node, and a path in them, which it makes if it is missing: an empty
-// folder or file.
-func (o *objects) hostDir(node string, v *corev1.HostPathVolumeSource) (dir *shell.Dir, within string, err error) {
+// hostDir returns a path of a node, which it makes if it is missing: an empty folder or file.
+func (o *objects) hostDir(node string, v *corev1.HostPathVolumeSource) (*volume, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	dir, within = o.hosts[node], path.Clean("/" + v.Path)[1:]
+	dir := o.hosts[node]
 	if dir == nil {
 		dir = shell.NewDir(maxVolumeBytes)
 		o.hosts[node] = dir
 	}
-	if _, err := dir.Stat(within); err == nil {
-		return dir, within, nil
+	at := &volume{dir, path.Clean("/" + v.Path)[1:], v}
+	if _, err := dir.Stat(at.path); err == nil {
+		return at, nil
 	}
-	kind := ptr.Deref(v.Type, corev1.HostPathUnset)
+	return at, at.makeHostPath()
+}
+
+// makeHostPath makes a path of a node.
+func (v *volume) makeHostPath() error {
+	kind := ptr.Deref(v.host.Type, corev1.HostPathUnset)
 	if kind != corev1.HostPathFile && kind != corev1.HostPathFileOrCreate {
-		return dir, within, dir.MkdirAll(within, 0o777)
+		return v.MkdirAll(v.path, 0o777)
 	}
 	content := ""
-	if within == "etc/hosts" {
+	if v.path == "etc/hosts" {
 		content = "127.0.0.1\tlocalhost\n"
 	}
-	if err := dir.MkdirAll(path.Dir(within), 0o777); err != nil {
-		return nil, "", err
+	if err := v.MkdirAll(path.Dir(v.path), 0o777); err != nil {
+		return err
 	}
-	return dir, within, dir.WriteFile(within, []byte(content), 0o644)
+	return v.WriteFile(v.path, []byte(content), 0o644)
 }

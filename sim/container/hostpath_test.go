@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -97,5 +98,45 @@ func TestGroupOfVolumes(t *testing.T) {
 		if got := f.exec(pod, script); got != want {
 			t.Errorf("%s: got %q, want %q", script, got, want)
 		}
+	}
+}
+
+// TestSubPathLeavesItsVolume has links in a path of a node, as another Pod can make them. As upstream, those that lead
+// out of the volume are refused, and nothing is created there.
+func TestSubPathLeavesItsVolume(t *testing.T) {
+	f := newFixture(t)
+	root := newPod()
+	root.UID, root.Spec.NodeName = "root", "n"
+	root.Spec.Volumes = []corev1.Volume{hostVolume("root", "/")}
+	root.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/host"}}
+	f.exec(root, "cd /host; mkdir -p etc database data/in; echo secret > etc/f; echo data > data/in/f; ln -s data linked; "+
+		"cd data; ln -s ../etc out; ln -s /etc absolute; ln -s ../missing dangling; ln -s ../database sibling; ln -s in inside; ln -s ../data/in around")
+	for _, test := range []struct {
+		volume, subPath string
+		leaves          bool
+	}{
+		{"/data", "out", true},
+		{"/data", "absolute", true},
+		{"/data", "out/f", true},
+		{"/data", "out/new", true},
+		{"/data", "dangling", true},
+		{"/data", "sibling", true},
+		{"/data", "inside", false},
+		{"/data", "around", false},
+		{"/linked", "in", false},
+		{"/", "data/out", false},
+	} {
+		pod := newPod()
+		pod.UID, pod.Spec.NodeName = types.UID(test.volume+test.subPath), "n"
+		pod.Spec.Volumes = []corev1.Volume{hostVolume("v", test.volume)}
+		pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v", SubPath: test.subPath}}
+		err := f.Exec(t.Context(), pod, "c", 0, []string{"cat", "/v/f"}, Streams{})
+		const refused = `failed to prepare subPath for volumeMount "v" of container "c"`
+		if leaves := err != nil && err.Error() == refused; leaves != test.leaves || !leaves && err != nil {
+			t.Errorf("%s, subPath %s: got %v", test.volume, test.subPath, err)
+		}
+	}
+	if got := f.exec(root, "ls /host /host/etc | tr '\\n' ' '"); got != "/host: data database etc linked  /host/etc: f " {
+		t.Errorf("outside of the volumes: %q", got)
 	}
 }

@@ -43,6 +43,9 @@ func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, v *volumes,
 		}
 		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: path.Join(dir.path, subPath)}
 		if subPath != "" {
+			if !dir.contains(options.SubPath) {
+				return fmt.Errorf("failed to prepare subPath for volumeMount %q of container %q", m.Name, c.Name)
+			}
 			if err := makeSubPath(dir.Dir, options.SubPath); err != nil {
 				return fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, c.Name)
 			}
@@ -75,6 +78,24 @@ func makeNestedMountPoints(dir *volume, m *corev1.VolumeMount, c *corev1.Contain
 		}
 	}
 	return nil
+}
+
+// contains reports whether a path below a volume does not lead out of it through links; as upstream, of one that is
+// missing, what exists of it counts.
+func (v *volume) contains(name string) bool {
+	if v.path == "" {
+		return true // nothing else is in its Dir
+	}
+	base, err := v.Resolve(v.path)
+	if err != nil {
+		return false
+	}
+	resolved, err := v.Resolve(name)
+	for errors.Is(err, fs.ErrNotExist) && name != v.path {
+		name = path.Dir(name)
+		resolved, err = v.Resolve(name)
+	}
+	return err == nil && (resolved == base || strings.HasPrefix(resolved, strings.TrimSuffix(base, "/")+"/"))
 }
 
 // makeSubPath makes a folder of what is missing, also in place of a missing key, as the

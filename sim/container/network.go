@@ -94,22 +94,22 @@ func (n podNetwork) server(ctx context.Context, host string, port int) (podhttp.
 		}
 		return n.podAt(backends[rand.IntN(len(backends))].addr, port)
 	}
-	return n.behind(ctx, service, port)
+	return n.behind(ctx, service, service.Spec.ClusterIP, port)
 }
 
 func (n podNetwork) serverAt(ctx context.Context, addr netip.Addr, port int) (podhttp.Pod, int, error) {
 	if addr.IsLoopback() || addr.String() == n.of.Status.PodIP {
 		return n.own(port)
 	}
-	if service := n.s.services.at(addr.String()); service != nil {
-		return n.behind(ctx, service, port)
+	if service := n.s.services.at(addr.String(), port); service != nil {
+		return n.behind(ctx, service, addr.String(), port)
 	}
 	if service, at := n.s.services.withNodePort(port); service != nil {
 		switch is, err := n.isNode(ctx, addr); {
 		case err != nil:
 			return podhttp.Pod{}, 0, err
 		case is:
-			return n.behindPort(ctx, service, at)
+			return n.behindPort(ctx, service, addr.String(), at)
 		}
 	}
 	if !n.s.http.IsSimulated(addr) {
@@ -146,19 +146,19 @@ func (n podNetwork) isNode(ctx context.Context, addr netip.Addr) (bool, error) {
 }
 
 // behind returns a Pod behind a port of an address of a Service.
-func (n podNetwork) behind(ctx context.Context, service *corev1.Service, port int) (podhttp.Pod, int, error) {
+func (n podNetwork) behind(ctx context.Context, service *corev1.Service, address string, port int) (podhttp.Pod, int, error) {
 	if service.Namespace == metav1.NamespaceDefault && service.Name == "kubernetes" {
 		return podhttp.Pod{}, 0, errAPIServer
 	}
-	i := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == int32(port) })
+	i := portIndex(service, port)
 	if i < 0 {
-		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): service %s/%s has no port %d", service.Spec.ClusterIP, service.Namespace, service.Name, port)
+		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): service %s/%s has no port %d", address, service.Namespace, service.Name, port)
 	}
-	return n.behindPort(ctx, service, i)
+	return n.behindPort(ctx, service, address, i)
 }
 
-// behindPort returns a Pod behind a port of a Service.
-func (n podNetwork) behindPort(ctx context.Context, service *corev1.Service, i int) (podhttp.Pod, int, error) {
+// behindPort returns a Pod behind a port of a Service that an address leads to.
+func (n podNetwork) behindPort(ctx context.Context, service *corev1.Service, address string, i int) (podhttp.Pod, int, error) {
 	backends, err := n.backends(ctx, service, "")
 	if err != nil {
 		return podhttp.Pod{}, 0, err
@@ -166,7 +166,7 @@ func (n podNetwork) behindPort(ctx context.Context, service *corev1.Service, i i
 	to := backends[rand.IntN(len(backends))]
 	target, ok := to.ports[service.Spec.Ports[i].Name]
 	if !ok {
-		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): the endpoints of service %s/%s lack port %d", service.Spec.ClusterIP, service.Namespace, service.Name, service.Spec.Ports[i].Port)
+		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): the endpoints of service %s/%s lack port %d", address, service.Namespace, service.Name, service.Spec.Ports[i].Port)
 	}
 	return n.podAt(to.addr, target)
 }

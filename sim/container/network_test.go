@@ -1,7 +1,9 @@
 package container
 
 import (
+	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,5 +167,35 @@ func TestGRPCProbesAskTheTable(t *testing.T) {
 	of := servedPod("/ 200")
 	if probe := (&corev1.Probe{ProbeHandler: corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9090}}}); !asksTable(of, probe) {
 		t.Error("the probe is not made")
+	}
+}
+
+// TestServicesShareAnAddress distinguishes them by their ports.
+func TestServicesShareAnAddress(t *testing.T) {
+	ready := discoveryv1.Endpoint{Addresses: []string{"10.1.0.2"}}
+	var objects []runtime.Object
+	for i, name := range []string{"a", "b", "c"} {
+		of := service(name, fmt.Sprintf("10.0.0.%d", i+1), ready)
+		shared := of[0].(*corev1.Service)
+		shared.Spec.Ports[0].Port = int32(80 + i)
+		shared.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.2"}}
+		if name == "c" {
+			shared.Spec.Ports[0].Port, shared.Spec.Ports[0].Protocol = 80, corev1.ProtocolUDP
+		}
+		of[1].(*discoveryv1.EndpointSlice).Ports[0].Port = ptr.To(int32(8080 + i))
+		objects = append(objects, of...)
+	}
+	f := newFixture(t, objects...)
+	f.HTTP.SetSimulated(netip.MustParsePrefix("10.1.0.0/24").Contains)
+	f.setTable("web", "10.1.0.2", ":8080/ 200 a\n:8081/ 200 b\n:8082/ 200 c")
+	pod := newPod("sh", "-c", "sleep 1000")
+	f.start(pod)
+	for range 20 { // they are in no order
+		if got := f.exec(pod, "wget -qO- http://203.0.113.2; wget -qO- http://203.0.113.2:81"); got != "a\nb\n" {
+			t.Fatalf("got %q", got)
+		}
+	}
+	if got := f.exec(pod, "nc -z 203.0.113.2 90 2>&1 || :"); !strings.HasPrefix(got, "nc: can't connect to remote host (203.0.113.2): service ns/") {
+		t.Errorf("got %q", got)
 	}
 }

@@ -275,32 +275,32 @@ func (o *objects) Allocatable(_ context.Context, node string) (corev1.ResourceLi
 // claim returns the data of a claim. It is kept as long as the volume that the claim
 // is bound to exists, if it is not a path of the node. The checks and errors are those of the
 // kubelet: a claim may name a volume that belongs to another.
-func (o *objects) claim(ctx context.Context, node string, claim *corev1.PersistentVolumeClaim) (dir *shell.Dir, within string, err error) {
+func (o *objects) claim(ctx context.Context, node string, claim *corev1.PersistentVolumeClaim) (*volume, error) {
 	if err := o.feeds.volumes.await(ctx, o.s); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	name := claim.Spec.VolumeName
 	if claim.Status.Phase != corev1.ClaimBound || name == "" {
-		return nil, "", errors.New("PVC is not bound")
+		return nil, errors.New("PVC is not bound")
 	}
-	volume, err := o.s.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
+	bound, err := o.s.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return nil, "", fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
+		return nil, fmt.Errorf("failed to fetch PV %s from API server: %w", name, err)
 	}
-	if volume.Spec.ClaimRef == nil || volume.Spec.ClaimRef.UID != claim.UID {
-		return nil, "", fmt.Errorf("found PV object %s but its pv.Spec.ClaimRef does not point to claim.UID %s", name, claim.UID)
+	if bound.Spec.ClaimRef == nil || bound.Spec.ClaimRef.UID != claim.UID {
+		return nil, fmt.Errorf("found PV object %s but its pv.Spec.ClaimRef does not point to claim.UID %s", name, claim.UID)
 	}
-	if volume.Spec.HostPath != nil {
-		return o.hostDir(node, volume.Spec.HostPath)
+	if bound.Spec.HostPath != nil {
+		return o.hostDir(node, bound.Spec.HostPath)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	data := o.claims[name]
-	if data.of != volume.UID || data.dir == nil {
-		data = volumeData{volume.UID, shell.NewDir(maxVolumeBytes)}
+	if data.of != bound.UID || data.dir == nil {
+		data = volumeData{bound.UID, shell.NewDir(maxVolumeBytes)}
 		o.claims[name] = data
 	}
-	return data.dir, "", nil
+	return &volume{Dir: data.dir}, nil
 }
 
 // volumeData is the data of a PersistentVolume. Another of the same name is empty.

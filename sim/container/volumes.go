@@ -30,7 +30,8 @@ type volumes struct {
 // volume is a Dir, or a folder or file in that of a node.
 type volume struct {
 	*shell.Dir
-	path string // without a leading slash; empty for all of the Dir
+	path string                       // without a leading slash; empty for all of the Dir
+	host *corev1.HostPathVolumeSource // nil if it is not of a node
 }
 
 // openVolumes returns the volumes of a Pod, which it makes at the first call. A Pod that has
@@ -145,34 +146,37 @@ func (s *session) dir(ctx context.Context, of *corev1.Pod, p *pod, v *volumes, n
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if dir := v.dirs[name]; dir != nil {
-		return dir, nil
+	dir, err := v.dirs[name], error(nil)
+	switch {
+	case dir == nil:
+		dir, err = s.makeVolume(ctx, of, &of.Spec.Volumes[i], p, v)
+	case dir.host != nil: // another Pod may have removed it
+		dir, err = s.hostDir(of.Spec.NodeName, dir.host)
 	}
-	dir, within, err := s.makeVolume(ctx, of, &of.Spec.Volumes[i], p, v)
 	if err != nil {
 		return nil, mountError{name, err}
 	}
-	made := &volume{dir, within}
-	if within == "" { // another Pod may remove a path of the node
-		v.dirs[name] = made
-	}
-	return made, nil
+	v.dirs[name] = dir
+	return dir, nil
 }
 
-// makeVolume returns the Dir of a volume, and the path in it.
-func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (dir *shell.Dir, within string, err error) {
+// makeVolume returns a volume that the Pod has not used before.
+func (s *session) makeVolume(ctx context.Context, of *corev1.Pod, v *corev1.Volume, p *pod, all *volumes) (*volume, error) {
 	switch {
 	case v.PersistentVolumeClaim != nil, v.Ephemeral != nil:
 		claim, err := s.claimOf(ctx, of, v)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		return s.claim(ctx, of.Spec.NodeName, claim)
 	case v.HostPath != nil:
 		return s.hostDir(of.Spec.NodeName, v.HostPath)
 	}
-	dir, err = s.makePodVolume(ctx, of, v, p, all)
-	return dir, "", err
+	dir, err := s.makePodVolume(ctx, of, v, p, all)
+	if err != nil {
+		return nil, err
+	}
+	return &volume{Dir: dir}, nil
 }
 
 // makePodVolume returns a volume that only the Pod has.

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -231,4 +232,29 @@ func TestVolumesThatNoContainerMounts(t *testing.T) {
 
 func claimSource(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
+}
+
+// TestClaimOfAPathOfANode mounts it a second time without its objects, but makes its path again.
+func TestClaimOfAPathOfANode(t *testing.T) {
+	ofNode := newVolume()
+	ofNode.Spec.HostPath = &corev1.HostPathVolumeSource{Path: "/mnt/data"}
+	f := newFixture(t, newClaim("claim"), ofNode)
+	pod := newPod()
+	pod.Spec.NodeName = "n"
+	pod.Spec.Volumes = []corev1.Volume{hostVolume("root", "/"), {Name: "claim", VolumeSource: claimSource("claim")}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/root"}, {Name: "claim", MountPath: "/claim"}}
+	later := *pod.Spec.Containers[0].DeepCopy()
+	later.Name = "later"
+	pod.Spec.Containers = append(pod.Spec.Containers, later)
+	f.exec(pod, "echo x > /claim/f; rm -r /root/mnt")
+	f.client.ClearActions()
+	var out bytes.Buffer
+	if err := f.Exec(t.Context(), pod, "later", 0, []string{"sh", "-c", "ls /claim; echo y > /claim/g; ls /root/mnt/data"}, Streams{Stdout: &out}); err != nil || out.String() != "g\n" {
+		t.Errorf("got %q, %v", &out, err)
+	}
+	for _, action := range f.client.Actions() {
+		if action.GetVerb() == "get" && strings.HasPrefix(action.GetResource().Resource, "persistentvolume") {
+			t.Errorf("%s %s again", action.GetVerb(), action.GetResource().Resource)
+		}
+	}
 }

@@ -101,10 +101,14 @@ func (r *containerRun) serves(args []string, number int32) bool {
 
 // stopDelay returns how long the preStop hook of a run sleeps that ends only when its Pod stops.
 func (r *containerRun) stopDelay(number int32) time.Duration {
+	delay := container.StopDelay(r.container)
+	if delay == 0 {
+		return 0 // as of nearly all
+	}
 	if _, _, ends := r.behavior.nextExit(r.container, r.kind, number); ends {
 		return 0
 	}
-	return container.StopDelay(r.container)
+	return delay
 }
 
 // waitForStart returns the status of a container whose run is being prepared.

@@ -43,6 +43,17 @@ func describeSimulation(pod *corev1.Pod) string {
 	return strings.Join(said, "; ")
 }
 
+// hasCommand reports whether a container of a Pod has a command, known or not.
+func hasCommand(pod *corev1.Pod) bool {
+	behavior, _ := podBehaviorOf(pod)
+	for c, kind := range startedContainers(pod) {
+		if len(behavior.commandOf(c, kind, 0)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // ExplainSimulation says what the containers of a Pod do in which a program would run that is not simulated: those
 // that end without it, and those whose command needs it. It is empty if there are none.
 func ExplainSimulation(pod *corev1.Pod) string {
@@ -59,7 +70,11 @@ func ExplainSimulation(pod *corev1.Pod) string {
 		case !ends:
 			continue // as nearly every server
 		}
-		said = append(said, fmt.Sprintf("Nothing runs in container %s, which %s: %s.", c.Name, behavior.outcome(c, kind), why))
+		outcome := ", which " + behavior.outcome(c, kind)
+		if !ends && (pod.Status.Phase == corev1.PodPending || pod.Status.Phase == corev1.PodFailed) {
+			outcome = "" // it has not started, or has ended
+		}
+		said = append(said, fmt.Sprintf("Nothing runs in container %s%s: %s.", c.Name, outcome, why))
 	}
 	if len(said) == 0 {
 		return ""

@@ -1,13 +1,16 @@
 package nodes
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
+	"github.com/ctrlplane/ctrlplane/sim/container"
 )
 
 func TestDescribeSimulation(t *testing.T) {
@@ -43,6 +46,7 @@ func TestDescribeSkippedHandlers(t *testing.T) {
 	}{
 		"hooks":                 {hooks: &corev1.Lifecycle{PostStart: exec, PreStop: exec}, want: "nothing runs in container a, which skips its postStart hook, preStop hook"},
 		"a probe":               {probe: probe, want: "nothing runs in container a, which skips its exec probes"},
+		"a preStop of 0 s":      {hooks: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{}}}},
 		"a preStop that sleeps": {hooks: &corev1.Lifecycle{PreStop: wait}},
 		"a command":             {hooks: &corev1.Lifecycle{PostStart: exec}, probe: probe, command: "true", want: "commands run in a simulated shell, without the image and without a network"},
 	} {
@@ -71,11 +75,14 @@ func TestExplainSimulation(t *testing.T) {
 		"a command":          {func(*corev1.Pod) {}, "nginx -g x", "Nothing runs in container a, which keeps running: its command needs nginx, which is not simulated." + instead},
 		"the image of a Job": {job, "", "Nothing runs in container a, which exits with 0 at once: the program of its image i is not simulated." + instead},
 		"an image":           {func(*corev1.Pod) {}, "", ""},
+		"a Pending Pod":      {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, "nginx", "Nothing runs in container a: its command needs nginx, which is not simulated." + instead},
+		"a Failed Pod":       {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "nginx", "Nothing runs in container a: its command needs nginx, which is not simulated." + instead},
 		"a known program":    {job, "true", ""},
 		"an annotation":      {func(p *corev1.Pod) { job(p); p.Annotations[annotations.ExitCode] = "1" }, "perl", ""},
 		"a script instead":   {func(p *corev1.Pod) { job(p); p.Annotations[annotations.Run] = "exit 1" }, "perl", ""},
 	} {
 		pod := testPod(func(p *corev1.Pod) {
+			p.Status.Phase = corev1.PodRunning
 			test.change(p)
 			p.Spec.Containers[0].Image, p.Spec.Containers[0].Command = "i", strings.Fields(test.command)
 		})
@@ -109,5 +116,47 @@ func TestDescribeSimulatedProbes(t *testing.T) {
 		if got := describeSimulation(pod); strings.Contains(got, "succeed without a request") != c.want {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// TestDescribePodsOfAController has one event for the Pods without a command of a ReplicaSet, as they do not differ.
+func TestDescribePodsOfAController(t *testing.T) {
+	for name, test := range map[string]struct {
+		owners  []types.UID // of the Pods, one after another
+		command []string
+		changed bool // the last Pod has another container
+		want    int
+	}{
+		"a ReplicaSet":           {owners: []types.UID{"rs", "rs", "rs"}, want: 1},
+		"two ReplicaSets":        {owners: []types.UID{"a", "b", "a"}, want: 2},
+		"no controller":          {owners: []types.UID{"", ""}, want: 2},
+		"a command":              {owners: []types.UID{"rs", "rs"}, command: []string{"nginx"}, want: 2},
+		"another template of it": {owners: []types.UID{"rs", "rs", "rs"}, changed: true, want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := newTestRegistry(t, testNode(nil))
+			registry.commands = &container.Runtime{}
+			events := 0
+			for i, owner := range test.owners {
+				pod := testPod(func(p *corev1.Pod) {
+					p.UID, p.Name = types.UID(fmt.Sprint(i)), fmt.Sprint(i)
+					if owner != "" {
+						p.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", UID: owner, Controller: new(true)}}
+					}
+					c := &p.Spec.Containers[0]
+					c.Command = test.command
+					c.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{}}}
+					if test.changed && i == len(test.owners)-1 {
+						c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"x"}}}}
+					}
+				})
+				if registry.updatePod(pod, false, nil).simulated != "" {
+					events++
+				}
+			}
+			if events != test.want {
+				t.Errorf("got %d events, want %d", events, test.want)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	podutil "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/kubelet/events"
@@ -136,7 +137,33 @@ func (r *podRegistry) commandsOf(pod *corev1.Pod, e *podEntry) string {
 		return ""
 	}
 	e.described = true
-	return describeSimulation(pod)
+	said := describeSimulation(pod)
+	if said != "" && !hasCommand(pod) && r.isDescribed(pod, said) {
+		return ""
+	}
+	return said
+}
+
+// maxDescribed is how many descriptions of Pods of controllers are kept.
+const maxDescribed = 1024
+
+// description is what has been said about the Pods of a controller.
+type description struct {
+	owner types.UID
+	said  string // changes with the template of a StatefulSet or DaemonSet
+}
+
+// isDescribed reports whether the same was said about another Pod of the same controller, and notes it otherwise: an
+// event of each of thousands of Pods would displace others.
+func (r *podRegistry) isDescribed(pod *corev1.Pod, said string) bool {
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return false
+	}
+	key := description{owner.UID, said}
+	_, known := r.descriptions.Get(key)
+	r.descriptions.Add(key, nil)
+	return known
 }
 
 // sidecarGracePeriod is how long the commands of a Pod that has finished may take to

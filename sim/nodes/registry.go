@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 	"github.com/ctrlplane/ctrlplane/sim/container"
@@ -34,6 +35,8 @@ type podRegistry struct {
 	checkPod func(*corev1.Pod) error // returns what else is wrong with a Pod; may be nil
 	commands *container.Runtime      // nil = no commands are run
 
+	descriptions *lru.Cache // of the Pods without a command of controllers
+
 	mu         sync.Mutex
 	nodes      map[string]*nodeEntry
 	pods       map[types.UID]*podEntry
@@ -52,15 +55,16 @@ type nodeEntry struct {
 
 func newPodRegistry(s nodeShape, now func() time.Time) *podRegistry {
 	return &podRegistry{
-		shape:      s,
-		now:        now,
-		played:     newPlayed(nil),
-		nodes:      map[string]*nodeEntry{},
-		pods:       map[types.UID]*podEntry{},
-		podsByNode: map[string]map[types.UID]*podEntry{},
-		loads:      map[string]*nodeLoad{},
-		podIPPools: map[netip.Prefix]*addressPool{},
-		nodeIPPool: newAddressPool(nodeIPRange),
+		shape:        s,
+		descriptions: lru.New(maxDescribed),
+		now:          now,
+		played:       newPlayed(nil),
+		nodes:        map[string]*nodeEntry{},
+		pods:         map[types.UID]*podEntry{},
+		podsByNode:   map[string]map[types.UID]*podEntry{},
+		loads:        map[string]*nodeLoad{},
+		podIPPools:   map[netip.Prefix]*addressPool{},
+		nodeIPPool:   newAddressPool(nodeIPRange),
 	}
 }
 

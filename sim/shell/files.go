@@ -115,6 +115,12 @@ func (t *tree) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
+// Resolve returns the path of a file without links. Its last element may be missing.
+func (t *tree) Resolve(name string) (string, error) {
+	at, err := t.walk(nil, "/"+name, true, false)
+	return at.path, pathError("resolve", name, err)
+}
+
 // Lstat implements [Files].
 func (t *tree) Lstat(name string) (fs.FileInfo, error) {
 	info, err := t.stat(nil, "/"+name, false)
