@@ -3,7 +3,7 @@
 // Changes that follow each other closely, such as those of an editor that saves or of a
 // code generator, are reported together once it is quiet. A change is never lost: what
 // happens while the receiver is busy is reported when it receives next. A file that is
-// written again with the content it had is no change, nor is one that was only there for a moment.
+// written again with the content it had is not reported, nor is one that existed only for a moment.
 package filewatch
 
 import (

@@ -24,13 +24,13 @@ func TestPathsOfANodeNest(t *testing.T) {
 	pod := newPod()
 	pod.Spec.NodeName = "n"
 	pod.Spec.Volumes = []corev1.Volume{
-		hostVolume("root", "/"), hostVolume("mnt", "/mnt/"), hostVolume("data", "/mnt/data"),
+		hostVolume("host", "/"), hostVolume("mnt", "/mnt/"), hostVolume("data", "/mnt/data"),
 		{Name: "claim", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "claim"}}},
 	}
 	for _, v := range pod.Spec.Volumes {
 		pod.Spec.Containers[0].VolumeMounts = append(pod.Spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: v.Name, MountPath: "/" + v.Name})
 	}
-	if diff := cmp.Diff("x\nx\nx\nx\n", f.exec(pod, "echo x > /data/f; cat /root/mnt/data/f /mnt/data/f /data/f /claim/f")); diff != "" {
+	if diff := cmp.Diff("x\nx\nx\nx\n", f.exec(pod, "echo x > /data/f; cat /host/mnt/data/f /mnt/data/f /data/f /claim/f")); diff != "" {
 		t.Error(diff)
 	}
 	f.Remove(pod.UID)
@@ -52,7 +52,7 @@ func TestPathOfANodeIsRemoved(t *testing.T) {
 	f.exec(pod, "touch /v/f")
 	other := newPod()
 	other.UID, other.Spec.NodeName = "other", "n"
-	other.Spec.Volumes = []corev1.Volume{hostVolume("root", "/")}
+	other.Spec.Volumes = []corev1.Volume{hostVolume("host", "/")}
 	other.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/host"}}
 	f.exec(other, "rm -r /host/data")
 	d := &pod.Spec.Containers[1]
@@ -107,7 +107,7 @@ func TestSubPathLeavesItsVolume(t *testing.T) {
 	f := newFixture(t)
 	root := newPod()
 	root.UID, root.Spec.NodeName = "root", "n"
-	root.Spec.Volumes = []corev1.Volume{hostVolume("root", "/")}
+	root.Spec.Volumes = []corev1.Volume{hostVolume("host", "/")}
 	root.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/host"}}
 	f.exec(root, "cd /host; mkdir -p etc database data/in; echo secret > etc/f; echo data > data/in/f; ln -s data linked; "+
 		"cd data; ln -s ../etc out; ln -s /etc absolute; ln -s ../missing dangling; ln -s ../database sibling; ln -s in inside; ln -s ../data/in around")

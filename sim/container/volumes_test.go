@@ -241,15 +241,15 @@ func TestClaimOfAPathOfANode(t *testing.T) {
 	f := newFixture(t, newClaim("claim"), ofNode)
 	pod := newPod()
 	pod.Spec.NodeName = "n"
-	pod.Spec.Volumes = []corev1.Volume{hostVolume("root", "/"), {Name: "claim", VolumeSource: claimSource("claim")}}
-	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/root"}, {Name: "claim", MountPath: "/claim"}}
+	pod.Spec.Volumes = []corev1.Volume{hostVolume("host", "/"), {Name: "claim", VolumeSource: claimSource("claim")}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "host", MountPath: "/host"}, {Name: "claim", MountPath: "/claim"}}
 	later := *pod.Spec.Containers[0].DeepCopy()
 	later.Name = "later"
 	pod.Spec.Containers = append(pod.Spec.Containers, later)
-	f.exec(pod, "echo x > /claim/f; rm -r /root/mnt")
+	f.exec(pod, "echo x > /claim/f; rm -r /host/mnt")
 	f.client.ClearActions()
 	var out bytes.Buffer
-	if err := f.Exec(t.Context(), pod, "later", 0, []string{"sh", "-c", "ls /claim; echo y > /claim/g; ls /root/mnt/data"}, Streams{Stdout: &out}); err != nil || out.String() != "g\n" {
+	if err := f.Exec(t.Context(), pod, "later", 0, []string{"sh", "-c", "ls /claim; echo y > /claim/g; ls /host/mnt/data"}, Streams{Stdout: &out}); err != nil || out.String() != "g\n" {
 		t.Errorf("got %q, %v", &out, err)
 	}
 	for _, action := range f.client.Actions() {
