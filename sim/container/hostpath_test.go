@@ -53,7 +53,7 @@ func TestPathOfANodeIsRemoved(t *testing.T) {
 	other := newPod()
 	other.UID, other.Spec.NodeName = "other", "n"
 	other.Spec.Volumes = []corev1.Volume{hostVolume("host", "/")}
-	other.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/host"}}
+	other.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "host", MountPath: "/host"}}
 	f.exec(other, "rm -r /host/data")
 	d := &pod.Spec.Containers[1]
 	d.Command = []string{"sh", "-c", "ls /v"}
@@ -108,7 +108,7 @@ func TestSubPathLeavesItsVolume(t *testing.T) {
 	root := newPod()
 	root.UID, root.Spec.NodeName = "root", "n"
 	root.Spec.Volumes = []corev1.Volume{hostVolume("host", "/")}
-	root.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "root", MountPath: "/host"}}
+	root.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "host", MountPath: "/host"}}
 	f.exec(root, "cd /host; mkdir -p etc database data/in; echo secret > etc/f; echo data > data/in/f; ln -s data linked; "+
 		"cd data; ln -s ../etc out; ln -s /etc absolute; ln -s ../missing dangling; ln -s ../database sibling; ln -s in inside; ln -s ../data/in around")
 	for _, test := range []struct {
