@@ -378,9 +378,8 @@ const fullConn = 50
 // those of another process, as far as is known.
 //
 // A process has one connection over HTTP/2, and others only if one is full; they do not select the same. What its clients with
-// other user agents watch counts, too. Over HTTP/1.1
-// each watch has a connection, and all watches are meant if the write's has none. Not so those of kubectl: each run is a
-// process of its own.
+// other user agents watch counts, too. Over HTTP/1.1 each watch has a connection, and all watches are meant if the write's has
+// none. Not so those of kubectl: each run is a process of its own.
 func (cl *client) watchesOf(r *request, wr *write) (list []*watch, isKnown bool) {
 	others := r.conn.watchesOfOthers(cl, wr)
 	cl.mu.Lock()
