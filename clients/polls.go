@@ -17,7 +17,7 @@ const (
 	// that must have taken: a test that waits for an object lists more often, and not for long.
 	pollingOften = 3
 	minPolling   = 2 * time.Second
-	// A client has stopped to poll if its last list is longer ago than minPollPause, and than pollPauses of the longest
+	// A client has stopped polling if its last list is longer ago than minPollPause, and than pollPauses of the longest
 	// pause between two of them. A pause of more than maxPollPause ends it, too.
 	minPollPause = 5 * time.Second
 	maxPollPause = 10 * time.Minute

@@ -75,7 +75,7 @@ type UnansweredWrite struct {
 	Since       time.Time `json:"since"`
 }
 
-// ClientPoll is a resource that a client lists at least three times, and has not stopped to list.
+// ClientPoll is a resource that a client lists at least three times, and has not stopped listing.
 type ClientPoll struct {
 	Resource string    `json:"resource"` // as in ClientWatch
 	Since    time.Time `json:"since"`    // the first list

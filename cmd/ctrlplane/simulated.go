@@ -17,7 +17,7 @@ import (
 // What nothing in a control plane does with objects of these kinds.
 const (
 	networkPolicySimulation = "No component of a control plane enforces a NetworkPolicy: simulated Pods receive every request."
-	ingressSimulation       = "No component of a control plane is an ingress controller: an Ingress has no address, and routes no requests, unless yours gives it one."
+	ingressSimulation       = "The control plane runs no ingress controller: an Ingress has no address and routes no requests unless you run one."
 )
 
 // explainSimulation says what is not simulated about an object, or about the Pods that are created from it; empty if

@@ -32,7 +32,7 @@ const (
 	searchedCalls = 4000
 	// failingOften is how often in a row a write fails until it counts: a first attempt may be too early.
 	failingOften = 3
-	// A client has stopped to try if its last attempt is longer ago than triedTime, and than triedPauses of the
+	// A client has stopped trying if its last attempt is longer ago than triedTime, and than triedPauses of the
 	// longest pauses between two of them: most retries back off, which doubles the pause.
 	triedTime   = 90 * time.Second
 	triedPauses = 3
