@@ -136,3 +136,14 @@ func TestRunningOperator(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// The title counts controllers, as the verb controllers lists them, not their queues.
+func TestTitleCountsControllers(t *testing.T) {
+	busy := func(queue string) row {
+		return row{controller: "job-controller", name: queue, state: stateRunning, queue: &observe.Queue{Controller: "job-controller", Name: queue, Depth: 9, InFlight: 1}}
+	}
+	rows := []row{busy("job"), busy("job_orphan_pod"), {controller: "shop/site", state: stateRunning}, {name: "nowhere", queue: &observe.Queue{Name: "nowhere"}}}
+	if got := totalsOf(rows, false); got.shown != 3 || got.busy != 1 || got.working != 1 || got.lately != 0 {
+		t.Errorf("%+v", got)
+	}
+}
