@@ -51,12 +51,14 @@ func (i interventions) change(ctx context.Context, names []string, c verbs.Chang
 		return i.start(ctx, names)
 	case verbs.Scale:
 		return i.scale(ctx, names, c.Workers)
+	case verbs.Remove:
+		return i.remove(names)
 	}
 	if err := intervene.ValidateChange(c, i.s.CheckResource); err != nil {
 		return nil, err
 	}
 	change := func(g *intervene.Gate) (bool, error) { return g.Change(ctx, c) }
-	if c.IsRemoval() {
+	if c.IsUndo() {
 		return i.clearFromGates(ctx, names, change)
 	}
 	return i.applyToGates(ctx, names, change)
@@ -88,6 +90,15 @@ func (i interventions) start(ctx context.Context, names []string) ([]string, err
 		return nil, err
 	}
 	return i.s.startUnits(list)
+}
+
+// remove removes none: the controllers of this process are part of it.
+func (i interventions) remove(names []string) ([]string, error) {
+	list, err := i.resolveNames(names, func(Status) bool { return false })
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return nil, usage.Errorf("controller %q cannot be removed: only one of an operator whose process has ended can: stop it instead", list[0])
 }
 
 func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	err = settled.Wait(ctx, src, w.horizon, progress)
 	if err == nil && !w.quiet {
 		warnings, err := settledWarnings(ctx, src)
-		return errors.Join(err, printLines(out, warnings))
+		return errors.Join(err, printLines(out, warnings), w.target.printHowToRemoveEnded(ctx, src, out))
 	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
@@ -126,6 +127,25 @@ func settledWarnings(ctx context.Context, src observe.Source) ([]string, error) 
 		lines[i] = words.OneLine(lines[i])
 	}
 	return lines, nil
+}
+
+// printHowToRemoveEnded prints the command that removes the controllers of operators whose process has ended, if there are any.
+func (t *target) printHowToRemoveEnded(ctx context.Context, src observe.Source, out io.Writer) error {
+	s, err := src.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; c.HasEnded() {
+			names = append(names, quoteWord(words.OneLine(c.Name)))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	_, err = fmt.Fprintf(out, "an operator that has ended is listed until it is started again, or removed with %s\n", t.quoteCommand("controllers remove "+strings.Join(names, " ")))
+	return err
 }
 
 // printFailingWrites prints the writes that clients try again and again and that fail.
