@@ -55,10 +55,11 @@ const StepTimeout = 20 * time.Second
 
 // Fault is an error that is injected into calls of a controller.
 type Fault struct {
-	Rate     float64 `json:"rate"`               // the share of calls that fail, more than 0 and at most 1
-	Code     string  `json:"code"`               // one of FaultCodes
-	Verb     string  `json:"verb,omitempty"`     // of the calls, as in RBAC; empty = all
-	Resource string  `json:"resource,omitempty"` // RESOURCE or RESOURCE.GROUP; empty = all
+	Rate float64 `json:"rate"`           // the share of calls that fail, more than 0 and at most 1
+	Code string  `json:"code"`           // one of FaultCodes
+	Verb string  `json:"verb,omitempty"` // of the calls, as in RBAC; empty = all
+	// Resource is RESOURCE or RESOURCE.GROUP, for calls of its subresources, too, or with /SUBRESOURCE; empty = all.
+	Resource string `json:"resource,omitempty"`
 }
 
 // FaultCodes are the errors that can be injected, as upstream makes them: forbidden, not found, a

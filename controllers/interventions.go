@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -182,9 +183,9 @@ func (i interventions) clearFromGates(ctx context.Context, names []string, remov
 	return cleared, err
 }
 
-// CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, that the API
-// server does not serve: a fault in it would never occur. It accepts any while
-// controllers start or a snapshot is restored, and if discovery fails.
+// CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, or one of its subresources, as
+// RESOURCE.GROUP/SUBRESOURCE, that the API server does not serve: a fault in it would never occur. It
+// accepts any while controllers start or a snapshot is restored, and if discovery fails.
 func (s *Supervisor) CheckResource(resource string) error {
 	if resource == "" || !s.mu.TryLock() {
 		return nil
@@ -194,20 +195,45 @@ func (s *Supervisor) CheckResource(resource string) error {
 	if informers == nil {
 		return nil
 	}
-	want := schema.ParseGroupResource(resource)
+	name, subresource, one := strings.Cut(resource, "/")
+	want := schema.ParseGroupResource(name)
 	served, err := informers.mapper.ResourcesFor(want.WithVersion(""))
 	if err == nil {
 		for _, gvr := range served {
 			if gvr.Resource == want.Resource && (want.Group == "" || gvr.Group == want.Group) {
+				if one {
+					return informers.checkSubresource(gvr, subresource)
+				}
 				return nil
 			}
 		}
-		return usage.Errorf("resource %q: unknown: did you mean %q?", resource, served[0].GroupResource())
+		return usage.Errorf("resource %q: unknown: did you mean %q?", name, served[0].GroupResource())
 	}
 	if meta.IsNoMatchError(err) {
-		return usage.Errorf(`resource %q: unknown: "kubectl api-resources" lists them`, resource)
+		return usage.Errorf(`resource %q: unknown: "kubectl api-resources" lists them`, name)
 	}
 	return nil
+}
+
+// checkSubresource refuses a subresource that the resource does not have. It accepts any if discovery fails.
+func (s *sharedInformers) checkSubresource(of schema.GroupVersionResource, subresource string) error {
+	list, err := s.served.ServerResourcesForGroupVersion(of.GroupVersion().String())
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, r := range list.APIResources {
+		if name, found := strings.CutPrefix(r.Name, of.Resource+"/"); found {
+			names = append(names, name)
+		}
+	}
+	if slices.Contains(names, subresource) {
+		return nil
+	}
+	if len(names) == 0 {
+		return usage.Errorf("subresource %q: %s has none: name the resource alone", subresource, of.GroupResource())
+	}
+	return usage.Errorf("subresource %q: not one of %s: choose %s", subresource, of.GroupResource(), strings.Join(names, ", "))
 }
 
 // resolveOne returns the controller with that name or alias.

@@ -187,6 +187,6 @@ does not execute a call that is made to fail. Conflicts (409) only apply to writ
 	flags.Float64Var(&f.Rate, "rate", 1, "fraction of the calls to fail, more than 0 and at most 1")
 	flags.StringVar(&f.Code, "code", "500", "how they fail: "+strings.Join(control.FaultCodes, ", "))
 	flags.StringVar(&f.Verb, "verb", "", "fail only calls with this verb, as in RBAC")
-	flags.StringVar(&f.Resource, "resource", "", "fail only calls for this resource, such as pods or deployments.apps")
+	flags.StringVar(&f.Resource, "resource", "", "fail only calls for this resource, such as pods or deployments.apps, or subresource, such as deployments/scale")
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxKeptResponse is how much is kept of the response to a held write, to show the object
@@ -94,7 +95,7 @@ func (g *Gate) refuseOutdated(next http.Handler) http.Handler {
 // canceledError is the answer to a request that has ended while it waited: its client has
 // gone, or the API server closes.
 func canceledError(req *http.Request) *apierrors.StatusError {
-	return apierrors.NewServiceUnavailable("the request was canceled before it was performed: " + context.Cause(req.Context()).Error())
+	return apierrors.NewServiceUnavailable(observe.NotPerformed + ": " + context.Cause(req.Context()).Error())
 }
 
 // handleHeld handles a write that was held. For a step it reads the object before and
