@@ -1,6 +1,8 @@
 package container
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -101,8 +103,31 @@ func TestGroupOfVolumes(t *testing.T) {
 	}
 }
 
+// TestGroupOfSubPaths has folders that are made for a subPath: they have the mode of their volume, also in one without it.
+func TestGroupOfSubPaths(t *testing.T) {
+	f := newFixture(t)
+	pod := newPod("sleep", "1h")
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: new(int64(1000)), RunAsGroup: new(int64(3000)), FSGroup: new(int64(2000))}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}, {Name: "v", MountPath: "/sub", SubPath: "a/b"}}
+	if got := f.exec(pod, "cd /v; ls -ld . a a/b | cut -c 1-10; cd /sub; echo x > f; stat -c '%u %g' . f"); got != strings.Repeat("drwxrwsrwx\n", 3)+"0 2000\n1000 2000\n" {
+		t.Errorf("got %q", got)
+	}
+	f.exec(pod, "cd /v; mkdir plain; chmod 750 plain; chmod g-s plain")
+	pod.Spec.Containers = append(pod.Spec.Containers, *pod.Spec.Containers[0].DeepCopy())
+	d := &pod.Spec.Containers[1]
+	d.Name, d.VolumeMounts[1].SubPath = "d", "plain/deep/er"
+	var out bytes.Buffer
+	if err := f.Exec(t.Context(), pod, "d", 0, []string{"sh", "-c", "ls -ld /v/plain /v/plain/deep /sub | cut -c 1-10"}, Streams{Stdout: &out}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != "drwxr-x---\ndrwxrwsrwx\ndrwxrwsrwx\n" {
+		t.Errorf("in a folder without the mode of the volume: %q", got)
+	}
+}
+
 // TestSubPathLeavesItsVolume has links in a path of a node, as another Pod can make them. As upstream, those that lead
-// out of the volume are refused, and nothing is created there.
+// out of the volume are refused, in SafeMakeDir if something is to be made there, and nothing is made.
 func TestSubPathLeavesItsVolume(t *testing.T) {
 	f := newFixture(t)
 	root := newPod()
@@ -111,29 +136,35 @@ func TestSubPathLeavesItsVolume(t *testing.T) {
 	root.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "host", MountPath: "/host"}}
 	f.exec(root, "cd /host; mkdir -p etc database data/in; echo secret > etc/f; echo data > data/in/f; ln -s data linked; "+
 		"cd data; ln -s ../etc out; ln -s /etc absolute; ln -s ../missing dangling; ln -s ../database sibling; ln -s in inside; ln -s ../data/in around")
-	for _, test := range []struct {
-		volume, subPath string
-		leaves          bool
-	}{
-		{"/data", "out", true},
-		{"/data", "absolute", true},
-		{"/data", "out/f", true},
-		{"/data", "out/new", true},
-		{"/data", "dangling", true},
-		{"/data", "sibling", true},
-		{"/data", "inside", false},
-		{"/data", "around", false},
-		{"/linked", "in", false},
-		{"/", "data/out", false},
+	const (
+		prepare = `failed to prepare subPath for volumeMount "v" of container "c"`
+		create  = `failed to create subPath directory for volumeMount "v" of container "c"`
+	)
+	for _, test := range []struct{ volume, subPath, want string }{
+		{"/data", "out", prepare},
+		{"/data", "absolute", prepare},
+		{"/data", "out/f", prepare},
+		{"/data", "out/new", create},
+		{"/data", "absolute/new/er", create},
+		{"/data", "dangling", prepare},
+		{"/data", "dangling/new", prepare},
+		{"/data", "in/f/new", prepare},
+		{"/data", "sibling", prepare},
+		{"/data", "inside", ""},
+		{"/data", "around", ""},
+		{"/linked", "in", ""},
+		{"/", "data/out", ""},
 	} {
 		pod := newPod()
 		pod.UID, pod.Spec.NodeName = types.UID(test.volume+test.subPath), "n"
 		pod.Spec.Volumes = []corev1.Volume{hostVolume("v", test.volume)}
 		pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v", SubPath: test.subPath}}
-		err := f.Exec(t.Context(), pod, "c", 0, []string{"cat", "/v/f"}, Streams{})
-		const refused = `failed to prepare subPath for volumeMount "v" of container "c"`
-		if leaves := err != nil && err.Error() == refused; leaves != test.leaves || !leaves && err != nil {
-			t.Errorf("%s, subPath %s: got %v", test.volume, test.subPath, err)
+		got := ""
+		if err := f.Exec(t.Context(), pod, "c", 0, []string{"cat", "/v/f"}, Streams{}); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s, subPath %s: got %q, want %q", test.volume, test.subPath, got, test.want)
 		}
 	}
 	if got := f.exec(root, "ls /host /host/etc | tr '\\n' ' '"); got != "/host: data database etc linked  /host/etc: f " {

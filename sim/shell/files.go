@@ -16,6 +16,7 @@ type Files interface {
 	// WriteFile replaces the content of a file, which gets perm if it is new.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
 	ReadFile(name string) ([]byte, error)
+	// MkdirAll makes a directory, and those on the way to it, with perm and the setuid, setgid and sticky bits of it.
 	MkdirAll(name string, perm fs.FileMode) error
 	// Remove removes a file, a link or an empty directory.
 	Remove(name string) error
