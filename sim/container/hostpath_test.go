@@ -2,6 +2,7 @@ package container
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -169,5 +170,41 @@ func TestSubPathLeavesItsVolume(t *testing.T) {
 	}
 	if got := f.exec(root, "ls /host /host/etc | tr '\\n' ' '"); got != "/host: data database etc linked  /host/etc: f " {
 		t.Errorf("outside of the volumes: %q", got)
+	}
+}
+
+// TestSubPathLeavesAVolumeOfItsPod has links in a volume without a path of the node: an absolute one is one of the node, and
+// one above the volume leads to other volumes.
+func TestSubPathLeavesAVolumeOfItsPod(t *testing.T) {
+	f := newFixture(t, newClaim("claim"), newVolume(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "m"}, Data: map[string]string{"f": "m"}})
+	for name, source := range map[string]corev1.VolumeSource{"e": {EmptyDir: &corev1.EmptyDirVolumeSource{}}, "claim": claimSource("claim")} {
+		pod := newPod()
+		pod.UID = types.UID(name)
+		pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: source}, {Name: "m", VolumeSource: configMapSource("m")}}
+		pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
+		f.exec(pod, "cd /v; mkdir -p etc a/b; echo x > etc/f; echo x > a/f; ln -s /etc absolute; ln -s ../../etc up; ln -s /none dangling; ln -s ../../a a/b/in; ln -s ../../.. a/b/out")
+		for subPath, want := range map[string]string{
+			"absolute": "prepare subPath", "up": "prepare subPath", "dangling": "prepare subPath", "a/b/out": "prepare subPath", "a/b/out/etc": "prepare subPath",
+			"absolute/new": "create subPath directory", "a/b/out/new": "create subPath directory",
+			"etc": "", "a/b/in": "", "a": "",
+		} {
+			c := *pod.Spec.Containers[0].DeepCopy()
+			c.Name = strings.ReplaceAll(subPath, "/", "-")
+			c.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v", SubPath: subPath}, {Name: "m", MountPath: "/m", SubPath: "f"}}
+			pod.Spec.Containers = append(pod.Spec.Containers, c)
+			if want != "" {
+				want = fmt.Sprintf("failed to %s for volumeMount \"v\" of container %q", want, c.Name)
+			}
+			got := ""
+			if err := f.Exec(t.Context(), pod, c.Name, 0, []string{"cat", "/v/f", "/m"}, Streams{}); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("%s, subPath %s: got %q, want %q", name, subPath, got, want)
+			}
+		}
+		if got := f.exec(pod, "ls -R /v | grep new || :"); got != "" {
+			t.Errorf("%s: made %q", name, got)
+		}
 	}
 }

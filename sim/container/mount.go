@@ -43,6 +43,9 @@ func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, v *volumes,
 		}
 		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: path.Join(dir.path, subPath)}
 		if subPath != "" {
+			if err := dir.Fill(); err != nil {
+				return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
+			}
 			if err := dir.makeSubPath(options.SubPath); err != nil {
 				return fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, c.Name)
 			}
@@ -105,6 +108,9 @@ func (v *volume) makeSubPath(name string) error {
 
 // contains reports whether a path below a volume exists and does not lead out of it through links.
 func (v *volume) contains(name string) bool {
+	if v.host == nil {
+		return v.Contains(name)
+	}
 	base, err := v.Resolve(v.path)
 	if err != nil {
 		return false

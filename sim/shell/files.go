@@ -122,6 +122,13 @@ func (t *tree) Resolve(name string) (string, error) {
 	return at.path, pathError("resolve", name, err)
 }
 
+// Contains reports whether a file exists and the links on its path do not lead out of the Dir: as in one that is a folder of a
+// machine, absolute ones do.
+func (d *Dir) Contains(name string) bool {
+	at, err := d.existing(nil, "/"+name, true, false)
+	return err == nil && !at.outside
+}
+
 // Lstat implements [Files].
 func (t *tree) Lstat(name string) (fs.FileInfo, error) {
 	info, err := t.stat(nil, "/"+name, false)
