@@ -150,7 +150,8 @@ func (g *Gate) mustPrepare(req *http.Request, holdable bool) bool {
 	g.mu.Lock()
 	waits := slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.delay > 0 || holdable && p.current.paused })
 	g.mu.Unlock()
-	return waits && (holdable || !requestkind.IsStream(recording.DescribeRequest(req).Subresource))
+	c := recording.DescribeRequest(req)
+	return waits && (holdable || !requestkind.IsStream(c.Object.Group, c.Object.Resource, c.Subresource))
 }
 
 // prepareWait reads the body of a request that will wait, which a server can read only
