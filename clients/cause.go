@@ -252,7 +252,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 }
 
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
-// owned by it or by one of its owners, or is named in the answer, as its owner may be, or names the written one.
+// owned by it or by one of its owners, or is named in the answer, as its owner may be, or has no owner and names the written one.
 func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned)
 }

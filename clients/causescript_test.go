@@ -181,44 +181,45 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		play func(s *script)
 		want tally
 	}{
-		"the woken object itself first":    {playWokenObjectFirst, tally{right: 3}},
-		"an unrelated object first":        {playUnrelatedFirst, tally{right: 1, unknown: 2}},
-		"a watch that ends before":         {playWatchUntil, tally{right: 1}},
-		"a watch that ends long before":    {playWatchLongBefore, tally{right: 1}},
-		"a watch of a process before":      {playWatchOfProcessBefore, tally{right: 1}},
-		"a watch that ends in a sync":      {playWatchEndsInSync, tally{right: 2}},
-		"a watch that ends in long work":   {playWatchEndsInLongWork, tally{right: 7}},
-		"a watch opened again long before": {playWatchReopenedLongBefore, tally{right: 1}},
-		"a watch opened again in a sync":   {playWatchReopened, tally{right: 3}},
-		"a Namespace per tenant":           {playTenant, tally{right: 3, unknown: 1}},
-		"GitOps":                           {playGitOps, tally{right: 1, unknown: 4}},
-		"a review before":                  {playReviewBefore, tally{right: 3}},
-		"a review in the sync":             {playReviewInSync, tally{right: 3}},
-		"no dry run":                       {func(s *script) { playDrift(s, false) }, tally{right: 2}},
-		"a dry run":                        {func(s *script) { playDrift(s, true) }, tally{right: 3}},
-		"a write without effect":           {playWithoutEffect, tally{right: 3}},
-		"a child and its status":           {playChildAndStatus, tally{right: 4}},
-		"a collection deleted gracefully":  {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
-		"a collection deleted":             {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
-		"an owner is named":                {playOwnerIsNamed, tally{right: 3}},
-		"the event names the object":       {playEventNamesObject, tally{right: 2}},
-		"another change after a pause":     {playChangeAfterPause, tally{right: 4}},
-		"a version from an answer":         {playVersionFromAnswer, tally{right: 4}},
-		"a name that is that of a field":   {playNameOfField, tally{right: 2}},
-		"a name of two letters":            {playShortName, tally{right: 2}},
-		"a second connection":              {playSecondConnection, tally{right: 1}},
-		"a second process":                 {playSecondProcess, tally{right: 2}},
-		"a list long after":                {playListLongAfter, tally{right: 1}},
-		"a start":                          {playStart, tally{right: 4}},
-		"created at the start":             {playCreatedAtStart, tally{right: 2}},
-		"a back-off":                       {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
-		"a back-off beside others":         {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
-		"a conflict long after":            {playConflictLongAfter, tally{right: 1}},
-		"many writes before":               {playManyWrites, tally{right: 160}},
-		"more than are kept":               {playMoreThanKept, tally{right: 1, unknown: 3}},
-		"200 Sites listed":                 {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
-		"200 Sites at once":                {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
-		"200 Sites, 10 workers":            {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
+		"the woken object itself first":     {playWokenObjectFirst, tally{right: 3}},
+		"an unrelated object first":         {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a watch that ends before":          {playWatchUntil, tally{right: 1}},
+		"a watch that ends long before":     {playWatchLongBefore, tally{right: 1}},
+		"a watch of a process before":       {playWatchOfProcessBefore, tally{right: 1}},
+		"a watch that ends in a sync":       {playWatchEndsInSync, tally{right: 2}},
+		"a watch that ends in long work":    {playWatchEndsInLongWork, tally{right: 7}},
+		"a watch opened again long before":  {playWatchReopenedLongBefore, tally{right: 1}},
+		"a watch opened again in a sync":    {playWatchReopened, tally{right: 3}},
+		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
+		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
+		"a review before":                   {playReviewBefore, tally{right: 3}},
+		"a review in the sync":              {playReviewInSync, tally{right: 3}},
+		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
+		"a dry run":                         {func(s *script) { playDrift(s, true) }, tally{right: 3}},
+		"a write without effect":            {playWithoutEffect, tally{right: 3}},
+		"a child and its status":            {playChildAndStatus, tally{right: 4}},
+		"a collection deleted gracefully":   {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
+		"a collection deleted":              {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"an owner is named":                 {playOwnerIsNamed, tally{right: 3}},
+		"the event names the object":        {playEventNamesObject, tally{right: 2}},
+		"a container is called as the Site": {playContainerName, tally{right: 1, unknown: 1}},
+		"another change after a pause":      {playChangeAfterPause, tally{right: 4}},
+		"a version from an answer":          {playVersionFromAnswer, tally{right: 4}},
+		"a name that is that of a field":    {playNameOfField, tally{right: 2}},
+		"a name of two letters":             {playShortName, tally{right: 2}},
+		"a second connection":               {playSecondConnection, tally{right: 1}},
+		"a second process":                  {playSecondProcess, tally{right: 2}},
+		"a list long after":                 {playListLongAfter, tally{right: 1}},
+		"a start":                           {playStart, tally{right: 4}},
+		"created at the start":              {playCreatedAtStart, tally{right: 2}},
+		"a back-off":                        {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
+		"a back-off beside others":          {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
+		"many writes before":                {playManyWrites, tally{right: 160}},
+		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"200 Sites listed":                  {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
+		"200 Sites at once":                 {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
+		"200 Sites, 10 workers":             {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runScript(t, test.play)
@@ -511,6 +512,23 @@ func playEventNamesObject(s *script) {
 	s.write("Route ns/main updated 20", "PATCH", services+"/web", object("Service", "web", "s1", "21"))
 	ms(4)
 	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", named(22))
+}
+
+// A Pod has a container with the name of the Site, but is that of another program.
+func playContainerName(s *script) {
+	sendSite, sendPod := s.watch(sites+"?watch=1"), s.watch(pods+"?watch=1")
+	pod := func(version int) string {
+		return strings.Replace(object("Pod", "other-1", "p1", fmt.Sprint(version), "rs1"), "{", `{"spec":{"containers":[{"name":"shop"}]},`, 1)
+	}
+	sendSite("MODIFIED", site(7))
+	ms(20)
+	sendPod("MODIFIED", pod(8))
+	ms(4)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(9))
+	ms(20_000)
+	sendPod("MODIFIED", pod(20))
+	ms(1000)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(21)) // by a timer
 }
 
 // A Deployment becomes ready while the run for the Site could still go on.
