@@ -335,7 +335,7 @@ func (w *write) laterVersions() (list []*event) {
 func (cl *client) findEvents(r *request, wr *write) {
 	var isKnown bool
 	if wr.watches, isKnown = cl.watchesOf(r, wr); !isKnown {
-		wr.runs = nil
+		wr.runs, wr.repeated = nil, nil
 		return
 	}
 	watched := map[string]int{} // how many watches a resource has

@@ -169,6 +169,7 @@ const (
 	namespaces = "/api/v1/namespaces"
 
 	siteAdded = "Site ns/shop added 7"
+	forbidden = `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
 )
 
 func site(version int) string  { return object("Site", "shop", "u1", fmt.Sprint(version)) }
@@ -209,6 +210,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a name of two letters":             {playShortName, tally{right: 2}},
 		"a second connection":               {playSecondConnection, tally{right: 1}},
 		"a second process":                  {playSecondProcess, tally{right: 2}},
+		"a failure of another process":      {playFailureOfAnotherProcess, tally{right: 3}},
 		"a list long after":                 {playListLongAfter, tally{right: 1}},
 		"a start":                           {playStart, tally{right: 4}},
 		"created at the start":              {playCreatedAtStart, tally{right: 2}},
@@ -637,6 +639,24 @@ func playSecondProcess(s *script) {
 	s.write("", "PATCH", sites+"/shop", site(9))
 }
 
+// Two processes of a program fail to write the same. What one of them has received is not the cause of what the other one
+// repeats.
+func playFailureOfAnotherProcess(s *script) {
+	s.conn = "10.0.0.1:1"
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.expect(siteAdded, "PUT")
+	s.request("PUT", deployments+"/web", owned("Deployment", "web", "", ""), func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, forbidden)
+	})
+	ms(20_000)
+	s.conn = "10.0.0.1:9"
+	s.write("", "PUT", deployments+"/web", web(9))
+	s.write("", "PUT", deployments+"/other", object("Deployment", "other", "d3", "10"))
+}
+
 // A list with the API reader is not that of a watch which is opened again with a later version.
 func playListLongAfter(s *script) {
 	list := func() { s.request("GET", sites, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") }) }
@@ -681,7 +701,6 @@ func playCreatedAtStart(s *script) {
 // A write that fails is repeated, each time later. Something else in the namespace changes before.
 func playBackoff(s *script, before int) {
 	sendSite, sendConfigMap := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
-	const forbidden = `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
 	sendSite("ADDED", site(7))
 	ms(4)
 	for i := range 5 {
