@@ -203,6 +203,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a collection deleted":              {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
 		"an owner is named":                 {playOwnerIsNamed, tally{right: 3}},
 		"the event names the object":        {playEventNamesObject, tally{right: 2}},
+		"a status in a sync":                {playStatusInSync, tally{right: 3}},
 		"a container is called as the Site": {playContainerName, tally{right: 1, unknown: 1}},
 		"another change after a pause":      {playChangeAfterPause, tally{right: 4}},
 		"a version from an answer":          {playVersionFromAnswer, tally{right: 4}},
@@ -514,6 +515,21 @@ func playEventNamesObject(s *script) {
 	s.write("Route ns/main updated 20", "PATCH", services+"/web", object("Service", "web", "s1", "21"))
 	ms(4)
 	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", named(22))
+}
+
+// A built-in controller writes the status of what a sync has made while that goes on.
+func playStatusInSync(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(10)
+	sendDeployment("MODIFIED", web(9))
+	ms(5)
+	s.write(siteAdded, "POST", services, owned("Service", "web", "s1", "10"))
+	ms(5)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(11))
 }
 
 // A Pod has a container with the name of the Site, but is that of another program.
