@@ -36,14 +36,14 @@ type watcher struct {
 }
 
 // isSameProgram reports whether two clients of a connection look like user agents of one program, such as cert-manager and
-// cert-manager-certificates-issuing.
+// cert-manager-certificates-issuing. A test of it, such as cert-manager-e2e.test, is another one.
 func isSameProgram(a, b *client) bool {
 	short, long := a.program(), b.program()
 	if len(short) > len(long) {
 		short, long = long, short
 	}
 	rest, ok := strings.CutPrefix(long, short)
-	return ok && strings.HasPrefix(rest, "-")
+	return ok && strings.HasPrefix(rest, "-") && !strings.HasSuffix(rest, ".test")
 }
 
 // connectionKey returns the key of the connection of a request. ok is false if it is not known to be that of the process: a

@@ -120,6 +120,9 @@ func TestProgramsThatShareAConnection(t *testing.T) {
 		{"certs-watching", "certs-issuing", false}, // as far as is known
 		{"certs", "certsissuing", false},
 		{"operator", "operator.test", false},
+		{"operator", "operator-e2e.test", false},
+		{"operator-e2e.test", "operator", false},
+		{"operator.test", "operator.test-issuing", true},
 		{"operator", "shop.test", false},
 		{"ctrlplanetest", "shop.test", false},
 		{"ctrlplanetest", "ctrlplanetest-operator", false},
