@@ -47,10 +47,9 @@ func isSameProgram(a, b *client) bool {
 }
 
 // connectionKey returns the key of the connection of a request. ok is false if it is not known to be that of the process: a
-// proxy may have sent the request. kubectl and ctrlplanetest have no other user agents.
+// proxy may have sent the request. ctrlplanetest has no other user agents.
 func (r *request) connectionKey() (key connectionKey, ok bool) {
-	program := r.client.program()
-	ok = r.req.ProtoMajor >= 2 && r.req.Header.Get("X-Forwarded-For") == "" && program != "kubectl" && program != "ctrlplanetest"
+	ok = r.req.ProtoMajor >= 2 && r.req.Header.Get("X-Forwarded-For") == "" && r.client.program() != "ctrlplanetest"
 	return connectionKey{r.req.RemoteAddr, r.call.Client.User}, ok
 }
 
