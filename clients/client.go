@@ -90,8 +90,8 @@ func (cl *client) isInUse() bool {
 	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
-// isConnected reports whether a process of the client has an open watch, with whatever user agent, or a request without an
-// answer, or reports.
+// isConnected reports whether a process of the client has an open watch, also as another client of the same program, or a
+// request without an answer, or reports.
 func (cl *client) isConnected() bool {
 	cl.mu.Lock()
 	watches := len(cl.watches)

@@ -48,8 +48,8 @@
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
 //     it. Or the key was added from a queue without a name, right after such an event. Likely.
-//   - ByWatch: a client outside of the process, or another one over its connection, had received the event on one of its
-//     watches when it sent the call, and the objects of the two are related: the same, owner
+//   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the
+//     event on one of its watches when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
