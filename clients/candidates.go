@@ -58,11 +58,10 @@ func (cl *client) noteBusy(w *write) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	before := cl.busy
-	w.read = cl.lastRead(w.object)
+	w.read, w.created = cl.lastGet(w.object, false), cl.lastGet(w.object, true)
 	if last := cl.failed[w.target]; w.began.Sub(last.at) <= maxReaction {
 		w.repeated = last.cause
 	}
-	w.existed = w.existed && !cl.hasCreated(w.object)
 	for i := range cl.runs { // in order
 		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil {
 			w.runs = append(w.runs, r)

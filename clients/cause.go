@@ -192,7 +192,7 @@ type write struct {
 	mentioned       objectMentions  // how others name the object
 	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
-	read            time.Time // when the client has read the object from the API server before; zero if it has not
+	read, created   time.Time // when the client has read the object from the API server before, or created it; zero if it has not
 	failed          bool
 	conflict        bool // the object had been modified
 	existed         bool // the object did before

@@ -215,6 +215,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a list long after":                 {playListLongAfter, tally{right: 1}},
 		"a start":                           {playStart, tally{right: 4}},
 		"created at the start":              {playCreatedAtStart, tally{right: 2}},
+		"created before the start":          {playCreatedBeforeStart, tally{right: 2}},
 		"a back-off":                        {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
 		"a back-off beside others":          {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
 		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
@@ -712,6 +713,18 @@ func playCreatedAtStart(s *script) {
 	ms(20000)
 	s.fail("", "POST", settings, http.StatusCreated, object("ConfigMap", "settings", "c1", "9"))
 	s.write("", "PATCH", settings+"/settings", object("ConfigMap", "settings", "c1", "10"))
+}
+
+// A program restarts and patches what it had created before: that was in the list.
+func playCreatedBeforeStart(s *script) {
+	s.conn = "10.0.0.1:1"
+	s.fail("none", "POST", settings, http.StatusCreated, object("ConfigMap", "settings", "c1", "9"))
+	ms(30 * 60_000)
+	s.conn = "10.0.0.1:2"
+	s.request("GET", settings, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
+	s.watch(settings + "?watch=1&resourceVersion=20")
+	ms(5)
+	s.write("ConfigMap ns/settings listed", "PATCH", settings+"/settings", object("ConfigMap", "settings", "c1", "30"))
 }
 
 // A write that fails is repeated, each time later. Something else in the namespace changes before.
