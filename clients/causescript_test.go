@@ -191,6 +191,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a watch that ends in long work":    {playWatchEndsInLongWork, tally{right: 7}},
 		"a watch opened again long before":  {playWatchReopenedLongBefore, tally{right: 1}},
 		"a watch opened again in a sync":    {playWatchReopened, tally{right: 3}},
+		"a watch opened again in a burst":   {playWatchReopenedInBurst, tally{right: 400}},
 		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
@@ -339,6 +340,26 @@ func playWatchReopened(s *script) {
 	s.write("Site ns/shop updated 7", "POST", services, owned("Service", "web", "s1", "9"))
 	ms(1)
 	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(10))
+}
+
+// A watch ends while its program has the keys of many events in its queue, as each does after some minutes.
+func playWatchReopenedInBurst(s *script) {
+	sendSite, end := s.watched(sites + "?watch=1&resourceVersion=1")
+	for i := range 200 {
+		sendSite("MODIFIED", numbered("Site", i, 100+i))
+	}
+	for i := range 200 {
+		if i == 20 {
+			end()
+			sendSite = s.watch(sites + "?watch=1&resourceVersion=500")
+		}
+		truth := fmt.Sprintf("Site ns/site-%02d updated %d", i, 100+i)
+		ms(5)
+		s.write(truth, "PUT", fmt.Sprintf("%s/deployment-%02d", deployments, i), numbered("Deployment", i, 1000+i))
+		ms(5)
+		s.write(truth, "PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), numbered("Site", i, 2000+i))
+		sendSite("MODIFIED", numbered("Site", i, 2000+i))
+	}
 }
 
 // An operator creates a Namespace for each tenant, and objects in it that have no owner.

@@ -249,6 +249,13 @@ func (cl *client) keepEnded(w *watch) {
 		cl.ended = slices.Delete(cl.ended, 0, 1)
 	}
 	cl.ended = append(cl.ended, w)
+	time.AfterFunc(maxSettle, func() {
+		cl.mu.Lock()
+		defer cl.mu.Unlock()
+		if w.next == nil {
+			w.forgetRecent()
+		}
+	})
 	time.AfterFunc(maxReaction, func() {
 		w.forgetAll()
 		cl.mu.Lock()
@@ -259,7 +266,8 @@ func (cl *client) keepEnded(w *watch) {
 
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
-	w.end(time.Now())
+	now := time.Now()
+	w.ended = now
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
 	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
@@ -268,7 +276,6 @@ func (cl *client) removeWatch(w *watch) {
 	}
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
-	now := time.Now()
 	if none {
 		cl.watchEnded, cl.endedConn = now, w.conn
 	}
