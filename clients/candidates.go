@@ -16,6 +16,9 @@ const (
 	handlerDelay = time.Millisecond
 	// busyGap is the longest time between two writes of a program that has work.
 	busyGap = 10 * time.Millisecond
+	// usualPause is how long a sync often pauses between two writes. Built-in controllers may write the status of what it has
+	// made meanwhile.
+	usualPause = 30 * time.Millisecond
 	// maxWork is the longest time between two writes of a program that is not idle, and between two writes for an object.
 	maxWork = 900 * time.Millisecond
 	// maxSettle is how long a program may wait after an event before it begins to work.
@@ -55,11 +58,10 @@ func (cl *client) noteBusy(w *write) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
 	before := cl.busy
-	w.read = cl.lastRead(w.object)
+	w.read, w.created = cl.lastGet(w.object, false), cl.lastGet(w.object, true)
 	if last := cl.failed[w.target]; w.began.Sub(last.at) <= maxReaction {
 		w.repeated = last.cause
 	}
-	w.existed = w.existed && !cl.hasCreated(w.object)
 	for i := range cl.runs { // in order
 		if r := cl.runs[(cl.nextRun+i)%keptRuns]; r.cause != nil {
 			w.runs = append(w.runs, r)
@@ -357,7 +359,7 @@ func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
 	return slices.ContainsFunc(queued, func(e *event) bool {
 		since, pause := w.began.Sub(e.seen()), w.began.Sub(ended)
-		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > busyGap && since <= busyGap)
+		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > usualPause && since <= busyGap)
 	})
 }
 

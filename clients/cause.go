@@ -192,7 +192,7 @@ type write struct {
 	mentioned       objectMentions  // how others name the object
 	base, made      string          // the versions that it changes, if it says so, and has made, if it has
 	began, answered time.Time
-	read            time.Time // when the client has read the object from the API server before; zero if it has not
+	read, created   time.Time // when the client has read the object from the API server before, or created it; zero if it has not
 	failed          bool
 	conflict        bool // the object had been modified
 	existed         bool // the object did before
@@ -252,7 +252,7 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 }
 
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
-// owned by it or by one of its owners, or is named in the answer, as its owner may be, or names the written one.
+// owned by it or by one of its owners, or is named in the answer, as its owner may be, or has no owner and names the written one.
 func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned)
 }
@@ -335,7 +335,7 @@ func (w *write) laterVersions() (list []*event) {
 func (cl *client) findEvents(r *request, wr *write) {
 	var isKnown bool
 	if wr.watches, isKnown = cl.watchesOf(r, wr); !isKnown {
-		wr.runs = nil
+		wr.runs, wr.repeated = nil, nil
 		return
 	}
 	watched := map[string]int{} // how many watches a resource has

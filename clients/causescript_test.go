@@ -169,6 +169,7 @@ const (
 	namespaces = "/api/v1/namespaces"
 
 	siteAdded = "Site ns/shop added 7"
+	forbidden = `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
 )
 
 func site(version int) string  { return object("Site", "shop", "u1", fmt.Sprint(version)) }
@@ -181,45 +182,50 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		play func(s *script)
 		want tally
 	}{
-		"the woken object itself first":    {playWokenObjectFirst, tally{right: 3}},
-		"an unrelated object first":        {playUnrelatedFirst, tally{right: 1, unknown: 2}},
-		"a watch that ends before":         {playWatchUntil, tally{right: 1}},
-		"a watch that ends long before":    {playWatchLongBefore, tally{right: 1}},
-		"a watch of a process before":      {playWatchOfProcessBefore, tally{right: 1}},
-		"a watch that ends in a sync":      {playWatchEndsInSync, tally{right: 2}},
-		"a watch that ends in long work":   {playWatchEndsInLongWork, tally{right: 7}},
-		"a watch opened again long before": {playWatchReopenedLongBefore, tally{right: 1}},
-		"a watch opened again in a sync":   {playWatchReopened, tally{right: 3}},
-		"a Namespace per tenant":           {playTenant, tally{right: 3, unknown: 1}},
-		"GitOps":                           {playGitOps, tally{right: 1, unknown: 4}},
-		"a review before":                  {playReviewBefore, tally{right: 3}},
-		"a review in the sync":             {playReviewInSync, tally{right: 3}},
-		"a token of another API server":    {playOtherToken, tally{right: 1}},
-		"no dry run":                       {func(s *script) { playDrift(s, false) }, tally{right: 2}},
-		"a dry run":                        {func(s *script) { playDrift(s, true) }, tally{right: 3}},
-		"a write without effect":           {playWithoutEffect, tally{right: 3}},
-		"a child and its status":           {playChildAndStatus, tally{right: 4}},
-		"a collection deleted gracefully":  {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
-		"a collection deleted":             {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
-		"an owner is named":                {playOwnerIsNamed, tally{right: 3}},
-		"the event names the object":       {playEventNamesObject, tally{right: 2}},
-		"another change after a pause":     {playChangeAfterPause, tally{right: 4}},
-		"a version from an answer":         {playVersionFromAnswer, tally{right: 4}},
-		"a name that is that of a field":   {playNameOfField, tally{right: 2}},
-		"a name of two letters":            {playShortName, tally{right: 2}},
-		"a second connection":              {playSecondConnection, tally{right: 1}},
-		"a second process":                 {playSecondProcess, tally{right: 2}},
-		"a list long after":                {playListLongAfter, tally{right: 1}},
-		"a start":                          {playStart, tally{right: 4}},
-		"created at the start":             {playCreatedAtStart, tally{right: 2}},
-		"a back-off":                       {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
-		"a back-off beside others":         {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
-		"a conflict long after":            {playConflictLongAfter, tally{right: 1}},
-		"many writes before":               {playManyWrites, tally{right: 160}},
-		"more than are kept":               {playMoreThanKept, tally{right: 1, unknown: 3}},
-		"200 Sites listed":                 {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
-		"200 Sites at once":                {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
-		"200 Sites, 10 workers":            {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
+		"the woken object itself first":     {playWokenObjectFirst, tally{right: 3}},
+		"an unrelated object first":         {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a watch that ends before":          {playWatchUntil, tally{right: 1}},
+		"a watch that ends long before":     {playWatchLongBefore, tally{right: 1}},
+		"a watch of a process before":       {playWatchOfProcessBefore, tally{right: 1}},
+		"a watch that ends in a sync":       {playWatchEndsInSync, tally{right: 2}},
+		"a watch that ends in long work":    {playWatchEndsInLongWork, tally{right: 7}},
+		"a watch opened again long before":  {playWatchReopenedLongBefore, tally{right: 1}},
+		"a watch opened again in a sync":    {playWatchReopened, tally{right: 3}},
+		"a watch opened again in a burst":   {playWatchReopenedInBurst, tally{right: 400}},
+		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
+		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
+		"a review before":                   {playReviewBefore, tally{right: 3}},
+		"a review in the sync":              {playReviewInSync, tally{right: 3}},
+		"a token of another API server":     {playOtherToken, tally{right: 1}},
+		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
+		"a dry run":                         {func(s *script) { playDrift(s, true) }, tally{right: 3}},
+		"a write without effect":            {playWithoutEffect, tally{right: 3}},
+		"a child and its status":            {playChildAndStatus, tally{right: 4}},
+		"a collection deleted gracefully":   {func(s *script) { playDeleteCollection(s, 50, true) }, tally{right: 3}},
+		"a collection deleted":              {func(s *script) { playDeleteCollection(s, 200, false) }, tally{right: 3}},
+		"an owner is named":                 {playOwnerIsNamed, tally{right: 3}},
+		"the event names the object":        {playEventNamesObject, tally{right: 2}},
+		"a status in a sync":                {playStatusInSync, tally{right: 3}},
+		"a container is called as the Site": {playContainerName, tally{right: 1, unknown: 1}},
+		"another change after a pause":      {playChangeAfterPause, tally{right: 4}},
+		"a version from an answer":          {playVersionFromAnswer, tally{right: 4}},
+		"a name that is that of a field":    {playNameOfField, tally{right: 2}},
+		"a name of two letters":             {playShortName, tally{right: 2}},
+		"a second connection":               {playSecondConnection, tally{right: 1}},
+		"a second process":                  {playSecondProcess, tally{right: 2}},
+		"a failure of another process":      {playFailureOfAnotherProcess, tally{right: 3}},
+		"a list long after":                 {playListLongAfter, tally{right: 1}},
+		"a start":                           {playStart, tally{right: 4}},
+		"created at the start":              {playCreatedAtStart, tally{right: 2}},
+		"created before the start":          {playCreatedBeforeStart, tally{right: 2}},
+		"a back-off":                        {func(s *script) { playBackoff(s, 1500) }, tally{right: 10}},
+		"a back-off beside others":          {func(s *script) { playBackoff(s, 50) }, tally{right: 10}},
+		"a conflict long after":             {playConflictLongAfter, tally{right: 1}},
+		"many writes before":                {playManyWrites, tally{right: 160}},
+		"more than are kept":                {playMoreThanKept, tally{right: 1, unknown: 3}},
+		"200 Sites listed":                  {func(s *script) { playBurst(s, 200, 1, true) }, tally{right: 600}},
+		"200 Sites at once":                 {func(s *script) { playBurst(s, 200, 1, false) }, tally{right: 600}},
+		"200 Sites, 10 workers":             {func(s *script) { playBurst(s, 200, 10, false) }, tally{right: 600}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := runScript(t, test.play)
@@ -335,6 +341,26 @@ func playWatchReopened(s *script) {
 	s.write("Site ns/shop updated 7", "POST", services, owned("Service", "web", "s1", "9"))
 	ms(1)
 	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(10))
+}
+
+// A watch ends while its program has the keys of many events in its queue, as each does after some minutes.
+func playWatchReopenedInBurst(s *script) {
+	sendSite, end := s.watched(sites + "?watch=1&resourceVersion=1")
+	for i := range 200 {
+		sendSite("MODIFIED", numbered("Site", i, 100+i))
+	}
+	for i := range 200 {
+		if i == 20 {
+			end()
+			sendSite = s.watch(sites + "?watch=1&resourceVersion=500")
+		}
+		truth := fmt.Sprintf("Site ns/site-%02d updated %d", i, 100+i)
+		ms(5)
+		s.write(truth, "PUT", fmt.Sprintf("%s/deployment-%02d", deployments, i), numbered("Deployment", i, 1000+i))
+		ms(5)
+		s.write(truth, "PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), numbered("Site", i, 2000+i))
+		sendSite("MODIFIED", numbered("Site", i, 2000+i))
+	}
 }
 
 // An operator creates a Namespace for each tenant, and objects in it that have no owner.
@@ -522,6 +548,38 @@ func playEventNamesObject(s *script) {
 	s.write("Route ns/main updated 20", "PATCH", routes+"/main/status", named(22))
 }
 
+// A built-in controller writes the status of what a sync has made while that goes on.
+func playStatusInSync(s *script) {
+	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", deployments, web(8))
+	sendDeployment("ADDED", web(8))
+	ms(10)
+	sendDeployment("MODIFIED", web(9))
+	ms(5)
+	s.write(siteAdded, "POST", services, owned("Service", "web", "s1", "10"))
+	ms(5)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(11))
+}
+
+// A Pod has a container with the name of the Site, but is that of another program.
+func playContainerName(s *script) {
+	sendSite, sendPod := s.watch(sites+"?watch=1"), s.watch(pods+"?watch=1")
+	pod := func(version int) string {
+		return strings.Replace(object("Pod", "other-1", "p1", fmt.Sprint(version), "rs1"), "{", `{"spec":{"containers":[{"name":"shop"}]},`, 1)
+	}
+	sendSite("MODIFIED", site(7))
+	ms(20)
+	sendPod("MODIFIED", pod(8))
+	ms(4)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(9))
+	ms(20_000)
+	sendPod("MODIFIED", pod(20))
+	ms(1000)
+	s.write("Site ns/shop updated 7", "PATCH", sites+"/shop/status", site(21)) // by a timer
+}
+
 // A Deployment becomes ready while the run for the Site could still go on.
 func playChangeAfterPause(s *script) {
 	sendSite, sendDeployment := s.watch(sites+"?watch=1"), s.watch(deployments+"?watch=1")
@@ -628,6 +686,24 @@ func playSecondProcess(s *script) {
 	s.write("", "PATCH", sites+"/shop", site(9))
 }
 
+// Two processes of a program fail to write the same. What one of them has received is not the cause of what the other one
+// repeats.
+func playFailureOfAnotherProcess(s *script) {
+	s.conn = "10.0.0.1:1"
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.expect(siteAdded, "PUT")
+	s.request("PUT", deployments+"/web", owned("Deployment", "web", "", ""), func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, forbidden)
+	})
+	ms(20_000)
+	s.conn = "10.0.0.1:9"
+	s.write("", "PUT", deployments+"/web", web(9))
+	s.write("", "PUT", deployments+"/other", object("Deployment", "other", "d3", "10"))
+}
+
 // A list with the API reader is not that of a watch which is opened again with a later version.
 func playListLongAfter(s *script) {
 	list := func() { s.request("GET", sites, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") }) }
@@ -669,10 +745,21 @@ func playCreatedAtStart(s *script) {
 	s.write("", "PATCH", settings+"/settings", object("ConfigMap", "settings", "c1", "10"))
 }
 
+// A program restarts and patches what it had created before: that was in the list.
+func playCreatedBeforeStart(s *script) {
+	s.conn = "10.0.0.1:1"
+	s.fail("none", "POST", settings, http.StatusCreated, object("ConfigMap", "settings", "c1", "9"))
+	ms(30 * 60_000)
+	s.conn = "10.0.0.1:2"
+	s.request("GET", settings, "", func(w http.ResponseWriter) { io.WriteString(w, "{}") })
+	s.watch(settings + "?watch=1&resourceVersion=20")
+	ms(5)
+	s.write("ConfigMap ns/settings listed", "PATCH", settings+"/settings", object("ConfigMap", "settings", "c1", "30"))
+}
+
 // A write that fails is repeated, each time later. Something else in the namespace changes before.
 func playBackoff(s *script, before int) {
 	sendSite, sendConfigMap := s.watch(sites+"?watch=1"), s.watch(settings+"?watch=1")
-	const forbidden = `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
 	sendSite("ADDED", site(7))
 	ms(4)
 	for i := range 5 {

@@ -32,6 +32,7 @@ type simulated struct {
 	sites, workers, edits int
 	think                 int           // the longest time before a write, in ms
 	timer                 time.Duration // after which a controller looks at a Site again; 0 = it does not
+	isEarly               bool          // built-in controllers write a status while a sync may go on
 	isBurst               bool          // users change many objects at once
 	selects, statusFirst  bool          // the controller of Routes runs, and writes the status first
 }
@@ -196,7 +197,11 @@ func timedCause(number string) string {
 
 // rollOut writes the status of a Deployment, as the built-in controllers do.
 func (s *simulation) rollOut(number string, spec int) {
-	time.Sleep(s.between(50, 800))
+	delay := s.between(50, 800)
+	if s.config.isEarly {
+		delay = s.between(5, 40)
+	}
+	time.Sleep(delay)
 	s.change("Deployment", number, func(*simulatedObject) {})
 	time.Sleep(s.between(500, 1500))
 	s.change("Deployment", number, func(o *simulatedObject) { o.ready = spec })
@@ -281,6 +286,7 @@ func TestCausesOfASimulatedOperator(t *testing.T) {
 		right, wrong int // per 1000 writes, at least and at most
 	}{
 		"one controller":                {simulated{sites: 10, workers: 1, edits: 60, think: 5}, 990, 10},
+		"a status in a sync":            {simulated{sites: 10, workers: 1, edits: 60, think: 20, isEarly: true}, 995, 5},
 		"two controllers":               {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true}, 980, 20},
 		"status first":                  {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true, statusFirst: true}, 950, 40},
 		"several workers":               {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true}, 980, 20},

@@ -17,7 +17,7 @@ const (
 	rateSeconds = 5
 	// keptVersions is the number of versions kept of what a client has written.
 	keptVersions = 4096
-	// keptRuns is the number of runs of writes that are kept of a client.
+	// keptRuns is the number of runs of writes that are kept of a client, and of an event.
 	keptRuns = 16
 	// maxFailed is the number of writes that have failed whose causes are kept.
 	maxFailed = 64
@@ -90,8 +90,8 @@ func (cl *client) isInUse() bool {
 	return len(cl.watches) > 0 || cl.inFlight.Load() > 0 || cl.gate.IsActive() || cl.reports.isInUse()
 }
 
-// isConnected reports whether a process of the client has an open watch, with whatever user agent, or a request without an
-// answer, or reports.
+// isConnected reports whether a process of the client has an open watch, also as another client of the same program, or a
+// request without an answer, or reports.
 func (cl *client) isConnected() bool {
 	cl.mu.Lock()
 	watches := len(cl.watches)
@@ -249,6 +249,13 @@ func (cl *client) keepEnded(w *watch) {
 		cl.ended = slices.Delete(cl.ended, 0, 1)
 	}
 	cl.ended = append(cl.ended, w)
+	time.AfterFunc(maxSettle, func() {
+		cl.mu.Lock()
+		defer cl.mu.Unlock()
+		if w.next == nil {
+			w.forgetRecent()
+		}
+	})
 	time.AfterFunc(maxReaction, func() {
 		w.forgetAll()
 		cl.mu.Lock()
@@ -259,7 +266,8 @@ func (cl *client) keepEnded(w *watch) {
 
 func (cl *client) removeWatch(w *watch) {
 	cl.mu.Lock()
-	w.end(time.Now())
+	now := time.Now()
+	w.ended = now
 	cl.watches = slices.DeleteFunc(cl.watches, func(other *watch) bool { return other == w })
 	cl.keepEnded(w)
 	isWatched := slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.Resource == w.Resource })
@@ -268,7 +276,6 @@ func (cl *client) removeWatch(w *watch) {
 	}
 	isLast := !slices.ContainsFunc(cl.watches, func(other *watch) bool { return other.conn == w.conn })
 	none := len(cl.watches) == 0
-	now := time.Now()
 	if none {
 		cl.watchEnded, cl.endedConn = now, w.conn
 	}

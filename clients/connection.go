@@ -36,21 +36,20 @@ type watcher struct {
 }
 
 // isSameProgram reports whether two clients of a connection look like user agents of one program, such as cert-manager and
-// cert-manager-certificates-issuing.
+// cert-manager-certificates-issuing. A test of it, such as cert-manager-e2e.test, is another one.
 func isSameProgram(a, b *client) bool {
 	short, long := a.program(), b.program()
 	if len(short) > len(long) {
 		short, long = long, short
 	}
 	rest, ok := strings.CutPrefix(long, short)
-	return ok && strings.HasPrefix(rest, "-")
+	return ok && strings.HasPrefix(rest, "-") && !strings.HasSuffix(rest, ".test")
 }
 
 // connectionKey returns the key of the connection of a request. ok is false if it is not known to be that of the process: a
-// proxy may have sent the request. kubectl and ctrlplanetest have no other user agents.
+// proxy may have sent the request. ctrlplanetest has no other user agents.
 func (r *request) connectionKey() (key connectionKey, ok bool) {
-	program := r.client.program()
-	ok = r.req.ProtoMajor >= 2 && r.req.Header.Get("X-Forwarded-For") == "" && program != "kubectl" && program != "ctrlplanetest"
+	ok = r.req.ProtoMajor >= 2 && r.req.Header.Get("X-Forwarded-For") == "" && r.client.program() != "ctrlplanetest"
 	return connectionKey{r.req.RemoteAddr, r.call.Client.User}, ok
 }
 

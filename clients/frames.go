@@ -147,7 +147,8 @@ func (s *sentEvent) isOwnedByNamed(names namespacedNames) bool {
 	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names) })
 }
 
-// isNaming reports whether the event's object names an object.
+// isNaming reports whether the event's object names an object. What has an owner does not count: each Pod names containers,
+// volumes and a ServiceAccount, which may be called as an unrelated object is.
 func (s *sentEvent) isNaming(m objectMentions) bool {
-	return m.isIn(namespacedNames{s.namespace, s.names})
+	return len(s.owners) == 0 && m.isIn(namespacedNames{s.namespace, s.names})
 }

@@ -60,15 +60,10 @@ func (cl *client) noteGet(c *observe.Called) {
 	cl.nextGet++
 }
 
-// hasCreated reports whether a client has created an object just now. The caller holds the lock.
-func (cl *client) hasCreated(o observe.Object) bool {
-	return slices.ContainsFunc(cl.gets[:], func(g get) bool { return g.created && g.object.Same(o) })
-}
-
-// lastRead returns when the client has read an object last. The caller holds the lock.
-func (cl *client) lastRead(o observe.Object) (last time.Time) {
+// lastGet returns when the client has read an object last, or created it; zero if it has not. The caller holds the lock.
+func (cl *client) lastGet(o observe.Object, created bool) (last time.Time) {
 	for _, g := range cl.gets {
-		if !g.created && g.object.Same(o) {
+		if g.created == created && g.object.Same(o) {
 			last = later(last, g.at)
 		}
 	}
@@ -103,7 +98,7 @@ func (w *watch) foundFor(wr *write, kinds *sync.Map) (list []*event) {
 		return nil
 	}
 	o := wr.object
-	if w.Resource == o.GroupResource() && wr.existed {
+	if w.Resource == o.GroupResource() && wr.existed && !wr.created.After(w.list.began) {
 		list = w.appendFound(list, o)
 	}
 	for _, owner := range wr.owners {

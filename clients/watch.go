@@ -23,7 +23,7 @@ type watch struct {
 	observe.ClientWatch
 	client *client
 	conn   string    // of the client
-	ended  time.Time // zero if it is open; under the locks of the watch and of its client
+	ended  time.Time // zero if it is open; under the lock of its client
 	next   *watch    // of the same selection, opened after its end; under the lock of its client
 	object observe.Object
 
@@ -159,7 +159,7 @@ func (w *watch) sent(frame []byte) bool {
 	w.events = append(w.events, slot{&event{sentEvent: e, client: w.client, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed})
 	if len(w.events) > keptEvents {
 		w.frames.recent.Add(1)
-		w.forgetEvents(now)
+		w.forgetEvents(now, maxRecent)
 		w.forgetLater()
 	}
 	return true
@@ -175,16 +175,16 @@ func (w *watch) forgetLater() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.forgets = false
-		w.forgetEvents(time.Now())
+		w.forgetEvents(time.Now(), maxRecent)
 		w.forgetLater()
 	})
 }
 
-// forgetEvents forgets the first events if there are too many. The caller holds the lock.
-func (w *watch) forgetEvents(now time.Time) {
+// forgetEvents forgets the first events beyond keptEvents, except for at most limit recent ones. The caller holds the lock.
+func (w *watch) forgetEvents(now time.Time, limit int) {
 	for len(w.events) > keptEvents {
 		if first := w.events[0].at; now.Sub(first) <= maxReaction {
-			if w.ended.IsZero() && len(w.events) <= maxRecent && w.frames.recent.Load() <= keptRecent {
+			if len(w.events) <= limit && w.frames.recent.Load() <= keptRecent {
 				return
 			}
 			w.lost = first
@@ -195,13 +195,11 @@ func (w *watch) forgetEvents(now time.Time) {
 	}
 }
 
-// end notes that the watch has ended, and keeps its last events only: many watches may end. The caller holds the lock of
-// its client.
-func (w *watch) end(now time.Time) {
+// forgetRecent forgets all events but the last ones: many watches may end.
+func (w *watch) forgetRecent() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ended = now
-	w.forgetEvents(now)
+	w.forgetEvents(time.Now(), keptEvents)
 	w.events = slices.Clone(w.events)
 }
 

@@ -71,30 +71,62 @@ func TestChunksOfWatches(t *testing.T) {
 func TestEventsOfABurstAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)
-		send, end := f.watch(sites+"?watch=1", operatorAgent, operator)
-		for i := range 3 * keptEvents {
-			send(frame("ADDED", numbered("Site", i, 100+i)))
+		expect := func(want int64, when string) {
+			t.Helper()
+			synctest.Wait()
+			if n := f.clients.frames.recent.Load(); n != want {
+				t.Errorf("%d events are remembered beyond the last %d %s, want %d", n, keptEvents, when, want)
+			}
 		}
-		if n := f.clients.frames.recent.Load(); n != 2*keptEvents {
-			t.Errorf("%d events are remembered beyond the last %d", n, keptEvents)
+		burst := func(send func(string), from int) {
+			for i := range 3 * keptEvents {
+				send(frame("ADDED", numbered("Site", i, from+i)))
+			}
 		}
+		const path = sites + "?watch=1&resourceVersion=1"
+		send, end := f.watch(path, operatorAgent, operator)
+		burst(send, 100)
+		expect(2*keptEvents, "at once")
 		time.Sleep(2 * maxReaction)
-		if n := f.clients.frames.recent.Load(); n != 0 {
-			t.Errorf("%d events are remembered after %v", n, 2*maxReaction)
-		}
-		for i := range 3 * keptEvents {
-			send(frame("ADDED", numbered("Site", i, 500+i)))
-		}
+		expect(0, "later")
+
+		burst(send, 500)
 		end()
-		if n := f.clients.frames.recent.Load(); n != 0 {
-			t.Errorf("%d events are remembered beyond the last %d of a watch that has ended", n, keptEvents)
-		}
+		expect(2*keptEvents, "at the end of the watch")
+		time.Sleep(maxSettle)
+		expect(0, "after a watch that no other one continues")
+
+		send, end = f.watch(path, operatorAgent, operator)
+		burst(send, 900)
+		end()
+		_, end = f.watch(path, operatorAgent, operator)
+		time.Sleep(maxSettle)
+		expect(2*keptEvents, "after a watch that another one continues")
+		end()
 		time.Sleep(2 * maxReaction)
+		expect(0, "long after")
 		cl := f.clients.sorted()[0]
 		cl.mu.Lock()
 		defer cl.mu.Unlock()
-		if n := f.clients.frames.recent.Load(); n != 0 || len(cl.ended) > 0 {
-			t.Errorf("%d events are remembered after the end of the watch", n)
+		if len(cl.ended) > 0 {
+			t.Errorf("%d watches are kept", len(cl.ended))
+		}
+	})
+}
+
+// A watch that is opened again and again remembers no more events than all watches may.
+func TestEventsOfManyBurstsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		for range keptRecent/maxRecent + 2 {
+			send, end := f.watch(sites+"?watch=1&resourceVersion=1", operatorAgent, operator)
+			for i := range maxRecent {
+				send(frame("MODIFIED", numbered("Site", i, 100+i)))
+			}
+			end()
+		}
+		if n := f.clients.frames.recent.Load(); n > keptRecent {
+			t.Errorf("%d events are remembered, want at most %d", n, keptRecent)
 		}
 	})
 }

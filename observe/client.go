@@ -41,8 +41,8 @@ type Client struct {
 	Watches []ClientWatch `json:"watches,omitempty"` // open ones, by resource
 	// Watched are the resources, as in Watches, that it has watched and does not watch any more.
 	Watched []string `json:"watched,omitempty"`
-	// WatchBegan is when its process, with whatever user agent, opened its first watch; zero if none is open. A watch that
-	// replaces the only one over the same connection does not count.
+	// WatchBegan is when its process opened its first watch, also as one of SharesConnection; zero if none is open. A watch
+	// that replaces the only one over the same connection does not count.
 	WatchBegan time.Time `json:"watchBegan,omitzero"`
 	// WatchEnded is when the last open watch of its process ended; zero if it has one or never had one.
 	WatchEnded time.Time `json:"watchEnded,omitzero"`
@@ -63,7 +63,7 @@ type Client struct {
 	LastTime time.Time `json:"lastTime,omitzero"`
 }
 
-// IsWatching reports whether the process of the client has an open watch, with whatever user agent.
+// IsWatching reports whether the process of the client has an open watch, also as one of SharesConnection.
 func (c *Client) IsWatching() bool { return len(c.Watches) > 0 || !c.WatchBegan.IsZero() }
 
 // UnansweredWrite is a write that a client waits for.

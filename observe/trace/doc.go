@@ -50,8 +50,8 @@
 //     it. Or the key was added from a queue without a name, right after such an event. Likely.
 //   - ByReplaced: other news has queued the key, and the sync has created an object of a kind of which another one,
 //     named after the key, was deleted and not replaced so far. Likely.
-//   - ByWatch: a client outside of the process, or another one over its connection, had received the event on one of its
-//     watches when it sent the call, and the objects of the two are related: the same, owner
+//   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the
+//     event on one of its watches when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.
 //
 // A version without a recorded call is attributed to an outside write: by a user, by
