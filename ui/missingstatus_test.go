@@ -55,6 +55,30 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 	}
 }
 
+// Why no client reports the state of an object that is not healthy is said, too, however often it is asked for.
+func TestWhySaysThatNoClientReportsTheState(t *testing.T) {
+	const problem, resource = "It is not ready: it has no status.phase yet.", "rollouts.argoproj.io"
+	now := time.Unix(2000, 0)
+	operator := observe.Client{Name: "operator (bob)", Watches: []observe.ClientWatch{{Resource: resource}}, LastTime: now.Add(-2 * time.Minute)}
+	for name, tc := range map[string]struct {
+		clients []observe.Client
+		state   ObjectState
+		want    string
+	}{
+		"no operator":       {nil, ObjectState{Problem: problem, Unreported: resource}, "It is not ready: it has no status.phase yet, and no client watches rollouts.argoproj.io."},
+		"an operator":       {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource}, problem},
+		"a silent operator": {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource, Created: now.Add(-time.Minute)}, "It is not ready: it has no status.phase yet, and operator (bob), which watches rollouts.argoproj.io, has made no request since it was created 1 m 00 s ago."},
+		"reported":          {nil, ObjectState{Problem: problem}, problem},
+	} {
+		q := Why{About: observe.Object{Kind: "Rollout", Resource: "rollouts", Group: "argoproj.io", Namespace: "shop", Name: "r"}, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: tc.clients}}, State: tc.state}
+		for range 2 {
+			if _, _ = q.Chain(nil, trace.Style{}); q.Options.Now != tc.want {
+				t.Errorf("%s: %q", name, q.Options.Now)
+			}
+		}
+	}
+}
+
 // That an operator is silent is not said of an object that was just created, or long ago as it may write no status by
 // design, or if the time of its creation is not known.
 func TestSilentNoteOfANewObject(t *testing.T) {
