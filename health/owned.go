@@ -61,12 +61,16 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 	return joinTexts(text, reason)
 }
 
-// isOver reports whether an object that is not healthy waits for nothing: a Pod or Job that has failed, or a suspended Job.
+// isOver reports whether an object that is not healthy waits for nothing: a Pod, a Job or one whose phase says so that has
+// failed, or a suspended Job. A Deployment whose rollout has failed may recover, and so may others that report a failure.
 func isOver(u *unstructured.Unstructured) bool {
-	switch u.GroupVersionKind().GroupKind() {
-	case podKind, jobKind:
-		c, _ := findCondition(u, string(batchv1.JobSuspended))
-		return c.Status == metav1.ConditionTrue || StateOf(u).Status == Failed
+	kind := u.GroupVersionKind().GroupKind()
+	c, _ := findCondition(u, string(batchv1.JobSuspended))
+	switch {
+	case kind == jobKind && c.Status == metav1.ConditionTrue:
+		return true
+	case kind == podKind, kind == jobKind, hasPhaseRule(u):
+		return StateOf(u).Status == Failed
 	}
 	return false
 }

@@ -161,3 +161,23 @@ func TestListDoesNotExplainOwnedObjects(t *testing.T) {
 		t.Errorf("listed Pods %d times", n)
 	}
 }
+
+// An attempt that has failed is over if its phase says so: what is in progress is named, though it is older.
+func TestWhyNamesNoAttemptThatIsOver(t *testing.T) {
+	const rollout = `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {namespace: shop, name: web, generation: 2}, status: {observedGeneration: "2", phase: Progressing}}`
+	const metadata = `namespace: shop, generation: 1, ownerReferences: [{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: uid-of-web, controller: true}]`
+	const failed = `{apiVersion: argoproj.io/v1alpha1, kind: AnalysisRun, metadata: {name: web-1, creationTimestamp: "2026-01-01T00:00:02Z", ` + metadata + `}, status: {phase: Failed, message: no metric}}`
+	const set = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-x, creationTimestamp: "2026-01-01T00:00:01Z", ` + metadata + `}, spec: {replicas: 2}, ` +
+		`status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: exceeded quota}]}}`
+	for want, objects := range map[string][]string{
+		"Progressing; ReplicaSet web-x: FailedCreate: exceeded quota (and 1 more that web owns)": {rollout, failed, set},
+		"Progressing; AnalysisRun web-1: Failed: no metric":                                      {rollout, failed},
+	} {
+		c := newCluster(t, objects...)
+		c.serve("argoproj.io/v1alpha1", "rollouts", "Rollout", true)
+		c.serve("argoproj.io/v1alpha1", "analysisruns", "AnalysisRun", true)
+		if got := c.Why(t.Context(), parseObject(t, rollout)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
