@@ -1,6 +1,7 @@
 package health
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -179,5 +180,63 @@ func TestWhyNamesNoAttemptThatIsOver(t *testing.T) {
 		if got := c.Why(t.Context(), parseObject(t, rollout)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+// What the objects of Flux apply has no owner references, and may be in another namespace: they list it.
+func TestWhyNamesAppliedObjects(t *testing.T) {
+	kustomization := func(entries string) string {
+		return `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: flux-system, name: apps}, status: {inventory: {entries: [` + entries + `]}, ` +
+			`conditions: [{type: Ready, status: Unknown, reason: Progressing, message: Running health checks}]}}`
+	}
+	const self, web, job = `{id: flux-system_apps_example.com_Widget, v: v1}`, `{id: shop_web_apps_Deployment, v: v1}`, `{id: flux-system_job_batch_Job, v: v1}`
+	const settings, role, old, unserved = `{id: shop_cm__ConfigMap, v: v1}`, `{id: _system__node_rbac.authorization.k8s.io_ClusterRole, v: v1}`, `{id: shop_old_apps_Deployment, v: v1}`, `{id: shop_x_other.example.com_Thing, v: v1}`
+	const failedJob = `{apiVersion: batch/v1, kind: Job, metadata: {namespace: flux-system, name: job, creationTimestamp: "2026-01-01T00:00:02Z"}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}`
+	const others = settings + ", " + role + ", " + old + ", " + unserved + ", 1, {id: x}, " + self
+	for name, test := range map[string]struct {
+		entries string
+		objects []string
+		want    string
+	}{
+		"not ready":         {others + ", " + web, []string{justMade}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one"},
+		"ready":             {others + ", " + web, []string{rolledOut}, "Progressing: Running health checks"},
+		"one that is over":  {job + ", " + web, []string{justMade, failedJob}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
+		"only one that is":  {job, []string{failedJob}, "Progressing: Running health checks; Job job: BackoffLimitExceeded"},
+		"no inventory":      {"", []string{justMade}, "Progressing: Running health checks"},
+		"not in it":         {settings, []string{justMade}, "Progressing: Running health checks"},
+		"of another object": {self, []string{justMade}, "Progressing: Running health checks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			explained := kustomization(test.entries)
+			c := newCluster(t, append(test.objects, explained)...)
+			c.serve("example.com/v1", "widgets", "Widget", true)
+			if got := c.Why(t.Context(), parseObject(t, explained)); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// An inventory may be long: not all of it is read.
+func TestWhyOfALongInventory(t *testing.T) {
+	var entries []string
+	for i := range 2 * maxApplied {
+		entries = append(entries, fmt.Sprintf(`{id: shop_cm%d__ConfigMap, v: v1}, {id: shop_d%d_apps_Deployment, v: v1}`, i, i))
+	}
+	explained := `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: apps}, status: {inventory: {entries: [` + strings.Join(entries, ", ") + `]}, ` +
+		`conditions: [{type: Ready, status: "False", message: late}]}}`
+	c := newCluster(t, explained)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	if got := c.Why(t.Context(), parseObject(t, explained)); got != "late" {
+		t.Errorf("got %s", got)
+	}
+	reads := 0
+	for _, a := range c.objects.Actions() {
+		if a.Matches("get", "deployments") {
+			reads++
+		}
+	}
+	if reads != maxApplied {
+		t.Errorf("%d objects were read", reads)
 	}
 }
