@@ -32,6 +32,7 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
 	s = StateOf(u)
+	s.Suspended = suspendingField(u)
 	if awaitsStatus(u) {
 		resource, err := w.StatusResource(ctx, s.Ref.GroupVersionKind)
 		if err != nil {

@@ -49,6 +49,8 @@ type State struct {
 	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
 	// Examine sets it.
 	Unserved string
+	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.
+	Suspended string
 	// Log is the log that may say why a container has ended, if that is the reason; else nil. Failing is the
 	// ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set with the reason only.
 	Log     *ContainerLog

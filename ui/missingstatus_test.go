@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +76,17 @@ func TestWhySaysThatNoClientReportsTheState(t *testing.T) {
 			if _, _ = q.Chain(nil, trace.Style{}); q.Options.Now != tc.want {
 				t.Errorf("%s: %q", name, q.Options.Now)
 			}
+		}
+	}
+}
+
+// That an object is suspended is said once, whether it is healthy or not.
+func TestWhySaysThatAnObjectIsSuspended(t *testing.T) {
+	const suspended = "It is suspended: spec.suspend is true."
+	for problem, want := range map[string][]string{"": {suspended}, "It is not ready: no paint.": {suspended}, "It is not ready: suspended: spec.suspend is true; no quota.": nil} {
+		q := Why{About: observe.Object{Kind: "Job", Resource: "jobs", Group: "batch", Namespace: "shop", Name: "a"}, State: ObjectState{Exists: true, Problem: problem, Suspended: "spec.suspend"}}
+		if _, _ = q.Chain(nil, trace.Style{}); !slices.Equal(q.Options.Working, want) {
+			t.Errorf("%s: %q", problem, q.Options.Working)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type ObjectState struct {
 	Unreported       string // as health.State.Unreported
 	Created          time.Time
 	FailedNode       string // says that its node was failed by a user; empty if it was not
+	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
@@ -56,6 +57,9 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 			o.Working = append(o.Working, q.State.FailedNode+".")
 		}
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
+	}
+	if is := q.State.Suspended + " is true"; q.State.Suspended != "" && !strings.Contains(o.Now, is) {
+		o.Working = append(o.Working, "It is suspended: "+is+".")
 	}
 	if q.State.Simulation != "" {
 		o.Working = append(o.Working, q.State.Simulation)
