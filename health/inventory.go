@@ -58,6 +58,6 @@ func readInventoryEntry(entry any) (r Ref, ok bool) {
 func mayBeUnhealthy(kind schema.GroupKind) bool {
 	hasState := []schema.GroupKind{serviceKind, hpaKind, crdKind, apiServiceKind}
 	return isCustomKind(kind) || slices.Contains(hasState, kind) || slices.ContainsFunc(workloads, func(r schema.GroupVersionResource) bool {
-		return r.Group == kind.Group && strings.HasPrefix(r.Resource, strings.ToLower(kind.Kind))
+		return r.Group == kind.Group && r.Resource == strings.ToLower(kind.Kind)+"s"
 	})
 }
