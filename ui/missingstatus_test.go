@@ -66,9 +66,9 @@ func TestWhySaysThatNoClientReportsTheState(t *testing.T) {
 		state   ObjectState
 		want    string
 	}{
-		"no operator":       {nil, ObjectState{Problem: problem, Unreported: resource}, "It is not ready: it has no status.phase yet, and no client watches rollouts.argoproj.io."},
+		"no operator":       {nil, ObjectState{Problem: problem, Unreported: resource}, "It is not ready: it has no status.phase yet; no client watches rollouts.argoproj.io."},
 		"an operator":       {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource}, problem},
-		"a silent operator": {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource, Created: now.Add(-time.Minute)}, "It is not ready: it has no status.phase yet, and operator (bob), which watches rollouts.argoproj.io, has made no request since it was created 1 m 00 s ago."},
+		"a silent operator": {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource, Created: now.Add(-time.Minute)}, "It is not ready: it has no status.phase yet; operator (bob), which watches rollouts.argoproj.io, has made no request since it was created 1 m 00 s ago."},
 		"reported":          {nil, ObjectState{Problem: problem}, problem},
 	} {
 		q := Why{About: observe.Object{Kind: "Rollout", Resource: "rollouts", Group: "argoproj.io", Namespace: "shop", Name: "r"}, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: tc.clients}}, State: tc.state}

@@ -90,7 +90,7 @@ func (q *Why) describeProblem() string {
 		return missingStatus(q.Options.State, at, q.State.Created)
 	}
 	if note := unreportedNote(q.Options.State, at, q.State.Created); note != "" {
-		return strings.TrimSuffix(q.State.Problem, ".") + ", and " + note + "."
+		return strings.TrimSuffix(q.State.Problem, ".") + "; " + note + "."
 	}
 	return q.State.Problem
 }

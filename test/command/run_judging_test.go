@@ -98,9 +98,9 @@ spec:
     served: true
     storage: true
     subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, default: {observedGeneration: -1}, properties: {observedGeneration: {type: integer, format: int64}}}}}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {url: {type: string}}}, status: {type: object, default: {observedGeneration: -1}, properties: {observedGeneration: {type: integer, format: int64}}}}}}
 ---
-{apiVersion: example.com/v1, kind: Source, metadata: {name: a}}
+{apiVersion: example.com/v1, kind: Source, metadata: {name: a}, spec: {url: here}}
 `
 
 // Of an object that is not healthy because no operator has seen it, run, wait and why say that none watches its kind.
@@ -114,13 +114,14 @@ func TestUnreportedStateIsSaid(t *testing.T) {
 done
 cat waited && "$CTRLPLANE" why source/a`
 	r := startRunWith(t, []string{"CTRLPLANE=" + program.Path()}, minimal("--settle", "--healthy", "-f", file, "--", "sh", "-c", script)...)
-	r.requireExit(t, 3)
+	r.requireExit(t, 123)
 	out, err := io.ReadAll(r.stdout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const reason, unwatched = "LatestGenerationNotObserved: Source generation is 1, but latest observed generation is -1", "no client watches sources.example.com"
-	requireText(t, string(out), "Source default/a  InProgress  "+reason+", and "+unwatched+"\n", "\nSource default/a: "+unwatched+"\n", "\nIt is not ready: "+reason+", and "+unwatched+".\n")
+	requireText(t, string(out), "Source default/a  InProgress  "+reason+", and "+unwatched+"\n", "\nSource default/a: "+unwatched+"\n")
+	requireText(t, strings.Join(strings.Fields(string(out)), " "), " It is not ready: "+reason+"; "+unwatched+". ")
 	requireText(t, r.stderr.String(), "Source default/a has no status yet, and no client has watched sources.example.com\n")
 }
 
