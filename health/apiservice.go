@@ -11,6 +11,9 @@ import (
 
 var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Version: "v1", Resource: "apiservices"}
 
+// staleDiscovery is in the errors of client-go for an API that does not answer.
+const staleDiscovery = "stale GroupVersion discovery"
+
 // metricsAPIs are the names that the controller of autoscalers has for groups of APIs.
 var metricsAPIs = map[string]string{
 	"metrics.k8s.io":          "resource metrics API",
@@ -20,7 +23,7 @@ var metricsAPIs = map[string]string{
 
 // addUnavailableAPIs adds to a text of a controller that could not use an API why the APIService of that is not available.
 func (s *reasonSearch) addUnavailableAPIs(text string) string {
-	if !strings.Contains(text, "stale GroupVersion discovery") && !strings.Contains(text, " metrics API: ") {
+	if !strings.Contains(text, staleDiscovery) && !strings.Contains(text, " metrics API: ") {
 		return text
 	}
 	defer s.ignoreErrors()()
