@@ -90,7 +90,7 @@ func (c *Chain) writeLinks(p *painter) {
 			}
 		}
 		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
-		for _, note := range logNotes(n.LogLines) {
+		for _, note := range append(logNotes(n.LogLines), n.webhookNotes()...) {
 			p.writeLine(nil, "    ", "    ", p.faint(note))
 		}
 	}
