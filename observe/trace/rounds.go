@@ -48,13 +48,12 @@ type span struct{ from, to int }
 // which of these they have: a conflict does not occur in each of them.
 func foldRounds(rounds [][]string) (folded []span) {
 	drawn := map[string]bool{}
-	isDrawn := func(line string) bool { return drawn[line] }
 	for i := 0; i < len(rounds); {
 		for _, line := range rounds[i] {
 			drawn[line] = true
 		}
 		end := i + 1
-		for end < len(rounds) && !slices.ContainsFunc(rounds[end], func(line string) bool { return !isDrawn(line) }) {
+		for end < len(rounds) && !slices.ContainsFunc(rounds[end], func(line string) bool { return !drawn[line] }) {
 			end++
 		}
 		if end-i-1 >= minFolded {
