@@ -38,7 +38,7 @@ func (w *ownWrites) decorate(plugin admission.Interface, name string) admission.
 	if !slices.Contains(userAdmission, name) {
 		return plugin
 	}
-	return exemptingPlugin{plugin, w}
+	return exemptingPlugin{notingPlugin(plugin, name), w}
 }
 
 // exempt exempts the writes until end is called.

@@ -186,7 +186,6 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	_, v.Held = cl.gate.HeldWrites(0)
 	last := cl.last.Load()
 	v.Last, v.LastTime = last.call, last.at
-	v.Refused = cl.refused.describe(now, refusedOften)
 	v.Polls = cl.polls.snapshot(now)
 	cl.reports.addTo(&v)
 	v.AwaitsReport = cl.reports.awaitsReport(now)
@@ -202,6 +201,7 @@ func (cl *client) snapshot(now time.Time) observe.Client {
 	default:
 		v.WatchEnded = later(cl.watchEnded, ended)
 	}
+	v.Refused = cl.refused.describeSince(v.WatchEnded, now, refusedOften)
 	for _, w := range cl.watches {
 		v.Watches = append(v.Watches, w.snapshot())
 	}

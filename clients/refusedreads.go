@@ -97,11 +97,16 @@ func isRefusal(c *observe.Called) bool {
 
 // describe says which reads were refused, at least so many times; empty if none was.
 func (r *refusedReads) describe(now time.Time, times int) string {
+	return r.describeSince(time.Time{}, now, times)
+}
+
+// describeSince leaves out the reads that were not refused since a time: the process that asked has ended.
+func (r *refusedReads) describeSince(since, now time.Time, times int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var parts []string
 	for _, resource := range slices.Sorted(maps.Keys(r.byResource)) {
-		if read := r.byResource[resource]; now.Sub(read.at) <= refusedTime && read.times >= times {
+		if read := r.byResource[resource]; read.at.After(since) && now.Sub(read.at) <= refusedTime && read.times >= times {
 			parts = append(parts, fmt.Sprintf("%s of %s is refused: %s", read.verb, resource, words.OneLine(read.error)))
 		}
 	}

@@ -54,3 +54,19 @@ func TestRefusedReadsOfManyResources(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A process that has ended is not refused anything any more: its other watches have ended after the last refusal.
+func TestRefusedReadsOfAProcessThatHasEnded(t *testing.T) {
+	var r refusedReads
+	now := time.Now()
+	for range refusedOften {
+		now = now.Add(time.Second)
+		r.note(&observe.Called{Verb: "watch", Object: observe.Object{Resource: "sites"}, Status: 403, Error: "no"}, now)
+	}
+	if got := r.describeSince(now.Add(-time.Second), now, refusedOften); got == "" {
+		t.Error("a process that asks after one of its watches has ended is not said to be refused")
+	}
+	if got := r.describeSince(now.Add(time.Second), now.Add(2*time.Second), refusedOften); got != "" {
+		t.Errorf("after the end: %s", got)
+	}
+}

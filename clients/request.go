@@ -262,6 +262,7 @@ func (r *request) record() {
 			r.client.written.add(ownVersion{c.ResourceVersion, c.Subresource == "status"})
 		}
 	}
+	c.Webhooks = r.served.Webhooks()
 	var ended bool
 	c.Wrote, ended = r.served.End(r.recordLate())
 	if r.client.countCall(c, now); recorded && r.sync != nil {

@@ -49,6 +49,7 @@ type callMore struct {
 	unexplained  *Received
 	owner        *Object
 	unknownSync  string
+	webhooks     []Webhook
 }
 
 type callFlags uint16
@@ -111,10 +112,10 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	more := callMore{
 		err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
 		event: c.Event, boundTo: c.BoundTo, takenBy: c.TakenBy,
-		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync,
+		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, webhooks: c.Webhooks,
 	}
 	hasMore := more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
-		more.event != nil || more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != ""
+		more.event != nil || more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
 		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
@@ -178,6 +179,7 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 		}
 		c.Error, c.Wrote, c.AfterSync, c.Client, c.FieldManager = m.err, m.wrote, m.afterSync, m.client, m.fieldManager
 		c.Cause, c.Event, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.event, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
+		c.Webhooks = m.webhooks
 	}
 	if e.has(callWroteItself) {
 		room[0] = e.ownVersion()

@@ -16,6 +16,8 @@ type callRun struct {
 	last                 atomic.Pointer[storedVersion] // of the others
 
 	late func([]Written) // set by end before runAnswered
+
+	webhooks atomic.Pointer[webhookNote] // the last one
 }
 
 const (

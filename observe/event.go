@@ -227,6 +227,8 @@ type Called struct {
 	BoundTo string `json:"boundTo,omitempty"`
 	// TakenBy is the holder that takes over a Lease by the call.
 	TakenBy string `json:"takenBy,omitempty"`
+	// Webhooks are the admission webhooks that have changed the object, or could not be called and were ignored.
+	Webhooks []Webhook `json:"webhooks,omitempty"`
 }
 
 // Received is an event on a watch of a client outside of the process, of a change that another client has made.

@@ -228,6 +228,7 @@ func (o *Observer) SnapshotWithKeys(_ context.Context, keys ...string) (Snapshot
 		s.Clients = asks.Clients()
 	}
 	s.Process = o.readProcess()
+	s.Process.IgnoredWebhooks = o.sampler.ignoredWebhooks()
 	o.sampler.fillRates(&s.Process, now)
 	o.judgeSettled(&s)
 	return s, nil

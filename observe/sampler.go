@@ -28,6 +28,7 @@ type sampler struct {
 	failures map[failingKey]*failure
 	stopping map[string]bool   // controllers, as far as failures were read
 	gone     map[string]string // keys of objects that were deleted → their resource, as far as failures were read
+	ignored  []IgnoredWebhook  // as far as failures were read
 	read     uint64            // Seq up to which failures were read
 	past     []Process         // the last rateSamples+1
 	times    []time.Time
@@ -198,8 +199,10 @@ func (s *sampler) followRecord(r *Record) {
 		var room [1]Written
 		c := e.called(r.Time, &room)
 		s.followWrites(&c)
+		s.noteIgnored(&c, r)
 	case *Called:
 		s.followWrites(e)
+		s.noteIgnored(e, r)
 	case *Synced:
 		switch {
 		case s.stopping[e.Controller]: // a stop interrupts the syncs that run

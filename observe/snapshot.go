@@ -19,6 +19,13 @@ type Snapshot struct {
 	Journal     JournalStats `json:"journal"`
 }
 
+// IgnoredWebhook is an admission webhook for which writes have failed open.
+type IgnoredWebhook struct {
+	Name  string    `json:"name"`
+	Times int       `json:"times"` // writes
+	Last  time.Time `json:"last"`
+}
+
 // State is the state of a control plane.
 type State string
 
@@ -95,6 +102,10 @@ type Process struct {
 	MemoryBytes  int64         `json:"memoryBytes"`  // resident; 0 = unknown
 	CPU          time.Duration `json:"cpuNanos"`     // spent since the start of the process
 	CPUPercent   float64       `json:"cpuPercent"`   // of one core, over the last 5 s
+
+	// IgnoredWebhooks are the admission webhooks that could not be called and were ignored, as their failurePolicy says, since
+	// the start.
+	IgnoredWebhooks []IgnoredWebhook `json:"ignoredWebhooks,omitempty"`
 }
 
 // Controller describes one controller.

@@ -51,8 +51,8 @@ process is idle, half a second otherwise and with --etcd-endpoints. With
 What fails are keys, and controllers that have failed or were changed manually; the
 namespaces that are being deleted and the Deployments whose rollout has exceeded its
 deadline, each with the reason; work that repeats itself without an end, such as that
-of a controller whose update causes its next sync; and writes that an operator tries
-again and again and that fail.
+of a controller whose update causes its next sync; writes that an operator tries
+again and again and that fail; and webhooks that could not be called and were ignored.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
 A recording has no objects.`,
@@ -101,7 +101,7 @@ func (c *statusCommand) write(out io.Writer, s status) error {
 		return err
 	}
 	width := statusWidth()
-	failing := ui.FailingWriteLines(s.FailingWrites)
+	failing := append(ui.FailingWriteLines(s.FailingWrites), ui.IgnoredWebhookLines(s.Snapshot)...)
 	var objects bytes.Buffer // what is wrong with them
 	err := ui.WriteUnhealthy(&objects, s.Unhealthy, s.Time, width)
 	if len(s.HotLoops)+len(failing) > 0 {

@@ -1,7 +1,9 @@
 package devloop
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,8 +19,15 @@ var telling = []*regexp.Regexp{
 // empty are lines that say nothing about the cause: of the go command, and of a stack trace.
 var empty = regexp.MustCompile(`^(# |exit status \d+$|signal: |go: downloading |goroutine \d+ |\s|created by |main\.main\(\)$|$)`)
 
+// Lines of klog, of zap and slog as JSON and text, and of controller-runtime in development mode: those that report progress,
+// as of a manager that stops, and those that report an error.
+var (
+	progress = regexp.MustCompile(`(?i)^\{.*"level":"(info|debug)"|^I\d{4} |^\S+\s+(INFO|DEBUG)\s|\blevel=(info|debug)\b`)
+	logged   = regexp.MustCompile(`(?i)^\{.*"level":"(error|dpanic|panic|fatal)"|^[EF]\d{4} |^\S+\s+(ERROR|DPANIC|PANIC|FATAL)\s|\blevel=(error|fatal)\b`)
+)
+
 // TellingLine returns the line of a failed program's last output that most likely says why
-// it has failed; empty if none does.
+// it has failed; empty if none does. It is the last one, unless that only reports progress after an error.
 func TellingLine(lines []string) string {
 	for _, pattern := range telling {
 		for _, line := range lines {
@@ -27,8 +36,17 @@ func TellingLine(lines []string) string {
 			}
 		}
 	}
-	for i := len(lines) - 1; i >= 0; i-- {
-		if line := strings.TrimRight(lines[i], "\r\n "); !empty.MatchString(line) {
+	last := lastLine(lines, func(line string) bool { return !empty.MatchString(line) })
+	if progress.MatchString(last) {
+		return cmp.Or(lastLine(lines, logged.MatchString), last)
+	}
+	return last
+}
+
+// lastLine returns the last line of a kind; empty if there is none.
+func lastLine(lines []string, is func(line string) bool) string {
+	for _, line := range slices.Backward(lines) {
+		if line = strings.TrimRight(line, "\r\n "); is(line) {
 			return line
 		}
 	}

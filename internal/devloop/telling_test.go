@@ -16,6 +16,16 @@ func TestTellingLine(t *testing.T) {
 		{"a panic after lines of a logger", "main.go:12: starting\n/x/main.go:13: started\npanic: oh\n\ngoroutine 1 [running]:\nexit status 2\n", "panic: oh"},
 		{"the last line of a logger", "main.go:12: starting\nmain.go:30: cannot connect: connection refused\nexit status 1\n", "main.go:30: cannot connect: connection refused"},
 		{"a last line", "starting\noperator: cannot connect: connection refused\nexit status 1\n", "operator: cannot connect: connection refused"},
+		{"an error before the end, as JSON", `{"level":"error","msg":"problem","error":"key does not match"}` + "\n" + `{"level":"info","msg":"disabling controllers..."}` + "\n",
+			`{"level":"error","msg":"problem","error":"key does not match"}`},
+		{"an error before the end, of controller-runtime", "2026-01-02T03:04:05Z\tERROR\tsetup\tcannot start\nmain.main\n\t/x/main.go:7\n2026-01-02T03:04:05Z\tINFO\tstopping\n",
+			"2026-01-02T03:04:05Z\tERROR\tsetup\tcannot start"},
+		{"an error before the end, of klog", "E0102 03:04:05.000000       1 main.go:7] cannot start\nI0102 03:04:05.000000       1 main.go:9] stopping\n",
+			"E0102 03:04:05.000000       1 main.go:7] cannot start"},
+		{"an error before the end, of slog", "time=2026-01-02T03:04:05Z level=ERROR msg=\"cannot start\"\ntime=2026-01-02T03:04:05Z level=INFO msg=stopping\n",
+			"time=2026-01-02T03:04:05Z level=ERROR msg=\"cannot start\""},
+		{"progress without an error", "I0102 03:04:05.000000       1 main.go:9] stopping\n", "I0102 03:04:05.000000       1 main.go:9] stopping"},
+		{"an error after an earlier one", "E0102 03:04:05.000000       1 main.go:7] trying again\noperator: gave up\n", "operator: gave up"},
 		{"only of the go command", "exit status 1\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -51,17 +51,18 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	return err
 }
 
-// lastReceived says what a client had received last before a write whose cause is not known.
+// lastReceived says what a client had received last before a write whose cause is not known: of the changes by other
+// clients in the namespace of the written object and outside of any.
 func (p *painter) lastReceived(n *Node) string {
 	e := n.unexplained
 	if e == nil || e.Change == "" {
 		return ""
 	}
-	of := ""
+	changed := "to a cluster-scoped object"
 	if e.Object.Namespace != "" {
-		of = " of that namespace"
+		changed = "in that namespace"
 	}
-	return fmt.Sprintf(" The last event%s that %s had received before, %s earlier: %s %s.", of, words.OneLine(cmp.Or(e.Client, p.actor(n))), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
+	return fmt.Sprintf(" The last event of another client's change %s that %s had received before, %s earlier: %s %s.", changed, words.OneLine(cmp.Or(e.Client, p.actor(n))), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
 }
 
 // writeLinks draws the links, except what repeats.
@@ -89,7 +90,7 @@ func (c *Chain) writeLinks(p *painter) {
 			}
 		}
 		p.writeLine(&n.After, mark, "    ", p.describeLink(n))
-		for _, note := range logNotes(n.LogLines) {
+		for _, note := range append(logNotes(n.LogLines), n.webhookNotes()...) {
 			p.writeLine(nil, "    ", "    ", p.faint(note))
 		}
 	}

@@ -41,7 +41,7 @@ func createdFor(records []observe.Record, about observe.Object) []observe.Object
 // isKeyOfAny reports whether the queue of a sync has the name of the kind of one of the objects with its key.
 func isKeyOfAny(s *observe.Synced, objects []observe.Object) bool {
 	for _, o := range objects {
-		if isNamedAfter(s.Controller, s.Queue, o.Kind) {
+		if isNamedAfter(s.Controller, s.Queue, o) {
 			return true
 		}
 	}

@@ -111,7 +111,7 @@ func (p *painter) stateSentence(c *observe.Controller, now time.Time) string {
 // worksFor reports whether a controller of an operator works for an object: it has the name of the object's kind, has
 // synced its key, or has written it.
 func worksFor(c *observe.Controller, records []observe.Record, about observe.Object) bool {
-	if isNamedAfter(c.Name, "", about.Kind) && (len(c.Watches) == 0 || slices.Contains(c.Watches, about.GroupResource())) {
+	if isNamedAfter(c.Name, "", about) && (len(c.Watches) == 0 || slices.Contains(c.Watches, about.GroupResource())) {
 		return true
 	}
 	queues := map[string]bool{}

@@ -136,7 +136,7 @@ func endedClients(now observe.Snapshot) map[string]bool {
 	ended := map[string]bool{}
 	for i := range now.Clients {
 		c := &now.Clients[i]
-		ended[c.Name] = !c.IsWatching() && len(c.Polls) == 0 && c.InFlight == 0
+		ended[c.Name] = !c.IsWatching() && !polls(c) && c.InFlight == 0
 	}
 	return ended
 }
@@ -186,15 +186,21 @@ func (n *Node) foundExisting() bool {
 }
 
 // describeFailedEffect says which write fails, how often and why.
-func (p phrases) describeFailedEffect(f *failedEffect) string {
-	return p.sentence(p.actor(f.last) + " " + p.describeAttempts(f))
+func (p phrases) describeFailedEffect(f *failedEffect, now time.Time) string {
+	return p.sentence(p.actor(f.last) + " " + p.describeAttempts(f, now))
 }
 
+// minPastAttempt is how long ago the last attempt at a write was if that is worth saying: its client may have given up.
+const minPastAttempt = 10 * time.Second
+
 // describeAttempts says which write fails, how often and why, without its client.
-func (p phrases) describeAttempts(f *failedEffect) string {
+func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 	times := "once"
 	if f.times > 1 {
 		times = fmt.Sprintf("%d times in a row", f.times)
+	}
+	if ago := now.Sub(f.last.End()); ago >= minPastAttempt {
+		times += ", last " + p.formatDuration(ago) + " ago"
 	}
 	fails := "fails"
 	if f.ended {

@@ -18,10 +18,10 @@ type FailingKey struct {
 const maxFailing = 3
 
 // FailingKeys returns the keys that stand for an object, or for one that its controllers have created for it, and whose
-// last sync failed. It leaves out keys that may stand for an object of another kind, and those that are only the object of
+// last sync failed; for a Node, also that of its Lease. It leaves out keys that may stand for an object of another kind, and those that are only the object of
 // an event, unless the queue has the name of its kind.
 func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
-	for _, o := range createdFor(records, *canonicalObject(about)) {
+	for _, o := range neededBy(records, about) {
 		if len(list) >= maxFailing {
 			break
 		}
@@ -30,11 +30,22 @@ func FailingKeys(now observe.Snapshot, records []observe.Record, about observe.O
 	return list
 }
 
+// neededBy returns an object and those whose failures are its own: what its controllers have created for it and, of a
+// Node, which is not Ready while it is not renewed, its Lease.
+func neededBy(records []observe.Record, about observe.Object) []observe.Object {
+	about = *canonicalObject(about)
+	objects := createdFor(records, about)
+	if about.GroupResource() == "nodes" {
+		objects = append(objects, observe.Object{Group: "coordination.k8s.io", Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: about.Name})
+	}
+	return objects
+}
+
 func failingKeysOf(now observe.Snapshot, records []observe.Record, about observe.Object) (list []FailingKey) {
 	for i := range now.Controllers {
 		c := &now.Controllers[i]
 		for _, f := range c.Failing {
-			if f.Key == about.Key() && (f.KeyBasis != observe.BasisEvent || isNamedAfter(c.Name, f.Queue, about.Kind)) && keysStandFor(records, c.Name, f, about) {
+			if f.Key == about.Key() && (f.KeyBasis != observe.BasisEvent || isNamedAfter(c.Name, f.Queue, about)) && keysStandFor(records, c.Name, f, about) {
 				list = append(list, FailingKey{c, f})
 			}
 		}
@@ -50,13 +61,14 @@ func keysStandFor(records []observe.Record, controller string, f observe.Failing
 	if len(found) == 1 {
 		return found[0].Same(about)
 	}
-	return isNamedAfter(controller, f.Queue, about.Kind)
+	return isNamedAfter(controller, f.Queue, about)
 }
 
-// isNamedAfter reports whether a controller of an operator, or its queue, has the name of a kind.
-func isNamedAfter(controller, queue, kind string) bool {
+// isNamedAfter reports whether a controller of an operator, or its queue, has the name of an object's kind, or the queue
+// that of its resource.
+func isNamedAfter(controller, queue string, o observe.Object) bool {
 	_, name, _ := observe.SplitReported(controller)
-	return kind != "" && (strings.EqualFold(name, kind) || strings.EqualFold(queue, kind))
+	return o.Kind != "" && (strings.EqualFold(name, o.Kind) || strings.EqualFold(queue, o.Kind) || queue != "" && queue == o.Resource)
 }
 
 // Sentence says that the key fails, how often and why, and when the next attempt is, if that is known.

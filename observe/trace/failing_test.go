@@ -91,6 +91,25 @@ func TestFailingKeysOfWhatWasCreatedForAnObject(t *testing.T) {
 	}
 }
 
+// The Lease of a Node is renewed by its kubelet, for no event. While that fails, the Node is not Ready.
+func TestFailingRenewalsOfALease(t *testing.T) {
+	failing := observe.FailingKey{Queue: "leases", Key: "kube-node-lease/node-1", KeyBasis: observe.BasisQueue, Error: "refused", Times: 4}
+	other := failing
+	other.Key = "kube-node-lease/node-2"
+	now := observe.Snapshot{Controllers: []observe.Controller{{Name: "simulated-kubelet", Failing: []observe.FailingKey{other, failing}}}}
+	lease := observe.Object{Group: "coordination.k8s.io", Resource: "leases", Kind: "Lease", Namespace: "kube-node-lease", Name: "node-1"}
+	for _, about := range []observe.Object{lease, {Resource: "nodes", Kind: "Node", Name: "node-1"}} {
+		if found := FailingKeys(now, nil, about); len(found) != 1 || found[0].Key != failing.Key {
+			t.Errorf("%s: got %+v", about, found)
+		}
+	}
+	for _, about := range []observe.Object{{Group: "example.com", Resource: "nodes", Kind: "Node", Name: "node-1"}, {Resource: "nodes", Kind: "Node", Name: "node-3"}} {
+		if found := FailingKeys(now, nil, about); len(found) != 0 {
+			t.Errorf("%s: got %+v", about, found)
+		}
+	}
+}
+
 // Of many objects for which a controller fails, each can be explained.
 func TestReadFailing(t *testing.T) {
 	o := observe.New(observe.Options{})

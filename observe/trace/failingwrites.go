@@ -24,7 +24,7 @@ type FailingWrite struct {
 	text string
 }
 
-// String says without the name of the client what fails, how often and why.
+// String says without the name of the client what fails, how often, when last unless that was just now, and why.
 func (f FailingWrite) String() string { return f.text }
 
 const (
@@ -55,7 +55,13 @@ func FindFailingWrites(ctx context.Context, source observe.Source, now observe.S
 
 // mayFail reports whether the failures of a client count.
 func mayFail(c *observe.Client) bool {
-	return (c.IsWatching() || len(c.Polls) > 0) && observe.ProgramOf(c.Name) != "kubectl"
+	return (c.IsWatching() || polls(c)) && observe.ProgramOf(c.Name) != "kubectl"
+}
+
+// polls reports whether a client lists again and again. Of one that has also watched, the process may have ended with its
+// watches.
+func polls(c *observe.Client) bool {
+	return slices.ContainsFunc(c.Polls, func(p observe.ClientPoll) bool { return !p.Last.Before(c.WatchEnded) })
 }
 
 // workBegan returns when the process of a client began to watch, or to poll if it does not watch.
@@ -110,7 +116,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		n := f.last
 		list = append(list, FailingWrite{
 			Controller: n.Controller, Verb: n.Verb, Object: *n.Object, Subresource: n.Subresource,
-			Times: f.times, Status: n.Status, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f)),
+			Times: f.times, Status: n.Status, Error: n.Error, Last: n.Time, text: strings.TrimSpace(n.asWhom() + " " + p.describeAttempts(f, now.Time)),
 		})
 	}
 	slices.SortStableFunc(list, func(a, b FailingWrite) int {

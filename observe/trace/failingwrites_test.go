@@ -35,6 +35,8 @@ func TestFailingWrites(t *testing.T) {
 	}
 	pollsAfterwards := polls(1500*time.Millisecond, 9*time.Second)
 	pollsAfterwards.Polls = append(pollsAfterwards.Polls, polls(-time.Second, time.Second).Polls...)
+	pollsNoMore := polls(-time.Second, time.Second)
+	pollsNoMore.WatchEnded = pollsNoMore.Polls[0].Last.Add(5 * time.Second)
 	restarted := operator // after the third call
 	restarted.WatchBegan = clientCalls(refused)[0].Event.(*observe.Called).Began.Add(2500 * time.Millisecond)
 	sibling := observe.Client{Name: operator.Name, WatchBegan: restarted.WatchBegan.Add(-time.Hour)} // its process watches with another user agent
@@ -60,6 +62,7 @@ func TestFailingWrites(t *testing.T) {
 		"its failing syncs are known":  {[]observe.Called{of(refused, 1), of(refused, 2), of(refused, 3)}, operator, 0, nil},
 		"a test, which does not watch": {[]observe.Called{invalid, invalid, invalid}, observe.Client{Name: operator.Name}, 0, nil},
 		"polls":                        {[]observe.Called{refused, refused, refused}, polls(-time.Second, time.Second), 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"has polled, and has ended":    {[]observe.Called{refused, refused, refused}, pollsNoMore, 0, nil},
 		"a test, which then listed":    {[]observe.Called{invalid, invalid, invalid}, polls(time.Second, 9*time.Second), 0, nil},
 		"a test, which had listed":     {[]observe.Called{invalid, invalid, invalid}, polls(-9*time.Second, -time.Second), 0, nil},
 		"polls, after a break":         {[]observe.Called{refused, refused, refused, refused, refused}, polls(1500*time.Millisecond, 4*time.Second), 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
@@ -71,7 +74,7 @@ func TestFailingWrites(t *testing.T) {
 		"another namespace is gone":    {[]observe.Called{refused, refused, refused, otherNamespace}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"of an earlier process":        {[]observe.Called{refused, refused, refused}, restarted, 0, nil},
 		"of both processes":            {[]observe.Called{refused, refused, refused, refused, refused, refused, refused}, restarted, 0, []string{"fails to update Pod default/a, 4 times in a row: 403: forbidden"}},
-		"still tried":                  {[]observe.Called{refused, refused, refused}, operator, time.Minute, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
+		"still tried":                  {[]observe.Called{refused, refused, refused}, operator, time.Minute, []string{"fails to update Pod default/a, 3 times in a row, last 1 m 00 s ago: 403: forbidden"}},
 		"not tried any more":           {[]observe.Called{refused, refused, refused}, operator, 2 * time.Minute, nil},
 	} {
 		impersonates := tc.calls[0].Client

@@ -89,16 +89,18 @@ func (n *Node) callFailure() string {
 
 var (
 	aboutNew   = regexp.MustCompile(`^[\w.-]+ ("[^"]*")`) // pods "web-x7k2p" is forbidden
+	anyUID     = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	quotaUsage = regexp.MustCompile(`=[^,\s]+`)
 )
 
-// sameError returns the error without what differs at each attempt: a generated name, and how much
-// of a quota is used.
+// sameError returns the error without what differs at each attempt: a generated name, UIDs, and how much of a quota is
+// used.
 func (n *Node) sameError() string {
 	text := n.Error
 	if m := aboutNew.FindStringSubmatch(text); m != nil && n.Verb == "create" {
 		text = strings.ReplaceAll(text, m[1], "")
 	}
+	text = anyUID.ReplaceAllString(text, "")
 	if strings.Contains(text, "exceeded quota: ") {
 		text = quotaUsage.ReplaceAllString(text, "")
 	}

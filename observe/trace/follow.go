@@ -51,7 +51,7 @@ func (o *Options) ReadFailing(ctx context.Context, source observe.Source, record
 		return nil
 	}
 	var keys []string
-	for _, object := range createdFor(records, *canonicalObject(about)) {
+	for _, object := range neededBy(records, about) {
 		keys = append(keys, object.Key())
 	}
 	now, err := observe.SnapshotWithKeys(ctx, source, keys[:min(len(keys), maxAskedKeys)]...)

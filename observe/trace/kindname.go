@@ -57,7 +57,22 @@ func pluralKind(kindName string) string {
 	if found {
 		group = "." + group
 	}
-	return kind + "s" + group
+	return plural(kind) + group
+}
+
+// plural returns the English plural of a kind: Sites, Ingresses, NetworkPolicies, Endpoints. A resource is a plural.
+func plural(kind string) string {
+	lower := strings.ToLower(kind)
+	stem, isY := strings.CutSuffix(kind, "y")
+	switch {
+	case lower == "endpoints", kind != "" && kind[0] == lower[0]:
+		return kind
+	case isY && stem != "" && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
+		return stem + "ies"
+	case strings.HasSuffix(lower, "s"), strings.HasSuffix(lower, "x"), strings.HasSuffix(lower, "ch"), strings.HasSuffix(lower, "sh"):
+		return kind + "es"
+	}
+	return kind + "s"
 }
 
 // phrases describes the nodes of the tree.

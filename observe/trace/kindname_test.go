@@ -76,3 +76,17 @@ func TestAmbiguousKindsAreNamedWithTheirGroup(t *testing.T) {
 		t.Errorf("key: %v", err)
 	}
 }
+
+func TestKindsAreCounted(t *testing.T) {
+	for kind, want := range map[string]string{
+		"Site": "2 Sites", "ConstraintPodStatus": "2 ConstraintPodStatuses", "Ingress": "2 Ingresses", "NetworkPolicy": "2 NetworkPolicies",
+		"Gateway": "2 Gateways", "Endpoints": "2 Endpoints", "Mailbox.example.com": "2 Mailboxes.example.com", "Watch": "2 Watches", "sites": "2 sites", "Y": "2 Ys",
+	} {
+		if got := countKind(2, kind); got != want {
+			t.Errorf("%s: got %q, want %q", kind, got, want)
+		}
+		if got := countKind(1, kind); got != "1 "+kind {
+			t.Errorf("%s: got %q", kind, got)
+		}
+	}
+}

@@ -152,6 +152,49 @@ func TestLoopsAreFolded(t *testing.T) {
 	}
 }
 
+// The rounds of a loop may differ: only some of them have a conflict. One that has what no earlier one has is drawn.
+func TestUnevenRoundsAreFolded(t *testing.T) {
+	records := loopJournal(120, 0, "")
+	widget := records[0].Event.(*observe.Delivered).Object
+	for _, r := range records {
+		c, ok := r.Event.(*observe.Called)
+		if !ok || c.Sync%3 != 1 && c.Sync != 80 {
+			continue
+		}
+		failed := *c
+		failed.Status, failed.Conflict, failed.Wrote, failed.ResourceVersion = 409, true, nil, ""
+		failed.Error = fmt.Sprintf("Precondition failed: UID in precondition: 43919c18-65b3-4ecf-b709-%012x, UID in object meta: ", c.Sync)
+		if c.Sync == 80 {
+			failed.Status, failed.Conflict, failed.Error = 403, false, "exceeded quota"
+		}
+		records = append(records, observe.Record{Seq: 1000 + c.Sync, Time: r.Time.Add(-2 * time.Millisecond), Event: &failed})
+	}
+	tree, err := Build(records, widget, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := writeString(t, tree, Text, Style{Width: 100})
+	if lines := strings.Count(text, "\n"); lines > 60 || strings.Count(text, " more rounds of this loop") != 2 || !strings.Contains(text, "exceeded quota") {
+		t.Errorf("%d lines:\n%s", lines, text)
+	}
+}
+
+// A chain of causes repeats itself, though not each time in the same way.
+func TestUnevenRoundsOfAChainAreFolded(t *testing.T) {
+	c := &Chain{About: pod("wh"), What: Changed, Complete: true}
+	add := func(n *Node) { c.Links = append(c.Links, n) }
+	for i := range 40 {
+		add(&Node{Kind: Call, Verb: "update", Controller: "a", Object: &observe.Object{Kind: "Pod", Name: "wh"}, Status: 200})
+		if i%3 == 1 {
+			add(&Node{Kind: Sync, Controller: "b", Key: "default/wh", KeyBasis: observe.BasisQueue})
+		}
+		add(&Node{Kind: Event, Controller: "a", Change: observe.Updated, Object: &observe.Object{Kind: "Pod", Name: "wh"}})
+	}
+	if text := writeString(t, c, Text, Style{}); !strings.Contains(text, " more rounds of this loop") || strings.Count(text, "\n") > 20 {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 // Attempts that fail in the same way are counted in a chain, too.
 func TestFailedAttemptsOfAChainAreFolded(t *testing.T) {
 	c := &Chain{About: pod("wh"), What: Refused, Complete: true}

@@ -82,6 +82,8 @@ type Node struct {
 	Marked bool `json:"marked,omitempty"`
 	// BoundTo is the Node to which the call binds a Pod.
 	BoundTo string `json:"boundTo,omitempty"`
+	// Webhooks are the admission webhooks that have changed the object of the call, or were ignored, as of Called.
+	Webhooks []observe.Webhook `json:"webhooks,omitempty"`
 	// Watchers is the number of controllers that received an event of the write.
 	Watchers int `json:"watchers,omitempty"`
 

@@ -143,6 +143,9 @@ func (p phrases) stepFacts(n *Node) (facts [][2]string) {
 	for _, l := range n.LogLines {
 		add("Log", l)
 	}
+	for _, w := range n.Webhooks {
+		add("Webhook", words.OneLine(w.Name)+" "+describeWebhook(w))
+	}
 	if n.Cause != nil {
 		certainty := "certain"
 		if n.isLikely() {

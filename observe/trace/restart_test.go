@@ -81,12 +81,14 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 
 // A write of a client that watches objects may follow from what it has received: the story is not complete.
 func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
+	class := observe.Object{Group: "example.com", Resource: "classes", Kind: "Class", Name: "big"}
 	site, at := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, received := range map[string]*observe.Received{
 		"": nil,
 		"\nThe cause of the last line is not known.\n": {},
-		"\nThe cause of the last line is not known. The last event of that namespace that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
-		"\nThe cause of the last line is not known. The last event of that namespace that shop-watcher (admin) had received before, 1.5 s earlier: Site shop updated.\n":  {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site, Client: "shop-watcher (admin)"},
+		"\nThe cause of the last line is not known. The last event of another client's change in that namespace that shop-operator (admin) had received before, 1.5 s earlier: Site shop updated.\n":        {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site},
+		"\nThe cause of the last line is not known. The last event of another client's change in that namespace that shop-watcher (admin) had received before, 1.5 s earlier: Site shop updated.\n":         {Time: at.Add(-1500 * time.Millisecond), Change: observe.Updated, Object: site, Client: "shop-watcher (admin)"},
+		"\nThe cause of the last line is not known. The last event of another client's change to a cluster-scoped object that shop-operator (admin) had received before, 1.5 s earlier: Class big added.\n": {Time: at.Add(-1500 * time.Millisecond), Change: observe.Added, Object: class},
 	} {
 		call := &observe.Called{
 			Controller: "shop-operator (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("shop"), Status: 201, ResourceVersion: "7",
@@ -113,7 +115,7 @@ func TestWhySaysThatASyncIsNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "The cause of the last line is not known: its header Ctrlplane-Sync names the sync s/site/4, and other (admin) has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user. The last event of that namespace that other (admin) had received before, "
+	const want = "The cause of the last line is not known: its header Ctrlplane-Sync names the sync s/site/4, and other (admin) has reported no such sync. The process may have stopped reporting, or reports with another user agent or as another user. The last event of another client's change in that namespace that other (admin) had received before, "
 	if got := strings.Join(strings.Fields(writeString(t, chain, Text, Style{})), " "); chain.Complete || !strings.Contains(got, want) {
 		t.Errorf("complete: %v\n%s", chain.Complete, got)
 	}

@@ -41,6 +41,29 @@ type rounds struct {
 	what     string
 }
 
+// span is a range of rounds that are not drawn.
+type span struct{ from, to int }
+
+// foldRounds returns which of the rounds of a loop need not be drawn, as lines before them say the same. They may differ in
+// which of these they have: a conflict does not occur in each of them.
+func foldRounds(rounds [][]string) (folded []span) {
+	drawn := map[string]bool{}
+	for i := 0; i < len(rounds); {
+		for _, line := range rounds[i] {
+			drawn[line] = true
+		}
+		end := i + 1
+		for end < len(rounds) && !slices.ContainsFunc(rounds[end], func(line string) bool { return !drawn[line] }) {
+			end++
+		}
+		if end-i-1 >= minFolded {
+			folded = append(folded, span{i + 1, end})
+		}
+		i = end
+	}
+	return folded
+}
+
 // findRounds returns the lines that need not be drawn, as those before them say the same.
 func (c *Chain) findRounds() (list []rounds) {
 	if c.all {
@@ -50,35 +73,32 @@ func (c *Chain) findRounds() (list []rounds) {
 	for i, n := range c.Links {
 		lines[i] = n.sameLine()
 	}
-	for i := 0; i < len(lines); {
-		length, count := repeatedFrom(lines[i:])
-		if count < minFolded+2 {
-			i++
-			continue
+	for i := 0; i < len(lines); i++ {
+		starts := roundStarts(lines, i)
+		var between [][]string
+		for k := range starts[1:] {
+			between = append(between, lines[starts[k]:starts[k+1]])
 		}
-		what := describeRounds(count - 2)
-		if length == 1 && c.Links[i].Failed {
-			what = words.Count(count-2, "more attempt") + " failed in the same way"
+		for _, s := range foldRounds(between) {
+			from, to, what := starts[s.from], starts[s.to], describeRounds(s.to-s.from)
+			if to-from == s.to-s.from && c.Links[from].Failed {
+				what = words.Count(to-from, "more attempt") + " failed in the same way"
+			}
+			list, i = append(list, rounds{from, to, what}), to
 		}
-		list = append(list, rounds{i + length, i + length*(count-1), what})
-		i += length * count
 	}
 	return list
 }
 
-// repeatedFrom returns the shortest beginning of some lines that repeats often enough to be folded, and how
-// often it is there.
-func repeatedFrom(lines []string) (length, count int) {
-	for length = 1; length <= min(maxRound, len(lines)/2); length++ {
-		same := 0
-		for same+length < len(lines) && lines[same] == lines[same+length] {
-			same++
-		}
-		if count = 1 + same/length; count >= minFolded+2 {
-			return length, count
+// roundStarts returns the lines that say what the line at i says, and i itself, each not far from the one before.
+func roundStarts(lines []string, i int) []int {
+	starts := []int{i}
+	for at := i + 1; at < len(lines) && at-starts[len(starts)-1] <= maxRound; at++ {
+		if lines[at] == lines[i] {
+			starts = append(starts, at)
 		}
 	}
-	return 0, 0
+	return starts
 }
 
 // foldedRounds are rounds below a line of a tree that are not drawn, and the one after them, which is.
@@ -121,19 +141,12 @@ func (f *roundFinder) fold(first item) {
 		list = append(list, it)
 		f.done[it.node] = true
 	}
-	shapes := make([]string, len(list))
-	for i := range list[:len(list)-1] {
-		shapes[i] = f.shape(list[i], list[i+1])
+	var between [][]string
+	for i := range list[1:] {
+		between = append(between, f.linesUpTo(list[i], list[i+1]))
 	}
-	for i := 0; i < len(list)-1; {
-		end := i + 1
-		for end < len(list)-1 && shapes[end] == shapes[i] {
-			end++
-		}
-		if folded := end - i - 1; folded >= minFolded {
-			f.found[list[i+1].node] = foldedRounds{folded, list[end]}
-		}
-		i = end
+	for _, s := range foldRounds(between) {
+		f.found[list[s.from].node] = foldedRounds{s.to - s.from, list[s.to]}
 	}
 }
 
@@ -162,9 +175,9 @@ func (f *roundFinder) nextRound(of item) (item, bool) {
 	return item{}, false
 }
 
-// shape says what there is in a round, up to the next one.
-func (f *roundFinder) shape(of, next item) string {
-	var lines []string
+// linesUpTo returns what the lines of a round say, up to the next one.
+func (f *roundFinder) linesUpTo(of, next item) []string {
+	lines := []string{f.line(of)}
 	below := childItems(of.node)
 	for i := 0; i < len(below); i++ {
 		if below[i].node != next.node {
@@ -172,6 +185,5 @@ func (f *roundFinder) shape(of, next item) string {
 			below = append(below, childItems(below[i].node)...)
 		}
 	}
-	slices.Sort(lines)
-	return fmt.Sprint(lines)
+	return lines
 }

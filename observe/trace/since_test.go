@@ -190,6 +190,19 @@ func TestTraceSummarizesErrorsOfTheStorage(t *testing.T) {
 	}
 }
 
+// Go appends a guess to the reason why the certificate of a webhook is not trusted, so that its end is not the reason.
+func TestTraceSummarizesErrorsOfCertificates(t *testing.T) {
+	const reason = `failed calling webhook "check.example.com": failed to call webhook: Post "https://localhost:18443/check?timeout=5s": tls: failed to verify certificate: x509: certificate signed by unknown authority`
+	const hint = ` (possibly because of "crypto/rsa: verification error" while trying to verify candidate authority certificate "checker-ca")`
+	tree, err := Build(clientCalls(observe.Called{Verb: "update", Status: 500, Error: reason + hint}), deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, want := writeString(t, tree, Text, Style{}), "failed to update Deployment web: 500: "+reason+".\n"; !strings.Contains(text, want) || !strings.Contains(text, hint) {
+		t.Errorf("no %q or %q in:\n%s", want, hint, text)
+	}
+}
+
 // The sentence has no room for the regular expression with which upstream's validation ends a
 // message; the line of the write has all of it.
 func TestTraceSummarizesInvalidNames(t *testing.T) {

@@ -274,6 +274,9 @@ const maxReason, reasonEnd = 240, 100
 // expression, for which a sentence has no room.
 var validationHint = regexp.MustCompile(` \((e\.g\. [^(]*)?regex used for validation is '[^']*'\)`)
 
+// certificateHint is what Go appends to the reason why a certificate is not trusted: a guess, which names the certificate.
+var certificateHint = regexp.MustCompile(` \(possibly because of ".*" while trying to verify candidate authority certificate ".*"\)`)
+
 // storageDetails is internal to the storage, before the reason why it has refused a write.
 var storageDetails = regexp.MustCompile(`StorageError: [^"]* AdditionalErrorMsg: `)
 
@@ -294,7 +297,10 @@ func (n *Node) saysReason() bool { return n.Failed && n.isStored() || n.writeFai
 
 // reason says in a part of a sentence why a write has failed.
 func (p phrases) reason(n *Node) string {
-	text := storageDetails.ReplaceAllString(validationHint.ReplaceAllString(p.describeFailure(n), ""), "")
+	text := p.describeFailure(n)
+	for _, detail := range []*regexp.Regexp{validationHint, certificateHint, storageDetails} {
+		text = detail.ReplaceAllString(text, "")
+	}
 	return p.shorten(strings.TrimSuffix(text, "."))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // writeText draws the tree, one line per write or sync.
@@ -172,6 +173,7 @@ func (n *Node) notes() (notes []string) {
 	if !n.isRetry() || !slices.Equal(n.LogLines, n.parent.LogLines) {
 		notes = logNotes(n.LogLines)
 	}
+	notes = append(notes, n.webhookNotes()...)
 	if n.Deeper > 0 {
 		notes = append(notes, fmt.Sprintf("and %d more below", n.Deeper))
 	}
@@ -238,6 +240,21 @@ func (p *painter) laterNote(it item) string {
 		return ""
 	}
 	return " and, " + p.formatDuration(it.node.addedAt().Sub(it.top.Time)) + " later"
+}
+
+// webhookNotes says what webhooks did to a write, other than to refuse it.
+func (n *Node) webhookNotes() (notes []string) {
+	for _, w := range n.Webhooks {
+		notes = append(notes, "webhook "+words.OneLine(w.Name)+" "+describeWebhook(w))
+	}
+	return notes
+}
+
+func describeWebhook(w observe.Webhook) string {
+	if w.Outcome == observe.WebhookIgnored {
+		return "could not be called and was ignored"
+	}
+	return "has changed the object"
 }
 
 // logNotes returns notes for the first few log lines.

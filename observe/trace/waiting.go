@@ -77,7 +77,7 @@ func (k queuedKey) isTakenBy(s *observe.Synced, end time.Time, key string) bool 
 // hasKeysOf reports whether the events of an object's kind add the keys of their objects to a queue, and not those
 // of their owners: the queue has the name of the kind, or a sync of one of these keys is known.
 func hasKeysOf(now observe.Snapshot, records []observe.Record, q queueName, about observe.Object) bool {
-	if isNamedAfter(q.controller, q.queue, about.Kind) {
+	if isNamedAfter(q.controller, q.queue, about) {
 		return true
 	}
 	synced := syncedKeys(now, records, q)

@@ -87,7 +87,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 	p := c.phrases()
 	c.Failing = slices.Clone(c.Failing)
 	for _, f := range c.failedEffects {
-		c.Failing = append(c.Failing, p.describeFailedEffect(f))
+		c.Failing = append(c.Failing, p.describeFailedEffect(f, o.State.Time))
 	}
 	return c, nil
 }

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // minLeaseDuration is the default of a kubelet.
@@ -50,7 +52,8 @@ const (
 type heartbeats struct {
 	client   coordinationclient.LeaseInterface
 	interval time.Duration
-	player   *player // of the names of nodes
+	player   *player             // of the names of nodes
+	failures *observe.KeyedQueue // of Leases, whose renewals are recorded only if they fail
 
 	mu     sync.Mutex
 	leases map[string]*nodeLease // of live nodes, by name
@@ -62,10 +65,12 @@ type nodeLease struct {
 	owner metav1.OwnerReference
 	due   time.Time
 	last  *coordinationv1.Lease // as it was written last; nil = unknown
+	fails bool                  // the last attempt has failed
 }
 
-func newHeartbeats(ctx context.Context, client kubernetes.Interface, interval time.Duration, failed func(node string, err error)) *heartbeats {
+func newHeartbeats(ctx context.Context, client kubernetes.Interface, interval time.Duration, failures *observe.KeyedQueue, failed func(node string, err error)) *heartbeats {
 	h := &heartbeats{
+		failures: failures,
 		client:   client.CoordinationV1().Leases(corev1.NamespaceNodeLease),
 		interval: interval,
 		leases:   map[string]*nodeLease{},
@@ -94,6 +99,7 @@ func (h *heartbeats) stopRenewing(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.leases, name)
+	h.failures.Forget(leaseKey(name))
 }
 
 // stop returns when no Lease is being renewed. Call it after the context has ended.
@@ -114,7 +120,11 @@ func (h *heartbeats) renewDue(ctx context.Context, node string) (time.Time, erro
 		return l.due, nil
 	}
 	first := l.last == nil
-	if err := h.renew(ctx, node, l); err != nil {
+	err := h.renew(ctx, node, l)
+	if ctx.Err() == nil {
+		h.recordOutcome(node, l, err)
+	}
+	if err != nil {
 		l.last = nil
 		if apierrors.IsNotFound(err) { // deleted meanwhile: the player would not try that again
 			err = apierrors.NewServiceUnavailable(err.Error())
@@ -124,6 +134,23 @@ func (h *heartbeats) renewDue(ctx context.Context, node string) (time.Time, erro
 	l.due = h.nextDue(time.Now(), first)
 	return l.due, nil
 }
+
+// recordOutcome records an attempt that has failed, and the first that has succeeded since.
+func (h *heartbeats) recordOutcome(node string, l *nodeLease, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.leases[node] != l: // it is not renewed any more
+	case err != nil:
+		l.fails = true
+		h.failures.Begin(leaseKey(node), nil).End(err.Error())
+	case l.fails:
+		l.fails = false
+		h.failures.Begin(leaseKey(node), nil).End("")
+	}
+}
+
+func leaseKey(node string) string { return corev1.NamespaceNodeLease + "/" + node }
 
 // nextDue returns when a Lease that was renewed now is due next. The Leases of nodes that were
 // created together become due one after the other.

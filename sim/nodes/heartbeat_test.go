@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // A node must stay Ready when a renewal fails and is tried again twice, whatever the grace
@@ -44,7 +46,7 @@ func TestRenewInterval(t *testing.T) {
 
 // newTestHeartbeats renews the Leases of n nodes with a client, until the test ends.
 func newTestHeartbeats(t *testing.T, client *fake.Clientset, n int) *heartbeats {
-	h := newHeartbeats(t.Context(), client, renewInterval(0), func(node string, err error) { t.Logf("%s: %v", node, err) })
+	h := newHeartbeats(t.Context(), client, renewInterval(0), nil, func(node string, err error) { t.Logf("%s: %v", node, err) })
 	t.Cleanup(h.stop)
 	for i := range n {
 		h.startRenewing(testLeaseNode(i))
@@ -126,7 +128,7 @@ func TestLeaseDurationFollowsTheGracePeriod(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: node.Name, Namespace: corev1.NamespaceNodeLease},
 			Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: new(int32(40))},
 		})
-		h := newHeartbeats(t.Context(), client, renewInterval(200*time.Second), func(node string, err error) { t.Errorf("%s: %v", node, err) })
+		h := newHeartbeats(t.Context(), client, renewInterval(200*time.Second), nil, func(node string, err error) { t.Errorf("%s: %v", node, err) })
 		t.Cleanup(h.stop)
 		h.startRenewing(node)
 		if got := *testLeases(t, client, time.Second)[0].Spec.LeaseDurationSeconds; got != 160 {
@@ -170,6 +172,62 @@ func TestFailedRenewalIsTriedAgain(t *testing.T) {
 					t.Fatalf("the lease was renewed %v ago", age)
 				}
 			}
+		}
+	})
+}
+
+// Renewals that are refused are recorded, as nothing else says why the node is not Ready. Others are not.
+func TestFailedRenewalIsRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe.New(observe.Options{})
+		defer o.Close()
+		client := fake.NewClientset()
+		var refuses atomic.Bool
+		client.PrependReactor("*", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			return refuses.Load() && a.GetVerb() != "list", nil, errors.New(`webhook "w.example.com" is down`)
+		})
+		h := newHeartbeats(t.Context(), client, renewInterval(0), o.Recorder("kubelet").KeyedQueue("leases"), func(string, error) {})
+		defer h.stop()
+		h.startRenewing(testLeaseNode(0))
+		expect := func(after time.Duration, least int) {
+			t.Helper()
+			testLeases(t, client, after)
+			var failing []observe.FailingKey
+			s, err := o.Snapshot(t.Context())
+			for _, c := range s.Controllers {
+				failing = append(failing, c.Failing...)
+			}
+			switch {
+			case err != nil:
+				t.Error(err)
+			case least == 0 && len(failing) > 0:
+				t.Errorf("failing: %+v", failing)
+			case least > 0 && (len(failing) != 1 || failing[0].Times < least || failing[0].Key != "kube-node-lease/node-0" || !strings.Contains(failing[0].Error, "w.example.com")):
+				t.Errorf("failing: %+v, want the lease of node-0 at least %d times", failing, least)
+			}
+		}
+		expect(time.Minute, 0)
+		refuses.Store(true)
+		expect(time.Minute, 3)
+		refuses.Store(false)
+		expect(10*time.Second, 0)
+		refuses.Store(true)
+		expect(time.Minute, 3)
+		h.stopRenewing("node-0")
+		expect(time.Second, 0)
+
+		page, err := o.Records(t.Context(), observe.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		succeeded := 0
+		for _, r := range page.Records {
+			if s, ok := r.Event.(*observe.Synced); ok && !s.Failed() {
+				succeeded++
+			}
+		}
+		if succeeded != 1 {
+			t.Errorf("%d renewals that have succeeded are recorded, want the one after the failures", succeeded)
 		}
 	})
 }

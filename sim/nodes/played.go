@@ -1,7 +1,9 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -9,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -94,6 +97,7 @@ func (k *playedKind) forget(key string) {
 	delete(k.due, key)
 	delete(k.last, key)
 	delete(k.rendered, key)
+	k.queue.Forget(key) // what has failed for it is not tried again
 }
 
 // begin begins the sync that a write belongs to.
@@ -131,12 +135,32 @@ func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case err != nil:
 		sync.End(err.Error())
-	case resp.StatusCode >= http.StatusInternalServerError: // others mean that the object has changed
-		sync.End(resp.Status)
+	case resp.StatusCode >= http.StatusBadRequest && !meansObjectChanged(resp.StatusCode):
+		sync.End(describeFailure(resp))
 	default:
 		sync.End("")
 	}
 	return resp, err
+}
+
+// meansObjectChanged reports whether a write is answered so because its object was changed, replaced or deleted.
+func meansObjectChanged(status int) bool {
+	return status == http.StatusNotFound || status == http.StatusConflict
+}
+
+// describeFailure returns the message of an answer, which names the webhook or the policy that refuses a write. The body
+// still reads from the start.
+func describeFailure(resp *http.Response) string {
+	read, _ := io.ReadAll(resp.Body) // who reads it next gets the error again
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(read), resp.Body), resp.Body}
+	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(read, nil, nil)
+	if status, ok := answer.(*metav1.Status); err == nil && ok && status.Message != "" {
+		return status.Message
+	}
+	return resp.Status
 }
 
 // target returns the kind and the key of the object of a request; nil for another one.

@@ -1,15 +1,22 @@
 package nodes
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
@@ -18,12 +25,22 @@ import (
 type answeringTransport struct {
 	recorder *observe.Recorder
 	status   int
+	message  string // of an error
 	err      error
 }
 
 func (a answeringTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.recorder.RecordCall(&observe.Called{Verb: "patch", Status: a.status})
-	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status)}, a.err
+	resp := &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Body: http.NoBody}
+	if a.message != "" {
+		answer := &metav1.Status{Status: metav1.StatusFailure, Message: a.message}
+		body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(protobuf.NewSerializer(nil, nil), schema.GroupVersion{Version: "v1"}), answer)
+		if err != nil {
+			return nil, err
+		}
+		resp.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return resp, a.err
 }
 
 // newPlayedPod returns a function that delivers a version of the Pod default/web, for which
@@ -55,10 +72,16 @@ func TestPlayed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if resp, err := (playedTransport{answer, p, nil}).RoundTrip(r); err == nil && resp.StatusCode != answer.status {
-			t.Errorf("%s %s: %v", method, path, resp)
+		resp, err := (playedTransport{answer, p, nil}).RoundTrip(r)
+		if err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != answer.status || !strings.Contains(string(body), answer.message) {
+			t.Errorf("%s %s: %v with %q: %v", method, path, resp, body, err)
 		}
 	}
+	const refusal = `failed calling webhook "w.example.com": connection refused`
 	const path = "/api/v1/namespaces/default/pods/web"
 	deliver("1", dueStage{name: podStatusNow, at: now})
 	p.pods.setRendered("default/web")
@@ -66,6 +89,8 @@ func TestPlayed(t *testing.T) {
 	send(http.MethodPatch, path+"/status", answeringTransport{status: 200})
 	p.pods.setRendered("default/web")
 	send(http.MethodDelete, path, answeringTransport{status: 500})
+	send(http.MethodPatch, path+"/status", answeringTransport{status: 500, message: refusal})
+	send(http.MethodPatch, path+"/status", answeringTransport{status: 403, message: refusal})
 	deliver("3", dueStage{})
 	p.pods.forget("default/web")
 	send(http.MethodPatch, path+"/status", answeringTransport{err: errors.New("no answer")})
@@ -92,11 +117,12 @@ func TestPlayed(t *testing.T) {
 			}
 		}
 	}
-	if len(syncs) != 4 || inSync != 4 {
-		t.Fatalf("%d syncs with %d calls, want 4 with 4: %+v", len(syncs), inSync, syncs)
+	if len(syncs) != 6 || inSync != 6 {
+		t.Fatalf("%d syncs with %d calls, want 6 with 6: %+v", len(syncs), inSync, syncs)
 	}
 	for i, want := range []struct{ key, version, failure string }{
-		{"default/web", "1", ""}, {"default/web", "2", "Internal Server Error"}, {"default/web", "", "no answer"}, {"n1", "", ""},
+		{"default/web", "1", ""}, {"default/web", "2", "Internal Server Error"},
+		{"default/web", "2", refusal}, {"default/web", "2", refusal}, {"default/web", "", "no answer"}, {"n1", "", ""},
 	} {
 		s := syncs[i]
 		if s.Key != want.key || versions[s.Cause] != want.version || s.Error != want.failure {
@@ -177,6 +203,30 @@ func TestRequestsOfUsersAreNoSyncs(t *testing.T) {
 		if s, ok := r.Event.(*observe.Synced); ok {
 			t.Errorf("it belongs to a sync: %+v", s)
 		}
+	}
+}
+
+// A write of a Pod that has failed fails no more once the Pod is gone.
+func TestForgottenPodDoesNotFail(t *testing.T) {
+	o, p, deliver := newPlayedPod(t)
+	failing := func() (list []observe.FailingKey) {
+		s, err := o.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Controllers {
+			list = append(list, c.Failing...)
+		}
+		return list
+	}
+	deliver("1", dueStage{name: podStatusNow, at: time.Now()})
+	p.pods.begin("default/web").End("refused")
+	if list := failing(); len(list) != 1 || list[0].Error != "refused" {
+		t.Errorf("failing: %+v", list)
+	}
+	p.pods.forget("default/web")
+	if list := failing(); len(list) != 0 {
+		t.Errorf("failing: %+v, although the Pod is gone", list)
 	}
 }
 

@@ -67,7 +67,7 @@ func startSimulation(cfg Config, client kubernetes.Interface, stages stageClient
 	s.markStagesKnown = sync.OnceFunc(func() { close(s.stagesKnown) })
 	ctx = withLogger(ctx, log, s)
 	s.ctx, s.stages = ctx, newStageSet(s.ignoreEndlessStage)
-	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), func(node string, err error) {
+	s.heartbeats = newHeartbeats(ctx, client, renewInterval(cfg.MonitorGracePeriod), cfg.Recorder.KeyedQueue("leases"), func(node string, err error) {
 		log.Error("cannot renew a lease", "node", node, "err", err)
 	})
 	s.events = record.NewBroadcaster(record.WithContext(ctx))

@@ -36,22 +36,26 @@ func startHangingWebhook(t *testing.T) hangingWebhook {
 	return h
 }
 
-// createWebhook registers a webhook with a failure policy of Fail for all operations
-// on some resources, as "group/resource".
-func createWebhook(t *testing.T, client kubernetes.Interface, name string, how admissionregistrationv1.WebhookClientConfig, timeoutSeconds int32, group, resource string) {
+// createWebhook registers a webhook for all operations on a resource of a group.
+func createWebhook(t *testing.T, client kubernetes.Interface, name string, policy admissionregistrationv1.FailurePolicyType, how admissionregistrationv1.WebhookClientConfig, timeoutSeconds int32, group, resource string) {
 	t.Helper()
 	_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: name + ".example.com", ClientConfig: how, TimeoutSeconds: &timeoutSeconds,
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
-			}},
-			FailurePolicy: new(admissionregistrationv1.Fail), SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			Rules:         webhookRules(group, resource),
+			FailurePolicy: &policy, SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 		}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// webhookRules selects all operations on a resource of a group.
+func webhookRules(group, resource string) []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
+	}}
 }

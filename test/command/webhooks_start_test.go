@@ -36,7 +36,7 @@ func testStartWithWebhook(t *testing.T, how admissionregistrationv1.WebhookClien
 	if err := first.Client(t).RbacV1().ClusterRoles().Delete(t.Context(), "edit", metav1.DeleteOptions{}); err != nil { // so that a start has something to write
 		t.Fatal(err)
 	}
-	createWebhook(t, first.Client(t), "refuse", how, 2, "*", "*/*")
+	createWebhook(t, first.Client(t), "refuse", admissionregistrationv1.Fail, how, 2, "*", "*/*")
 	first.Stop(t, syscall.SIGTERM)
 	if code := first.Cmd.ProcessState.ExitCode(); code != 0 {
 		t.Fatalf("the first run exited with %d: %s", code, first.Stderr)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -26,7 +27,7 @@ func TestStopWhileWebhookHangs(t *testing.T) {
 	}
 	client := p.Client(t)
 	hook := startHangingWebhook(t)
-	createWebhook(t, client, "hang", hook.WebhookClientConfig, 30, "", "limitranges") // which no controller writes
+	createWebhook(t, client, "hang", admissionregistrationv1.Fail, hook.WebhookClientConfig, 30, "", "limitranges") // which no controller writes
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {

@@ -1,0 +1,78 @@
+package apiserver
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"k8s.io/apiserver/pkg/admission"
+	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
+	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
+
+	"github.com/ctrlplane/ctrlplane/observe"
+)
+
+// annotatingPlugin adds the annotations that upstream's plugins add for webhooks.
+type annotatingPlugin struct{ admission.Interface }
+
+var webhookAnnotations = []string{
+	"failed-open.validating.webhook.admission.k8s.io/round_0_index_0", "v.example.com",
+	"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0", "down.example.com",
+	"mutation.webhook.admission.k8s.io/round_0_index_0", `{"configuration":"c","webhook":"down.example.com","mutated":false}`,
+	"mutation.webhook.admission.k8s.io/round_0_index_1", `{"configuration":"c","webhook":"m.example.com","mutated":true}`,
+	"patch.webhook.admission.k8s.io/round_0_index_1", `{}`,
+	"other.example.com/note", "noted",
+}
+
+func (annotatingPlugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	for i := 0; i < len(webhookAnnotations); i += 2 {
+		if err := a.AddAnnotation(webhookAnnotations[i], webhookAnnotations[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p annotatingPlugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
+	return p.Validate(ctx, a, o)
+}
+
+// annotated counts the annotations that reach the audit log.
+type annotated struct {
+	admission.Attributes
+	count *int
+}
+
+func (a annotated) AddAnnotation(string, string) error { *a.count++; return nil }
+
+func TestWebhooksAreNoted(t *testing.T) {
+	want := []observe.Webhook{
+		{Name: "v.example.com", Outcome: observe.WebhookIgnored},
+		{Name: "down.example.com", Outcome: observe.WebhookIgnored},
+		{Name: "m.example.com", Outcome: observe.WebhookChanged},
+	}
+	for _, name := range []string{mutatingwebhook.PluginName, validatingwebhook.PluginName} {
+		plugin := notingPlugin(annotatingPlugin{}, name)
+		for what, call := range map[string]func(admission.Attributes) error{
+			"admit": func(a admission.Attributes) error {
+				return plugin.(admission.MutationInterface).Admit(t.Context(), a, nil)
+			},
+			"validate": func(a admission.Attributes) error {
+				return plugin.(admission.ValidationInterface).Validate(t.Context(), a, nil)
+			},
+		} {
+			var served observe.ServedCall
+			count, err := 0, error(nil)
+			served.Serve("client", func() { err = call(annotated{count: &count}) })
+			if got := served.Webhooks(); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s, %s: got %+v, want %+v: %v", name, what, got, want, err)
+			}
+			if count != len(webhookAnnotations)/2 {
+				t.Errorf("%s, %s: %d annotations reach the audit log", name, what, count)
+			}
+		}
+	}
+	if _, noting := notingPlugin(annotatingPlugin{}, "LimitRanger").(webhookPlugin); noting {
+		t.Error("a plugin without webhooks is wrapped")
+	}
+}
