@@ -194,6 +194,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a watch opened again in a burst":   {playWatchReopenedInBurst, tally{right: 400}},
 		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
+		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 4}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
@@ -405,6 +406,45 @@ func playGitOps(s *script) {
 	s.write(truth, "PATCH", services+"/web", object("Service", "web", "s1", "13"))
 	ms(30000)
 	s.write("", "PATCH", services+"/web2", object("Service", "web2", "s2", "33")) // for a change in Git
+}
+
+// What is applied in another namespace names the Kustomization by two labels, and the Kustomization its source.
+func playGitOpsByLabels(s *script) {
+	const labels = `{"kustomize.toolkit.fluxcd.io/name":"web","kustomize.toolkit.fluxcd.io/namespace":"flux-system"}`
+	kustomizations := "/apis/kustomize.toolkit.fluxcd.io/v1/%skustomizations%s"
+	status := fmt.Sprintf(kustomizations, "namespaces/flux-system/", "/web/status")
+	in := func(namespace, o string) string { return strings.Replace(o, `"ns"`, `"`+namespace+`"`, 1) }
+	kustomization := func(version int) string {
+		return strings.Replace(in("flux-system", object("Kustomization", "web", "k1", fmt.Sprint(version))), "{", `{"spec":{"sourceRef":{"kind":"Source","name":"fleet"}},`, 1)
+	}
+	source := func(version int) string {
+		return in("flux-system", object("Source", "fleet", "f1", fmt.Sprint(version)))
+	}
+	applied := func(kind, name string, version int) string {
+		return strings.Replace(in("apps", object(kind, name, name+"-1", fmt.Sprint(version))), `"name"`, `"labels":`+labels+`,"name"`, 1)
+	}
+	const apps = "/api/v1/namespaces/apps/configmaps/"
+	sendSource, sendKustomization := s.watch("/apis/source.toolkit.fluxcd.io/v1/sources?watch=1"), s.watch(fmt.Sprintf(kustomizations, "", "?watch=1"))
+	sendConfigMap := s.watch("/api/v1/configmaps?watch=1")
+	sendSource("ADDED", source(4))
+	ms(3000)
+	sendConfigMap("ADDED", in("apps", object("ConfigMap", "kube-root-ca.crt", "c0", "3")))
+	ms(3000)
+
+	sendKustomization("ADDED", kustomization(5))
+	ms(300)
+	truth := "Kustomization flux-system/web added 5"
+	s.write(truth, "PATCH", status, kustomization(6))
+	sendKustomization("MODIFIED", kustomization(6))
+	ms(20)
+	s.write(truth, "PATCH", apps+"one", applied("ConfigMap", "one", 7))
+	sendConfigMap("ADDED", applied("ConfigMap", "one", 7))
+	ms(20)
+	s.write(truth, "PATCH", apps+"two", applied("ConfigMap", "two", 8))
+	sendConfigMap("ADDED", applied("ConfigMap", "two", 8))
+	ms(20)
+	s.write(truth+"|Kustomization flux-system/web updated 6", "PATCH", status, kustomization(9))
+	sendKustomization("MODIFIED", kustomization(9))
 }
 
 func playReviewBefore(s *script) {
