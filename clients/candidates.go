@@ -136,8 +136,8 @@ func (w *write) isOthers(e *event) bool {
 }
 
 // currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
-// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason; or the
-// cause of the failure that the write repeats. nil if there is none.
+// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason, or it
+// has written an object that the written one names; or the cause of the failure that the write repeats. nil if there is none.
 func (w *write) currentRun(isFinished bool) *event {
 	if isFinished && w.repeated != nil {
 		return w.repeated
@@ -145,6 +145,8 @@ func (w *write) currentRun(isFinished bool) *event {
 	for _, r := range slices.Backward(w.runs) {
 		last, limit := r.cause.lastRun(w), time.Duration(0)
 		switch {
+		case isFinished && last.hasWrittenOneOf(w.names):
+			limit = maxWork
 		case last.woken:
 			limit = maxPause
 		case isFinished && (last.prompt || r.cause.isUnknown()):

@@ -194,7 +194,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a watch opened again in a burst":   {playWatchReopenedInBurst, tally{right: 400}},
 		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
-		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 4}},
+		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
@@ -445,6 +445,25 @@ func playGitOpsByLabels(s *script) {
 	ms(20)
 	s.write(truth+"|Kustomization flux-system/web updated 6", "PATCH", status, kustomization(9))
 	sendKustomization("MODIFIED", kustomization(9))
+
+	ms(8000) // another commit
+	sendSource("MODIFIED", source(20))
+	ms(4)
+	truth = "Source flux-system/fleet updated 20"
+	s.write(truth, "PATCH", status, kustomization(21))
+	sendKustomization("MODIFIED", kustomization(21))
+	ms(400)
+	s.write(truth+"|Kustomization flux-system/web updated 21", "PATCH", status, kustomization(22))
+	truth += "|Kustomization flux-system/web updated 21|Kustomization flux-system/web updated 22"
+	sendKustomization("MODIFIED", kustomization(22))
+	ms(400)
+	s.write(truth, "PATCH", apps+"one", applied("ConfigMap", "one", 23))
+	sendConfigMap("MODIFIED", applied("ConfigMap", "one", 23))
+	ms(30)
+	s.write(truth, "PATCH", apps+"two", applied("ConfigMap", "two", 24))
+	sendConfigMap("MODIFIED", applied("ConfigMap", "two", 24))
+	ms(30)
+	s.write(truth, "PATCH", status, kustomization(25))
 }
 
 func playReviewBefore(s *script) {

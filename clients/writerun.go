@@ -15,15 +15,16 @@ const maxPause = 100 * time.Millisecond
 // writeRun is a run of writes of a client that have an event as their likely cause.
 type writeRun struct {
 	by       *client
-	taken    time.Time // when the key was taken from its queue
-	began    time.Time // the first write
-	answered time.Time // the last write
-	failed   bool      // the last write
-	retry    string    // what the last write was to change, if it had a conflict
-	prompt   bool      // it began soon after what another client had changed
-	woken    bool      // the written objects are not related to that of the event: several workers may write
-	made     string    // the version that the last write has made
-	targets  []string  // at most maxTargets
+	taken    time.Time        // when the key was taken from its queue
+	began    time.Time        // the first write
+	answered time.Time        // the last write
+	failed   bool             // the last write
+	retry    string           // what the last write was to change, if it had a conflict
+	prompt   bool             // it began soon after what another client had changed
+	woken    bool             // the written objects are not related to that of the event: several workers may write
+	made     string           // the version that the last write has made
+	targets  []string         // at most maxTargets
+	wrote    []objectMentions // how the objects of these are named
 }
 
 const maxTargets = 64
@@ -79,6 +80,11 @@ func (r startedRun) hasWritten(w *write, resource string) bool {
 	return slices.ContainsFunc(r.cause.lastRun(w).targets, func(target string) bool {
 		return strings.HasPrefix(target, resource+"/")
 	})
+}
+
+// hasWrittenOneOf reports whether the run has written an object that is among some names.
+func (r *writeRun) hasWrittenOneOf(names namespacedNames) bool {
+	return slices.ContainsFunc(r.wrote, func(m objectMentions) bool { return m.isIn(names) })
 }
 
 // isContinuedBy reports whether a write may belong to the run after a pause of at most limit. A program that writes an
@@ -154,7 +160,8 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 		if w.conflict {
 			r.retry = w.target
 		}
-		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
+		r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made
+		r.targets, r.wrote = append(r.targets, w.target), append(r.wrote, w.mentioned)
 		e.setRun(r)
 	}
 	return begins
