@@ -38,7 +38,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if w.hasReceivedMade() {
 		w.made = ""
 	}
-	cl.written.add(ownVersion{w.made, w.isStatus})
+	cl.written.add(ownVersion{version: w.made, status: w.isStatus})
 	if len(w.watches) == 0 {
 		return 0, nil
 	}
@@ -54,6 +54,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	}
 	if !w.dryRun {
 		cl.noteWrite(w, cause, c, woken)
+		r.origin = w.versions.originOf(cause)
+		cl.written.add(ownVersion{version: w.made, origin: r.origin})
 	}
 	if cause.isUnknown() {
 		return 0, w.lastReceived()
@@ -157,7 +159,16 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.isNamespace).choose(w), false
 	}
+	if w.isByTimer(related) && of.isFinished(related, w) {
+		return nil, false
+	}
 	return related, false
+}
+
+// isByTimer reports whether a write for an event that the program has made follows from a timer rather than from what another
+// client has changed before: that was long ago, or is not known.
+func (w *write) isByTimer(e *event) bool {
+	return w.versions.made(e) && w.began.Sub(w.versions.originOf(e)) > maxReaction
 }
 
 // chooseOther returns the event of an object that is not known to be related, if it is likelier than a related one, or nil if

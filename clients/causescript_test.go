@@ -195,6 +195,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
 		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
+		"an audit":                          {playAudit, tally{right: 27}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
@@ -464,6 +465,45 @@ func playGitOpsByLabels(s *script) {
 	sendConfigMap("MODIFIED", applied("ConfigMap", "two", 24))
 	ms(30)
 	s.write(truth, "PATCH", status, kustomization(25))
+}
+
+// A timer writes the status of a constraint. Another object is called as one of the labels that the constraint requires.
+func playAudit(s *script) {
+	const constraints, mutators = "/apis/constraints.gatekeeper.sh/v1/requiredlabels", "/apis/mutations.gatekeeper.sh/v1/assignmetadata"
+	version := 100
+	constraint := func() string {
+		version++
+		return fmt.Sprintf(`{"kind":"RequiredLabels","metadata":{"name":"pods","uid":"c1","resourceVersion":"%d"},"spec":{"labels":["owner"]}}`, version)
+	}
+	sendConstraint, sendMutator := s.watch(constraints+"?watch=1&sendInitialEvents=true"), s.watch(mutators+"?watch=1")
+	began := time.Now()
+	sendConstraint("ADDED", constraint())
+	audit := func() {
+		ms(15_000)
+		after := ""
+		if time.Since(began) < maxReaction {
+			after = "RequiredLabels pods *" // as if it repeated what it did when it started
+		}
+		s.expect(after, "PUT")
+		s.request("PUT", constraints+"/pods/status", "{}", func(w http.ResponseWriter) {
+			ms(1)
+			io.WriteString(w, constraint())
+		})
+		sendConstraint("MODIFIED", strings.Replace(constraint(), fmt.Sprint(version), fmt.Sprint(version-1), 1))
+	}
+	for range 6 {
+		audit()
+	}
+	for range 3 {
+		ms(2000)
+		mutator := fmt.Sprintf(`{"kind":"AssignMetadata","metadata":{"name":"owner","uid":"m1","resourceVersion":"%d"}}`, version)
+		sendMutator("ADDED", mutator)
+		ms(4)
+		s.write("AssignMetadata owner added "+fmt.Sprint(version), "PUT", mutators+"/owner/status", fmt.Sprintf(`{"kind":"AssignMetadata","metadata":{"name":"owner","uid":"m1","resourceVersion":"%d0"}}`, version))
+		for range 6 {
+			audit()
+		}
+	}
 }
 
 func playReviewBefore(s *script) {

@@ -84,10 +84,10 @@ func isNamespaceOf(member, name []byte) bool {
 }
 
 // mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
-// names of members are those of fields, which objects may have by chance. The API server writes its field sets with a colon,
-// in strings that begin so.
+// names of members are those of fields, which objects may have by chance, as they may the elements of a list that is not one
+// of names or keys. The API server writes its field sets with a colon, in strings that begin so.
 func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
-	var member []byte // whose string follows
+	var member, lastMember []byte // whose string follows, or a list of strings
 	var last pair
 	for len(found) < most {
 		begin := bytes.IndexByte(data, '"')
@@ -103,7 +103,8 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		data = data[length+1:]
 		isMember, hasString := followingString(data)
 		isNamed := bytes.HasSuffix(member, []byte("ame")) && length > 0
-		if (isMention(length) || isNamed) && (!isMember || hasString) && (length < 2 || text[1] != ':') {
+		isCounted := !isMember && (member != nil || isOfNames(lastMember) || bytes.IndexByte(text, '/') > 0) || hasString
+		if (isMention(length) || isNamed) && isCounted && (length < 2 || text[1] != ':') {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
 		}
 		if !isMember {
@@ -115,8 +116,16 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		if member = nil; hasString {
 			member = text
 		}
+		if isMember {
+			lastMember = text
+		}
 	}
 	return found
+}
+
+// isOfNames reports whether a list is one of names, such as resourceNames.
+func isOfNames(list []byte) bool {
+	return bytes.HasSuffix(list, []byte("ame")) || bytes.HasSuffix(list, []byte("ames"))
 }
 
 // followingString reports whether the JSON string that precedes data is the name of a member, and whether that has a string.
