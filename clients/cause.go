@@ -97,10 +97,14 @@ func (w *write) lastEvent(is func(*event) bool) (last *event) {
 }
 
 // isReceived reports whether an event is of what another client has changed in the namespace of the written object or
-// outside of any.
+// outside of any, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
-	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e)
+	isDefault := e.change == observe.Added && defaultObjects[e.object.Resource] == e.name
+	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
+
+// defaultObjects are the names, by resource, of what controllers create in each namespace.
+var defaultObjects = map[string]string{"configmaps": "kube-root-ca.crt", "serviceaccounts": "default"}
 
 // mayFollowFromLost reports whether an event that is forgotten may be the cause as well as this one: it is not if the write
 // continues a run, or the program was idle since, or this is the first event of its object, and of another client.
