@@ -179,5 +179,5 @@ func (p *painter) describeLink(n *Node) string {
 }
 
 func describeEvent(p phrases, n *Node) string {
-	return "saw " + p.objectName(n.Object) + " " + string(n.Change)
+	return "saw " + p.objectName(n.Object) + " " + n.whatChanged()
 }

@@ -133,7 +133,7 @@ func (p phrases) nodeTitle(n *Node) string {
 		}
 		return "sync " + n.Key
 	case Event:
-		return p.objectName(n.Object) + " " + string(n.Change)
+		return p.objectName(n.Object) + " " + n.whatChanged()
 	}
 	return p.requestName(n)
 }

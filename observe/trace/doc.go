@@ -48,6 +48,8 @@
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
 //     it. Or the key was added from a queue without a name, right after such an event. Likely.
+//   - ByReplaced: other news has queued the key, and the sync has created an object of a kind of which another one,
+//     named after the key, was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the
 //     event on one of its watches when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.
@@ -61,8 +63,8 @@
 //   - what is read: follow.go (records and state), find.go and actor.go (whose name is given), past.go
 //     (what a recording has instead of objects);
 //   - the graph: node.go, and graph.go, whose newGraph makes nodes of records and calls the rest:
-//     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go and
-//     merged.go syncs to events, loosecalls.go and nodetimers.go calls outside of syncs;
+//     linkversions.go and writeindex.go link events to calls, linkadds.go, queueadds.go, opensync.go,
+//     merged.go and replacements.go syncs to events, loosecalls.go and nodetimers.go calls outside of syncs;
 //   - what is noted at a node: noeffect.go, nostatus.go, conflict.go, absentowner.go;
 //   - trace.go has Build, and prune.go what it leaves out; why.go has Why, with deletion.go, since.go and
 //     unknown.go; loop.go finds hot loops, lastchange.go and createdfor.go what others ask for;

@@ -16,7 +16,7 @@ import (
 var scenarios = []string{
 	"rollout", "scale", "cascade", "threekinds", "foreground", "adoption", "namespace", "quota", "conflict", "node",
 	"statefulset", "job", "hpa", "pvc", "unschedulable", "writers", "collection",
-	"operator", "client", "dispute",
+	"operator", "client", "dispute", "replacement",
 }
 
 func TestFindsTrueCauses(t *testing.T) {

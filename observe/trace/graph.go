@@ -62,6 +62,7 @@ func newGraph(records []observe.Record, about observe.Object, o Options) *graph 
 		g.linkOpenSyncs()
 	}
 	g.linkMerged()
+	g.linkReplacements()
 	g.linkLooseCalls()
 	g.linkNodeTimers()
 	g.noteAbsentOwners(o.Missed)

@@ -44,6 +44,7 @@ const (
 	BySync     Rule = "sync"
 	ByDelay    Rule = "delay"
 	ByMerge    Rule = "merge"
+	ByReplaced Rule = "replaced"
 	ByWatch    Rule = "watch"
 )
 

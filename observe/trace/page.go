@@ -92,7 +92,7 @@ func (p phrases) stepLabel(n *Node) string {
 	case n.Kind == Sync:
 		return "sync " + p.keyName(n)
 	case n.Kind == Event:
-		return p.objectName(n.Object) + " " + string(n.Change)
+		return p.objectName(n.Object) + " " + n.whatChanged()
 	case n.Conflict:
 		return p.requestName(n) + ": conflict"
 	case n.failed():
@@ -169,7 +169,8 @@ var notShownWhy = map[string]string{
 var ruleWords = map[Rule]string{
 	ByCall: "the sync that made the call", ByKey: "the key in the queue", ByStorage: "the version in the storage", ByVersion: "the version of the object",
 	ByDeletion: "the deletion of the object", ByWrite: "the time of the write", ByAdd: "the number of the add to the queue", ByRetry: "the retry of the key",
-	BySync: "the sync that added the key", ByDelay: "the delay of the key", ByMerge: "an add that was merged with another one", ByWatch: "the client's watch",
+	BySync: "the sync that added the key", ByDelay: "the delay of the key", ByMerge: "an add that was merged with another one",
+	ByReplaced: "the deletion of an object that was replaced", ByWatch: "the client's watch",
 }
 
 // Text describes a step for readers of the page without a script.

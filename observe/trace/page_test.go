@@ -111,7 +111,7 @@ func TestPageListHasTones(t *testing.T) {
 }
 
 func TestEveryRuleHasWords(t *testing.T) {
-	for _, r := range []Rule{ByCall, ByKey, ByStorage, ByVersion, ByDeletion, ByWrite, ByAdd, ByRetry, BySync, ByDelay, ByMerge, ByWatch} {
+	for _, r := range []Rule{ByCall, ByKey, ByStorage, ByVersion, ByDeletion, ByWrite, ByAdd, ByRetry, BySync, ByDelay, ByMerge, ByReplaced, ByWatch} {
 		if ruleWords[r] == "" {
 			t.Errorf("no words for %q", r)
 		}

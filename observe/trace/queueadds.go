@@ -162,7 +162,7 @@ func (a *addIndex) eventOfAdd(q queueName, number uint64, s *Node) *Node {
 // the key. The link is exact if there is only one candidate and its logged key is the
 // same.
 func (a *addIndex) linkTimerAdd(s *Node) bool {
-	due := a.dueKeys[s]
+	due := s.ofLikelyKey(a.dueKeys[s])
 	if len(due) == 0 {
 		return false
 	}
@@ -176,7 +176,7 @@ func (a *addIndex) linkTimerAdd(s *Node) bool {
 		}
 	}
 	certainty := Likely
-	if len(due) == 1 && s.hasSameKey(found.by) {
+	if len(a.dueKeys[s]) == 1 && s.hasSameKey(found.by) {
 		certainty = Exact
 	}
 	s.setCause(found.by, certainty, delayRule(found.by))
@@ -213,6 +213,35 @@ func (n *Node) takeDue(delays []*delayedKey) (due, left []*delayedKey) {
 		}
 	}
 	return due, left
+}
+
+// ofLikelyKey returns, of delays that are due at the same time, those of the likely key of n. If none is, it leaves out the
+// syncs with another likely key: most often, a sync requeues its own key.
+func (n *Node) ofLikelyKey(due []*delayedKey) []*delayedKey {
+	if n.Key == "" || len(due) < 2 {
+		return due
+	}
+	var same, unknown []*delayedKey
+	for _, d := range due {
+		switch key := d.by.likelyKey(); {
+		case key == n.Key:
+			same = append(same, d)
+		case key == "" || d.by.Kind == Event:
+			unknown = append(unknown, d)
+		}
+	}
+	if len(same) > 0 {
+		return same
+	}
+	return unknown
+}
+
+// likelyKey returns the key of a sync as far as it is known, or that of the object of an event.
+func (n *Node) likelyKey() string {
+	if n.Kind == Event {
+		return n.Object.Key()
+	}
+	return n.Key
 }
 
 // hasSameKey reports whether the log of n names the key or the object of other.

@@ -38,6 +38,17 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 	retry := func(seq uint64, key string, due float64) observe.Record {
 		return syncedRecord(seq, observe.Synced{ID: 70 + seq, Key: key, Retried: true, Due: at(due)})
 	}
+	putOffOther := deliveredRecord(2, "b")
+	putOffOther.Event.(*observe.Delivered).Later = []observe.DelayedKey{{Queue: "q", Due: at(7)}}
+	likely := func(seq uint64, key string, due float64) observe.Record { // the last one is ID 9
+		r := retry(seq, key, due)
+		s := r.Event.(*observe.Synced)
+		s.KeyBasis = observe.BasisTimer
+		if seq == 10 {
+			s.ID, s.Add, s.Timed, s.Retried, s.Due = 9, 5, true, false, time.Time{}
+		}
+		return r
+	}
 	for _, test := range []struct {
 		name    string
 		records []observe.Record // the last is the sync to link
@@ -63,6 +74,9 @@ func TestLinksAddsReportedByQueues(t *testing.T) {
 		{"unknown add", []observe.Record{syncedRecord(10, observe.Synced{ID: 9, Add: 5, Sure: true})}, "", "", ""},
 
 		{"a retry", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/b", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Exact},
+		{"retries that are due at once, with likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/a", 6.99), likely(10, "default/a", 0)}, "s72", ByRetry, Likely},
+		{"events that delayed keys until the same time, with a likely key", []observe.Record{putOff, putOffOther, likely(10, "default/b", 0)}, "r2", ByDelay, Likely},
+		{"retries that are due at once, all of other likely keys", []observe.Record{likely(1, "default/b", 6.98), likely(2, "default/c", 6.99), likely(10, "default/a", 0)}, "", "", ""},
 		{"a retry of an unknown key", []observe.Record{retry(1, "", 7), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s71", ByRetry, Likely},
 		{"two retries of one key", []observe.Record{retry(1, "default/a", 6.99), retry(2, "default/a", 6.98), syncedRecord(10, observe.Synced{ID: 9, Key: "default/a", Add: 5, Timed: true})}, "s72", ByRetry, Likely},
 		{"a retry that is not due yet", []observe.Record{retry(1, "default/a", 9), syncedRecord(10, observe.Synced{ID: 9, Add: 5, Timed: true})}, "", "", ""},

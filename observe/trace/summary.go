@@ -225,7 +225,7 @@ func (p phrases) describeNews(e *Node) string {
 	if e.Change == observe.Listed {
 		return "it found " + p.objectName(e.Object) + " when it started"
 	}
-	return p.objectName(e.Object) + " was " + string(e.Change)
+	return p.objectName(e.Object) + " was " + e.whatChanged()
 }
 
 // actor names who has made a write or found an object.

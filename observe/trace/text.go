@@ -200,7 +200,7 @@ func (n *Node) onlyWrite() (only *Node) {
 func (p *painter) describeFolded(it item, write *Node) string {
 	s := p.controllerName(it.top.Controller) + " "
 	if it.top != it.node {
-		s += describeChange(it.top.Change) + p.laterNote(it) + ", "
+		s += describeChange(it.top) + p.laterNote(it) + ", "
 	}
 	text := p.describeWrite(write)
 	if it.node.Waited > time.Millisecond {
@@ -301,16 +301,16 @@ func (p *painter) describeItem(it item) string {
 	}
 	switch n.Kind {
 	case Event:
-		return s + describeChange(n.Change)
+		return s + describeChange(n)
 	case Sync:
 		if it.top != n {
-			s += describeChange(it.top.Change) + p.laterNote(it) + ", "
+			s += describeChange(it.top) + p.laterNote(it) + ", "
 		}
 		return s + p.paintSync(n)
 	}
 	text := p.paintWrite(n, p.describeWrite(n))
 	if it.top != n { // a write after an event, without a sync: of a client, or by a timer of a controller
-		who, saw := p.controllerName(n.Controller)+n.asWhom()+" ", describeChange(it.top.Change)+p.laterNote(it)+", "
+		who, saw := p.controllerName(n.Controller)+n.asWhom()+" ", describeChange(it.top)+p.laterNote(it)+", "
 		if s = who + saw; it.top.Controller != n.Controller { // the process has received it with another user agent
 			s = p.controllerName(it.top.Controller) + " " + saw + who
 		}

@@ -209,11 +209,19 @@ func (p phrases) describeFailure(n *Node) string {
 }
 
 // describeChange describes an event that a controller received.
-func describeChange(c observe.Change) string {
-	if c == observe.Listed {
+func describeChange(e *Node) string {
+	if e.Change == observe.Listed {
 		return "listed it"
 	}
-	return "saw it " + string(c)
+	return "saw it " + e.whatChanged()
+}
+
+// whatChanged says what has happened to the object of an event.
+func (n *Node) whatChanged() string {
+	if n.deleting && n.Change == observe.Updated {
+		return string(marked)
+	}
+	return string(n.Change)
 }
 
 // describeSync describes a sync.
