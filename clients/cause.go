@@ -183,7 +183,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 	if !isFinished && !isOwn {
 		return nil, false
 	}
-	if e := w.currentRun(isFinished); e != nil {
+	if e := w.currentRun(related, isFinished); e != nil {
 		return e, true
 	}
 	if !isFinished || related == nil && w.lastEvent(w.isRelatedTo) == nil { // it does not work for such objects

@@ -196,6 +196,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
 		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
 		"an audit":                          {playAudit, tally{right: 27}},
+		"a certificate":                     {playCertificate, tally{right: 5}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
@@ -503,6 +504,32 @@ func playAudit(s *script) {
 		for range 6 {
 			audit()
 		}
+	}
+}
+
+// A program renews the certificate in a Secret and puts it into a webhook configuration, which is not related to that and
+// has existed since the program started.
+func playCertificate(s *script) {
+	const secrets, hooks = "/api/v1/namespaces/ns/secrets", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+	hook := func(name string, version int) string {
+		return fmt.Sprintf(`{"kind":"ValidatingWebhookConfiguration","metadata":{"name":%q,"uid":"u-%s","resourceVersion":"%d"}}`, name, name, version)
+	}
+	secret := func(version int) string { return object("Secret", "cert", "s1", fmt.Sprint(version)) }
+	sendSecret, sendHook := s.watch(secrets+"?watch=1&sendInitialEvents=true"), s.watch(hooks+"?watch=1&sendInitialEvents=true")
+	sendSecret("ADDED", secret(3))
+	sendHook("ADDED", hook("one", 4))
+	sendHook("ADDED", hook("two", 5))
+	ms(5000)
+	s.write("", "PUT", settings+"/other", object("ConfigMap", "other", "c1", "10")) // by a timer
+	for i := range 2 {
+		ms(18_000 * (1 + 3*i))
+		truth := fmt.Sprint("Secret ns/cert updated ", 20+10*i)
+		sendSecret("MODIFIED", secret(20+10*i))
+		ms(1000) // for a key
+		s.write(truth, "PUT", secrets+"/cert", secret(21+10*i))
+		sendSecret("MODIFIED", secret(21+10*i))
+		ms(12)
+		s.write(truth, "PUT", hooks+"/"+[]string{"one", "two"}[i], hook([]string{"one", "two"}[i], 22+10*i))
 	}
 }
 
