@@ -31,6 +31,7 @@ import (
 // controlPlane is the parts of a Server, from Start on.
 type controlPlane struct {
 	config *Server      // a copy
+	began  time.Time    // when the start did
 	log    *slog.Logger // set before the first step that overlaps others
 
 	cancelStart   context.CancelCauseFunc
@@ -90,6 +91,7 @@ type controlPlane struct {
 
 func newControlPlane(config *Server) *controlPlane {
 	return &controlPlane{
+		began: time.Now(),
 		// Apart, because client-go's transports keep the kubelets, which keep it: the control
 		// plane must not live on with them.
 		commands:     &container.Runtime{},

@@ -72,6 +72,9 @@ func (p *controlPlane) checkOptions(context.Context) (err error) {
 		Pace:              p.pace,
 		OnNode:            p.nodes.handlerForNodes(p.log),
 	})
+	if warning := controllers.WarnOnlyExcluded(c.Select); err == nil && warning != "" {
+		p.warn(warning)
+	}
 	if err == nil && c.LeaderElect {
 		p.leadership = &leadership{duration: p.supervisor.LeaderElection().LeaseDuration.Truncate(time.Second), now: time.Now} // other processes see whole seconds
 	}

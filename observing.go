@@ -23,7 +23,7 @@ const apiServerName = "kube-apiserver"
 
 func (p *controlPlane) startObserver() {
 	registerQueueMetrics()
-	began, meter := time.Now(), procstat.NewMeter()
+	meter := procstat.NewMeter()
 	follow := sync.OnceFunc(p.observeWrites)
 	p.observer = observe.New(observe.Options{
 		Records: max(p.config.Observe.Records, 0),
@@ -60,7 +60,7 @@ func (p *controlPlane) startObserver() {
 			if p.ready.Load() {
 				follow()
 			}
-			return p.processStatus(began, meter)
+			return p.processStatus(meter)
 		},
 		VersionsUnknown: !p.usesEmbeddedEtcd(), // see observeWrites
 	})
@@ -161,7 +161,7 @@ const crdResource = "customresourcedefinitions.apiextensions.k8s.io"
 var unobservedResources = map[string]bool{"events": true, "leases.coordination.k8s.io": true}
 
 // processStatus returns what is known of the control plane as a whole.
-func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) observe.Process {
+func (p *controlPlane) processStatus(meter *procstat.Meter) observe.Process {
 	v := observe.Process{
 		Name:       p.config.Name,
 		Version:    Version(),
@@ -169,7 +169,7 @@ func (p *controlPlane) processStatus(began time.Time, meter *procstat.Meter) obs
 		Ephemeral:  p.config.Dir == "",
 		PID:        os.Getpid(),
 		State:      observe.Starting,
-		Started:    began,
+		Started:    p.began,
 	}
 	usage, err := meter.Measure()
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/kubeconfig"
@@ -73,7 +72,7 @@ func (p *controlPlane) publishKubeconfig(context.Context) error {
 	if err != nil {
 		return err
 	}
-	state.Name, state.Private, state.Port, state.Server, state.StartedAt = p.config.Name, p.config.Private, port, p.url, time.Now()
+	state.Name, state.Private, state.Port, state.Server, state.StartedAt = p.config.Name, p.config.Private, port, p.url, p.began
 	state.KubernetesVersion, state.EmulatedVersion = KubernetesVersion, p.emulatedVersion()
 	if state.LogFile, err = p.foreignLogPath(); err != nil {
 		return err

@@ -199,6 +199,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a certificate":                     {playCertificate, tally{right: 5}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
+		"a token of another API server":     {playOtherToken, tally{right: 1}},
 		"no dry run":                        {func(s *script) { playDrift(s, false) }, tally{right: 2}},
 		"a dry run":                         {func(s *script) { playDrift(s, true) }, tally{right: 3}},
 		"a write without effect":            {playWithoutEffect, tally{right: 3}},
@@ -557,6 +558,14 @@ func playReviewInSync(s *script) {
 	s.write("none", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", `{"kind":"SelfSubjectAccessReview","metadata":{}}`)
 	ms(2)
 	s.write("Route ns/main updated 20", "PATCH", deployments+"/web", web(22))
+}
+
+// The subresource "token" of an aggregated API server may store an object.
+func playOtherToken(s *script) {
+	sendSite := s.watch(sites + "?watch=1")
+	sendSite("ADDED", site(7))
+	ms(4)
+	s.write(siteAdded, "POST", sites+"/shop/token", `{"kind":"Site","apiVersion":"example.com/v1","metadata":{"namespace":"ns","name":"shop","resourceVersion":"8"}}`)
 }
 
 // A program repairs what a user has changed, after a dry run that tells what would change.

@@ -50,8 +50,8 @@ type Config struct {
 	Revision func() int64
 	// IsAggregated reports whether an aggregated API server answers requests with a path. May be nil.
 	IsAggregated func(path string) bool
-	// CheckResource returns an error for a resource, as RESOURCE or RESOURCE.GROUP, that the API
-	// server does not serve: a fault in it would never occur. nil = any is accepted.
+	// CheckResource returns an error for a resource, as control.Fault has it, that the API server
+	// does not serve: a fault in it would never occur. nil = any is accepted.
 	CheckResource func(resource string) error
 }
 

@@ -39,6 +39,9 @@ var errReported = errors.New("it is a controller of another process, which canno
 // change changes the controllers of this process with those of names that are its own, and
 // the gates of the others. Nothing is changed if a name is unknown or own refuses.
 func (i controllerInterventions) change(ctx context.Context, names []string, c verbs.Change) (changed []string, err error) {
+	if c.Verb == verbs.Remove {
+		return i.remove(ctx, names)
+	}
 	if isOfProcess(c) {
 		if err := i.refuseReported(names); err != nil {
 			return nil, err
@@ -72,6 +75,46 @@ func (i controllerInterventions) change(ctx context.Context, names []string, c v
 		}
 	}
 	return changed, err
+}
+
+// remove removes controllers whose process has ended, and the interventions in them. Nothing is removed if a name is
+// that of another controller.
+func (i controllerInterventions) remove(ctx context.Context, names []string) (removed []string, err error) {
+	list := i.clients.sortedControllers()
+	if slices.Equal(names, []string{control.AllControllers}) {
+		list = slices.DeleteFunc(list, (*reportedController).isLive)
+	} else if list, err = i.findEnded(ctx, list, names); err != nil {
+		return nil, err
+	}
+	for _, rc := range list {
+		if i.clients.removeEnded(rc) {
+			removed = append(removed, rc.name)
+		}
+	}
+	return removed, nil
+}
+
+// findEnded returns the controllers of a list with these names. Their process has ended.
+func (i controllerInterventions) findEnded(ctx context.Context, list []*reportedController, names []string) (found []*reportedController, err error) {
+	for _, name := range names {
+		var rc *reportedController
+		if at := slices.IndexFunc(list, func(rc *reportedController) bool { return rc.name == name }); at >= 0 {
+			rc = list[at]
+		} else if rc, err = i.find(name); err != nil {
+			return nil, err
+		}
+		switch {
+		case rc == nil:
+			if _, err := i.own.Remove(ctx, []string{name}); err != nil { // it removes none
+				return nil, err
+			}
+		case rc.isLive():
+			return nil, usage.Errorf("controller %q cannot be removed: its process runs: end that first", rc.name)
+		default:
+			found = append(found, rc)
+		}
+	}
+	return found, nil
 }
 
 func (i controllerInterventions) refuseReported(names []string) error {

@@ -30,7 +30,7 @@ type interventions struct {
 	*Clients
 }
 
-var errOwnProcess = errors.New("a client is a process of its own: it cannot be stopped, started or scaled from here: pause it, or make its calls fail")
+var errOwnProcess = errors.New("a client is a process of its own: it cannot be stopped, started, scaled or removed from here: pause it, or make its calls fail")
 
 // isOfProcess reports whether a change is one that only the process with the controller can make.
 func isOfProcess(c verbs.Change) bool {
@@ -68,7 +68,7 @@ const ownProgram = "ctrlplane"
 // change changes the gates of clients in parallel, and returns the names of these clients. All
 // are those of the user: a failure of all requests must not keep ctrlplane's verbs from showing it.
 func (i interventions) change(ctx context.Context, names []string, c verbs.Change) (changed []string, err error) {
-	if isOfProcess(c) {
+	if isOfProcess(c) || c.Verb == verbs.Remove {
 		return nil, usage.Errorf("%w", errOwnProcess)
 	}
 	if err := intervene.ValidateChange(c, i.config.CheckResource); err != nil {
@@ -78,7 +78,7 @@ func (i interventions) change(ctx context.Context, names []string, c verbs.Chang
 	if err != nil {
 		return nil, err
 	}
-	if slices.Equal(names, []string{control.AllControllers}) && !c.IsRemoval() {
+	if slices.Equal(names, []string{control.AllControllers}) && !c.IsUndo() {
 		list = slices.DeleteFunc(list, func(cl *client) bool { return cl.program() == ownProgram })
 	}
 	done := make([]bool, len(list))

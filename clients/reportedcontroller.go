@@ -115,6 +115,22 @@ func (c *Clients) removeController(rc *reportedController) (past totals, ok bool
 	return past, true
 }
 
+// removeEnded forgets a controller whose process has ended, and the interventions in it. It reports whether it
+// has: a new process may report the controller.
+func (c *Clients) removeEnded(rc *reportedController) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.controllers[rc.name] != rc || rc.isLive() {
+		return false
+	}
+	rc.gate.ClearCallEffects()
+	rc.gate.Resume()
+	if _, ok = c.removeController(rc); ok {
+		c.config.Observer.RemoveRecorder(rc.name)
+	}
+	return ok
+}
+
 // makeRoom reports whether there is room for another controller of a client, which may replace one of another
 // client. If there are too many, the one that has been off for the longest time makes room, unless an
 // intervention applies to it. The caller holds the lock of c.

@@ -455,6 +455,10 @@ type ownControllers struct {
 	paused []string
 }
 
+func (o *ownControllers) Remove(_ context.Context, names []string) ([]string, error) {
+	return nil, usage.Errorf("controller %q is of this process", names)
+}
+
 func (o *ownControllers) Pause(_ context.Context, names []string) ([]string, error) {
 	if slices.Contains(names, "unknown") {
 		return nil, usage.Errorf("unknown controller")
@@ -501,6 +505,42 @@ func TestPauseReportedController(t *testing.T) {
 	}
 	if _, err := i.Scale(f.Context(), []string{"site"}, 2); !errors.As(err, new(usage.Error)) || !strings.Contains(err.Error(), "another process") {
 		t.Error(err)
+	}
+}
+
+// A controller whose process has ended is in all lists until it is removed, with what is set on it.
+func TestRemoveEndedController(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue(), {Name: "page"}}})
+	i := f.clients.ControllerInterventions(&ownControllers{}, func(name string) bool { return name == "job" })
+	refused := func(names ...string) {
+		t.Helper()
+		if removed, err := i.Remove(f.Context(), names); !errors.As(err, new(usage.Error)) || len(removed) > 0 || len(f.clients.Controllers()) != 2 {
+			t.Errorf("%q: removed %q, %v", names, removed, err)
+		}
+	}
+	refused("shop-operator/site") // its process runs
+	if removed, err := i.Remove(f.Context(), []string{control.AllControllers}); err != nil || len(removed) > 0 {
+		t.Errorf("all, while it runs: %q, %v", removed, err)
+	}
+	if _, err := i.Pause(f.Context(), []string{"page"}); err != nil {
+		t.Fatal(err)
+	}
+	f.report(Report{Session: "s", Number: 2, Ended: true})
+	refused("site", "job")
+	refused("site", "shop-operator/sit")
+	if removed, err := i.Remove(f.Context(), []string{"page"}); err != nil || !slices.Equal(removed, []string{"shop-operator/page"}) {
+		t.Errorf("%q, %v", removed, err)
+	}
+	if removed, err := i.Remove(f.Context(), []string{control.AllControllers}); err != nil || !slices.Equal(removed, []string{"shop-operator/site"}) {
+		t.Errorf("%q, %v", removed, err)
+	}
+	if s, list := f.snapshot(), f.clients.Snapshot(); len(s.Controllers) > 0 || len(s.Queues) > 0 || len(list[0].Controllers) > 0 || len(f.clients.Controllers()) > 0 {
+		t.Errorf("after the removal: %+v, %+v, %+v", s.Controllers, s.Queues, list)
+	}
+	f.report(Report{Session: "new", Number: 1, Controllers: []QueueReport{{Name: "page"}}})
+	if list := f.clients.Controllers(); len(list) != 1 || list[0].State != "running" || list[0].Reason != "" {
+		t.Errorf("of the next process: %+v", list)
 	}
 }
 

@@ -89,7 +89,7 @@ func newRequest(o *observe.Observer, f *frames, cl *client, req *http.Request, c
 	case c.Verb == "watch":
 		r.watch, r.lasts = newWatch(req, c, f), true
 		c.ResourceVersion = r.watch.ResourceVersion
-	case requestkind.IsStream(c.Subresource):
+	case requestkind.IsStream(c.Object.Group, c.Object.Resource, c.Subresource):
 		r.lasts = true
 	}
 	if r.watch != nil || c.IsWrite() && !r.lasts {
@@ -111,11 +111,6 @@ func (r *request) isUnfinishedWork() bool {
 	c := r.call
 	return c.IsWrite() && !c.IsRoutine() && !strings.HasPrefix(c.Object.Resource, "/") &&
 		requestkind.ChangesState(c.Object.Group, c.Object.Resource, c.Subresource)
-}
-
-// isReview reports whether a call only asks whether a token is valid or what is allowed, or for a token: it stores nothing.
-func isReview(c *observe.Called) bool {
-	return c.Object.Group == "authentication.k8s.io" || c.Object.Group == "authorization.k8s.io" || c.Subresource == "token"
 }
 
 // isDryRun reports whether a write is to store nothing. The answer has the version that exists. The options of a deletion may be
@@ -261,7 +256,7 @@ func (r *request) record() {
 	}
 	r.complete(object)
 	recorded := r.isWorthRecording()
-	if recorded && c.IsWrite() && !isReview(c) {
+	if recorded && c.IsWrite() && !requestkind.IsReview(c.Object.Group, c.Object.Resource, c.Subresource) {
 		if r.sync == nil {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		} else if !c.Failed() && !r.isDryRun() {

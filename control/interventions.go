@@ -14,7 +14,7 @@ const AllControllers = "*"
 
 // Interventions change what controllers do while they run. The interventions in clients,
 // programs outside of the process, have the same methods and say "client" for
-// "controller"; a client cannot be stopped, started or scaled.
+// "controller"; a client cannot be stopped, started, scaled or removed.
 //
 // Controllers are given by name or alias. Either all names are valid or nothing
 // is changed; then the error is a usage error. Methods that take several names
@@ -43,6 +43,9 @@ type Interventions interface {
 	// a flag for it. Other interventions remain. It does not accept AllControllers,
 	// and lasts until the control plane stops.
 	Scale(ctx context.Context, names []string, workers int) ([]string, error)
+	// Remove removes controllers of operators whose process has ended, with the interventions in
+	// them, from all lists. Their records remain. AllControllers stands for all of these.
+	Remove(ctx context.Context, names []string) ([]string, error)
 	// HeldWrites returns at most limit held writes of one controller, the oldest first.
 	HeldWrites(ctx context.Context, name string, limit int) (HeldWriteList, error)
 }
@@ -52,10 +55,11 @@ const StepTimeout = 20 * time.Second
 
 // Fault is an error that is injected into calls of a controller.
 type Fault struct {
-	Rate     float64 `json:"rate"`               // the share of calls that fail, more than 0 and at most 1
-	Code     string  `json:"code"`               // one of FaultCodes
-	Verb     string  `json:"verb,omitempty"`     // of the calls, as in RBAC; empty = all
-	Resource string  `json:"resource,omitempty"` // RESOURCE or RESOURCE.GROUP; empty = all
+	Rate float64 `json:"rate"`           // the share of calls that fail, more than 0 and at most 1
+	Code string  `json:"code"`           // one of FaultCodes
+	Verb string  `json:"verb,omitempty"` // of the calls, as in RBAC; empty = all
+	// Resource is RESOURCE or RESOURCE.GROUP, for calls of its subresources, too, or with /SUBRESOURCE; empty = all.
+	Resource string `json:"resource,omitempty"`
 }
 
 // FaultCodes are the errors that can be injected, as upstream makes them: forbidden, not found, a

@@ -34,6 +34,16 @@ func checkList(list []string, extra []ExtraController) error {
 	return nil
 }
 
+// WarnOnlyExcluded returns a warning about a list of controllers that only excludes some: by upstream's rule
+// it excludes the others, too. It returns an empty string for any other list.
+func WarnOnlyExcluded(list []string) string {
+	if len(list) == 0 || slices.ContainsFunc(list, func(entry string) bool { return !strings.HasPrefix(entry, "-") }) {
+		return ""
+	}
+	given := strings.Join(list, ",")
+	return fmt.Sprintf("--controllers=%s turns off all controllers: to turn off only these, use --controllers='*,%s'", given, given)
+}
+
 // suggestController says what to do about an unknown name.
 func suggestController(name string, known []string, aliases map[string]string) string {
 	return suggest.Hint(name, append(slices.Collect(maps.Keys(aliases)), known...), `"ctrlplane controllers" lists them`)

@@ -38,6 +38,27 @@ func TestCheckList(t *testing.T) {
 	}
 }
 
+func TestWarnOnlyExcluded(t *testing.T) {
+	for list, want := range map[string]string{
+		"*,-job":          "",
+		"job,-deployment": "",
+		"-job,-namespace": "--controllers=-job,-namespace turns off all controllers: to turn off only these, use --controllers='*,-job,-namespace'",
+	} {
+		entries := strings.Split(list, ",")
+		got := WarnOnlyExcluded(entries)
+		if got != want {
+			t.Errorf("%s: got %q, want %q", list, got, want)
+		}
+		off := !slices.ContainsFunc(buildCatalogue(entries, nil), func(c Status) bool { return c.Reason == "" })
+		if off != (want != "") {
+			t.Errorf("%s: all controllers are off: %v", list, off)
+		}
+	}
+	if got := WarnOnlyExcluded(nil); got != "" {
+		t.Errorf("the default: %q", got)
+	}
+}
+
 // The golden file is upstream's catalogue with the state of each controller under
 // DefaultList. It changes if a release of upstream adds or removes controllers.
 func TestCatalogue(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -51,12 +52,14 @@ func (i interventions) change(ctx context.Context, names []string, c verbs.Chang
 		return i.start(ctx, names)
 	case verbs.Scale:
 		return i.scale(ctx, names, c.Workers)
+	case verbs.Remove:
+		return i.remove(names)
 	}
 	if err := intervene.ValidateChange(c, i.s.CheckResource); err != nil {
 		return nil, err
 	}
 	change := func(g *intervene.Gate) (bool, error) { return g.Change(ctx, c) }
-	if c.IsRemoval() {
+	if c.IsUndo() {
 		return i.clearFromGates(ctx, names, change)
 	}
 	return i.applyToGates(ctx, names, change)
@@ -88,6 +91,15 @@ func (i interventions) start(ctx context.Context, names []string) ([]string, err
 		return nil, err
 	}
 	return i.s.startUnits(list)
+}
+
+// remove removes none: the controllers of this process are part of it.
+func (i interventions) remove(names []string) ([]string, error) {
+	list, err := i.resolveNames(names, func(Status) bool { return false })
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return nil, usage.Errorf("controller %q cannot be removed: only one of an operator whose process has ended can: stop it instead", list[0])
 }
 
 func (i interventions) step(ctx, wait context.Context, name string) (*control.SteppedWrite, error) {
@@ -171,9 +183,9 @@ func (i interventions) clearFromGates(ctx context.Context, names []string, remov
 	return cleared, err
 }
 
-// CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, that the API
-// server does not serve: a fault in it would never occur. It accepts any while
-// controllers start or a snapshot is restored, and if discovery fails.
+// CheckResource refuses a resource, as RESOURCE or RESOURCE.GROUP, or one of its subresources, as
+// RESOURCE.GROUP/SUBRESOURCE, that the API server does not serve: a fault in it would never occur. It
+// accepts any while controllers start or a snapshot is restored, and if discovery fails.
 func (s *Supervisor) CheckResource(resource string) error {
 	if resource == "" || !s.mu.TryLock() {
 		return nil
@@ -183,20 +195,45 @@ func (s *Supervisor) CheckResource(resource string) error {
 	if informers == nil {
 		return nil
 	}
-	want := schema.ParseGroupResource(resource)
+	name, subresource, one := strings.Cut(resource, "/")
+	want := schema.ParseGroupResource(name)
 	served, err := informers.mapper.ResourcesFor(want.WithVersion(""))
 	if err == nil {
 		for _, gvr := range served {
 			if gvr.Resource == want.Resource && (want.Group == "" || gvr.Group == want.Group) {
+				if one {
+					return informers.checkSubresource(gvr, subresource)
+				}
 				return nil
 			}
 		}
-		return usage.Errorf("resource %q: unknown: did you mean %q?", resource, served[0].GroupResource())
+		return usage.Errorf("resource %q: unknown: did you mean %q?", name, served[0].GroupResource())
 	}
 	if meta.IsNoMatchError(err) {
-		return usage.Errorf(`resource %q: unknown: "kubectl api-resources" lists them`, resource)
+		return usage.Errorf(`resource %q: unknown: "kubectl api-resources" lists them`, name)
 	}
 	return nil
+}
+
+// checkSubresource refuses a subresource that the resource does not have. It accepts any if discovery fails.
+func (s *sharedInformers) checkSubresource(of schema.GroupVersionResource, subresource string) error {
+	list, err := s.served.ServerResourcesForGroupVersion(of.GroupVersion().String())
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, r := range list.APIResources {
+		if name, found := strings.CutPrefix(r.Name, of.Resource+"/"); found {
+			names = append(names, name)
+		}
+	}
+	if slices.Contains(names, subresource) {
+		return nil
+	}
+	if len(names) == 0 {
+		return usage.Errorf("subresource %q: %s has none: name the resource alone", subresource, of.GroupResource())
+	}
+	return usage.Errorf("subresource %q: not one of %s: choose %s", subresource, of.GroupResource(), strings.Join(names, ", "))
 }
 
 // resolveOne returns the controller with that name or alias.

@@ -47,7 +47,8 @@ type sharedInformers struct {
 	typed          *trackedFactory
 	metadata       metadatainformer.SharedInformerFactory
 	metadataClient metadata.Interface
-	mapper         *restmapper.DeferredDiscoveryRESTMapper
+	served         discovery.CachedDiscoveryInterface
+	mapper         *restmapper.DeferredDiscoveryRESTMapper // of served
 	metrics        *controllersmetrics.ControllerManagerMetrics
 	started        chan struct{} // closed when the informers are started
 	// graph is the garbage collector's graph of owners, which the storage version
@@ -84,6 +85,7 @@ func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, err
 	if err != nil {
 		return nil, fmt.Errorf("controllers: another control plane runs controllers in this process: %w", err)
 	}
+	served := cacheddiscovery.NewMemCacheClient(discoveryClient)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sharedInformers{
 		typed: newTrackedFactory(informers.NewSharedInformerFactoryWithOptions(client, resync,
@@ -91,7 +93,8 @@ func newSharedInformers(cfg Config, resync time.Duration) (*sharedInformers, err
 		metadata: metadatainformer.NewSharedInformerFactoryWithOptions(metadataClient, resync,
 			metadatainformer.WithTransform(dropManagedFields)),
 		metadataClient: metadataClient,
-		mapper:         restmapper.NewDeferredDiscoveryRESTMapper(cacheddiscovery.NewMemCacheClient(discoveryClient)),
+		served:         served,
+		mapper:         restmapper.NewDeferredDiscoveryRESTMapper(served),
 		metrics:        controllersmetrics.NewControllerManagerMetrics("kube-controller-manager"),
 		started:        make(chan struct{}),
 		recorder:       as,

@@ -227,7 +227,7 @@ func TestInterventionOvertakenByARestart(t *testing.T) {
 					mustIntervene(t)(change.before.Apply(t.Context(), i, list))
 				}
 				apply := interventions{s: s}.applyToGates
-				if change.make.IsRemoval() {
+				if change.make.IsUndo() {
 					apply = interventions{s: s}.clearFromGates
 				}
 				changed := mustIntervene(t)(apply(t.Context(), list, func(g *intervene.Gate) (bool, error) {

@@ -285,3 +285,9 @@ type JournalStats struct {
 
 // ProcessState returns the state without a pause.
 func (c *Controller) ProcessState() string { return cmp.Or(c.Process, c.State) }
+
+// HasEnded reports whether it is a controller of an operator whose process has ended, as far as is known.
+func (c *Controller) HasEnded() bool {
+	state := c.ProcessState()
+	return IsReported(c.Name) && (state == StateOff || state == StateUnknown)
+}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -37,6 +38,9 @@ var shortNames = map[string]string{
 	"validatingadmissionpolicy-status-controller":    "vap-status",
 	"volumeattributesclass-protection-controller":    "vac-protection",
 }
+
+// ShortNames returns the short names that do not follow from the names of controllers, by these.
+func ShortNames() map[string]string { return maps.Clone(shortNames) }
 
 // ShortName returns a controller's name as people say it: "deployment". Of a client,
 // "kubectl (kubernetes-admin)", it is the program. A controller of a client whose program has

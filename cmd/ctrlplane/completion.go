@@ -14,6 +14,7 @@ import (
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/live"
 )
 
@@ -35,6 +36,9 @@ func addCompletions(root *cobra.Command, t *target) {
 	state := func(want ...string) func(control.Controller) bool {
 		return func(c control.Controller) bool { return slices.Contains(want, c.State) }
 	}
+	hasEnded := func(c control.Controller) bool {
+		return (&observe.Controller{Name: c.Name, State: c.State, Process: c.Process}).HasEnded()
+	}
 	for path, complete := range map[string]cobra.CompletionFunc{
 		"down":   c.many(c.planes(running)),
 		"delete": c.many(c.planes(nil)),
@@ -45,6 +49,7 @@ func addCompletions(root *cobra.Command, t *target) {
 		"controllers delay": c.many(c.controllers(all)), "controllers fail": c.many(c.controllers(all)),
 		"controllers clear": c.many(c.controllers(all)), "controllers scale": c.many(c.controllers(state("running", "paused"))),
 		"controllers stop": c.many(c.controllers(state("running", "paused"))), "controllers start": c.many(c.controllers(state("off", "failed"))),
+		"controllers remove": c.many(c.controllers(hasEnded)),
 
 		"clients pause": c.many(c.clients(clientIs("running"))), "clients resume": c.many(c.clients(clientIs("paused"))),
 		"clients step": c.first(c.clients(clientIs("paused"))), "clients held": c.first(c.clients(clientIs("paused"))),

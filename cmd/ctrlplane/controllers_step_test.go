@@ -47,7 +47,7 @@ func TestStepWaitsForAnotherStep(t *testing.T) {
 // A step that times out because the control plane is suspended says so.
 func TestStepOfASuspendedControlPlane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &stepCommand{target: &target{name: "demo"}, name: "replicaset-controller", n: 1}
+		s := &stepCommand{target: &target{name: "demo", named: func() bool { return true }}, name: "replicaset-controller", n: 1}
 		for _, interrupt := range []bool{false, true} {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("timed out after 2s"))
 			if interrupt {

@@ -25,6 +25,13 @@ func addControllersVerbs(cmd *cobra.Command, t *target) {
 		newInterventionVerb(t, controllerActors, "stop", "stopped", "Stop controllers with their workers, handlers and queues; held writes fail", control.Interventions.Stop),
 		newInterventionVerb(t, controllerActors, "start", "started", "Start stopped controllers again", control.Interventions.Start),
 		newControllersScale(t), newControllersSpeed(t))
+	remove := newInterventionVerb(t, controllerActors, "remove", "removed", "Remove controllers of operators that have ended from all lists", control.Interventions.Remove)
+	remove.Long = `Remove controllers of operators whose process has ended from all lists, with the
+interventions in them. Their records remain, for trace and why. If the process is started
+again, they are listed again.`
+	remove.Example = `  ctrlplane controllers remove operator/shop
+  ctrlplane controllers remove --all`
+	addGroup(cmd, "ended", "Remove:", remove)
 }
 
 // addInterventionVerbs adds the verbs that controllers and clients have in common.
@@ -75,7 +82,7 @@ func addAllFlag(cmd *cobra.Command, a actors, all *bool) {
 // unchanged says why an action has changed no controller or client.
 var unchanged = map[string]string{
 	"paused": "paused already", "resumed": "not paused", "cleared": "without a delay or fault",
-	"stopped": "not running", "started": "running already",
+	"stopped": "not running", "started": "running already", "removed": "its process has been started again",
 }
 
 func runIntervention(cmd *cobra.Command, t *target, a actors, past string, names []string, do controllersAction) error {
@@ -180,6 +187,6 @@ does not execute a call that is made to fail. Conflicts (409) only apply to writ
 	flags.Float64Var(&f.Rate, "rate", 1, "fraction of the calls to fail, more than 0 and at most 1")
 	flags.StringVar(&f.Code, "code", "500", "how they fail: "+strings.Join(control.FaultCodes, ", "))
 	flags.StringVar(&f.Verb, "verb", "", "fail only calls with this verb, as in RBAC")
-	flags.StringVar(&f.Resource, "resource", "", "fail only calls for this resource, such as pods or deployments.apps")
+	flags.StringVar(&f.Resource, "resource", "", "fail only calls for this resource, such as pods or deployments.apps, or subresource, such as deployments/scale")
 	return cmd
 }

@@ -188,11 +188,13 @@ func (d *devCommand) describeWatched() string {
 	return strings.Join(names, ", ") + " (" + describeSources(d.match, d.sourceFiles()) + ")"
 }
 
-// sourceFiles returns the files that existed at the start and match in --watch, or are named by it or by the command.
+// sourceFiles returns the files that existed at the start and match in a folder of --watch or of the command, or are named
+// by them.
 func (d *devCommand) sourceFiles() (files []string) {
+	roots := slices.Concat(d.watch, d.sources)
 	for _, path := range d.watcher.Initial() {
-		isNamed := containsPath(slices.Concat(d.watch, d.sources), func(root string) bool { return root == path })
-		if isNamed || d.isSource(filepath.Base(path)) && containsPath(d.watch, func(root string) bool { return isBelow(path, root) }) {
+		matches := d.isSource(filepath.Base(path))
+		if containsPath(roots, func(root string) bool { return root == path || matches && isBelow(path, root) }) {
 			files = append(files, path)
 		}
 	}

@@ -39,6 +39,7 @@ func TestSourceFiles(t *testing.T) {
 		"named by --watch":     {&devCommand{watch: []string{"notes.txt"}, match: []string{"*.rb"}}, []string{"notes.txt"}},
 		"several times":        {&devCommand{watch: []string{".", "lib"}, match: []string{"*.py"}}, []string{"lib/x.py", "operator.py"}},
 		"in a folder left out": {&devCommand{watch: []string{"."}, match: []string{"*.rb"}, sources: []string{"bin/operator"}}, []string{"bin/operator"}},
+		"folder of go run":     {&devCommand{watch: []string{"crds"}, match: []string{"*.py"}, sources: []string{"lib"}}, []string{"lib/x.py"}},
 		"manifests that match": {&devCommand{watch: []string{"."}, match: []string{"*.json"}}, []string{"crds/site.json"}},
 	} {
 		d := tc.d

@@ -178,7 +178,7 @@ func writeControllerList(cmd *cobra.Command, aliases map[string][]string, output
 
 func explainStyle() explain.Style {
 	m := ui.Detect(os.Stdout, os.Environ())
-	s := explain.Style{Color: m.Color, ASCII: m.ASCII}
+	s := explain.Style{Color: m.Color, ASCII: m.ASCII, Program: programWord()}
 	if m.Width != nil {
 		s.Width = m.Width()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/childproc"
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 )
 
@@ -37,6 +38,18 @@ func selectInHints(root *cobra.Command, err error) error {
 	return &rewordedError{err, text}
 }
 
+// ownCommand is a command of this program in quotes.
+var ownCommand = regexp.MustCompile(`"ctrlplane [^"]+"`)
+
+// asCalled names this program in the commands that a text suggests as the user has called it. Many texts come from packages,
+// or from the server, that do not know that.
+func asCalled(text string) string {
+	program := programWord()
+	return ownCommand.ReplaceAllStringFunc(text, func(quoted string) string {
+		return quoteCommand(program + strings.TrimPrefix(strings.Trim(quoted, `"`), "ctrlplane"))
+	})
+}
+
 // hintAtRecursive names the flag that reads subfolders in the error for a folder without files, unless
 // options of Go tests have given the folder.
 func hintAtRecursive(cmd *cobra.Command, err error) error {
@@ -46,21 +59,26 @@ func hintAtRecursive(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w: add -R to read them", err)
 }
 
-// suspended is why a control plane that has been found does not answer.
+// suspended is why a control plane that has been found does not answer, where the state of its process is not known.
 const suspended = "the control plane is suspended or overloaded"
 
-// noAnswerHint says what to do about a control plane that does not answer.
+// noAnswerHint says why a control plane does not answer, and what to do about it.
 func (t *target) noAnswerHint() string {
+	if path, err := t.runningDataDir(); err == nil {
+		if info, err := datadir.Inspect(path); err == nil && info.Suspended {
+			return fmt.Sprintf(`the process of the control plane is suspended: continue it with "fg" in its shell, or with "kill -CONT %d"`, info.PID)
+		}
+	}
 	return fmt.Sprintf("%s: see %s, or stop it with %s and start it again", suspended, t.quoteCommand("logs"), t.quoteCommand("down"))
 }
 
 // hintAtSuspended says why a control plane accepts a connection and does not answer. Its own API has no other TLS server.
-func hintAtSuspended(err error) error {
+func (t *target) hintAtSuspended(err error) error {
 	request, ok := errors.AsType[*url.Error](err)
-	if !ok || !request.Timeout() || !strings.Contains(request.URL, "/ctrlplane/") || strings.Contains(err.Error(), suspended) {
+	if !ok || !request.Timeout() || !strings.Contains(request.URL, "/ctrlplane/") || strings.Contains(err.Error(), suspended) || strings.Contains(err.Error(), "is suspended: ") {
 		return err
 	}
-	return fmt.Errorf(`%w: %s: see "ctrlplane logs", or stop it with "ctrlplane down" and start it again`, err, suspended)
+	return fmt.Errorf("%w: %s", err, t.noAnswerHint())
 }
 
 // rewordedError is an error with another text.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,14 +21,39 @@ func TestSuspendedControlPlane(t *testing.T) {
 	client := http.Client{Transport: &http.Transport{
 		TLSHandshakeTimeout: 10 * time.Millisecond, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 	}}
+	nowhere := &target{name: "none", dataDir: t.TempDir(), named: func() bool { return true }}
 	for path, want := range map[string]bool{"/ctrlplane/v1/snapshot": true, "/webhook": false} {
 		_, err := client.Get("https://" + l.Addr().String() + path)
-		hinted := hintAtSuspended(err)
+		hinted := nowhere.hintAtSuspended(err)
 		if err == nil || strings.Contains(hinted.Error(), suspended) != want || !errors.Is(hinted, err) {
 			t.Errorf("%s: %v", path, hinted)
 		}
-		if again := hintAtSuspended(hinted); want && again.Error() != hinted.Error() {
+		if again := nowhere.hintAtSuspended(hinted); want && again.Error() != hinted.Error() {
 			t.Errorf("twice: %v", again)
+		}
+	}
+}
+
+// TestHintsNameTheProgramAsItWasCalled has hints of this package, of others, and of cobra.
+func TestHintsNameTheProgramAsItWasCalled(t *testing.T) {
+	h := enterHome(t)
+	defer func(called string) { os.Args[0] = called }(os.Args[0])
+	for called, word := range map[string]string{"bin/ctrlplane": "bin/ctrlplane", "/home of me/ctrlplane": "'/home of me/ctrlplane'"} {
+		os.Args[0] = called
+		for args, says := range map[string]string{
+			"down foo":                 `"%s list" lists them`,
+			"delete":                   `"%s list" lists them`,
+			"logs foo":                 `"%s list" lists them`,
+			"status --outptu json":     `see "%s status --help"`,
+			"learn nosuch":             `"%s learn --list" lists them`,
+			"snapshot diff":            `"%s snapshot list" lists them`,
+			"--name foo clients pause": `"%s --name foo clients" lists them`,
+			"nope":                     `see "%s --help"`,
+		} {
+			h.requireFailure(t, strings.Fields(args), 2, strings.ReplaceAll(says, "%s", word))
+		}
+		if r := h.run(t, "list"); r.stdout != `no control planes: "`+word+` up" starts one`+"\n" {
+			t.Errorf("list: %q", r.stdout)
 		}
 	}
 }

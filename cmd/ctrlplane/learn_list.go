@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -38,8 +39,25 @@ func (l *learnCommand) printLessons(out io.Writer, all []*learn.Lesson, p *learn
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nTo take the first lesson: %s\n", l.target.commandLine("learn 1"))
+	what, verb := whatNext(list, all, p)
+	_, err := fmt.Fprintf(out, "\n%s: %s\n", what, l.target.commandLine(verb))
 	return err
+}
+
+// whatNext says how the reader can go on: with the lesson that was left last, or else with the first one that is not done.
+func whatNext(list []listedLesson, all []*learn.Lesson, p *learn.Progress) (what, verb string) {
+	last := slices.IndexFunc(all, func(l *learn.Lesson) bool { return l.Name == p.Last })
+	if last >= 0 && list[last].LeftAt > 0 {
+		return "To continue lesson " + list[last].Number, "learn --resume"
+	}
+	switch next := slices.IndexFunc(list, func(l listedLesson) bool { return !l.Done }); next {
+	case -1:
+		return "To take the first lesson again", "learn 1"
+	case 0:
+		return "To take the first lesson", "learn 1"
+	default:
+		return "To take the next lesson", "learn " + list[next].Number
+	}
 }
 
 func newListedLesson(lesson *learn.Lesson, p learn.LessonProgress) listedLesson {

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/ctrlplane/ctrlplane/ui/learn"
 )
 
 func TestLearnUsageErrors(t *testing.T) {
@@ -45,4 +47,42 @@ func TestLearnList(t *testing.T) {
 			t.Errorf("%q:\n%s", args, list)
 		}
 	}
+}
+
+// The list names what the reader can do next.
+func TestLearnListSaysWhatIsNext(t *testing.T) {
+	h := enterHome(t)
+	path, err := progressPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := learn.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	save := func(lesson, step int) {
+		t.Helper()
+		steps := len(all[lesson-1].Steps)
+		if step == 0 {
+			step = steps
+		}
+		if err := learn.SaveStep(path, all[lesson-1].Name, step, steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := func(want string) {
+		t.Helper()
+		if list := h.mustRun(t, "learn", "--list"); !strings.HasSuffix(list, "\n"+want+"\n") {
+			t.Errorf("want %q:\n%s", want, list)
+		}
+	}
+	next("To take the first lesson: ctrlplane learn 1")
+	save(1, 0)
+	next("To take the next lesson: ctrlplane learn 2")
+	save(13, 1)
+	next("To continue lesson 13: ctrlplane learn --resume")
+	for n := range all {
+		save(n+1, 0)
+	}
+	next("To take the first lesson again: ctrlplane learn 1")
 }

@@ -29,7 +29,8 @@ func newListCommand(t *target) *cobra.Command {
 CTRLPLANE_DATA_DIR names. With --data-dir, only the one in that folder. AGE is the time
 since the last start. A crashed control plane is one whose process was killed or has
 failed: "ctrlplane up" starts it again with its data, and the next ephemeral control
-plane removes those that were ephemeral.`,
+plane removes those that were ephemeral. A suspended one, as by Ctrl-Z, does not answer
+until "fg" in its shell, or "kill -CONT PID", continues it; this is known on Linux.`,
 		Example: `  ctrlplane list
   ctrlplane list -o wide
   ctrlplane list -o json | jq '.items[] | select(.state == "crashed") | .name'`,
@@ -80,7 +81,7 @@ func (t *target) listPlanes() ([]plane, error) {
 
 func printPlanes(out io.Writer, list []plane, wide bool) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, `no control planes: "ctrlplane up" starts one`)
+		_, err := fmt.Fprintln(out, asCalled(`no control planes: "ctrlplane up" starts one`))
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -103,15 +104,19 @@ func printPlanes(out io.Writer, list []plane, wide bool) error {
 }
 
 func (p plane) describeState() string {
+	state := p.State
+	if p.Suspended {
+		state = "suspended"
+	}
 	switch {
 	case p.Error != "":
-		return p.State + ": " + p.Error
+		return state + ": " + p.Error
 	case p.Private:
-		return p.State + " (of a run or test)"
+		return state + " (of a run or test)"
 	case p.Ephemeral && p.Name != "ephemeral":
-		return p.State + " (ephemeral)"
+		return state + " (ephemeral)"
 	}
-	return p.State
+	return state
 }
 
 // age is the time since the last start.

@@ -39,14 +39,15 @@ func main() {
 // run returns the exit code: 0, 1 for a failure, 2 for bad usage, or what the verb
 // documents.
 func run(ctx context.Context, release func(), args []string) int {
-	root := newRootCommand()
+	t := &target{}
+	root := newRootCommand(t)
 	root.SetArgs(args)
 	root.SetOut(endableStdout(ctx))
 	root.SetErr(endableStderr(ctx))
 	// A second signal ends the process at once, as signals do by default.
 	context.AfterFunc(ctx, release)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = selectInHints(root, asFlagError(root, hintAtSuspended(hintAtRecursive(cmd, err))))
+	err = selectInHints(root, asFlagError(root, t.hintAtSuspended(hintAtRecursive(cmd, err))))
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = &exitError{errors.New("interrupted"), exitCode(err)} // rather than which request that was
 	}
@@ -63,7 +64,7 @@ func writeError(out io.Writer, err error) {
 	if err == nil {
 		return
 	}
-	if text := words.OneLine(err.Error()); text != "" {
+	if text := words.OneLine(asCalled(err.Error())); text != "" {
 		fmt.Fprintf(out, "ctrlplane: %s\n", text)
 	}
 }
@@ -72,7 +73,7 @@ func writeError(out io.Writer, err error) {
 func printWarning(msg string) { writeWarning(errorOutput(), msg) }
 
 func writeWarning(out io.Writer, msg string) {
-	fmt.Fprintf(out, "ctrlplane: warning: %s\n", words.OneLine(msg))
+	fmt.Fprintf(out, "ctrlplane: warning: %s\n", words.OneLine(asCalled(msg)))
 }
 
 // detachedStderr replaces stderr in a process that has no terminal; nil = it has one.

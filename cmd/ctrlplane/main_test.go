@@ -24,6 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	earlystderr.Release() // as main does
+	os.Args[0] = "ctrlplane"
 	os.Exit(m.Run())
 }
 

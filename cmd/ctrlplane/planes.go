@@ -32,9 +32,10 @@ type plane struct {
 	PID        int       `json:"pid,omitempty"`
 	URL        string    `json:"url,omitempty"`
 	Kubernetes string    `json:"kubernetes,omitempty"`
-	Started    time.Time `json:"started,omitzero"` // the last time
-	Bytes      int64     `json:"bytes"`            // the size of the folder
-	Error      string    `json:"error,omitempty"`  // why it is damaged
+	Started    time.Time `json:"started,omitzero"`    // the last time
+	Bytes      int64     `json:"bytes"`               // the size of the folder
+	Suspended  bool      `json:"suspended,omitempty"` // its process is, as by Ctrl-Z
+	Error      string    `json:"error,omitempty"`     // why it is damaged
 
 	logFile string // if it is not in the data folder
 	foreign bool   // it was started with another HOME
@@ -45,7 +46,7 @@ func newPlane(name, path string) (plane, error) {
 	info, err := datadir.Inspect(path)
 	p := plane{
 		Name: name, State: planeStopped, DataDir: path, Ephemeral: info.Ephemeral, Private: info.Private, PID: info.PID,
-		Kubernetes: info.DescribeKubernetes(), Started: info.StartedAt, Bytes: info.Bytes,
+		Kubernetes: info.DescribeKubernetes(), Started: info.StartedAt, Bytes: info.Bytes, Suspended: info.Suspended,
 		logFile: info.LogFile, foreign: info.Foreign,
 	}
 	if name == "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
-func newRootCommand() *cobra.Command {
-	t := &target{}
+func newRootCommand(t *target) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "ctrlplane",

@@ -116,6 +116,7 @@ stderr says how each run ended; the exit code is that of the first version that
 failed.`,
 		Example: `  ctrlplane run -- go test ./...
   go test -exec 'ctrlplane run --' ./...    # a control plane for each package
+  go test -exec 'ctrlplane run --bare --' ./...    # the same, like envtest without controllers
   ctrlplane run -f crds/ --nodes 3 --timeout 10m -- make e2e
   ctrlplane run --settle --healthy -- kubectl apply -f manifests/
   ctrlplane run --max-conflicts my-operator=0 --no-hot-loop -- go test ./...

@@ -114,6 +114,7 @@ func (r *runCommand) endAtOnce(sig os.Signal, why string) {
 // prints one line about the run.
 func (r *runCommand) finish(code int, err error) (int, error) {
 	r.finishOnce.Do(func() { close(r.finishing) })
+	code = exitCode(&exitError{err, code}) // 2 for bad usage that only a component recognizes
 	code, err = r.report.write(code, err)
 	if r.needsState() || !r.assertions.rules.Empty() {
 		r.report.printEnd(stderr, code, err, r.settle)

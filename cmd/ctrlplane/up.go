@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ctrlplane/ctrlplane"
 	"github.com/ctrlplane/ctrlplane/internal/limitread"
@@ -23,6 +24,8 @@ import (
 type upCommand struct {
 	target        *target
 	server        ctrlplane.Server
+	flags         *pflag.FlagSet
+	bare          bool
 	ephemeral     bool
 	ephemeralName string // of an ephemeral control plane for which no name is given
 	address       string
@@ -65,7 +68,7 @@ With --detach it runs in the background, independent of the terminal, until
   ctrlplane up --web                  with a page that shows keys moving between controllers
   ctrlplane up --record today.jsonl   "ctrlplane top --replay today.jsonl" shows it again
   ctrlplane up --nodes 5 --node-zones 3 --node-cpu 8
-  ctrlplane up --nodes 0 --no-scheduler
+  ctrlplane up --bare
   ctrlplane up --kubernetes 1.35
   ctrlplane up --controllers='*,-cronjob-controller' --feature-gates=AllAlpha=true
   ctrlplane up --kube-controller-manager-arg node-monitor-grace-period=10s`,
@@ -98,12 +101,14 @@ var kubernetesFlagHelp = "minor version of Kubernetes to emulate: " + strings.Jo
 // hidden verb of ctrlplanetest. Lessons take them, too.
 func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f, s := cmd.Flags(), &u.server
+	u.flags = f
 	f.BoolVar(&u.ephemeral, "ephemeral", false, "keep all data in a temporary folder, without fsync, and remove it at the end")
 	f.StringVar(&u.address, "bind-address", "127.0.0.1", "address for clients; other than loopback addresses can be reached from the network")
 	f.IntVar(&u.port, "port", 0, "port for clients (default: that of the last start, or a free one)")
 	f.StringSliceVar(&s.Hosts, "host", nil, "additional name or address in the serving certificate (repeatable)")
 	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from: its name, or the path of its file")
 	u.manifests.addFlags(f, "manifests", "to apply once ready")
+	f.BoolVar(&u.bare, "bare", false, "like envtest, run an API server in which nothing changes the objects of clients: sets "+bareFlags)
 	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
 	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
 	f.StringVar(&s.APIServer.RuntimeConfig, "runtime-config", "", "APIs to enable or disable, as group/version=true|false,…")
@@ -138,9 +143,33 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.IntVarP(&u.verbosity, "v", "v", 0, "verbosity of the Kubernetes components' logs")
 }
 
+// bareFlags are what --bare stands for.
+const bareFlags = "--controllers=namespace, --no-scheduler, --nodes=0, --no-metrics and --kube-apiserver-arg disable-admission-plugins=ServiceAccount"
+
+// makeBare sets what bareFlags says. A flag that is given takes precedence.
+func (u *upCommand) makeBare() {
+	s := &u.server
+	if !u.flags.Changed("controllers") {
+		s.Controllers.Select = []string{"namespace"}
+	}
+	if !u.flags.Changed("no-scheduler") {
+		s.Scheduler.Disabled = true
+	}
+	if !u.flags.Changed("nodes") {
+		s.Nodes.Count = 0
+	}
+	if !u.flags.Changed("no-metrics") {
+		s.Nodes.NoMetrics = true
+	}
+	s.APIServer.Args = append(s.APIServer.Args, "disable-admission-plugins=ServiceAccount") // upstream joins several
+}
+
 // prepareServer validates the flags and sets the server's fields from them.
 func (u *upCommand) prepareServer(ctx context.Context) error {
 	s := &u.server
+	if u.bare {
+		u.makeBare()
+	}
 	if u.ephemeral && u.target.dataDir != "" {
 		return usage.Errorf("--ephemeral and --data-dir exclude each other: use one of them")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,8 +51,9 @@ A controller of an operator counts as busy while it is being started, waits to b
 leader or is being stopped, and for 10 s after its process has closed its connection
 without a last report. After that, or after a last report, it is off and does not
 count. Keys that fail and are due later do not count either, nor do Pods whose restart
-is due later (CrashLoopBackOff), nor clients whose lists and watches are refused, or a
-write of which fails again and again. All of these are said on stderr.`,
+is due later (CrashLoopBackOff), nor clients that are paused, whose lists and watches
+are refused, or a write of which fails again and again. All of these are said on
+stderr.`,
 		Example: `  ctrlplane wait settled
   ctrlplane wait settled --timeout 10s --horizon 5s`,
 		Args: rejectArgs,
@@ -81,7 +83,7 @@ func (w *waitCommand) waitSettled(ctx context.Context, out io.Writer) error {
 	err = settled.Wait(ctx, src, w.horizon, progress)
 	if err == nil && !w.quiet {
 		warnings, err := settledWarnings(ctx, src)
-		return errors.Join(err, printLines(out, warnings))
+		return errors.Join(err, printLines(out, warnings), w.target.printHowToRemoveEnded(ctx, src, out))
 	}
 	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
 		printRemainingWork(out, busy.Work)
@@ -126,6 +128,25 @@ func settledWarnings(ctx context.Context, src observe.Source) ([]string, error) 
 		lines[i] = words.OneLine(lines[i])
 	}
 	return lines, nil
+}
+
+// printHowToRemoveEnded prints the command that removes the controllers of operators whose process has ended, if there are any.
+func (t *target) printHowToRemoveEnded(ctx context.Context, src observe.Source, out io.Writer) error {
+	s, err := src.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for i := range s.Controllers {
+		if c := &s.Controllers[i]; c.HasEnded() {
+			names = append(names, quoteWord(words.OneLine(c.Name)))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	_, err = fmt.Fprintf(out, "an operator that has ended is listed until it is started again, or removed with %s\n", t.quoteCommand("controllers remove "+strings.Join(names, " ")))
+	return err
 }
 
 // printFailingWrites prints the writes that clients try again and again and that fail.

@@ -92,7 +92,7 @@ func TestInterventions(t *testing.T) {
 	i, _ := newInterventionsServer(t, f)
 	ctx := t.Context()
 	a := []string{"a"}
-	for _, do := range []func(context.Context, []string) ([]string, error){i.Stop, i.Start, i.Pause, i.Resume, i.Clear} {
+	for _, do := range []func(context.Context, []string) ([]string, error){i.Stop, i.Start, i.Pause, i.Resume, i.Clear, i.Remove} {
 		names, err := do(ctx, []string{"a,b", "c/d?"})
 		if diff := cmp.Diff([]string{"a,b", "c/d?"}, names); err != nil || diff != "" {
 			t.Errorf("%v\n%s", err, diff)
@@ -126,7 +126,7 @@ func TestInterventions(t *testing.T) {
 		t.Errorf("held writes: %v\n%s", err, diff)
 	}
 	const two = ` ["a,b" "c/d?"]`
-	want := []string{"stop" + two, "start" + two, "pause" + two, "resume" + two, "clear" + two, `resume ["*"]`, `delay by 1.5s ["a"]`,
+	want := []string{"stop" + two, "start" + two, "pause" + two, "resume" + two, "clear" + two, "remove" + two, `resume ["*"]`, `delay by 1.5s ["a"]`,
 		`fail {Rate:0.3 Code:409 Verb:update Resource:deployments.apps} ["a"]`, `scale to 3 ["a"]`, `step ["a"]`, `step held ["a"]`, `held 5 ["a"]`}
 	if diff := cmp.Diff(want, f.calls); diff != "" {
 		t.Errorf("calls: -want +got:\n%s", diff)

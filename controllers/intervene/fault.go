@@ -143,11 +143,13 @@ func (g *Gate) injectOwnFault(req *http.Request) *http.Response {
 
 // faultMatches reports whether a fault applies to a call.
 func faultMatches(f control.Fault, call *observe.Called) bool {
-	resource := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
+	served := schema.GroupResource{Group: call.Object.Group, Resource: call.Object.Resource}
+	resource, subresource, one := strings.Cut(f.Resource, "/")
 	return (f.Code != "409" || call.IsWrite()) &&
 		(f.Code != "422" || slices.Contains(validatedVerbs, call.Verb)) &&
 		(f.Verb == "" || f.Verb == call.Verb) &&
-		(f.Resource == "" || f.Resource == resource.Resource || f.Resource == resource.String())
+		(resource == "" || resource == served.Resource || resource == served.String()) &&
+		(!one || subresource == call.Subresource)
 }
 
 // retryAfterSeconds is how long clients wait after an injected 429.

@@ -45,6 +45,11 @@ func TestFaultsFailTheirShareOfCalls(t *testing.T) {
 		{control.Fault{Rate: 1, Code: "422"}, "PATCH", pods + "/a", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps"}, "GET", "/apis/apps/v1/deployments", 20},
 		{control.Fault{Rate: 1, Code: "500", Resource: "nodes"}, "POST", pods, 0},
+		{control.Fault{Rate: 1, Code: "500", Resource: "pods"}, "PUT", pods + "/a/status", 20},
+		{control.Fault{Rate: 1, Code: "500", Resource: "pods/status"}, "PUT", pods + "/a/status", 20},
+		{control.Fault{Rate: 1, Code: "500", Resource: "pods/status"}, "PUT", pods + "/a", 0},
+		{control.Fault{Rate: 1, Code: "500", Resource: "pods/status"}, "POST", pods + "/a/eviction", 0},
+		{control.Fault{Rate: 1, Code: "500", Resource: "deployments.apps/scale"}, "PATCH", "/apis/apps/v1/namespaces/default/deployments/a/scale", 20},
 	} {
 		g, api := NewGate(ObjectReader{}), &fakeTransport{}
 		g.random = cyclingRandom()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // maxKeptResponse is how much is kept of the response to a held write, to show the object
@@ -94,7 +95,7 @@ func (g *Gate) refuseOutdated(next http.Handler) http.Handler {
 // canceledError is the answer to a request that has ended while it waited: its client has
 // gone, or the API server closes.
 func canceledError(req *http.Request) *apierrors.StatusError {
-	return apierrors.NewServiceUnavailable("the request was canceled before it was performed: " + context.Cause(req.Context()).Error())
+	return apierrors.NewServiceUnavailable(observe.NotPerformed + ": " + context.Cause(req.Context()).Error())
 }
 
 // handleHeld handles a write that was held. For a step it reads the object before and
@@ -149,7 +150,8 @@ func (g *Gate) mustPrepare(req *http.Request, holdable bool) bool {
 	g.mu.Lock()
 	waits := slices.ContainsFunc(g.path, func(p *Gate) bool { return p.current.delay > 0 || holdable && p.current.paused })
 	g.mu.Unlock()
-	return waits && (holdable || !requestkind.IsStream(recording.DescribeRequest(req).Subresource))
+	c := recording.DescribeRequest(req)
+	return waits && (holdable || !requestkind.IsStream(c.Object.Group, c.Object.Resource, c.Subresource))
 }
 
 // prepareWait reads the body of a request that will wait, which a server can read only

@@ -11,6 +11,7 @@ type Info struct {
 	State
 	Path      string
 	Running   bool  // a process uses the folder
+	Suspended bool  // that process is, as by Ctrl-Z; only known on Linux
 	Crashed   bool  // the last process that used it has not closed it
 	Ephemeral bool  // the folder is removed with its control plane
 	Foreign   bool  // it is ephemeral, and was made with another HOME
@@ -35,6 +36,7 @@ func Inspect(path string) (Info, error) {
 	if info.State, info.Running, err = Peek(path); err != nil {
 		return info, err
 	}
+	info.Suspended = info.Running && isSuspended(info.PID) && checkOwner(path, info.PID) == nil
 	if !info.Running {
 		pid, err := readPID(path)
 		if err != nil {

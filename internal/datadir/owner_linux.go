@@ -11,8 +11,18 @@ import (
 )
 
 // processStart returns when a process started, in clock ticks since the machine started: the
-// 22nd field of proc_pid_stat(5). The second field may contain spaces and parentheses.
-func processStart(pid int) (string, error) {
+// 22nd field of proc_pid_stat(5).
+func processStart(pid int) (string, error) { return statField(pid, 22) }
+
+// isSuspended reports whether a signal has stopped a process, as Ctrl-Z does.
+func isSuspended(pid int) bool {
+	state, err := statField(pid, 3)
+	return err == nil && state == "T"
+}
+
+// statField returns a field of proc_pid_stat(5), counted from 1, after the second one, which may contain spaces and
+// parentheses.
+func statField(pid, number int) (string, error) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if errors.Is(err, syscall.ESRCH) { // it has ended since the file was opened
 		err = fs.ErrNotExist
@@ -21,12 +31,11 @@ func processStart(pid int) (string, error) {
 		return "", err
 	}
 	text := string(data)
-	const start = 22 - 3 // the fields after the second one
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) <= start {
-		return "", fmt.Errorf("/proc/%d/stat has no start time: %q", pid, text)
+	if len(fields) <= number-3 {
+		return "", fmt.Errorf("/proc/%d/stat has no field %d: %q", pid, number, text)
 	}
-	return fields[start], nil
+	return fields[number-3], nil
 }
 
 // pidPlace returns what differs between machines, their starts, and containers.

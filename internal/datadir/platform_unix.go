@@ -21,7 +21,13 @@ const tempVariable = "TMPDIR"
 // stopCommand returns the command that asks the process to end, in quotes.
 func (e *LockedError) stopCommand() string { return fmt.Sprintf(`"kill %d"`, e.PID) }
 
-func endProcess(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+// endProcess asks a process to end. One that is suspended, as by Ctrl-Z, has to continue to do so.
+func endProcess(p *os.Process) error {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return p.Signal(syscall.SIGCONT)
+}
 
 // claimStop makes this the Stop that asks the process to end, until release, and reports whether
 // another one is waiting for that already.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,6 +110,29 @@ func TestStopOlderVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data")
 	startHolder(t, "open", path)
 	testutil.WriteFiles(t, path, map[string]string{lockFile: ""})
+	if stopped, err := Stop(t.Context(), path); !stopped || err != nil {
+		t.Errorf("got %v, %v", stopped, err)
+	}
+}
+
+// A process that is suspended gets the signal when it continues.
+func TestStopSuspendedProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	_, pid, _ := startHolder(t, "open", path)
+	suspended := func() bool {
+		info, err := Inspect(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Suspended
+	}
+	if suspended() {
+		t.Error("it is said to be suspended before it is")
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	testutil.Await(t, "suspension", suspended)
 	if stopped, err := Stop(t.Context(), path); !stopped || err != nil {
 		t.Errorf("got %v, %v", stopped, err)
 	}

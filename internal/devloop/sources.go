@@ -40,11 +40,21 @@ func Sources(args []string) []string {
 
 // sourcesOfEnv returns the sources of the command among the arguments of env.
 func sourcesOfEnv(args []string) []string {
-	at := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") })
-	if at < 0 {
+	if len(args) == 0 {
 		return nil
 	}
-	return Sources(args[at:])
+	arg, rest := args[0], args[1:]
+	switch {
+	case strings.HasPrefix(arg, "-C"), strings.HasPrefix(arg, "--chdir"): // paths are relative to another folder
+		return nil
+	case slices.Contains([]string{"-u", "--unset"}, arg) && len(rest) > 0:
+		return sourcesOfEnv(rest[1:])
+	case slices.Contains([]string{"-S", "--split-string"}, arg) && len(rest) > 0:
+		return sourcesOfEnv(slices.Concat(strings.Fields(rest[0]), rest[1:]))
+	case strings.HasPrefix(arg, "-"), strings.Contains(arg, "="):
+		return sourcesOfEnv(rest)
+	}
+	return Sources(args)
 }
 
 // scriptOf returns the first of some arguments that is a file of that kind.

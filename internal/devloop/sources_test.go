@@ -3,6 +3,7 @@ package devloop
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,9 @@ func TestSources(t *testing.T) {
 		"npx.cmd tsx operator.mts":               {"operator.mts"},
 		"/usr/bin/env python3 operator.py":       {"operator.py"},
 		"env -i A=operator.py sh run.sh":         {"run.sh"},
+		"env -u HTTP_PROXY python3 operator.py":  {"operator.py"},
+		"env -u":                                 nil,
+		"env -C other python3 operator.py":       nil, // it is in that folder
 		"env":                                    nil,
 		"env go run ./cmd":                       {"cmd"},
 		here + "/python3 -m operator":            nil,
@@ -60,5 +64,9 @@ func TestSources(t *testing.T) {
 		if filepath.ToSlash(strings.Join(got, " ")) != filepath.ToSlash(strings.Join(want, " ")) {
 			t.Errorf("%s: %q, want %q", command, got, want)
 		}
+	}
+	script := []string{"env", "-S", "A=b python3 -u", "operator.py"}
+	if got := Sources(script); !slices.Equal(got, []string{"operator.py"}) {
+		t.Errorf("%q: %q", script, got)
 	}
 }

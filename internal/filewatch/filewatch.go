@@ -63,7 +63,7 @@ type root struct {
 	accept func(string) bool
 }
 
-// New starts to watch. Hidden folders, and those of dependencies and build results, are
+// New starts to watch. Hidden and temporary files, and folders of dependencies and build results, are
 // left out below a root.
 func New(cfg Config) (*Watcher, error) {
 	notify, err := fsnotify.NewWatcher()
@@ -245,7 +245,7 @@ func ignoresFolder(name string) bool {
 // wants reports whether a file is of interest.
 func (w *Watcher) wants(path string) bool {
 	name := filepath.Base(path)
-	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~") {
+	if isTemporary(name) {
 		return slices.ContainsFunc(w.allRoots(), func(r root) bool { return r.file && r.path == path })
 	}
 	return slices.ContainsFunc(w.allRoots(), func(r root) bool {
@@ -254,6 +254,13 @@ func (w *Watcher) wants(path string) bool {
 		}
 		return r.accept(name) && r.contains(path)
 	})
+}
+
+// isTemporary reports whether a name is that of a hidden file, of one of an editor, or of the compiled configuration that
+// vite writes next to the sources until it has imported it: longer than a moment, and another one at each start.
+func isTemporary(name string) bool {
+	ofVite := strings.Contains(name, ".timestamp-") && strings.HasSuffix(name, ".mjs")
+	return ofVite || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasSuffix(name, "~")
 }
 
 // contains reports whether a path is below the root, and in no ignored folder.

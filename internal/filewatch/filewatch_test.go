@@ -78,7 +78,7 @@ func requireChange(t *testing.T, w *Watcher, path string, unwanted ...string) {
 
 func TestWatchIgnores(t *testing.T) {
 	dir := t.TempDir()
-	ignored := []string{"a.txt", "main.go~", ".main.go.swp", ".#main.go", "#main.go#", ".git/x.go", "bin/x.go", "vendor/a/x.go", "node_modules/x.go", "venv/lib/python3/site-packages/x.go", "target/debug/x.go", "pkg/testdata/x.go"}
+	ignored := []string{"a.txt", "main.go~", ".main.go.swp", ".#main.go", "#main.go#", "vite.config.ts.timestamp-1795817466002-5c1264fcd2427.mjs", ".git/x.go", "bin/x.go", "vendor/a/x.go", "node_modules/x.go", "venv/lib/python3/site-packages/x.go", "target/debug/x.go", "pkg/testdata/x.go"}
 	write(t, filepath.Join(dir, "target", "CACHEDIR.TAG"))
 	for i, name := range ignored {
 		ignored[i] = filepath.Join(dir, name)
@@ -86,7 +86,7 @@ func TestWatchIgnores(t *testing.T) {
 	}
 	main := filepath.Join(dir, "main.go")
 	write(t, main)
-	w := watch(t, Root{dir, isGo})
+	w := watch(t, Root{dir, func(name string) bool { return isGo(name) || strings.HasSuffix(name, ".mjs") }})
 	if got := w.Initial(); !slices.Equal(got, []string{main}) {
 		t.Errorf("at the start: %q", got)
 	}

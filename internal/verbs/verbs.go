@@ -20,10 +20,11 @@ const (
 	Fail   = "fail"
 	Clear  = "clear"
 	Scale  = "scale"
+	Remove = "remove"
 )
 
 // All are the verbs.
-var All = []string{Stop, Start, Pause, Resume, Delay, Fail, Clear, Scale}
+var All = []string{Stop, Start, Pause, Resume, Delay, Fail, Clear, Scale, Remove}
 
 // Change is what a method is called for.
 type Change struct {
@@ -33,8 +34,8 @@ type Change struct {
 	Workers int           // of Scale
 }
 
-// IsRemoval reports whether the change removes what another verb has set.
-func (c Change) IsRemoval() bool { return c.Verb == Resume || c.Verb == Clear }
+// IsUndo reports whether the change ends what another verb has set.
+func (c Change) IsUndo() bool { return c.Verb == Resume || c.Verb == Clear }
 
 // Apply calls the method of i.
 func (c Change) Apply(ctx context.Context, i control.Interventions, names []string) ([]string, error) {
@@ -55,6 +56,8 @@ func (c Change) Apply(ctx context.Context, i control.Interventions, names []stri
 		return i.Clear(ctx, names)
 	case Scale:
 		return i.Scale(ctx, names, c.Workers)
+	case Remove:
+		return i.Remove(ctx, names)
 	}
 	return nil, fmt.Errorf("unknown verb %q", c.Verb)
 }
@@ -93,6 +96,10 @@ func (m Methods) Clear(ctx context.Context, names []string) ([]string, error) {
 
 func (m Methods) Scale(ctx context.Context, names []string, workers int) ([]string, error) {
 	return m(ctx, names, Change{Verb: Scale, Workers: workers})
+}
+
+func (m Methods) Remove(ctx context.Context, names []string) ([]string, error) {
+	return m(ctx, names, Change{Verb: Remove})
 }
 
 // Steps implements the methods that make a step with a function. It waits for a write until wait ends.

@@ -37,6 +37,9 @@ func (c *called) Resume(context.Context, []string) ([]string, error) {
 func (c *called) Clear(context.Context, []string) ([]string, error) {
 	return c.note(Change{Verb: "clear"})
 }
+func (c *called) Remove(context.Context, []string) ([]string, error) {
+	return c.note(Change{Verb: "remove"})
+}
 
 func (c *called) Delay(_ context.Context, _ []string, d time.Duration) ([]string, error) {
 	return c.note(Change{Verb: "delay", Delay: d})
@@ -74,7 +77,7 @@ func TestVerbs(t *testing.T) {
 		return nil, nil
 	})
 	for verb, do := range map[string]func(context.Context, []string) ([]string, error){
-		"stop": m.Stop, "start": m.Start, "pause": m.Pause, "resume": m.Resume, "clear": m.Clear,
+		"stop": m.Stop, "start": m.Start, "pause": m.Pause, "resume": m.Resume, "clear": m.Clear, "remove": m.Remove,
 		"delay": func(ctx context.Context, names []string) ([]string, error) { return m.Delay(ctx, names, time.Second) },
 		"fail": func(ctx context.Context, names []string) ([]string, error) {
 			return m.Fail(ctx, names, all["fail"].Fault)

@@ -12,8 +12,10 @@ const (
 	// wholeEvery is after how many changes a whole snapshot follows, so that a reader
 	// finds one near to any moment.
 	wholeEvery = 240
-	// quietInterval is how often the numbers of the process alone are worth a line.
+	// quietInterval is how often the numbers of the process, or of an idle control plane, are worth a line.
 	quietInterval = time.Second
+	// maxIdle is how many samples without work a line may stand for. Usually it is one.
+	maxIdle = 5
 )
 
 // The lists of a snapshot, in stateChange.Whole.
@@ -27,8 +29,10 @@ const (
 // encoder turns snapshots into lines: a whole one, then what changes.
 type encoder struct {
 	last    observe.Snapshot
-	changes int // since the last whole snapshot
+	listed  map[string][]observe.Sample // the histories of queues in the lines that list them
+	changes int                         // since the last whole snapshot
 	begun   bool
+	must    bool // the next snapshot is worth a line
 }
 
 // restart makes the next line a whole snapshot.
@@ -36,28 +40,84 @@ func (e *encoder) restart() { e.begun = false }
 
 // encode returns the line of a snapshot; nil if it is not worth one.
 func (e *encoder) encode(s observe.Snapshot) any {
+	must := e.must
+	e.must = false
 	if !e.begun || e.changes >= wholeEvery {
-		e.begun, e.changes, e.last = true, 0, s
+		e.begun, e.changes, e.last, e.listed = true, 0, s, map[string][]observe.Sample{}
+		e.noteListed(s.Queues)
 		return snapshotLine{snapshotKind, s}
 	}
 	c := stateChange{Kind: stateChangedKind, Time: s.Time, Process: s.Process, Journal: s.Journal}
 	c.Controllers = list(&c, controllersList, e.last.Controllers, s.Controllers, controllerID, same)
 	c.Clients = list(&c, clientsList, e.last.Clients, s.Clients, clientID, same)
-	c.Queues = toChanges(&e.last, list(&c, queuesList, e.last.Queues, s.Queues, queueID, same))
+	queues := e.changedQueues(&c, s.Queues)
 	if !reflect.DeepEqual(e.last.Timers, s.Timers) {
 		c.Whole, c.Timers = append(c.Whole, timersList), s.Timers
 	}
-	if c.isQuiet() && s.Time.Sub(e.last.Time) < quietInterval && s.Process.State == e.last.Process.State && s.Process.Settled == e.last.Process.Settled {
+	if !must && s.Time.Sub(e.last.Time) < quietInterval && e.isQuiet(&c, &s, queues) {
 		return nil
 	}
+	c.Queues = toChanges(e.listed, queues)
+	e.noteListed(queues)
 	e.last = s
 	e.changes++
 	return c
 }
 
-// isQuiet reports whether nothing but the numbers of the process has changed.
-func (c *stateChange) isQuiet() bool {
-	return len(c.Controllers)+len(c.Queues)+len(c.Clients)+len(c.Whole) == 0
+// noteListed notes the histories of queues that a line lists.
+func (e *encoder) noteListed(queues []observe.Queue) {
+	for i := range queues {
+		e.listed[queueID(&queues[i])] = queues[i].History
+	}
+}
+
+// changedQueues returns the queues of which more has changed than that their histories go on without work.
+func (e *encoder) changedQueues(c *stateChange, now []observe.Queue) []observe.Queue {
+	c.IdleSamples = idleSamples(e.last.Queues, now)
+	return list(c, queuesList, e.last.Queues, now, queueID, func(a, b *observe.Queue) bool {
+		went := *a
+		went.History = withIdle(a.History, a.Depth, c.IdleSamples)
+		return same(&went, b)
+	})
+}
+
+// idleSamples returns the number of samples without work with which most histories go on that do.
+func idleSamples(before, now []observe.Queue) (most int) {
+	if !sameIDs(before, now, queueID) {
+		return 0
+	}
+	var queues [maxIdle + 1]int
+	for i := range now {
+		a, b := &before[i], &now[i]
+		if slices.Equal(a.History, b.History) {
+			continue
+		}
+		for n := 1; n <= maxIdle; n++ {
+			if slices.Equal(withIdle(a.History, a.Depth, n), b.History) {
+				queues[n]++
+				break
+			}
+		}
+	}
+	for n := range queues {
+		if queues[n] > queues[most] {
+			most = n
+		}
+	}
+	return most
+}
+
+// isQuiet reports whether nothing but the numbers of the process has changed, or of an idle control plane, which works
+// a little all the time.
+func (e *encoder) isQuiet(c *stateChange, s *observe.Snapshot, queues []observe.Queue) bool {
+	before := &e.last.Process
+	if s.Process.State != before.State || s.Process.Settled != before.Settled || len(c.Clients)+len(c.Whole) > 0 {
+		return false
+	}
+	if len(c.Controllers)+len(queues) == 0 {
+		return true
+	}
+	return s.Process.Settled && slices.EqualFunc(e.last.Controllers, s.Controllers, func(a, b observe.Controller) bool { return a.Since.Equal(b.Since) })
 }
 
 // list returns the elements that have changed, or all of them if there are others than
@@ -97,18 +157,14 @@ func controllerID(c *observe.Controller) string { return c.Name }
 func clientID(c *observe.Client) string         { return c.Name }
 func queueID(q *observe.Queue) string           { return q.Controller + "\x00" + q.Name }
 
-// toChanges writes the histories of queues as what follows that of the last snapshot.
-func toChanges(last *observe.Snapshot, queues []observe.Queue) []queueChange {
+// toChanges writes the histories of queues as what follows those that were last listed.
+func toChanges(listed map[string][]observe.Sample, queues []observe.Queue) []queueChange {
 	if len(queues) == 0 {
 		return nil
 	}
-	before := make(map[string][]observe.Sample, len(last.Queues))
-	for i := range last.Queues {
-		before[queueID(&last.Queues[i])] = last.Queues[i].History
-	}
 	changes := make([]queueChange, len(queues))
 	for i, q := range queues {
-		keep := overlap(before[queueID(&q)], q.History)
+		keep := overlap(listed[queueID(&q)], q.History)
 		changes[i] = queueChange{Queue: q, Keep: keep, Samples: q.History[keep:]}
 		changes[i].History = nil
 	}

@@ -12,29 +12,56 @@ import (
 type fold struct {
 	last        observe.Snapshot // without the lists that follow
 	controllers foldedList[observe.Controller]
-	queues      foldedList[observe.Queue]
+	queues      foldedList[foldedQueue]
 	clients     foldedList[observe.Client]
+	idle        int // all IdleSamples
 }
+
+// foldedQueue is a queue as it was last listed. Its history has gone on since then, which snapshot adds: lines are short, and
+// there may be many queues.
+type foldedQueue struct {
+	observe.Queue
+	idle int // fold.idle when it was listed
+}
+
+func foldedID(q *foldedQueue) string { return queueID(&q.Queue) }
 
 // newFold begins with a snapshot, which it does not modify.
 func newFold(s *observe.Snapshot) *fold {
 	f := &fold{last: *s}
 	f.controllers.replace(s.Controllers)
-	f.queues.replace(s.Queues)
+	f.queues.replace(f.toFolded(s.Queues))
 	f.clients.replace(s.Clients)
 	return f
+}
+
+// toFolded returns queues that are listed now.
+func (f *fold) toFolded(queues []observe.Queue) (folded []foldedQueue) {
+	for _, q := range queues {
+		folded = append(folded, foldedQueue{q, f.idle})
+	}
+	return folded
 }
 
 // snapshot returns a copy of the snapshot.
 func (f *fold) snapshot() observe.Snapshot {
 	s := f.last
-	s.Controllers, s.Queues, s.Clients = slices.Clone(f.controllers.all), slices.Clone(f.queues.all), slices.Clone(f.clients.all)
+	s.Controllers, s.Clients = slices.Clone(f.controllers.all), slices.Clone(f.clients.all)
+	s.Queues = make([]observe.Queue, len(f.queues.all))
+	for i, q := range f.queues.all {
+		s.Queues[i] = q.Queue
+		s.Queues[i].History = withIdle(q.History, q.Depth, f.idle-q.idle)
+	}
 	return s
 }
 
 // apply applies a change. After an error, the snapshot is of no use.
 func (f *fold) apply(c *stateChange) error {
 	f.last.Time, f.last.Process, f.last.Journal = c.Time, c.Process, c.Journal
+	if c.IdleSamples < 0 || c.IdleSamples > maxSamples {
+		return fmt.Errorf("its histories go on with %d samples, and at most %d are read", c.IdleSamples, maxSamples)
+	}
+	f.idle += c.IdleSamples
 	if err := f.controllers.merge(c.Controllers, c.isWhole(controllersList), controllerID); err != nil {
 		return fmt.Errorf("controller %w", err)
 	}
@@ -45,7 +72,7 @@ func (f *fold) apply(c *stateChange) error {
 	if err != nil {
 		return err
 	}
-	if err := f.queues.merge(queues, c.isWhole(queuesList), queueID); err != nil {
+	if err := f.queues.merge(f.toFolded(queues), c.isWhole(queuesList), foldedID); err != nil {
 		return fmt.Errorf("queue %w", err)
 	}
 	if c.isWhole(timersList) {
@@ -62,7 +89,7 @@ func (f *fold) queuesOf(c *stateChange) ([]observe.Queue, error) {
 	for i := range c.Queues {
 		q := c.Queues[i].Queue
 		var old []observe.Sample
-		if before := f.queues.find(queueID(&q), queueID); before != nil {
+		if before := f.queues.find(queueID(&q), foldedID); before != nil {
 			old = before.History
 		}
 		keep := c.Queues[i].Keep

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -49,19 +50,38 @@ type stateChange struct {
 	Journal observe.JournalStats `json:"journal"`
 	// Whole names the lists that are complete. Of the others, the elements that are not
 	// listed have not changed.
-	Whole       []string             `json:"whole,omitempty"`
+	Whole []string `json:"whole,omitempty"`
+	// IdleSamples is how many samples the histories of the queues that are not listed go on with: see withIdle.
+	IdleSamples int                  `json:"idleSamples,omitempty"`
 	Controllers []observe.Controller `json:"controllers,omitempty"`
 	Queues      []queueChange        `json:"queues,omitempty"`
 	Clients     []observe.Client     `json:"clients,omitempty"`
 	Timers      []observe.Timer      `json:"timers,omitempty"`
 }
 
-// queueChange is a queue whose history is the last Keep samples of the one before,
+// queueChange is a queue whose history is the last Keep samples of the one that was last listed,
 // followed by Samples.
 type queueChange struct {
 	observe.Queue
 	Keep    int              `json:"keep,omitempty"`
 	Samples []observe.Sample `json:"samples,omitempty"`
+}
+
+// historySamples is how many samples a history has that goes on without work.
+const historySamples = 60
+
+// withIdle returns the history of a queue after further samples without work, in which it has had its depth. As in a
+// snapshot, a history without a number is none.
+func withIdle(history []observe.Sample, depth int64, samples int) []observe.Sample {
+	if samples == 0 || len(history) == 0 {
+		return history
+	}
+	all := append(slices.Clone(history), slices.Repeat([]observe.Sample{{Depth: depth}}, min(samples, historySamples))...)
+	all = all[max(0, len(all)-historySamples):]
+	if !slices.ContainsFunc(all, func(s observe.Sample) bool { return s != observe.Sample{} }) {
+		return nil
+	}
+	return all
 }
 
 // Resource is a resource that the API server serves, by whose names users call it.

@@ -100,7 +100,7 @@ func (r *Recorder) lockedStep(ctx context.Context) (after uint64, next time.Time
 func (r *Recorder) Capture(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.snapshotAt = time.Time{}
+	r.snapshotAt, r.state.must = time.Time{}, true
 	r.step(ctx)
 }
 
@@ -291,6 +291,7 @@ func (r *Recorder) writeRemaining() {
 		r.countMissed(now.Journal.Last - r.after)
 	}
 	if err == nil {
+		r.state.must = true
 		r.writeSnapshot(now)
 	}
 }

@@ -161,6 +161,104 @@ func TestMomentsShowWhatWasShown(t *testing.T) {
 	}
 }
 
+// idleSnapshots are those of a control plane in which one queue of ten works, each ten seconds, and another one holds keys.
+func idleSnapshots() (list []observe.Snapshot) {
+	var histories [10][]observe.Sample
+	for i := range 800 {
+		s := observe.Snapshot{Time: at(time.Duration(i) * 250 * time.Millisecond), Process: observe.Process{State: observe.Ready, Settled: true, CPU: time.Duration(i)}}
+		for n := range histories {
+			q := observe.Queue{Controller: "c", Name: fmt.Sprint(n), Adds: int64((i/4 + n) / 10 * 3)}
+			if n == 9 {
+				q.Depth, q.Adds = 2, 2
+			}
+			if h := &histories[n]; i%4 == 0 { // a second has passed
+				sample := observe.Sample{Depth: q.Depth}
+				if n < 9 && (i/4+n)%10 == 0 {
+					sample = observe.Sample{Depth: 1, Adds: 3, Done: 3}
+				}
+				*h = append(slices.Clone(*h), sample)
+				*h = (*h)[max(0, len(*h)-historySamples):]
+			}
+			if slices.ContainsFunc(histories[n], func(s observe.Sample) bool { return s != observe.Sample{} }) && (n != 3 || i < 400) {
+				q.History = histories[n]
+			}
+			s.Queues = append(s.Queues, q)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// TestIdleControlPlane has a line per second, with the queues that have worked. What others have in their histories is shown.
+func TestIdleControlPlane(t *testing.T) {
+	var e encoder
+	lines := []any{NewHeader(start)}
+	var recorded []observe.Snapshot
+	queues := 0
+	for _, s := range idleSnapshots() {
+		line := e.encode(s)
+		if line == nil {
+			continue
+		}
+		if c, ok := line.(stateChange); ok {
+			queues += len(c.Queues)
+		}
+		lines, recorded = append(lines, line), append(recorded, s)
+	}
+	if len(recorded) != 200 || queues > 210 {
+		t.Errorf("%d lines in 200 s, with %d queues: each of nine works every ten seconds", len(recorded), queues)
+	}
+	r := openTest(t, write(t, lines...))
+	for _, want := range recorded {
+		got, err := r.At(r.Seek(want.Time)).Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(toJSON(t, want), toJSON(t, got)); diff != "" {
+			t.Fatalf("at %s (-shown +replayed):\n%s", want.Time, diff)
+		}
+	}
+	for i := range lines { // as a reader that does not know the field
+		if c, ok := lines[i].(stateChange); ok {
+			c.IdleSamples = 0
+			lines[i] = c
+		}
+	}
+	openTest(t, write(t, lines...))
+}
+
+// TestChangesOfAnIdleControlPlane has changes that are recorded at once, and one that waits.
+func TestChangesOfAnIdleControlPlane(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*observe.Snapshot)
+		must   bool
+		want   bool
+	}{
+		"a number":          {change: func(s *observe.Snapshot) { s.Controllers[0].Syncs++ }},
+		"captured":          {change: func(s *observe.Snapshot) { s.Controllers[0].Syncs++ }, must: true, want: true},
+		"work":              {change: func(s *observe.Snapshot) { s.Process.Settled = false }, want: true},
+		"a state":           {change: func(s *observe.Snapshot) { s.Controllers[0].Since = s.Time }, want: true},
+		"another client":    {change: func(s *observe.Snapshot) { s.Clients = []observe.Client{{Name: "kubectl"}} }, want: true},
+		"another queue":     {change: func(s *observe.Snapshot) { s.Queues = []observe.Queue{{Name: "q"}} }, want: true},
+		"a second later":    {change: func(s *observe.Snapshot) { s.Time = at(time.Second) }, want: true},
+		"nothing but time":  {change: func(*observe.Snapshot) {}},
+		"a timer is set":    {change: func(s *observe.Snapshot) { s.Timers = []observe.Timer{{Controller: "c"}} }, want: true},
+		"the process stops": {change: func(s *observe.Snapshot) { s.Process.State = observe.Stopping }, want: true},
+	} {
+		snapshot := func(after time.Duration) observe.Snapshot {
+			return observe.Snapshot{Time: at(after), Process: observe.Process{State: observe.Ready, Settled: true}, Controllers: []observe.Controller{{Name: "c"}}}
+		}
+		var e encoder
+		e.encode(snapshot(0))
+		next := snapshot(250 * time.Millisecond)
+		test.change(&next)
+		e.must = test.must
+		if line := e.encode(next); (line != nil) != test.want {
+			t.Errorf("%s: %+v", name, line)
+		}
+	}
+}
+
 func TestRecordsUpToAMoment(t *testing.T) {
 	r := openTest(t, write(t, NewHeader(start), record(1, 0), record(3, 2*time.Second), record(2, time.Second), record(7, 3*time.Second)))
 	seqs := func(p observe.Page) (list []uint64) {

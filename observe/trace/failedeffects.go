@@ -101,9 +101,10 @@ func (n *Node) isToBeOwnedBy(about observe.Object) bool {
 		(about.Namespace == "" || about.Namespace == n.Object.Namespace) && (about.UID == "" || about.UID == o.UID)
 }
 
-// isUnexplainedFailure reports whether a failed write counts: it is not a conflict, and no sync that fails is known.
+// isUnexplainedFailure reports whether a failed write counts: it is not a conflict, it did not end while an intervention
+// held or delayed it, and no sync that fails is known.
 func (n *Node) isUnexplainedFailure() bool {
-	return !n.Conflict && (n.parent == nil || n.parent.Kind == Event)
+	return !n.Conflict && !strings.HasPrefix(n.Error, observe.NotPerformed) && (n.parent == nil || n.parent.Kind == Event)
 }
 
 // creators are the calls that have created the objects that exist.

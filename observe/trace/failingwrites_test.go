@@ -20,6 +20,7 @@ func TestFailingWrites(t *testing.T) {
 	updated := observe.Called{Verb: "update", Wrote: created.Wrote}
 	removed := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "10", Deleted: true}}}
 	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}
+	held := observe.Called{Verb: "update", Status: 503, Error: observe.NotPerformed + ": context canceled"}
 	ending := observe.Called{Verb: "create", Status: 403, Error: `pods "a" is forbidden: unable to create new content in namespace default because it is being terminated`}
 	endedNamespace := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "namespaces", Name: "default", ResourceVersion: "10", Deleted: true}}}
 	otherNamespace := endedNamespace
@@ -50,6 +51,8 @@ func TestFailingWrites(t *testing.T) {
 		"the object was removed":       {[]observe.Called{refused, refused, refused, removed}, operator, 0, nil},
 		"conflicts":                    {[]observe.Called{conflict, conflict, conflict}, operator, 0, nil},
 		"injected conflicts":           {[]observe.Called{injected, injected, injected}, operator, 0, nil},
+		"given up while held":          {[]observe.Called{held, held, held}, operator, 0, nil},
+		"refused, then held":           {[]observe.Called{refused, refused, refused, held}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"it exists":                    {[]observe.Called{exists, exists, exists}, operator, 0, nil},
 		"a generated name":             {[]observe.Called{unnamed, unnamed, unnamed}, operator, 0, []string{"fails to create Pod in default, 3 times in a row: 403: exceeded quota"}},
 		"a generated name, at last":    {[]observe.Called{unnamed, unnamed, unnamed, created}, operator, 0, nil},

@@ -136,17 +136,21 @@ func (s *serviceStore) get(namespace, name string) *corev1.Service {
 	return s.byKey[namespace][name]
 }
 
-// at returns the Service with a port of an address that all nodes forward to its Pods, or if that does not exist one with
-// the address: Services may share one. It returns nil if none has the address.
+// at returns the Service with a port of an address that all nodes forward to its Pods; nil if it does not exist.
 func (s *serviceStore) at(address string, port int) *corev1.Service {
-	hasAddress := func(service *corev1.Service) bool {
-		return slices.Contains(service.Spec.ClusterIPs, address) || slices.Contains(service.Spec.ExternalIPs, address) ||
-			slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool { return i.IP == address })
-	}
-	if service := s.find(func(service *corev1.Service) bool { return portIndex(service, port) >= 0 && hasAddress(service) }); service != nil {
-		return service
-	}
-	return s.find(hasAddress)
+	return s.find(func(service *corev1.Service) bool {
+		return portIndex(service, port) >= 0 && hasAddress(service, address)
+	})
+}
+
+// withAddress returns a Service with an address; nil if none has it.
+func (s *serviceStore) withAddress(address string) *corev1.Service {
+	return s.find(func(service *corev1.Service) bool { return hasAddress(service, address) })
+}
+
+func hasAddress(service *corev1.Service, address string) bool {
+	return slices.Contains(service.Spec.ClusterIPs, address) || slices.Contains(service.Spec.ExternalIPs, address) ||
+		slices.ContainsFunc(service.Status.LoadBalancer.Ingress, func(i corev1.LoadBalancerIngress) bool { return i.IP == address })
 }
 
 // portIndex returns the index of a port of a Service; -1 if it has none.

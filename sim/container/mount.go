@@ -43,11 +43,14 @@ func (s *session) mount(ctx context.Context, of *corev1.Pod, p *pod, v *volumes,
 		}
 		options := shell.MountOptions{ReadOnly: m.ReadOnly || isReadOnly(of, m.Name), SubPath: path.Join(dir.path, subPath)}
 		if subPath != "" {
+			if err := dir.Fill(); err != nil {
+				return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
+			}
+			if err := dir.makeSubPath(options.SubPath); err != nil {
+				return fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, c.Name)
+			}
 			if !dir.contains(options.SubPath) {
 				return fmt.Errorf("failed to prepare subPath for volumeMount %q of container %q", m.Name, c.Name)
-			}
-			if err := makeSubPath(dir.Dir, options.SubPath); err != nil {
-				return fmt.Errorf("failed to create subPath directory for volumeMount %q of container %q", m.Name, c.Name)
 			}
 		} else if err := makeNestedMountPoints(dir, m, c); err != nil {
 			return fmt.Errorf("failed to mount volume %q of container %q: %w", m.Name, c.Name, err)
@@ -80,34 +83,43 @@ func makeNestedMountPoints(dir *volume, m *corev1.VolumeMount, c *corev1.Contain
 	return nil
 }
 
-// contains reports whether a path below a volume does not lead out of it through links; as upstream, of one that is
-// missing, what exists of it counts.
+// makeSubPath makes the folders of a subPath that are missing, with the mode of the volume, as the kubelet's SafeMakeDir
+// does. As there, a link to nothing is no error: it is not within the volume.
+func (v *volume) makeSubPath(name string) error {
+	if _, err := v.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	missing, exists := name, path.Dir(name)
+	for _, err := v.Stat(exists); errors.Is(err, fs.ErrNotExist); _, err = v.Stat(exists) {
+		missing, exists = exists, path.Dir(exists)
+	}
+	if !v.contains(exists) {
+		return fmt.Errorf("path %s leads out of the volume", exists)
+	}
+	if _, err := v.Lstat(missing); err == nil {
+		return nil
+	}
+	info, err := v.Stat(v.path)
+	if err != nil {
+		return err
+	}
+	return v.MkdirAll(name, info.Mode())
+}
+
+// contains reports whether a path below a volume exists and does not lead out of it through links.
 func (v *volume) contains(name string) bool {
-	if v.path == "" {
-		return true // nothing else is in its Dir
+	if v.host == nil {
+		return v.Contains(name)
 	}
 	base, err := v.Resolve(v.path)
 	if err != nil {
 		return false
 	}
+	if _, err := v.Stat(name); err != nil {
+		return false
+	}
 	resolved, err := v.Resolve(name)
-	for errors.Is(err, fs.ErrNotExist) && name != v.path {
-		name = path.Dir(name)
-		resolved, err = v.Resolve(name)
-	}
 	return err == nil && (resolved == base || strings.HasPrefix(resolved, strings.TrimSuffix(base, "/")+"/"))
-}
-
-// makeSubPath makes a folder of what is missing, also in place of a missing key, as the
-// kubelet does.
-func makeSubPath(dir *shell.Dir, name string) error {
-	if _, err := dir.Stat(name); err == nil {
-		return nil
-	}
-	if err := dir.MkdirAll(name, fs.ModePerm); err != nil {
-		return err
-	}
-	return dir.Chmod(name, fs.ModePerm)
 }
 
 // subPathOf returns the part of a volume that is mounted. Its errors are those of the

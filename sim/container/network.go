@@ -97,6 +97,8 @@ func (n podNetwork) server(ctx context.Context, host string, port int) (podhttp.
 	return n.behind(ctx, service, service.Spec.ClusterIP, port)
 }
 
+// serverAt is server for an address. As in a cluster, one of a Service leads to it with the Service's ports only: that of a
+// node has node ports and those of Pods in its network, too.
 func (n podNetwork) serverAt(ctx context.Context, addr netip.Addr, port int) (podhttp.Pod, int, error) {
 	if addr.IsLoopback() || addr.String() == n.of.Status.PodIP {
 		return n.own(port)
@@ -112,10 +114,16 @@ func (n podNetwork) serverAt(ctx context.Context, addr netip.Addr, port int) (po
 			return n.behindPort(ctx, service, addr.String(), at)
 		}
 	}
-	if !n.s.http.IsSimulated(addr) {
-		return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): %w", addr, shell.ErrNoNetwork)
+	server, listens := n.s.http.At(addr, port)
+	switch service := n.s.services.withAddress(addr.String()); {
+	case listens:
+		return server, port, nil
+	case service != nil:
+		return n.behind(ctx, service, addr.String(), port)
+	case n.s.http.IsSimulated(addr):
+		return n.podAt(addr, port)
 	}
-	return n.podAt(addr, port)
+	return podhttp.Pod{}, 0, fmt.Errorf("can't connect to remote host (%s): %w", addr, shell.ErrNoNetwork)
 }
 
 func (n podNetwork) own(port int) (podhttp.Pod, int, error) {

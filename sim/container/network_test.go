@@ -199,3 +199,38 @@ func TestServicesShareAnAddress(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestServiceHasTheAddressOfANode asks node ports, and a Pod in the network of the node, at an address that is an external
+// one of a Service, too.
+func TestServiceHasTheAddressOfANode(t *testing.T) {
+	ready := discoveryv1.Endpoint{Addresses: []string{"10.1.0.2"}}
+	objects := []runtime.Object{&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n"},
+		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "172.16.0.1"}}},
+	}}
+	for i, name := range []string{"a", "b"} {
+		of := service(name, fmt.Sprintf("10.0.0.%d", i+1), ready)
+		of[0].(*corev1.Service).Spec.Ports[0].NodePort = int32(30080 + i)
+		of[1].(*discoveryv1.EndpointSlice).Ports[0].Port = ptr.To(int32(8080 + i))
+		objects = append(objects, of...)
+	}
+	objects[1].(*corev1.Service).Spec.ExternalIPs = []string{"172.16.0.1"}
+	f := newFixture(t, objects...)
+	f.HTTP.SetSimulated(netip.MustParsePrefix("10.1.0.0/24").Contains)
+	f.setTable("web", "10.1.0.2", ":8080/ 200 a\n:8081/ 200 b")
+	f.setTable("host", "172.16.0.1", ":9100/ 200 host")
+	pod := newPod("sh", "-c", "sleep 1000")
+	f.start(pod)
+	for address, want := range map[string]string{
+		"172.16.0.1":       "a\n",
+		"172.16.0.1:30080": "a\n",
+		"172.16.0.1:30081": "b\n",
+		"172.16.0.1:9100":  "host\n",
+		"172.16.0.1:81":    "wget: can't connect to remote host (172.16.0.1): service ns/a has no port 81\n",
+		"10.0.0.1:30081":   "wget: can't connect to remote host (10.0.0.1): service ns/a has no port 30081\n",
+	} {
+		if got := f.exec(pod, "wget -qO- http://"+address+" 2>&1 || :"); got != want {
+			t.Errorf("%s: got %q, want %q", address, got, want)
+		}
+	}
+}

@@ -62,6 +62,18 @@ func TestTokensAreMadeWhenUsed(t *testing.T) {
 	}
 }
 
+// TestTokenAsSubPath mounts a token alone: it is not made before that.
+func TestTokenAsSubPath(t *testing.T) {
+	f := newFixture(t, rootCA)
+	f.countTokens()
+	pod := serviceAccountPod(3600, "cat", "/token")
+	pod.Spec.Containers[0].VolumeMounts[0].MountPath, pod.Spec.Containers[0].VolumeMounts[0].SubPath = "/token", "token"
+	f.start(pod)
+	if end := f.await(pod, Ended); end.ExitCode != 0 || f.logOf(pod) != "token-1" {
+		t.Errorf("got %+v, log %q", end, f.logOf(pod))
+	}
+}
+
 // TestNoPreparationIfTheRootCAIsKnown starts a second Pod of a namespace at once.
 func TestNoPreparationIfTheRootCAIsKnown(t *testing.T) {
 	f := newFixture(t, rootCA)

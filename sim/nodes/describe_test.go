@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,19 +126,25 @@ func TestDescribePodsOfAController(t *testing.T) {
 		owners  []types.UID // of the Pods, one after another
 		command []string
 		changed bool // the last Pod has another container
+		later   time.Duration
 		want    int
 	}{
 		"a ReplicaSet":           {owners: []types.UID{"rs", "rs", "rs"}, want: 1},
 		"two ReplicaSets":        {owners: []types.UID{"a", "b", "a"}, want: 2},
 		"no controller":          {owners: []types.UID{"", ""}, want: 2},
 		"a command":              {owners: []types.UID{"rs", "rs"}, command: []string{"nginx"}, want: 2},
+		"before its event ends":  {owners: []types.UID{"rs", "rs", "rs"}, later: 29 * time.Minute, want: 1},
+		"after its event":        {owners: []types.UID{"rs", "rs", "rs"}, later: time.Hour, want: 3},
 		"another template of it": {owners: []types.UID{"rs", "rs", "rs"}, changed: true, want: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := newTestRegistry(t, testNode(nil))
 			registry.commands = &container.Runtime{}
+			now := registry.now()
+			registry.now = func() time.Time { return now }
 			events := 0
 			for i, owner := range test.owners {
+				now = now.Add(test.later)
 				pod := testPod(func(p *corev1.Pod) {
 					p.UID, p.Name = types.UID(fmt.Sprint(i)), fmt.Sprint(i)
 					if owner != "" {

@@ -104,8 +104,9 @@ func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
 }
 
 // forEach calls do with each of the named nodes, if all of them are simulated nodes
-// and pass check, which may be nil. ctx of do is for a user.
+// and pass check, which may be nil. Its requests, and ctx of do, are for a user.
 func (f *Fleet) forEach(ctx context.Context, names []string, check func(*corev1.Node) error, do func(context.Context, *corev1.Node) error) error {
+	ctx = observe.ForUser(ctx) // also for the reads: a node that does not exist is no error of a kubelet
 	var list []*corev1.Node
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -120,7 +121,6 @@ func (f *Fleet) forEach(ctx context.Context, names []string, check func(*corev1.
 		}
 		list = append(list, node)
 	}
-	ctx = observe.ForUser(ctx)
 	for _, node := range list {
 		if err := do(ctx, node); err != nil {
 			return err

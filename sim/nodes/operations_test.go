@@ -2,15 +2,22 @@ package nodes
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/sim/annotations"
 )
 
@@ -140,5 +147,26 @@ func TestFleetKeepsNodeStateOverRestart(t *testing.T) {
 	}
 	if list, err = f.List(t.Context()); err != nil || !list[1].Failed {
 		t.Errorf("node-2 recovered although node-3 could not: %+v, %v", list, err)
+	}
+}
+
+// roundTrips is a transport that is a function.
+type roundTrips func(*http.Request) (*http.Response, error)
+
+func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A request for a node that a user has named is the user's: that there is none is no error of a kubelet.
+func TestUnknownNodeIsAskedForTheUser(t *testing.T) {
+	var asked []string
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://none", Transport: roundTrips(func(r *http.Request) (*http.Response, error) {
+		asked = append(asked, fmt.Sprint(r.Method, " ", r.URL.Path, " ", observe.IsForUser(r.Context())))
+		return &http.Response{StatusCode: http.StatusNotFound, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = (&Fleet{client: client}).Terminate(t.Context(), "node-88")
+	if want := []string{"GET /api/v1/nodes/node-88 true"}; err == nil || err.Error() != `there is no node "node-88"` || !slices.Equal(asked, want) {
+		t.Errorf("%v, asked %q", err, asked)
 	}
 }

@@ -144,8 +144,12 @@ func (r *podRegistry) commandsOf(pod *corev1.Pod, e *podEntry) string {
 	return said
 }
 
-// maxDescribed is how many descriptions of Pods of controllers are kept.
-const maxDescribed = 1024
+const (
+	// maxDescribed is how many descriptions of Pods of controllers are kept.
+	maxDescribed = 1024
+	// eventTTL is how long the API server keeps an event by default.
+	eventTTL = time.Hour
+)
 
 // description is what has been said about the Pods of a controller.
 type description struct {
@@ -153,17 +157,19 @@ type description struct {
 	said  string // changes with the template of a StatefulSet or DaemonSet
 }
 
-// isDescribed reports whether the same was said about another Pod of the same controller, and notes it otherwise: an
+// isDescribed reports whether an event says the same about another Pod of the same controller, and notes it otherwise: an
 // event of each of thousands of Pods would displace others.
 func (r *podRegistry) isDescribed(pod *corev1.Pod, said string) bool {
 	owner := metav1.GetControllerOfNoCopy(pod)
 	if owner == nil {
 		return false
 	}
-	key := description{owner.UID, said}
-	_, known := r.descriptions.Get(key)
-	r.descriptions.Add(key, nil)
-	return known
+	key, now := description{owner.UID, said}, r.now()
+	if at, known := r.descriptions.Get(key); known && now.Sub(at.(time.Time)) < eventTTL {
+		return true
+	}
+	r.descriptions.Add(key, now)
+	return false
 }
 
 // sidecarGracePeriod is how long the commands of a Pod that has finished may take to

@@ -16,6 +16,7 @@ type Files interface {
 	// WriteFile replaces the content of a file, which gets perm if it is new.
 	WriteFile(name string, data []byte, perm fs.FileMode) error
 	ReadFile(name string) ([]byte, error)
+	// MkdirAll makes a directory, and those on the way to it, with perm and the setuid, setgid and sticky bits of it.
 	MkdirAll(name string, perm fs.FileMode) error
 	// Remove removes a file, a link or an empty directory.
 	Remove(name string) error
@@ -119,6 +120,13 @@ func (t *tree) Stat(name string) (fs.FileInfo, error) {
 func (t *tree) Resolve(name string) (string, error) {
 	at, err := t.walk(nil, "/"+name, true, false)
 	return at.path, pathError("resolve", name, err)
+}
+
+// Contains reports whether a file exists and the links on its path do not lead out of the Dir: as in one that is a folder of a
+// machine, absolute ones do.
+func (d *Dir) Contains(name string) bool {
+	at, err := d.existing(nil, "/"+name, true, false)
+	return err == nil && !at.outside
 }
 
 // Lstat implements [Files].

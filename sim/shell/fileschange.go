@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
+// modeBits are the bits of a mode that chmod changes.
+const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
 // Chmod implements [Files].
 func (t *tree) Chmod(name string, mode fs.FileMode) error {
 	return pathError("chmod", name, t.chmod(nil, "/"+name, mode))
 }
 
 func (t *tree) chmod(c *cred, name string, mode fs.FileMode) error {
-	const bits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 	return t.change(name, c, func(n *node) error {
 		if err := c.owns(n); err != nil {
 			return err
 		}
-		n.mode = n.mode&^bits | mode&bits
+		n.mode = n.mode&^modeBits | mode&modeBits
 		return nil
 	})
 }

@@ -29,7 +29,7 @@ func (t *tree) mkdirAll(c *cred, name string, perm fs.FileMode) error {
 		return cmp.Or(err, error(syscall.ENOTDIR))
 	}
 	for i := exist; i < len(elems); i++ {
-		n, err := t.create(c, until(i+1), fs.ModeDir|perm&fs.ModePerm, "")
+		n, err := t.create(c, until(i+1), fs.ModeDir|perm&modeBits, "")
 		if err != nil && !errors.Is(err, syscall.EEXIST) {
 			return err
 		}

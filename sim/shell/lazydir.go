@@ -22,7 +22,8 @@ func (d *Dir) FillOnUse(fill func() error) { d.lazy = &lazy{fill: fill} }
 // may need locks that the caller holds.
 func (d *Dir) Filled() bool { return d.lazy == nil || d.lazy.filled.Load() }
 
-func (d *Dir) fill() error {
+// Fill makes the content of the Dir now.
+func (d *Dir) Fill() error {
 	if d.lazy == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ type mount struct {
 type MountOptions struct {
 	ReadOnly bool
 	// SubPath is the file or directory of the Dir that is mounted; "" = its
-	// root. It is resolved once, as container runtimes do.
+	// root. It is resolved once, as container runtimes do, when the Dir is filled.
 	SubPath string
 }
 
@@ -78,11 +78,6 @@ func newDir(limit int64, top *node) *Dir {
 // Mount mounts a Dir at an absolute path, which is created if it is missing.
 // Mounts are made before commands run; a later mount at the same path replaces it.
 func (f *FS) Mount(name string, d *Dir, opt MountOptions) error {
-	if opt.SubPath != "" {
-		if err := d.fill(); err != nil {
-			return &fs.PathError{Op: "mount", Path: opt.SubPath, Err: err}
-		}
-	}
 	source, err := d.walk(nil, "/"+opt.SubPath, true, false)
 	if err == nil && source.node == nil {
 		err = syscall.ENOENT
@@ -133,6 +128,7 @@ type place struct {
 	node     *node     // nil if it does not exist
 	readOnly bool
 	covered  bool // it is a mount point
+	outside  bool // a link on the way is absolute or leads above the root
 }
 
 // split returns the elements of a path.
@@ -156,7 +152,7 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 	at := place{dir: t.root, path: "/", readOnly: t.sealed != nil && t.sealed.Load()}
 	at.node = at.dir.topNode(own)
 	stack := []place{at}
-	pending, mustDir, links := split(name), strings.HasSuffix(name, "/"), 0
+	pending, mustDir, links, outside := split(name), strings.HasSuffix(name, "/"), 0, false
 	for steps := 0; len(pending) > 0; steps++ {
 		if steps > maxPath {
 			return place{}, syscall.ENAMETOOLONG // through links
@@ -175,7 +171,7 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 			return place{}, err
 		}
 		if next.covered {
-			if err := mounts[next.path].keep.fill(); err != nil {
+			if err := mounts[next.path].keep.Fill(); err != nil {
 				return place{}, syscall.EIO
 			}
 		}
@@ -183,6 +179,7 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 			continue
 		}
 		if elem == ".." {
+			outside = outside || len(stack) == 1
 			if len(stack) > 1 {
 				stack = stack[:len(stack)-1]
 			}
@@ -194,7 +191,7 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 			}
 			target := next.node.target
 			if strings.HasPrefix(target, "/") {
-				stack = stack[:1]
+				stack, outside = stack[:1], true
 			}
 			pending = slices.Concat(split(target), pending)
 			if len(pending) > maxPath {
@@ -205,6 +202,7 @@ func (t *tree) walk(c *cred, name string, follow, own bool) (place, error) {
 		stack = append(stack, next)
 	}
 	at = stack[len(stack)-1]
+	at.outside = outside
 	if mustDir && at.node != nil && !at.node.isDir() {
 		return place{}, syscall.ENOTDIR
 	}

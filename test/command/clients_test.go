@@ -280,6 +280,11 @@ func (t *clientsTest) testFaults() {
 		t.Errorf("%+v took only %v", last, last.Took)
 	}
 	t.run("clients", "clear", "--all")
+	t.run("clients", "fail", "shop-operator", "--resource", "deployments/scale")
+	t.says(t.run("clients", "-o", "wide"), "100% of its deployments/scale calls fail: 500")
+	t.run("clients", "clear", "shop-operator")
+	t.fails(2, `subresource "scal": not one of deployments.apps: choose scale, status`, "clients", "fail", "shop-operator", "--resource", "deployments/scal")
+	t.fails(2, `subresource "status": configmaps has none: name the resource alone`, "clients", "fail", "shop-operator", "--resource", "configmaps/status")
 	t.fails(2, `unknown client "shop-oprator": did you mean "shop-operator"?`, "clients", "pause", "shop-oprator")
 	t.fails(2, "missing client name", "clients", "pause")
 }

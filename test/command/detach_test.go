@@ -101,8 +101,8 @@ func TestDetached(t *testing.T) {
 			t.Errorf("up %s again: exit code %d, stdout %q, stderr %q, want %q", detach, code, stdout, stderr, want)
 		}
 	}
-	program.RequireFailure(t, u.command(t, "--name", "demo", "clients", "pause", "nosuch"), 2, `unknown client "nosuch": "ctrlplane --name demo clients" lists`)
-	program.RequireFailure(t, u.command(t, "--data-dir", p.DataDir, "controllers", "held", "nosuch"), 2, `"ctrlplane --data-dir `+p.DataDir+` controllers" lists`)
+	program.RequireFailure(t, u.command(t, "--name", "demo", "clients", "pause", "nosuch"), 2, `unknown client "nosuch": "`+program.Path()+` --name demo clients" lists`)
+	program.RequireFailure(t, u.command(t, "--data-dir", p.DataDir, "controllers", "held", "nosuch"), 2, `"`+program.Path()+` --data-dir `+p.DataDir+` controllers" lists`)
 	program.RequireFailure(t, u.command(t, "up", "--ephemeral", "--name", "demo"), 1, `a control plane called "demo" exists already, in `, "choose another --name")
 	program.RequireFailure(t, u.command(t, "delete", "demo"), 1, "is running, nothing was deleted", "--name demo down")
 	program.RequireFailure(t, u.command(t, "down"), 1, `control plane "default" is not running`, "--name demo")

@@ -16,7 +16,7 @@ func testLearnSkipAfterMistake(t *testing.T, p *program.ControlPlane) {
 	at := 0
 	for _, want := range []string{
 		`deployment.apps "web" deleted`, "This part of the lesson did not work", "Setting up the lesson again", "It has created a replacement.",
-		"One Pod is left.", "It has created two Pods.", "You have completed lesson 02-level.",
+		"One Pod is left.", "It has created two Pods.", "You have completed lesson 2 level.",
 	} {
 		i := strings.Index(stdout[at:], want)
 		if i < 0 {

@@ -4,9 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/internal/datadir"
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 	"github.com/ctrlplane/ctrlplane/internal/testutil/program"
 )
@@ -16,6 +18,7 @@ type statusOutput struct {
 	Process struct {
 		State   string
 		Settled bool
+		Started time.Time
 	}
 	Queues []struct {
 		Name string
@@ -52,6 +55,9 @@ func testStatus(t *testing.T, p *program.ControlPlane) {
 	asJSON := awaitSettledAfterWork(t, p)
 	if len(asJSON.Controllers) < 30 {
 		t.Errorf("only %d controllers", len(asJSON.Controllers))
+	}
+	if state, _, err := datadir.Peek(p.Dir); err != nil || !state.StartedAt.Equal(asJSON.Process.Started) {
+		t.Errorf("it has started at %v, and is listed as started at %v: %v", asJSON.Process.Started, state.StartedAt, err)
 	}
 	var asYAML statusOutput
 	p.Await(t, "settled as YAML, too", func() bool {

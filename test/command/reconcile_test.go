@@ -149,6 +149,24 @@ func testOperatorThatEndsDuringALesson(t *testing.T, p *program.ControlPlane) {
 	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, lesson)); !regexp.MustCompile(endedPattern).MatchString(out) {
 		t.Errorf("the operator has not ended:\n%s", out)
 	}
+	listed := func() bool { return strings.Contains(program.MustRun(t, p.Dir, "controllers", "-o", "name"), name) }
+	if !listed() {
+		t.Fatal("the lesson has removed an operator of another one")
+	}
+	_, says, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "wait", "settled"))
+	if code != 0 || !strings.Contains(says, "settled, but "+name+" does not run: ") || !strings.Contains(says, " controllers remove "+name+`"`) {
+		t.Errorf("wait settled: exit code %d: %s", code, says)
+	}
+	if out := program.MustRun(t, p.Dir, "controllers", "remove", name); out != "removed: "+name+"\n" || listed() {
+		t.Errorf("remove: %s", out)
+	}
+	const own = "## One\n\n```run\nrun: ctrlplane reconcile secrets -- true &\n```\n\n```run\nrun: until ctrlplane controllers -o name | grep " + name + "; do sleep 0.1; done\n```\n"
+	if out := program.MustRun(t, p.Dir, "learn", "--auto", program.WriteLesson(t, own)); !strings.Contains(out, "  "+name+"\n") {
+		t.Errorf("the lesson has not started its operator:\n%s", out)
+	}
+	if listed() {
+		t.Error("the lesson leaves its operator behind")
+	}
 }
 
 func testReconcileUsageErrors(t *testing.T, p *program.ControlPlane) {

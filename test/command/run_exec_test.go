@@ -31,7 +31,7 @@ func Test(t *testing.T) {
 `
 
 // TestRunAsExec runs the test binary of each package with "run", as docs/testing.md says: each has a control
-// plane of its own, and runs in the folder of its package.
+// plane of its own, and runs in the folder of its package, where its report is, too.
 func TestRunAsExec(t *testing.T) {
 	t.Parallel()
 	run := program.Command(t, "run")
@@ -43,8 +43,8 @@ func TestRunAsExec(t *testing.T) {
 		}
 		testutil.WriteFile(t, filepath.Join(dir, name, "a_test.go"), controlPlaneTest)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", "-exec", "'"+program.Path()+"' run --", "./...")
-	cmd.Dir, cmd.Env = dir, append(run.Env, goCacheEnv(t)...)
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", "-exec", "'"+program.Path()+"' run --bare --report out --", "./...")
+	cmd.Dir, cmd.Env = dir, append(withoutCIEnv(run.Env), goCacheEnv(t)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -54,6 +54,9 @@ func TestRunAsExec(t *testing.T) {
 		if url, ok := strings.CutPrefix(line, "URL "); ok {
 			urls[strings.TrimSpace(url)] = true
 		}
+	}
+	if reports, err := filepath.Glob(filepath.Join(dir, "*", "out", "report.html")); len(reports) != 2 || err != nil {
+		t.Errorf("reports %q, %v, want one in each package", reports, err)
 	}
 	if len(urls) != 2 || urls[""] {
 		t.Errorf("two packages have the control planes %v, want one each:\n%s", urls, out)

@@ -38,3 +38,18 @@ func TestReportOfAFailedStart(t *testing.T) {
 		}
 	}
 }
+
+// TestReportOfWrongUsage has a mistake that only a component finds, when there is a report already: its exit code is that of
+// the process.
+func TestReportOfWrongUsage(t *testing.T) {
+	t.Parallel()
+	cmd := newRunCommand(t, "--controllers=-*", "--report", "out", "--", "true")
+	cmd.Env = withoutCIEnv(cmd.Env)
+	_, stderr, code := program.Run(t, cmd)
+	if code != 2 || !strings.Contains(stderr, "ctrlplane: failed with exit code 2 after ") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if junit := readReport(t, filepath.Join(cmd.Dir, "out"))["junit.xml"]; !strings.Contains(junit, "failed with exit code 2") || strings.Contains(junit, "125") {
+		t.Errorf("junit.xml: %s", junit)
+	}
+}

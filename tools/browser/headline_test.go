@@ -107,9 +107,13 @@ func TestWebPageConflictsAreNoErrors(t *testing.T) {
 	p.class.change(func() {
 		p.class.append(&observe.Called{Controller: "deployment-controller", Verb: "update", Object: web, Status: 409, Conflict: true, Error: "the object has been modified"},
 			&observe.Called{Controller: "deployment-controller", Verb: "update", Object: web, Status: 403, Error: "no permission"},
+			&observe.Called{Controller: "job-controller", Verb: "update", Object: web, Status: 409, Conflict: true, Error: observe.RestoredMeanwhile},
+			&observe.Called{Controller: "cronjob-controller", Verb: "update", Object: web, Status: 409, Conflict: true, Error: observe.InjectedFault},
 			&observe.Logged{Controller: "ctrlplane", Message: "speed: ½×, was 1×"})
 	})
-	p.await(`document.querySelector("#lines .conflict")?.innerText.includes("conflict: another one has written it")`)
+	for _, why := range []string{"the object had been modified or deleted meanwhile", "the control plane was restored while the write waited", observe.InjectedFault} {
+		p.await(`[...document.querySelectorAll("#lines .conflict")].some((l) => l.innerText.includes("conflict: ` + why + `"))`)
+	}
 	p.await(`document.querySelector("#lines .bad")?.innerText.includes("no permission")`)
 	p.await(`document.querySelector("#lines .state")?.innerText.includes("speed: ½×")`)
 	border := func(class string) string {

@@ -15,6 +15,8 @@ type Style struct {
 	Width int  // columns; 0 means 80
 	Color bool // colours and bold; no information depends on them
 	ASCII bool // only ASCII characters
+	// Program names ctrlplane in a command; empty means ctrlplane.
+	Program string
 }
 
 const (

@@ -114,7 +114,7 @@ func (w *entryWriter) writeObserved(e Entry) {
 	switch {
 	case !e.Asked:
 		w.writeSection("Watches, writes, permissions")
-		w.writeText(`No control plane is running. Start one with "ctrlplane up".`)
+		w.writeText(`No control plane is running. Start one with "` + cmp.Or(w.Program, "ctrlplane") + ` up".`)
 	case !e.Observed:
 		w.writeSection("Watches, writes")
 		w.writeText("Nothing is observed, because the control plane runs with --observe-records -1.")

@@ -39,7 +39,7 @@ func (r *runner) cleanUp(ctx context.Context) error {
 	err := errors.Join(r.plane.revertState(ctx, r.initial), r.removeObjects(ctx),
 		r.plane.removeNamespaces(ctx, r.shell.namespace, r.lesson.Namespaces), os.RemoveAll(r.toolsDir))
 	if err != nil {
-		return fmt.Errorf("cannot clean up after lesson %s: %w", r.lesson.Name, err)
+		return fmt.Errorf("cannot clean up after lesson %s: %w", r.lesson.label(), err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -14,6 +15,9 @@ type initialState struct {
 	controllers map[string]control.Controller
 	nodes       map[string]control.Node
 }
+
+// endedTimeout is how long it may take until the control plane knows that a process has ended whose end was awaited.
+const endedTimeout = 2 * time.Second
 
 // recordState records the state of controllers and nodes, and adds missing nodes.
 func (p *controlPlane) recordState(ctx context.Context, nodes int) (*initialState, error) {
@@ -91,7 +95,38 @@ func (p *controlPlane) revertState(ctx context.Context, h *initialState) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.removeOperators(ctx, h))...)
+}
+
+// removeOperators removes the controllers of operators that the lesson has started: those that are new, and have
+// ended. One that runs on is another one's.
+func (p *controlPlane) removeOperators(ctx context.Context, h *initialState) error {
+	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
+	defer cancel()
+	err := pollUntil(ctx, func() (bool, error) {
+		list, err := p.control.Controllers(ctx)
+		if err != nil {
+			return false, err
+		}
+		running := 0
+		for _, c := range list {
+			if _, had := h.controllers[c.Name]; had || !observe.IsReported(c.Name) {
+				continue
+			}
+			if !(&observe.Controller{Name: c.Name, State: c.State, Process: c.Process}).HasEnded() {
+				running++
+				continue
+			}
+			if _, err := p.control.Interventions().Remove(ctx, []string{c.Name}); err != nil {
+				return false, err
+			}
+		}
+		return running == 0, nil
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 func (p *controlPlane) revertNodes(ctx context.Context, h *initialState) error {

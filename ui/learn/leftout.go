@@ -27,7 +27,7 @@ func (r *runner) warnLeftOut() {
 // closingText is the last line of a lesson.
 func (r *runner) closingText() string {
 	if len(r.leftOut) == 0 {
-		return "You have completed lesson " + r.lesson.Name + "."
+		return "You have completed lesson " + r.lesson.label() + "."
 	}
-	return "This is the end of lesson " + r.lesson.Name + ". Not completed: " + strings.Join(r.leftOut, ", ") + "."
+	return "This is the end of lesson " + r.lesson.label() + ". Not completed: " + strings.Join(r.leftOut, ", ") + "."
 }

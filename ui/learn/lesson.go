@@ -29,6 +29,15 @@ type Lesson struct {
 	Steps []*Step `yaml:"-"`
 }
 
+// label names the lesson as lists of lessons do: "2 level".
+func (l *Lesson) label() string {
+	number, name, _ := strings.Cut(l.Name, "-")
+	if number = strings.TrimLeft(number, "0"); number == "" || strings.Trim(number, "0123456789") != "" {
+		return l.Name // of a file
+	}
+	return number + " " + name
+}
+
 // Position returns the number of a step, from 1, and the number of all steps, as the
 // reader sees them: without those that are skipped on this machine.
 func (l *Lesson) Position(step int) (number, of int) {

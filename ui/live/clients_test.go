@@ -73,7 +73,7 @@ func TestKeysInterveneInClients(t *testing.T) {
 	if !slices.Equal(src.clients.calls, want) || len(src.calls) != 0 {
 		t.Errorf("clients: %q, controllers: %q", src.clients.calls, src.calls)
 	}
-	if m.confirming != nil || !strings.Contains(m.message, "process of its own") {
+	if m.confirming != nil || !strings.Contains(m.message, "a process of its own") {
 		t.Errorf("x: %q", m.message)
 	}
 	press("esc")

@@ -163,6 +163,9 @@ func (m model) feedState(visible []feedEntry, l viewport, h int) string {
 	return state
 }
 
+// verbWidth is the width of verbs. A longer one, such as restore, moves the rest of its line.
+const verbWidth, maxVerbWidth = 6, 9
+
 // entryLine draws a record.
 func (m model) entryLine(e feedEntry, w int) line {
 	if e.record.Event == nil {
@@ -194,7 +197,7 @@ func (m model) itemLine(i feedItem, w int) line {
 	if m.currentScreen().kind != controllerScreen { // there, all lines have the same controller
 		l = append(l, span{alignLeft(ui.ShortName(i.controller), who, tail) + "  ", plain})
 	}
-	l = append(l, span{alignLeft(i.verb, 6, tail) + "  ", i.verbStyle})
+	l = append(l, span{alignLeft(i.verb, min(max(textWidth(i.verb), verbWidth), maxVerbWidth), tail) + "  ", i.verbStyle})
 	room := w - l.width()
 	ending := alignRight(i.status, 5, tail)
 	if w >= 90 { // in less, what matters is cut for it

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -122,8 +123,11 @@ func (m model) questionLine(w int) line {
 			{"[l]", highlight}, {"eave it running  ", plain}, {"[esc]", highlight}, {" cancel", plain}}
 	case m.confirming != nil:
 		verb, what := "Stop", " This ends its workers, event handlers and queues."
-		if m.confirming.start {
+		switch m.confirming.verb {
+		case verbs.Start:
 			verb, what = "Start", " This builds and runs it again."
+		case verbs.Remove:
+			verb, what = "Remove", " Its process has ended; its records remain."
 		}
 		if w < 100 {
 			what = ""
@@ -195,6 +199,8 @@ func (m model) isTimely(a action) bool {
 		return true
 	case pauseResume:
 		return paused
+	case stopStart:
+		return m.verbOfStop(m.targetController()) == verbs.Remove
 	case faster, slower:
 		return speedIsSlow(m)
 	case toggleFollow:
@@ -219,8 +225,8 @@ func (m model) hintFor(b binding) string {
 		return "resume"
 	case b.action == filter && m.showsText():
 		return "search"
-	case b.action == stopStart && (state == stateOff || state == stateFailed):
-		return "start"
+	case b.action == stopStart:
+		return m.verbOfStop(m.targetController())
 	}
 	return b.hint
 }

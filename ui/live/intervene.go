@@ -10,7 +10,9 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/objectdiff"
+	"github.com/ctrlplane/ctrlplane/internal/verbs"
 	"github.com/ctrlplane/ctrlplane/internal/words"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
 
@@ -28,7 +30,21 @@ type interventionResult struct {
 // confirmation is an intervention that waits for the user to confirm it.
 type confirmation struct {
 	controller string
-	start      bool // start if true, otherwise stop
+	verb       string // stop, start, or remove
+}
+
+// verbOfStop returns what stopStart does with a controller; empty if it is of another process, which runs.
+func (m model) verbOfStop(name string) string {
+	c, _ := m.findController(name)
+	switch {
+	case c.HasEnded():
+		return verbs.Remove
+	case observe.IsReported(name):
+		return ""
+	case c.State == stateOff || c.State == stateFailed:
+		return verbs.Start
+	}
+	return verbs.Stop
 }
 
 // targetController returns the controller that keys act on: in Activity that of the selected
@@ -96,12 +112,15 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 		m.message = "the next write of " + name + " will be released"
 		return m, m.runIntervention(interventionResult{action: a, controller: name}, m.stepFunc(name))
 	case a == stopStart && !canStop(m):
-		m.message = name + " is a process of its own: it cannot be stopped from here"
+		m.message = name + " runs in a process of its own: it cannot be stopped from here"
 	case a == stopStart:
-		m.confirming = &confirmation{name, state == stateOff || state == stateFailed}
+		m.confirming = &confirmation{name, m.verbOfStop(name)}
 	case state == statePaused:
 		return m.startIntervention(a, name, "resume", m.interventionsIn(name).Resume)
 	default:
+		if c, _ := m.findController(name); c.HasEnded() {
+			m.message = name + " has ended: the writes of its next process will be held"
+		}
 		return m.startIntervention(a, name, "pause", m.interventionsIn(name).Pause)
 	}
 	return m, nil
@@ -147,10 +166,14 @@ func (m model) answerConfirmation(key string) (model, tea.Cmd) {
 	switch key {
 	case "y", "enter":
 		m.confirming = nil
-		if i.start {
-			return m.startIntervention(stopStart, i.controller, "start", m.interventions.Start)
+		do := m.interventions.Stop
+		switch i.verb {
+		case verbs.Start:
+			do = m.interventions.Start
+		case verbs.Remove:
+			do = m.interventions.Remove
 		}
-		return m.startIntervention(stopStart, i.controller, "stop", m.interventions.Stop)
+		return m.startIntervention(stopStart, i.controller, i.verb, do)
 	case "n", "esc", "q", "x":
 		m.confirming = nil
 	}

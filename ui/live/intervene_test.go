@@ -37,6 +37,9 @@ func (h *intervenableSource) Start(_ context.Context, names []string) ([]string,
 func (h *intervenableSource) Pause(_ context.Context, names []string) ([]string, error) {
 	return h.recordCall("pause", names...)
 }
+func (h *intervenableSource) Remove(_ context.Context, names []string) ([]string, error) {
+	return h.recordCall("remove", names...)
+}
 func (h *intervenableSource) Resume(_ context.Context, names []string) ([]string, error) {
 	return h.recordCall("resume", names...)
 }

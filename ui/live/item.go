@@ -106,6 +106,9 @@ func describeRecord(r observe.Record) feedItem {
 func (i *feedItem) setCall(e *observe.Called) {
 	i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), words.OneLine(e.Verb), verbStyle(e.Verb)
 	i.subject, i.took, i.object = formatCallTarget(e), e.Took, openableObject(e.Object)
+	if i.verb == "deletecollection" { // the target has a kind only
+		i.verb = "delete"
+	}
 	i.status = strconv.Itoa(e.Status)
 	if e.Status == 0 {
 		i.status = "none"
@@ -148,14 +151,20 @@ func (i *feedItem) setSync(e *observe.Synced) {
 		i.mark, i.status = markBad, "fail"
 	case e.Failed():
 		i.mark, i.status = markBad, "retry"
-	case e.Retried:
-		i.status = "retry"
 	default:
 		i.status = "ok"
 	}
-	if e.Reads+e.Writes > 0 && i.note == "" {
-		i.note = ui.CountNoun(e.Reads, "read") + ", " + ui.CountNoun(e.Writes, "write")
+	if i.note != "" {
+		return
 	}
+	var notes []string
+	if e.Retried {
+		notes = append(notes, "requeued")
+	}
+	if e.Reads+e.Writes > 0 {
+		notes = append(notes, ui.CountNoun(e.Reads, "read"), ui.CountNoun(e.Writes, "write"))
+	}
+	i.note = strings.Join(notes, ", ")
 }
 
 func (i *feedItem) setLog(e *observe.Logged) {

@@ -116,8 +116,9 @@ func canIntervene(m model) bool {
 }
 
 func canStop(m model) bool {
-	_, isClient := m.findClient(m.targetController())
-	return canIntervene(m) && !isClient
+	name := m.targetController()
+	_, isClient := m.findClient(name)
+	return canIntervene(m) && !isClient && m.verbOfStop(name) != ""
 }
 func canStep(m model) bool {
 	return canIntervene(m) && m.stateOf(m.targetController()) == statePaused
@@ -154,7 +155,7 @@ func presentSections() []keySection {
 			{showClients, []string{"c"}, "show the clients, such as kubectl", "clients", hasClients},
 			{copySelected, []string{"y"}, "copy what is selected (OSC 52)", "", nil},
 			{toggleOutput, []string{"o"}, "show the operator's output, or Activity", "output", hasOutput},
-			{showWarnings, []string{"W"}, "show all warnings", "warnings", hasWarnings},
+			{showWarnings, []string{"W"}, "show the warnings of ctrlplane itself", "warnings", hasWarnings},
 		}},
 		{"Objects", []binding{
 			{browse, []string{":"}, "list objects of a kind, with health", "objects", canBrowse},
@@ -182,7 +183,7 @@ func presentSections() []keySection {
 			{pauseResume, []string{"p"}, "pause (hold its writes), or resume", "pause", canIntervene},
 			{stepOnce, []string{"s"}, "release one held write or waiting key", "step", canStep},
 			{showStep, []string{"d"}, "show the diff of the last step", "diff", hasStepped},
-			{stopStart, []string{"x"}, "stop it, or start it again", "stop", canStop},
+			{stopStart, []string{"x"}, "stop, start, or remove an ended operator", "stop", canStop},
 		}},
 		{"Projector", []binding{
 			{openPage, []string{"P"}, "serve a page for a projector: its link", "", hasPage},

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestClientWithoutWrites(t *testing.T) {
 
 func TestNoWarnings(t *testing.T) {
 	m := newTestModel(t, Options{Source: &fixedSource{snapshot: idleSnapshot()}, NoColor: true}, 100, 24)
-	if got := pressKeys(t, m, "W").View().Content; !strings.Contains(got, "no warnings since the start") {
+	if got := pressKeys(t, m, "W").View().Content; !strings.Contains(got, "none of ctrlplane itself since the start") {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -109,8 +110,40 @@ func TestEndedOperator(t *testing.T) {
 	s := idleSnapshot()
 	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: "its process has ended", Since: testNow.Add(-90 * time.Second)})
 	s.Time = testNow
-	m := newTestModel(t, Options{Source: &fixedSource{snapshot: s}, NoColor: true}, 100, 30)
-	if got := m.View().Content; !strings.Contains(got, "\n▌shop/site ") || !strings.Contains(got, "ended 1m 30s ago") {
+	src := &intervenableSource{fixedSource: &fixedSource{snapshot: s}}
+	m := newTestModel(t, Options{Source: src, NoColor: true}, 100, 30)
+	if got := m.View().Content; !strings.Contains(got, "\n▌shop/site ") || !strings.Contains(got, "ended 1m 30s ago") || !strings.Contains(got, " x remove") {
 		t.Errorf("got\n%s", got)
+	}
+	if m = pressAndRun(t, m, "p"); m.message != "shop/site has ended: the writes of its next process will be held" {
+		t.Errorf("p: %q", m.message)
+	}
+	m = pressKeys(t, m, "x")
+	if got := m.View().Content; !strings.Contains(got, " Remove shop/site? Its process has ended; its records remain.") {
+		t.Errorf("x:\n%s", got)
+	}
+	if m = pressAndRun(t, m, "y"); !slices.Equal(src.calls, []string{"pause shop/site", "remove shop/site"}) {
+		t.Errorf("calls: %q", src.calls)
+	}
+}
+
+// An operator that runs can neither be stopped nor removed here.
+func TestRunningOperator(t *testing.T) {
+	s := idleSnapshot()
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateRunning})
+	m := pressKeys(t, modelOnQueue(t, &intervenableSource{fixedSource: &fixedSource{snapshot: s}}, "shop/site"), "x")
+	if got := m.View().Content; m.confirming != nil || !strings.Contains(got, "shop/site runs in a process of its own: it cannot be stopped from here") || strings.Contains(got, " x ") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// The title counts controllers, as the verb controllers lists them, not their queues.
+func TestTitleCountsControllers(t *testing.T) {
+	busy := func(queue string) row {
+		return row{controller: "job-controller", name: queue, state: stateRunning, queue: &observe.Queue{Controller: "job-controller", Name: queue, Depth: 9, InFlight: 1}}
+	}
+	rows := []row{busy("job"), busy("job_orphan_pod"), {controller: "shop/site", state: stateRunning}, {name: "nowhere", queue: &observe.Queue{Name: "nowhere"}}}
+	if got := totalsOf(rows, false); got.shown != 3 || got.busy != 1 || got.working != 1 || got.lately != 0 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -147,7 +147,7 @@ func (m model) overlayLines(w int) []line {
 	if m.overlay == warningsOverlay {
 		var lines []line
 		if len(m.warnings) == 0 {
-			lines = append(lines, styledLine("  no warnings since the start", faint))
+			lines = append(lines, styledLine("  none of ctrlplane itself since the start; Activity has those of controllers and Kubernetes Events", faint))
 		}
 		for _, warning := range m.warnings {
 			for i, part := range wrapWords(words.OneLine(warning), w-4) {
@@ -217,7 +217,7 @@ func (m model) markLines() []line {
 		explain(markConflict, "a conflict: the object had been modified or deleted"),
 		explain("~KEY", "likely key, inferred from calls or events"),
 		explain("?", "unknown"),
-		explain("retry", "the sync will be retried"),
+		explain("retry", "the sync has failed and will be retried"),
 		explain("none", "the call got no response"),
 		explain(m.theme.zeroMark(), "zero, or not measured"),
 		explain(cut, "truncated, or not shown"),

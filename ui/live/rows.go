@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -227,7 +228,7 @@ func (r row) label() string {
 
 // rowTotals aggregates all rows.
 type rowTotals struct {
-	shown, busy, failed int // of the rows that are not internal
+	shown, busy, failed int // controllers, and queues of unknown ones, of the rows that are not internal
 	working, lately     int // of the busy ones: with a key now, and without one
 	internal            int
 	labelWidth          int // of the widest name
@@ -241,12 +242,13 @@ const scaleSeconds = 15
 func totalsOf(rows []row, withInternal bool) rowTotals {
 	var t rowTotals
 	var deepest int64
+	var shown, busy, working, lately = names{}, names{}, names{}, names{}
 	for _, r := range rows {
 		if r.internal && !withInternal {
 			t.internal++
 			continue
 		}
-		t.shown++
+		shown.add(r)
 		t.labelWidth = max(t.labelWidth, textWidth(r.label()))
 		t.queueWidth = max(t.queueWidth, textWidth(r.name))
 		deepest = max(deepest, r.peak())
@@ -256,21 +258,28 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 			}
 		}
 		if r.isBusy() {
-			t.busy++
+			busy.add(r)
 		}
 		switch {
 		case r.isWorking():
-			t.working++
+			working.add(r)
 		case r.isBusy() && !r.isParked():
-			t.lately++
+			lately.add(r)
 		}
 		if r.state == stateFailed {
 			t.failed++
 		}
 	}
+	maps.DeleteFunc(lately, func(name string, _ bool) bool { return working[name] })
+	t.shown, t.busy, t.working, t.lately = len(shown), len(busy), len(working), len(lately)
 	t.scale = barScale(deepest)
 	return t
 }
+
+// names are those of the controllers of rows, each once, or of a queue whose controller is not known.
+type names map[string]bool
+
+func (n names) add(r row) { n[cmp.Or(r.controller, "? "+r.name)] = true }
 
 // sortOrder is the order of the table: by a column, or by activity.
 type sortOrder struct {

@@ -30,6 +30,7 @@ func (s *Server) routes() http.Handler {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", http.FileServerFS(files))
+	mux.HandleFunc("GET /js/tables.js", serveTables)
 	mux.HandleFunc("POST /api/session", s.beginSession)
 
 	api := http.NewServeMux()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -135,5 +136,19 @@ func TestFocusIsSentToThePage(t *testing.T) {
 	v.open(s.OnceLink())
 	if text := v.expect(http.StatusOK, "GET", "/api/session", "", nil); !strings.Contains(text, `"focus":["job-controller"]`) {
 		t.Errorf("session: %s", text)
+	}
+}
+
+// TestTablesHaveTheNamesOfTheTerminal checks the module that the server makes: the page and the view use the same names.
+func TestTablesHaveTheNamesOfTheTerminal(t *testing.T) {
+	w := httptest.NewRecorder()
+	serveTables(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/js/tables.js", nil))
+	for _, want := range []string{
+		`"horizontal-pod-autoscaler-controller":"hpa"`, `"limitranges":"LimitRange"`, `"csistoragecapacities.storage.k8s.io":"CSIStorageCapacity"`,
+		`"endpoints":"Endpoints"`, `"roles.rbac.authorization.k8s.io":"Role"`, `"networkpolicies.networking.k8s.io":"NetworkPolicy"`,
+	} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s is missing in %s", want, w.Body)
+		}
 	}
 }

@@ -3,7 +3,7 @@
 import * as api from "./api.js";
 import { button, el, update } from "./dom.js";
 import { diffView } from "./diff.js";
-import { duration, kindKey, kindName } from "./names.js";
+import { duration, isReported, kindKey, kindName } from "./names.js";
 
 const delays = ["200ms", "1s", "3s"];
 const faults = [["conflict", "409"], ["error", "500"], ["timeout", "timeout"]];
@@ -28,6 +28,7 @@ export function controlsView({ name, who, readOnly, why, state, time }) {
   };
   const pause = button("Pause", () => act("pause")), resume = button("Resume", () => act("resume"), { class: "primary" }), step = button("Step", () => act("step"), { class: "primary" });
   const stop = button("Stop", () => act("stop")), start = button("Start", () => act("start"), { class: "primary" }), clear = button("Clear", () => act("clear"));
+  const remove = button("Remove", () => act("remove"));
   const delay = select("Delay…", delays.map((d) => ["each call by " + d, d]), (d) => act("delay", { delay: d }));
   const fault = select("Fail…", rates.flatMap(([often, rate]) => faults.map(([what, code]) => [`${often}: ${what}`, { rate, code }])), (f) => act("fail", { fault: f }));
   let reading = null;
@@ -45,14 +46,16 @@ export function controlsView({ name, who, readOnly, why, state, time }) {
     const s = state()?.state || "running", reason = state()?.reason;
     pause.hidden = s !== "running";
     resume.hidden = step.hidden = s !== "paused";
-    stop.hidden = who === "clients" || !state()?.aliases && s === "running" && !state()?.state || !["running", "paused"].includes(s);
-    start.hidden = who === "clients" || !["off", "failed"].includes(s);
+    const elsewhere = who === "clients" || isReported(name);
+    stop.hidden = elsewhere || !state()?.aliases && s === "running" && !state()?.state || !["running", "paused"].includes(s);
+    start.hidden = elsewhere || !["off", "failed"].includes(s);
+    remove.hidden = !state() || !isReported(name) || !["off", "unknown"].includes(state().process || s);
     delay.hidden = fault.hidden = !["running", "paused"].includes(s);
     clear.hidden = !reason || s === "off";
     if (buttons.contains(focused) && focused.hidden) buttons.querySelector(":scope > :not([hidden])")?.focus();
     showHeld();
   };
-  const buttons = el("div", { class: "buttons" }, pause, step, resume, delay, fault, clear, stop, start);
+  const buttons = el("div", { class: "buttons" }, pause, step, resume, delay, fault, clear, stop, start, remove);
   return { element: el("div", { class: "controls" }, buttons, result, held), refresh };
 }
 

@@ -143,8 +143,17 @@ function lineOfCall(r, internals) {
   const what = (bad ? "cannot " + r.verb : verbOf(r));
   return {
     class: r.conflict ? "conflict" : bad ? "bad" : r.client ? "client" : "write", who: shortName(r.controller), what: r.subresource === "binding" && !bad ? "binds" : what,
-    kind: kindName(kindKey(r.object)) + (r.subresource && r.subresource !== "binding" ? " " + r.subresource : ""), which: objectKey(r.object), why: bad ? (r.conflict ? "conflict: another one has written it meanwhile" : r.error || "no response") : "", record: r,
+    kind: kindName(kindKey(r.object)) + (r.subresource && r.subresource !== "binding" ? " " + r.subresource : ""), which: objectKey(r.object), why: bad ? whyFailed(r) : "", record: r,
   };
+}
+
+// whyFailed says why a call has failed. Who had modified the object of a conflict, often the controller itself, is known
+// only with the writes around it: "ctrlplane trace" names it.
+function whyFailed(r) {
+  if (!r.conflict) return r.error || "no response";
+  if (/fault injected by ctrlplane/.test(r.error)) return "conflict: " + r.error;
+  if (/the control plane was restored to another state/.test(r.error)) return "conflict: the control plane was restored while the write waited";
+  return "conflict: the object had been modified or deleted meanwhile";
 }
 
 // lineOfLog returns a line for Kubernetes Events, which controllers log, for warnings and

@@ -51,7 +51,10 @@ export class Filter {
 
   fill(menu, field, values, nameOf) {
     const chosen = this[field];
-    const list = [...new Set(chosen ? [chosen, ...values] : values)].map((v) => [v, nameOf(v)]).sort((a, b) => a[1].localeCompare(b[1]));
+    const all = [...new Set(chosen ? [chosen, ...values] : values)];
+    const isShared = (name) => all.filter((v) => nameOf(v) === name).length > 1;
+    const groupOf = (v) => (field === "kind" && v.includes(".") && isShared(nameOf(v)) ? v.slice(v.indexOf(".")) : "");
+    const list = all.map((v) => [v, nameOf(v) + groupOf(v)]).sort((a, b) => a[1].localeCompare(b[1]));
     const key = JSON.stringify(list);
     if (menu.dataset.key !== key) {
       menu.dataset.key = key;

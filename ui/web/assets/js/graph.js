@@ -38,6 +38,7 @@ export function choose(model, { now, factor, showInternals, pinned, room, focus,
   const candidates = [...model.controllers.values()].filter(isChosen);
   candidates.sort((a, b) => rank(b) - rank(a));
   const controllers = candidates.slice(0, room).map((c) => c.name);
+  const counted = [...model.controllers.values()].filter((c) => showInternals || !internal.has(c.name) || controllers.includes(c.name));
   const clients = [...model.clients.values()].filter((c) => (model.wrote.has(c.name) || c.watches?.length || c.state === "paused" || pinned.has(c.name)) && (!filter.kind || filter.isLinked(c.name)))
     .sort((a, b) => Math.max(model.lastWrite(b.name), 0) - Math.max(model.lastWrite(a.name), 0)).slice(0, 5).map((c) => c.name);
   const actors = new Set([...controllers, ...clients]);
@@ -46,7 +47,7 @@ export function choose(model, { now, factor, showInternals, pinned, room, focus,
   const linked = kinds.filter((kind) => edges.some((e) => e.kind === kind) || pinned.has("kind:" + kind));
   if (focus.length && linked.length) kinds = linked;
   if (filter.controller) clients.splice(0, Infinity, ...clients.filter((name) => edges.some((e) => e.actor === name)));
-  return { clients, kinds, controllers, edges: edges.filter((e) => controllers.includes(e.actor) || clients.includes(e.actor)), hidden: model.controllers.size - controllers.length, crowded: candidates.length - controllers.length };
+  return { clients, kinds, controllers, edges: edges.filter((e) => controllers.includes(e.actor) || clients.includes(e.actor)), hidden: counted.length - controllers.length, crowded: candidates.length - controllers.length };
 }
 
 const recentlyDone = (model, name) => (model.queues.get(name) || []).some((q) => q.doneRate > 0);

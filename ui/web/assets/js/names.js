@@ -1,15 +1,14 @@
 // Short names for the picture; panels have the full ones.
 
-const shortNames = { "kube-scheduler": "scheduler", "simulated-kubelet": "kubelet", "garbage-collector-controller": "garbage collector",
-  "horizontal-pod-autoscaler-controller": "autoscaler", "persistentvolume-binder-controller": "volume binder", "kube-apiserver": "API server",
-  "certificatesigningrequest-approving-controller": "CSR approver", "certificatesigningrequest-signing-controller": "CSR signer",
-  "persistentvolume-attach-detach-controller": "attach-detach", "root-ca-certificate-publisher-controller": "root CA publisher",
-  "kube-apiserver-serving-clustertrustbundle-publisher-controller": "trust bundles" };
+import { builtinKinds, shortNames } from "./tables.js";
 
 export const shortName = (name) => shortNames[name] || name.replace(/-controller$/, "").replace(/ \(.*\)$/, "");
 
+// isReported reports whether a name is that of a controller of a client: PROGRAM/CONTROLLER, or CLIENT/CONTROLLER.
+export const isReported = (name) => /^[^(]*\/|\)\//.test(name);
+
 // isStale reports whether the cache of a controller did not have its own last write yet, and isNormalRetry whether an error
-// is as is normal if the sync is repeated: that, or another one had written the object.
+// is as is normal if the sync is repeated: that, or the object had been modified.
 export const isStale = (error = "") => /^read version: .* is not as new as written version: /.test(error);
 
 export const isNormalRetry = (error = "") => isStale(error) || /the object has been modified/.test(error) || /Operation cannot be fulfilled on .*fault injected by ctrlplane/.test(error);
@@ -19,12 +18,9 @@ export const kindKey = (object) => (object.group ? object.resource + "." + objec
 
 export const resourceOf = (key) => key.split(".")[0];
 
-const knownKinds = { "deployments.apps": "Deployment", "replicasets.apps": "ReplicaSet", pods: "Pod", nodes: "Node", services: "Service",
-  "endpointslices.discovery.k8s.io": "EndpointSlice", endpoints: "Endpoints", "jobs.batch": "Job", "cronjobs.batch": "CronJob",
-  "statefulsets.apps": "StatefulSet", "daemonsets.apps": "DaemonSet", configmaps: "ConfigMap", secrets: "Secret", namespaces: "Namespace",
-  serviceaccounts: "ServiceAccount", persistentvolumeclaims: "PVC", persistentvolumes: "PV", "poddisruptionbudgets.policy": "PDB",
-  "horizontalpodautoscalers.autoscaling": "HPA", "customresourcedefinitions.apiextensions.k8s.io": "CRD", resourcequotas: "ResourceQuota",
-  "controllerrevisions.apps": "ControllerRev." };
+// Kinds whose names are long, and some of the API server's extensions.
+const knownKinds = { persistentvolumeclaims: "PVC", persistentvolumes: "PV", "poddisruptionbudgets.policy": "PDB", "horizontalpodautoscalers.autoscaling": "HPA",
+  "customresourcedefinitions.apiextensions.k8s.io": "CRD", "controllerrevisions.apps": "ControllerRev.", "apiservices.apiregistration.k8s.io": "APIService" };
 
 const seenKinds = new Map();
 
@@ -32,7 +28,7 @@ export function learnKind(object) {
   if (object?.kind && object.resource) seenKinds.set(kindKey(object), object.kind);
 }
 
-export const kindName = (key) => knownKinds[key] || seenKinds.get(key) || resourceOf(key);
+export const kindName = (key) => knownKinds[key] || seenKinds.get(key) || builtinKinds[key] || resourceOf(key);
 
 export const objectKey = (o) => [o.namespace, o.name].filter(Boolean).join("/");
 
