@@ -17,7 +17,7 @@ const (
 	rateSeconds = 5
 	// keptVersions is the number of versions kept of what a client has written.
 	keptVersions = 4096
-	// keptRuns is the number of runs of writes that are kept of a client.
+	// keptRuns is the number of runs of writes that are kept of a client, and of an event.
 	keptRuns = 16
 	// maxFailed is the number of writes that have failed whose causes are kept.
 	maxFailed = 64

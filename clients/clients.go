@@ -218,6 +218,7 @@ func (c *Clients) evictIdle() bool {
 	delete(c.byName, idlest.name)
 	c.forgetReports(idlest)
 	idlest.permissions.forget()
+	idlest.conn.Store(nil) // its watchers lead to other clients that are forgotten
 	for id, known := range c.byID {
 		if known.client == idlest {
 			delete(c.byID, id)

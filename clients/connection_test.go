@@ -2,10 +2,13 @@ package clients
 
 import (
 	"fmt"
+	"net/http"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,6 +32,10 @@ func (s splitScript) as(agent string) *script {
 
 func (s splitScript) client(program string) observe.Client {
 	return s.clientNamed(program + " (" + operator.Name + ")")
+}
+
+func (s splitScript) clientOf(program string) *client {
+	return s.clients.byName[program+" ("+operator.Name+")"]
 }
 
 func certificate(version string) string { return object("Certificate", "web", "c1", version) }
@@ -269,6 +276,60 @@ func TestWatchersOfAConnectionAreForgotten(t *testing.T) {
 		synctest.Wait()
 		if n := watchers(); n != 1 {
 			t.Errorf("%d clients are kept after %v", n, maxReaction)
+		}
+	})
+}
+
+// Of the clients that write because of an event, an event remembers the last ones.
+func TestWritersOfAnEventAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSplitScript(t)
+		send := s.as(watchingAgent).watch(certificates + "?watch=1")
+		send("ADDED", certificate("7"))
+		for i := range 3 * keptRuns {
+			s.as(fmt.Sprintf("certs-%d/v1", i)).write("", "POST", secrets, object("Secret", "web", "s1", fmt.Sprint(10+i), "c1"))
+		}
+		e := s.clientOf("certs").watches[0].events[0]
+		if len(e.writes) != keptRuns || e.writes[keptRuns-1].by != s.client(fmt.Sprint("certs-", 3*keptRuns-1)).Name {
+			t.Errorf("the runs of %d clients are kept: %+v", len(e.writes), e.writes)
+		}
+	})
+}
+
+// A process has two user agents, the next one has the second of these and another one, and so on. Their clients do not keep
+// each other in memory, although the first process still runs.
+func TestForgottenClientsOfConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSplitScript(t)
+		watchOnce := func(agent string) {
+			send, end := s.as(agent + "/v1").watched(certificates + "?watch=1")
+			send("ADDED", certificate("7"))
+			s.write("", "POST", secrets, object("Secret", "web", "s1", "10", "c1"))
+			end()
+		}
+		const first = "10.0.0.1:0"
+		s.conn = first
+		watchOnce("certs")
+		var clients []weak.Pointer[client]
+		for i := range maxClients + 50 {
+			for j := range 2 {
+				agent := fmt.Sprintf("certs-%d", i+j)
+				watchOnce(agent)
+				if j == 0 {
+					clients = append(clients, weak.Make(s.clientOf(agent)))
+				}
+			}
+			s.conn = first
+			s.as(watchingAgent).request("GET", certificates, "", func(http.ResponseWriter) {})
+			s.conn = fmt.Sprint("10.0.0.1:", i+1)
+		}
+		time.Sleep(2 * maxReaction)
+		synctest.Wait()
+		runtime.GC()
+		clients = slices.DeleteFunc(clients, func(cl weak.Pointer[client]) bool { return cl.Value() == nil })
+		runtime.KeepAlive(s)
+		if n := len(clients); n > maxClients {
+			t.Errorf("%d clients are kept", n)
 		}
 	})
 }

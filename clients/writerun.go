@@ -14,7 +14,7 @@ const maxPause = 100 * time.Millisecond
 
 // writeRun is a run of writes of a client that have an event as their likely cause.
 type writeRun struct {
-	by       *client
+	by       string           // the name of the client: one that is forgotten is not kept for its runs
 	taken    time.Time        // when the key was taken from its queue
 	began    time.Time        // the first write
 	answered time.Time        // the last write
@@ -125,18 +125,18 @@ func (e *event) lastRun(w *write) writeRun {
 // runOf is lastRun with the lock held.
 func (e *event) runOf(cl *client) writeRun {
 	for _, r := range e.writes {
-		if r.by == cl {
+		if r.by == cl.name {
 			return r
 		}
 	}
-	return writeRun{by: cl}
+	return writeRun{by: cl.name}
 }
 
-// setRun sets what lastRun returns. The caller holds the lock.
+// setRun sets what lastRun returns, and forgets what was set first if that was of too many clients. The caller holds the lock.
 func (e *event) setRun(r writeRun) {
-	if i := slices.IndexFunc(e.writes, func(other writeRun) bool { return other.by == r.by }); i >= 0 {
-		e.writes[i] = r
-		return
+	e.writes = slices.DeleteFunc(e.writes, func(other writeRun) bool { return other.by == r.by })
+	if len(e.writes) >= keptRuns {
+		e.writes = slices.Delete(e.writes, 0, 1)
 	}
 	e.writes = append(e.writes, r)
 }
@@ -153,7 +153,7 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 	r := e.runOf(w.client)
 	continues := (w.again == e || r.isContinuedBy(w, c.read, maxPause)) && len(r.targets) < maxTargets
 	if begins = !continues && !w.routine; begins {
-		r = writeRun{by: w.client, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
+		r = writeRun{by: w.client.name, taken: taken, began: w.began, woken: woken, prompt: w.isOthers(e) && w.began.Sub(later(e.at, e.unseen)) <= promptTime}
 	}
 	if begins || continues {
 		r.retry = ""

@@ -27,7 +27,7 @@ var (
 	node = &interpreter{
 		files: []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}, hasOtherValues: true,
 		code:   []string{"-e", "--eval", "-p", "--print", "-pe"},
-		values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader"}, // which can be files
+		values: []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--test-reporter"}, // which can be files
 	}
 	java = &interpreter{
 		files: []string{".jar"}, modules: []string{"-m", "--module"},
@@ -47,8 +47,8 @@ var interpreters = map[string]*interpreter{
 // executableName is the name of an interpreter with or without a version, such as python3.14t.
 var executableName = regexp.MustCompile(`^([a-z]+)([0-9][0-9.]*t?d?(-dbg)?)?$`)
 
-// runners run the script of a user.
-var runners = []string{"coverage", "debugpy", "inspect", "kopf", "pdb", "ts-node"}
+// runners run the script or the module of a user.
+var runners = []string{"coverage", "debugpy", "inspect", "kopf", "pdb", "pydevd.py", "ts-node"}
 
 // Scripts with these names before the suffix, and folders with these, are found in many programs.
 var (
@@ -100,8 +100,8 @@ func (c command) scriptName(in *interpreter) string {
 	}
 	script, isModule, rest := in.script(c.args[1:])
 	if slices.Contains(runners, path.Base(script)) {
-		if i := slices.IndexFunc(rest, in.isFile); i >= 0 {
-			script, isModule = rest[i], false
+		if run, isRunModule := in.scriptOfRunner(rest); run != "" {
+			script, isModule = run, isRunModule
 		}
 	}
 	switch {
@@ -160,6 +160,19 @@ func (in *interpreter) script(args []string) (script string, isModule bool, rest
 		}
 	}
 	return "", false, nil
+}
+
+// scriptOfRunner returns the file or module that is the first one among the arguments of a runner; "" if there is none.
+func (in *interpreter) scriptOfRunner(args []string) (script string, isModule bool) {
+	for i, arg := range args {
+		switch {
+		case in.isFile(arg):
+			return arg, false
+		case slices.Contains(in.modules, arg) && i+1 < len(args):
+			return args[i+1], true
+		}
+	}
+	return "", false
 }
 
 func (in *interpreter) isFile(name string) bool { return slices.Contains(in.files, path.Ext(name)) }
