@@ -7,11 +7,11 @@ import (
 )
 
 // UnhealthyObject is an object that waits for something that need not come by itself: a Namespace that is
-// being deleted, or a Deployment whose rollout has exceeded its deadline.
+// being deleted, a Deployment whose rollout has exceeded its deadline, or an APIService that is not available.
 type UnhealthyObject struct {
 	Object observe.Object `json:"object"`
-	State  string         `json:"state"`          // Terminating or Failed
-	Since  time.Time      `json:"since,omitzero"` // when its deletion was requested
+	State  string         `json:"state"`          // Terminating, Failed or InProgress
+	Since  time.Time      `json:"since,omitzero"` // when its deletion was requested, or since when it is not available
 	Reason string         `json:"reason"`
 }
 

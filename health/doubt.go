@@ -45,19 +45,38 @@ func (s *State) addDoubt(u *unstructured.Unstructured) {
 	}
 }
 
-// addMissingStatus notes that no client has written the status of a custom resource whose kind has one. resource is that
-// of the kind; empty if the kind has no status.
+// addMissingStatus notes that no client has reported the state of a custom resource whose kind has a status. resource is
+// that of the kind; empty if the kind has no status.
 func (s *State) addMissingStatus(u *unstructured.Unstructured, resource string) {
-	if resource != "" && LacksStatus(u) {
-		s.Unreported, s.Created = resource, u.GetCreationTimestamp().Time
+	if resource == "" || !awaitsStatus(u) {
+		return
+	}
+	s.Unreported = resource
+	if LacksStatus(u) {
+		s.Created = u.GetCreationTimestamp().Time
+	}
+	if s.Status == Current {
 		s.Message += ", but it has no status yet"
 	}
 }
 
-// LacksStatus reports whether an object is a custom resource that counts as healthy and whose status no client has
-// written: it has none, or only the defaults of its schema. [Waiter.StatusResource] says whether its kind has a status.
+// awaitsStatus reports whether an object is a custom resource whose status no client has written, or not since its last
+// change, as its observedGeneration says.
+func awaitsStatus(u *unstructured.Unstructured) bool {
+	if LacksStatus(u) {
+		return true
+	}
+	if !isCustomKind(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
+		return false
+	}
+	u, _ = readable(u)
+	return isUnobserved(u)
+}
+
+// LacksStatus reports whether an object is a custom resource whose status no client has written: it has none, or only the
+// defaults of its schema. [Waiter.StatusResource] says whether its kind has a status.
 func LacksStatus(u *unstructured.Unstructured) bool {
-	if !isCustomKind(u.GroupVersionKind().GroupKind()) || StateOf(u).Status != Current {
+	if !isCustomKind(u.GroupVersionKind().GroupKind()) || u.GetDeletionTimestamp() != nil {
 		return false
 	}
 	content, isMap := u.Object["status"].(map[string]any)

@@ -2,10 +2,9 @@ package health
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // A custom resource whose status no client has written counts as healthy, and it is said that it has none.
@@ -29,8 +28,7 @@ func TestMissingStatus(t *testing.T) {
 			c := newCluster(t, test.object)
 			c.serve("example.com/v1", "widgets", "Widget", true)
 			if test.hasStatus {
-				last := c.kinds.Resources[len(c.kinds.Resources)-1]
-				last.APIResources = append(last.APIResources, metav1.APIResource{Name: "widgets/status", Kind: "Widget", Namespaced: true})
+				c.serve("example.com/v1", "widgets/status", "Widget", true)
 			}
 			ref := RefOf(parseObject(t, test.object))
 			examined, err := c.Examine(t.Context(), ref.Kind, ref.Namespace, ref.Name)
@@ -47,6 +45,48 @@ func TestMissingStatus(t *testing.T) {
 				t.Error(err)
 			}
 			if waited.Unreported != test.want || waited.Message != examined.Message {
+				t.Errorf("waited: %+v", waited)
+			}
+		})
+	}
+}
+
+// Of an object that is not healthy it is said whether a client has reported its state: its kind has a phase that decides, or
+// its schema has a default that says that it was not observed, or its operator has ended.
+func TestUnreportedState(t *testing.T) {
+	const byUser = `managedFields: [{manager: kubectl, operation: Update, apiVersion: example.com/v1, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}}]`
+	const byOperator = `managedFields: [{manager: operator, operation: Update, apiVersion: example.com/v1, subresource: status, fieldsType: FieldsV1, fieldsV1: {"f:status": {}}}]`
+	const metadata = `metadata: {name: w, namespace: shop, generation: 2, creationTimestamp: "2026-01-01T00:00:00Z", `
+	const widget, rollout = `{apiVersion: example.com/v1, kind: Widget, ` + metadata, `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, ` + metadata
+	const widgets, rollouts = "widgets.example.com", "rollouts.argoproj.io"
+	for name, test := range map[string]struct {
+		object      string
+		want        string // the kind
+		hasNoStatus bool
+	}{
+		"no phase":                    {rollout + `}}`, rollouts, true},
+		"a default of its schema":     {widget + byUser + `}, status: {observedGeneration: -1}}`, widgets, true},
+		"not observed since a change": {widget + byOperator + `}, status: {observedGeneration: 1, conditions: [{type: Ready, status: "True"}]}}`, widgets, false},
+		"the same, as a string":       {rollout + byOperator + `}, status: {observedGeneration: "1", phase: Healthy}}`, rollouts, false},
+		"observed":                    {widget + byOperator + `}, status: {observedGeneration: 2, conditions: [{type: Ready, status: "False"}]}}`, "", false},
+		"in progress":                 {rollout + byOperator + `}, status: {observedGeneration: "2", phase: Progressing}}`, "", false},
+		"deleted":                     {widget + `deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [example.com/f]}}`, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, test.object)
+			for gv, kind := range map[string]string{"example.com/v1": "Widget", "argoproj.io/v1alpha1": "Rollout"} {
+				c.serve(gv, strings.ToLower(kind)+"s", kind, true)
+				c.serve(gv, strings.ToLower(kind)+"s/status", kind, true)
+			}
+			ref := RefOf(parseObject(t, test.object))
+			examined, err := c.Examine(t.Context(), ref.Kind, ref.Namespace, ref.Name)
+			if err != nil || examined.Status == Current || examined.Unreported != test.want || examined.Created.IsZero() == test.hasNoStatus {
+				t.Errorf("examined: %+v, %v", examined, err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var waited State
+			_ = c.Wait(ctx, []Ref{ref}, Options{Progress: func(s State) { waited = s; cancel() }})
+			if waited.Unreported != test.want || waited.Message != StateOf(parseObject(t, test.object)).Message {
 				t.Errorf("waited: %+v", waited)
 			}
 		})

@@ -31,18 +31,20 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 	case err != nil:
 		return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 	}
-	if s = StateOf(u); s.Status != Current {
-		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, nil)
-		s = found.State
-		s.Message = found.Reason
-		return s, nil
-	}
-	if LacksStatus(u) {
+	s = StateOf(u)
+	s.Suspended = suspendingField(u)
+	if awaitsStatus(u) {
 		resource, err := w.StatusResource(ctx, s.Ref.GroupVersionKind)
 		if err != nil {
 			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 		}
 		s.addMissingStatus(u, resource)
+	}
+	if s.Status != Current {
+		found := w.explainState(ctx, &trackedObject{State: s, object: u}, false, nil)
+		s = found.State
+		s.Message = found.Reason
+		return s, nil
 	}
 	if s.Ref.GroupKind() == serviceKind {
 		search := &reasonSearch{ctx: ctx, kinds: w.kinds, objects: w.objects, lists: newListsOfOne()}

@@ -46,7 +46,9 @@ var servedKinds = []struct {
 // newCluster returns a server with objects, given as YAML.
 func newCluster(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
-	lists := map[schema.GroupVersionResource]string{{Group: "example.com", Version: "v1", Resource: "widgets"}: "WidgetList"}
+	lists := map[schema.GroupVersionResource]string{
+		widgets: "WidgetList", rollouts: "RolloutList", rollouts.GroupVersion().WithResource("analysisruns"): "AnalysisRunList",
+	}
 	c := &cluster{kinds: &fake.FakeDiscovery{Fake: &clienttesting.Fake{}}}
 	for _, k := range servedKinds {
 		c.serve(k.gv, k.resource, k.kind, k.namespaced)
@@ -117,6 +119,7 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	pods        = coreResource("pods")
 	widgets     = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+	rollouts    = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
 )
 
 const (

@@ -27,15 +27,19 @@ var workloads = []schema.GroupVersionResource{
 // maxOwnedDepth is how many owned objects below each other are followed.
 const maxOwnedDepth = 5
 
-// addOwned adds to what is wrong with a custom resource the newest object that it controls and that is not healthy, with the
-// reason: the operator may say there what it waits for. Objects that have ended say what went wrong before.
+// addOwned adds to what is wrong with a custom resource the newest object that it controls, or has in its inventory, and that
+// is not healthy, with the reason: the operator may say there what it waits for. Objects that have ended say what went wrong
+// before.
 func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) string {
 	if u.GetNamespace() == "" || len(s.owners) >= maxOwnedDepth || s.lists.skipOwned {
 		return text
 	}
 	s.owners = append(s.owners, u.GetUID())
 	defer func() { s.owners = s.owners[:len(s.owners)-1] }()
-	bad := s.listUnhealthyOwned(u)
+	bad, owns := s.listUnhealthyOwned(u), "owns"
+	if applied := s.listUnhealthyApplied(u); len(applied) > 0 {
+		bad, owns = append(bad, applied...), "manages"
+	}
 	if len(bad) == 0 {
 		return text
 	}
@@ -47,26 +51,36 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(b.GetName(), a.GetName()))
 	})
 	reason, name := s.explainObject(newest), newest.GetKind()+" "+newest.GetName()
+	fullName := name
+	if newest.GetNamespace() != u.GetNamespace() {
+		fullName = RefOf(newest).String()
+	}
 	switch {
 	case reason == "":
-		reason = name + " is not ready"
+		reason = fullName + " is not ready"
 	case strings.Contains(text, reason): // the operator has copied it
 		return text
-	case !strings.HasPrefix(reason, name):
-		reason = name + ": " + reason
+	case strings.HasPrefix(reason, name):
+		reason = fullName + strings.TrimPrefix(reason, name)
+	default:
+		reason = fullName + ": " + reason
 	}
 	if others := len(bad) - 1; others > 0 {
-		reason += fmt.Sprintf(" (and %d more that %s owns)", others, u.GetName())
+		reason += fmt.Sprintf(" (and %d more that %s %s)", others, u.GetName(), owns)
 	}
 	return joinTexts(text, reason)
 }
 
-// isOver reports whether an object that is not healthy waits for nothing: a Pod or Job that has failed, or a suspended Job.
+// isOver reports whether an object that is not healthy waits for nothing: a Pod, a Job or one whose phase says so that has
+// failed, or a suspended Job. A Deployment whose rollout has failed may recover, and so may others that report a failure.
 func isOver(u *unstructured.Unstructured) bool {
-	switch u.GroupVersionKind().GroupKind() {
-	case podKind, jobKind:
-		c, _ := findCondition(u, string(batchv1.JobSuspended))
-		return c.Status == metav1.ConditionTrue || StateOf(u).Status == Failed
+	kind := u.GroupVersionKind().GroupKind()
+	c, _ := findCondition(u, string(batchv1.JobSuspended))
+	switch {
+	case kind == jobKind && c.Status == metav1.ConditionTrue:
+		return true
+	case kind == podKind, kind == jobKind, hasPhaseRule(u):
+		return StateOf(u).Status == Failed
 	}
 	return false
 }
@@ -86,13 +100,18 @@ func (s *reasonSearch) listUnhealthyOwned(u *unstructured.Unstructured) (bad []*
 	for _, r := range slices.Concat(resources, workloads) {
 		owned := s.listOwned(r, u)
 		for i := range owned {
-			now := StateOf(&owned[i]).Status
-			if now != Current && now != Terminating && !slices.Contains(s.owners, owned[i].GetUID()) {
+			if s.isUnhealthyBelow(&owned[i]) {
 				bad = append(bad, &owned[i])
 			}
 		}
 	}
 	return bad
+}
+
+// isUnhealthyBelow reports whether an object below the one that is explained is not healthy, and not explained already.
+func (s *reasonSearch) isUnhealthyBelow(u *unstructured.Unstructured) bool {
+	now := StateOf(u).Status
+	return now != Current && now != Terminating && !slices.Contains(s.owners, u.GetUID())
 }
 
 // ignoreErrors returns a function that drops the errors recorded since then: what cannot be listed is most likely not

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -159,5 +160,83 @@ func TestListDoesNotExplainOwnedObjects(t *testing.T) {
 	}
 	if n := c.countLists(pods); n > 0 {
 		t.Errorf("listed Pods %d times", n)
+	}
+}
+
+// An attempt that has failed is over if its phase says so: what is in progress is named, though it is older.
+func TestWhyNamesNoAttemptThatIsOver(t *testing.T) {
+	const rollout = `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {namespace: shop, name: web, generation: 2}, status: {observedGeneration: "2", phase: Progressing}}`
+	const metadata = `namespace: shop, generation: 1, ownerReferences: [{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: uid-of-web, controller: true}]`
+	const failed = `{apiVersion: argoproj.io/v1alpha1, kind: AnalysisRun, metadata: {name: web-1, creationTimestamp: "2026-01-01T00:00:02Z", ` + metadata + `}, status: {phase: Failed, message: no metric}}`
+	const set = `{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-x, creationTimestamp: "2026-01-01T00:00:01Z", ` + metadata + `}, spec: {replicas: 2}, ` +
+		`status: {observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: exceeded quota}]}}`
+	for want, objects := range map[string][]string{
+		"Progressing; ReplicaSet web-x: FailedCreate: exceeded quota (and 1 more that web owns)": {rollout, failed, set},
+		"Progressing; AnalysisRun web-1: Failed: no metric":                                      {rollout, failed},
+	} {
+		c := newCluster(t, objects...)
+		c.serve("argoproj.io/v1alpha1", "rollouts", "Rollout", true)
+		c.serve("argoproj.io/v1alpha1", "analysisruns", "AnalysisRun", true)
+		if got := c.Why(t.Context(), parseObject(t, rollout)); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// What the objects of Flux apply has no owner references, and may be in another namespace: they list it.
+func TestWhyNamesAppliedObjects(t *testing.T) {
+	kustomization := func(entries string) string {
+		return `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: flux-system, name: apps}, status: {inventory: {entries: [` + entries + `]}, ` +
+			`conditions: [{type: Ready, status: Unknown, reason: Progressing, message: Running health checks}]}}`
+	}
+	const self, web, job = `{id: flux-system_apps_example.com_Widget, v: v1}`, `{id: shop_web_apps_Deployment, v: v1}`, `{id: flux-system_job_batch_Job, v: v1}`
+	const settings, role, old, unserved = `{id: shop_cm__ConfigMap, v: v1}`, `{id: _system__node_rbac.authorization.k8s.io_ClusterRole, v: v1}`, `{id: shop_old_apps_Deployment, v: v1}`, `{id: shop_x_other.example.com_Thing, v: v1}`
+	const failedJob = `{apiVersion: batch/v1, kind: Job, metadata: {namespace: flux-system, name: job, creationTimestamp: "2026-01-01T00:00:02Z"}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}`
+	const others = settings + ", " + role + ", " + old + ", " + unserved + ", 1, {id: x}, " + self
+	for name, test := range map[string]struct {
+		entries string
+		objects []string
+		want    string
+	}{
+		"not ready":         {others + ", " + web, []string{justMade}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one"},
+		"ready":             {others + ", " + web, []string{rolledOut}, "Progressing: Running health checks"},
+		"one that is over":  {job + ", " + web, []string{justMade, failedJob}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
+		"only one that is":  {job, []string{failedJob}, "Progressing: Running health checks; Job job: BackoffLimitExceeded"},
+		"no inventory":      {"", []string{justMade}, "Progressing: Running health checks"},
+		"not in it":         {settings, []string{justMade}, "Progressing: Running health checks"},
+		"of another object": {self, []string{justMade}, "Progressing: Running health checks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			explained := kustomization(test.entries)
+			c := newCluster(t, append(test.objects, explained)...)
+			c.serve("example.com/v1", "widgets", "Widget", true)
+			if got := c.Why(t.Context(), parseObject(t, explained)); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// An inventory may be long: not all of it is read.
+func TestWhyOfALongInventory(t *testing.T) {
+	var entries []string
+	for i := range 2 * maxApplied {
+		entries = append(entries, fmt.Sprintf(`{id: shop_cm%d__ConfigMap, v: v1}, {id: shop_d%d_apps_Deployment, v: v1}`, i, i))
+	}
+	explained := `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: apps}, status: {inventory: {entries: [` + strings.Join(entries, ", ") + `]}, ` +
+		`conditions: [{type: Ready, status: "False", message: late}]}}`
+	c := newCluster(t, explained)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	if got := c.Why(t.Context(), parseObject(t, explained)); got != "late" {
+		t.Errorf("got %s", got)
+	}
+	reads := 0
+	for _, a := range c.objects.Actions() {
+		if a.Matches("get", "deployments") {
+			reads++
+		}
+	}
+	if reads != maxApplied {
+		t.Errorf("%d objects were read", reads)
 	}
 }

@@ -41,14 +41,16 @@ type State struct {
 	// Doubt says what makes it doubtful that a custom resource is healthy whose Status is Current: "its condition
 	// Reconciled is False: …". kstatus does not know that condition.
 	Doubt string
-	// Unreported is set for a custom resource whose Status is Current and whose status no client has written, though its
+	// Unreported is set for a custom resource whose status no client has written, or not since its last change, though its
 	// kind has one: that kind, as RESOURCE.GROUP. Only Wait and Examine set it.
 	Unreported string
-	// Created is when an object with Unreported was created.
+	// Created is when an object whose status no client has written was created; zero for others.
 	Created time.Time
 	// Unserved says why a Service has no ready endpoint, for which Wait does not wait. Only
 	// Examine sets it.
 	Unserved string
+	// Suspended is the field that suspends the object, such as spec.suspend; empty if none does. Only Examine sets it.
+	Suspended string
 	// Log is the log that may say why a container has ended, if that is the reason; else nil. Failing is the
 	// ReplicaSet whose controller cannot create Pods, if that is the reason; else zero. Both are set with the reason only.
 	Log     *ContainerLog

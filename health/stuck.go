@@ -15,7 +15,7 @@ import (
 // Stuck is an object that waits for something that need not come by itself.
 type Stuck struct {
 	Unhealthy
-	Since time.Time // when its deletion was requested; zero without one
+	Since time.Time // when its deletion was requested, or since when it is not available; zero for others
 }
 
 // stuckKinds are the kinds that FindStuck examines, and the status of those that it returns.
@@ -26,10 +26,11 @@ var stuckKinds = []struct {
 }{
 	{coreResource("namespaces"), "status.phase=Terminating", Terminating},
 	{appsv1.SchemeGroupVersion.WithResource("deployments"), "", Failed},
+	{apiServices, "", InProgress},
 }
 
-// FindStuck returns the Namespaces that are being deleted, and the Deployments whose rollout has
-// exceeded its deadline, with the reasons.
+// FindStuck returns the Namespaces that are being deleted, the Deployments whose rollout has exceeded its deadline, and the
+// APIServices that are not available, with the reasons.
 func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
 	ctx = requestlog.Discard(ctx)
 	explained, lists := 0, newSharedLists()
@@ -46,6 +47,12 @@ func (w *Waiter) FindStuck(ctx context.Context) (found []Stuck, err error) {
 			}
 			if at := u.GetDeletionTimestamp(); at != nil {
 				s.Since = at.Time
+			}
+			if kind.resource == apiServices {
+				if c, _ := findCondition(u, "Available"); c.Status != metav1.ConditionFalse { // it was not checked yet
+					continue
+				}
+				s.Since = conditionTime(u, s.Message)
 			}
 			if s.Reason = s.Message; explained < maxExplained {
 				explained++

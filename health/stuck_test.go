@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFindStuck has namespaces and rollouts that may wait for ever, among others.
+// TestFindStuck has namespaces, rollouts and APIServices that may wait without an end, among others.
 func TestFindStuck(t *testing.T) {
 	c := newCluster(t, append(documents(`
 apiVersion: v1
@@ -40,7 +40,14 @@ metadata: {namespace: shop, name: late-1, generation: 1, ownerReferences: [{apiV
 spec: {replicas: 1}
 status:
   observedGeneration: 1
-  conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "exceeded quota: none"}]`), rolledOut)...)
+  conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: "exceeded quota: none"}]
+---
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.a.example.com}, spec: {group: a.example.com, version: v1}, status: {conditions: [
+  {type: Available, status: "False", reason: FailedDiscoveryCheck, message: connection refused, lastTransitionTime: "2026-01-02T03:04:06Z"}]}}
+---
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.b.example.com}, spec: {group: b.example.com, version: v1}}
+---
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.apps}, spec: {group: apps, version: v1}, status: {conditions: [{type: Available, status: "True", reason: Local}]}}`), rolledOut)...)
 	found, err := c.FindStuck(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +59,7 @@ status:
 	if diff := cmp.Diff([][]string{
 		{"Namespace gone", "Terminating", "being deleted: Some resources are remaining: configmaps. has 1 resource instances", "2026-01-02T03:04:05Z"},
 		{"Deployment shop/late", "Failed", "ReplicaSet late-1: FailedCreate: exceeded quota: none", "0001-01-01T00:00:00Z"},
+		{"APIService v1.a.example.com", "InProgress", "not available: FailedDiscoveryCheck: connection refused", "2026-01-02T03:04:06Z"},
 	}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -12,6 +12,17 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
+// suspendingField returns the field that suspends or pauses an object, as CronJobs, Deployments and many custom resources
+// have one: it may be healthy, but its controller does nothing for it. It is empty if none does.
+func suspendingField(u *unstructured.Unstructured) string {
+	for _, field := range []string{"suspend", "paused"} {
+		if set, _, _ := unstructured.NestedBool(u.Object, "spec", field); set {
+			return "spec." + field
+		}
+	}
+	return ""
+}
+
 // explainSuspension explains a Job that is suspended. An operator that queues Jobs says why in a custom resource
 // that the Job owns.
 func (s *reasonSearch) explainSuspension(u *unstructured.Unstructured) string {

@@ -60,3 +60,15 @@ func TestSuspendedJobsShareRequests(t *testing.T) {
 		t.Errorf("%d lists of widgets", lists)
 	}
 }
+
+// An object that is suspended may be healthy: it is said which field suspends it.
+func TestExamineSaysWhatSuspends(t *testing.T) {
+	for spec, want := range map[string]string{"{suspend: true}": "spec.suspend", "{paused: true}": "spec.paused", "{suspend: false}": "", `{suspend: "yes"}`: "", "3": ""} {
+		object := `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w}, spec: ` + spec + `, status: {conditions: [{type: Ready, status: "True"}]}}`
+		c := newCluster(t, object)
+		c.serve("example.com/v1", "widgets", "Widget", true)
+		if s, err := c.Examine(t.Context(), "Widget", "shop", "w"); err != nil || s.Status != Current || s.Suspended != want {
+			t.Errorf("%s: %+v, %v", spec, s, err)
+		}
+	}
+}

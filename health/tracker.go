@@ -70,7 +70,9 @@ func (b *tracker) applyUpdate(c objectUpdate) {
 	switch {
 	case c.object != nil:
 		s = StateOf(c.object)
-		s.addMissingStatus(c.object, c.status)
+		if !b.Gone {
+			s.addMissingStatus(c.object, c.status)
+		}
 	case s.Status == "":
 		s.Status, s.Message = NotFound, "does not exist"
 	}

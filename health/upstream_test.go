@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/discovery"
 
 	"github.com/ctrlplane/ctrlplane/internal/testutil"
 )
@@ -29,5 +30,17 @@ func TestNamespaceConditionsHaveThePrefix(t *testing.T) {
 		if !strings.HasPrefix(string(c), namespaceConditions) {
 			t.Errorf("condition %s does not begin with %s", c, namespaceConditions)
 		}
+	}
+}
+
+func TestTextsAboutAPIs(t *testing.T) {
+	source := testutil.UpstreamSource(t, "k8s.io/kubernetes", "pkg/controller/podautoscaler/metrics/client.go")
+	for _, name := range metricsAPIs {
+		if want := "unable to fetch metrics from " + name + ": %w"; !strings.Contains(source, want) {
+			t.Errorf("the controller of autoscalers has no %q", want)
+		}
+	}
+	if got := (discovery.StaleGroupVersionError{}).Error(); !strings.HasPrefix(got, staleDiscovery) {
+		t.Errorf("client-go says %q", got)
 	}
 }

@@ -103,6 +103,11 @@ func joinTexts(texts ...string) string {
 
 // explainObject explains why an object is not healthy, or still exists.
 func (s *reasonSearch) explainObject(u *unstructured.Unstructured) string {
+	return s.addUnavailableAPIs(s.explainItself(u))
+}
+
+// explainItself is like explainObject, without the APIs that a controller needs for it.
+func (s *reasonSearch) explainItself(u *unstructured.Unstructured) string {
 	if u.GetDeletionTimestamp() != nil {
 		return s.explainDeletion(u)
 	}

@@ -13,9 +13,10 @@ import (
 // place is where an object is: that of a kind given as RESOURCE.GROUP. Without a namespace and name it stands for all.
 type place struct{ resource, namespace, name string }
 
-// unwatchedNote says that no client watches an object: none will write its status. It is empty if one does. Watches of
-// kubectl and ctrlplane, which only show objects, do not count.
-func unwatchedNote(now observe.Snapshot, at place) string {
+// UnwatchedNote says that no client watches an object, whose kind is given as RESOURCE.GROUP: none will write its status.
+// It is empty if one does. Watches of kubectl and ctrlplane, which only show objects, do not count.
+func UnwatchedNote(now observe.Snapshot, resource, namespace, name string) string {
+	at := place{resource, namespace, name}
 	if len(watchers(now, at)) > 0 {
 		return ""
 	}
@@ -40,7 +41,7 @@ func pollersOf(now observe.Snapshot, resource string) string {
 	return ", though it is polled by " + words.And(names)
 }
 
-// NeverWatchedNote is like [unwatchedNote] for all objects of a kind, but empty also if a client has watched the kind before and has ended, as one
+// NeverWatchedNote is like [UnwatchedNote] for all objects of a kind, but empty also if a client has watched the kind before and has ended, as one
 // in the process of a test does.
 func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	hasWatched := func(c observe.Client) bool { return mayWork(&c) && slices.Contains(c.Watched, resource) }
@@ -50,7 +51,7 @@ func NeverWatchedNote(now observe.Snapshot, resource string) string {
 	return "no client has watched " + resource + pollersOf(now, resource)
 }
 
-// UnwatchedNotes says of many objects, one after the other, what [unwatchedNote] says. It is not safe for
+// UnwatchedNotes says of many objects, one after the other, what [UnwatchedNote] says. It is not safe for
 // concurrent use.
 type UnwatchedNotes struct {
 	snapshot func() (observe.Snapshot, error)
@@ -64,7 +65,7 @@ func NewUnwatchedNotes(snapshot func() (observe.Snapshot, error)) *UnwatchedNote
 	return &UnwatchedNotes{snapshot: snapshot}
 }
 
-// Of is like [unwatchedNote] for an object whose kind is given as RESOURCE.GROUP, with what clients have watched in the
+// Of is like [UnwatchedNote] for an object whose kind is given as RESOURCE.GROUP, with what clients have watched in the
 // last second. It is empty if that is not known.
 func (u *UnwatchedNotes) Of(resource, namespace, name string) string {
 	if u.err == nil && time.Since(u.taken) >= time.Second {
@@ -74,7 +75,7 @@ func (u *UnwatchedNotes) Of(resource, namespace, name string) string {
 	if u.err != nil {
 		return ""
 	}
-	return unwatchedNote(u.now, place{resource, namespace, name})
+	return UnwatchedNote(u.now, resource, namespace, name)
 }
 
 // watchers returns the clients that watch an object and may work for it.
@@ -100,13 +101,19 @@ func mayWork(c *observe.Client) bool {
 // run or is silent, or if an intervention may be why. Many kinds have a status that no program writes.
 func missingStatus(now observe.Snapshot, at place, created time.Time) string {
 	const text = "It has no status yet"
-	if note := cmp.Or(unwatchedNote(now, at), silentNote(now, at, created)); note != "" {
+	if note := unreportedNote(now, at, created); note != "" {
 		return text + ", and " + note + "."
 	}
 	if slices.ContainsFunc(watchers(now, at), func(c observe.Client) bool { return c.Reason != "" }) {
 		return text + "."
 	}
 	return ""
+}
+
+// unreportedNote says why no client reports the state of an object: none watches it, or those that do have made no request
+// since it was created. It is empty if that is not so.
+func unreportedNote(now observe.Snapshot, at place, created time.Time) string {
+	return cmp.Or(UnwatchedNote(now, at.resource, at.namespace, at.name), silentNote(now, at, created))
 }
 
 // minSilence is how old an object has to be until it is worth saying that no client has reacted to it, maxSilence how old

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,41 @@ func TestWhySaysThatNoClientWritesTheStatus(t *testing.T) {
 		_, _ = q.Chain(nil, trace.Style{}) // nothing is recorded
 		if q.Options.Now != tc.want {
 			t.Errorf("%s: %q", name, q.Options.Now)
+		}
+	}
+}
+
+// Why no client reports the state of an object that is not healthy is said, too, however often it is asked for.
+func TestWhySaysThatNoClientReportsTheState(t *testing.T) {
+	const problem, resource = "It is not ready: it has no status.phase yet.", "rollouts.argoproj.io"
+	now := time.Unix(2000, 0)
+	operator := observe.Client{Name: "operator (bob)", Watches: []observe.ClientWatch{{Resource: resource}}, LastTime: now.Add(-2 * time.Minute)}
+	for name, tc := range map[string]struct {
+		clients []observe.Client
+		state   ObjectState
+		want    string
+	}{
+		"no operator":       {nil, ObjectState{Problem: problem, Unreported: resource}, "It is not ready: it has no status.phase yet; no client watches rollouts.argoproj.io."},
+		"an operator":       {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource}, problem},
+		"a silent operator": {[]observe.Client{operator}, ObjectState{Problem: problem, Unreported: resource, Created: now.Add(-time.Minute)}, "It is not ready: it has no status.phase yet; operator (bob), which watches rollouts.argoproj.io, has made no request since it was created 1 m 00 s ago."},
+		"reported":          {nil, ObjectState{Problem: problem}, problem},
+	} {
+		q := Why{About: observe.Object{Kind: "Rollout", Resource: "rollouts", Group: "argoproj.io", Namespace: "shop", Name: "r"}, Options: trace.Options{State: observe.Snapshot{Time: now, Clients: tc.clients}}, State: tc.state}
+		for range 2 {
+			if _, _ = q.Chain(nil, trace.Style{}); q.Options.Now != tc.want {
+				t.Errorf("%s: %q", name, q.Options.Now)
+			}
+		}
+	}
+}
+
+// That an object is suspended is said once, whether it is healthy or not.
+func TestWhySaysThatAnObjectIsSuspended(t *testing.T) {
+	const suspended = "It is suspended: spec.suspend is true."
+	for problem, want := range map[string][]string{"": {suspended}, "It is not ready: no paint.": {suspended}, "It is not ready: suspended: spec.suspend is true; no quota.": nil} {
+		q := Why{About: observe.Object{Kind: "Job", Resource: "jobs", Group: "batch", Namespace: "shop", Name: "a"}, State: ObjectState{Exists: true, Problem: problem, Suspended: "spec.suspend"}}
+		if _, _ = q.Chain(nil, trace.Style{}); !slices.Equal(q.Options.Working, want) {
+			t.Errorf("%s: %q", problem, q.Options.Working)
 		}
 	}
 }

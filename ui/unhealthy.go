@@ -16,7 +16,11 @@ func WriteUnhealthy(w io.Writer, list []control.UnhealthyObject, now time.Time, 
 		if !o.Since.IsZero() {
 			why = "for " + formatUptime(max(now.Sub(o.Since), 0)) + ": " + why
 		}
-		rows = append(rows, []string{o.Object.String(), strings.ToLower(o.State), why})
+		state := strings.ToLower(o.State)
+		if o.State == "InProgress" {
+			state = "not ready"
+		}
+		rows = append(rows, []string{o.Object.String(), state, why})
 	}
 	_, err := io.WriteString(w, formatWrapped(rows, width))
 	return err

@@ -21,6 +21,7 @@ type ObjectState struct {
 	Unreported       string // as health.State.Unreported
 	Created          time.Time
 	FailedNode       string // says that its node was failed by a user; empty if it was not
+	Suspended        string // as health.State.Suspended
 	Simulation       string // says what is not simulated about it, in sentences; may be empty
 	Exists, Deleting bool
 	// Recorded is set for a moment of a recording, which has no objects: nothing else is known then.
@@ -47,11 +48,8 @@ type Why struct {
 // Chain returns the chain of causes with what is known of the object at present.
 func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, error) {
 	o := &q.Options
-	if q.State.Problem == "" && q.State.Unreported != "" {
-		q.State.Problem = missingStatus(o.State, place{q.State.Unreported, q.About.Namespace, q.About.Name}, q.State.Created)
-	}
-	o.Now, o.Failing, o.Working = q.State.Problem, describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
-	if q.State.Problem != "" {
+	o.Now, o.Failing, o.Working = q.describeProblem(), describeFailingKeys(o.State, records, q.About), trace.Working(*o, records, q.About, s)
+	if o.Now != "" {
 		if q.State.Log != "" {
 			o.Working = append(o.Working, q.State.Log+".")
 		}
@@ -59,6 +57,9 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 			o.Working = append(o.Working, q.State.FailedNode+".")
 		}
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
+	}
+	if is := q.State.Suspended + " is true"; q.State.Suspended != "" && !strings.Contains(o.Now, is) {
+		o.Working = append(o.Working, "It is suspended: "+is+".")
 	}
 	if q.State.Simulation != "" {
 		o.Working = append(o.Working, q.State.Simulation)
@@ -77,6 +78,21 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		err = q.ExplainMissing(err)
 	}
 	return nil, err
+}
+
+// describeProblem says what is wrong with the object, and why no client reports its state, if that is known.
+func (q *Why) describeProblem() string {
+	if q.State.Unreported == "" {
+		return q.State.Problem
+	}
+	at := place{q.State.Unreported, q.About.Namespace, q.About.Name}
+	if q.State.Problem == "" {
+		return missingStatus(q.Options.State, at, q.State.Created)
+	}
+	if note := unreportedNote(q.Options.State, at, q.State.Created); note != "" {
+		return strings.TrimSuffix(q.State.Problem, ".") + "; " + note + "."
+	}
+	return q.State.Problem
 }
 
 // describePast says what a recording knows of what was wrong with an object, and that it does not know its state.
@@ -142,7 +158,7 @@ func (q *Why) isAnswered() bool {
 	if q.State.Simulation != "" { // which is in Working
 		known--
 	}
-	return q.State.Exists && (q.State.Problem != "" || known > 0)
+	return q.State.Exists && (q.Options.Now != "" || known > 0)
 }
 
 // describeFailingKeys says which keys of an object, and of those that were created for it, fail, as the status does.

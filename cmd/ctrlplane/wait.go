@@ -39,9 +39,9 @@ func newWaitCommand(t *target) *cobra.Command {
 rolled out, Services of type LoadBalancer have an address, Jobs are running or
 complete, claims are bound, and other objects have the conditions that kstatus
 expects. Objects that do not exist yet are waited for. A custom resource without a
-status counts as healthy; progress then says that it has none, and if no client
-other than kubectl watches its kind, and which of the usual conditions, such as
-Available or Synced, is False.
+status counts as healthy; progress then says that it has none, and which of the
+usual conditions, such as Available or Synced, is False. Of an object without a
+current status it also says if no client other than kubectl watches its kind.
 
 Progress is written to stderr. If the objects are not healthy in time, the exit code
 is 1. So it is at once, as with "kubectl rollout status", if a Job or a Pod has
@@ -215,6 +215,9 @@ func (w *waitCommand) printControllers(ctx context.Context, out io.Writer, objec
 	for _, o := range objects {
 		if o.Ref.GroupKind() != (schema.GroupKind{Kind: "Node"}) {
 			resource = ""
+		}
+		if note := ui.UnwatchedNote(now, o.Unreported, o.Ref.Namespace, o.Ref.Name); o.Unreported != "" && note != "" {
+			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), note)
 		}
 		if why := w.target.explainFailedNode(ctx, cfg, failed, o.Ref.GroupKind(), o.Ref.Namespace, o.Ref.Name); why != "" {
 			fmt.Fprintf(out, "%s: %s\n", words.OneLine(o.Ref.String()), why)

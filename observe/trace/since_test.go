@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,31 @@ func TestWhySaysWhatHappenedSince(t *testing.T) {
 			}
 			checkSays(t, chain, tc.says, tc.saysNone)
 		})
+	}
+}
+
+// An object that was not changed after its creation may not have been for want of trying.
+func TestWhyNamesRefusedChanges(t *testing.T) {
+	wrote := []observe.Written{{Resource: "deployments.apps", Namespace: "default", Name: "web", ResourceVersion: "7"}}
+	created := observe.Called{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: wrote}
+	refused := observe.Called{Verb: "patch", Status: 403, Error: "denied by a webhook"}
+	timeout := observe.Called{Verb: "update", Status: 504, Error: "request timed out"}
+	const unchanged = "Deployment default/web was not changed after kubectl (admin) created it at 12:00:0"
+	const isRefused, isFailed = ", kubectl (admin) failed to patch Deployment web: 403: denied by a webhook.", ", kubectl (admin) failed to update Deployment web: 504: request timed out."
+	for name, tc := range map[string]struct {
+		calls []observe.Called
+		want  string
+	}{
+		"created":           {[]observe.Called{created}, unchanged + "0.000."},
+		"refused":           {[]observe.Called{created, refused}, unchanged + "0.000. Later, at 12:00:01.000" + isRefused},
+		"refused before":    {[]observe.Called{refused, created}, unchanged + "1.000."},
+		"failed and denied": {[]observe.Called{created, timeout, refused, refused}, unchanged + "0.000. Later, at 12:00:01.000" + isFailed + " Later, at 12:00:03.000" + isRefused},
+	} {
+		_, err := Why(clientCalls(tc.calls...), deployment("web"), Options{What: Changed})
+		unknown := new(UnknownChangeError)
+		if !errors.As(err, &unknown) || unknown.Sentence(Style{}) != tc.want {
+			t.Errorf("%s: got %v, %q", name, err, unknown.Sentence(Style{}))
+		}
 	}
 }
 

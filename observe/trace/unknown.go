@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
@@ -16,17 +17,30 @@ type UnknownChangeError struct {
 	Begin  time.Time // of the records
 	Missed uint64    // records that were dropped
 
-	created       *Node // its creation, if it was not changed after that
-	missingStatus *Node // a write of its status after that, refused because its CRD has no status subresource
+	created *Node   // its creation, if it was not changed after that
+	later   []*Node // the last writes after that which were refused or failed
 }
 
 // newUnknownChangeError returns the error for a change that is not among the last ones of each kind.
 func newUnknownChangeError(about observe.Object, what What, records []observe.Record, last map[What]*Node, o Options) *UnknownChangeError {
 	e := &UnknownChangeError{About: about, What: what, Begin: records[0].Time, Missed: o.Missed}
 	if by := last[Created]; what == Changed && by != nil && (o.Missed == 0 || o.CompleteAfter != 0 && by.seq > o.CompleteAfter) {
-		e.created, e.missingStatus = by, last[missingStatus]
+		e.created, e.later = by, failuresAfter(by, last)
 	}
 	return e
+}
+
+// failuresAfter returns the last writes after one that were refused or failed, of clients, as controllers try again, and
+// those of a status that the object cannot have.
+func failuresAfter(by *Node, last map[What]*Node) (failed []*Node) {
+	for _, w := range []What{Refused, Failed, missingStatus} {
+		n := last[w]
+		if n != nil && compareTime(n, by) > 0 && (n.client || w == missingStatus) && !slices.Contains(failed, n) {
+			failed = append(failed, n)
+		}
+	}
+	slices.SortStableFunc(failed, compareTime)
+	return failed
 }
 
 // IsAnswer reports whether the records show that there was no such change.
@@ -52,7 +66,7 @@ func (e *UnknownChangeError) Sentence(s Style) string {
 
 func (e *UnknownChangeError) describeUnchanged(p *painter) string {
 	text := p.sentence(fmt.Sprintf("%s was not changed after %s created it at %s", p.fullName(e.About), p.actor(e.created), p.formatClock(e.created.Time)))
-	if n := e.missingStatus; n != nil {
+	for _, n := range e.later {
 		text += " " + p.sentence("Later, at "+p.formatClock(n.Time)+", "+p.actor(n)+" "+p.outcome(n))
 	}
 	return text

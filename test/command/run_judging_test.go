@@ -84,6 +84,47 @@ func TestDoubtfulHealthIsSaid(t *testing.T) {
 	}
 }
 
+// unreportedManifest has an object that no operator works for, of a kind whose schema says by default that it was not
+// observed, as those of Flux do.
+const unreportedManifest = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sources.example.com}
+spec:
+  group: example.com
+  names: {kind: Source, plural: sources}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {url: {type: string}}}, status: {type: object, default: {observedGeneration: -1}, properties: {observedGeneration: {type: integer, format: int64}}}}}}
+---
+{apiVersion: example.com/v1, kind: Source, metadata: {name: a}, spec: {url: here}}
+`
+
+// Of an object that is not healthy because no operator has seen it, run, wait and why say that none watches its kind.
+func TestUnreportedStateIsSaid(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sources.yaml")
+	testutil.WriteFile(t, file, unreportedManifest)
+	const script = `for seconds in 1 10 60; do
+	"$CTRLPLANE" wait source/a --timeout ${seconds}s >waited 2>&1
+	! grep -q "default/a: no client" waited || break
+done
+cat waited && "$CTRLPLANE" why source/a`
+	r := startRunWith(t, []string{"CTRLPLANE=" + program.Path()}, minimal("--settle", "--healthy", "-f", file, "--", "sh", "-c", script)...)
+	r.requireExit(t, 123)
+	out, err := io.ReadAll(r.stdout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const reason, unwatched = "LatestGenerationNotObserved: Source generation is 1, but latest observed generation is -1", "no client watches sources.example.com"
+	requireText(t, string(out), "Source default/a  InProgress  "+reason+", and "+unwatched+"\n", "\nSource default/a: "+unwatched+"\n")
+	requireText(t, strings.Join(strings.Fields(string(out)), " "), " It is not ready: "+reason+"; "+unwatched+". ")
+	requireText(t, r.stderr.String(), "Source default/a has no status yet, and no client has watched sources.example.com\n")
+}
+
 // hangingGadget returns a manifest with a custom resource in one of its versions, whose conversion
 // does not end: hangs receives a value when it has begun. It is stored in v1.
 func hangingGadget(t *testing.T, version string) (file string, hangs <-chan struct{}) {

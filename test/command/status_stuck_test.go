@@ -200,3 +200,36 @@ func testFailingWrites(t *testing.T, k snapshotFixture, p *program.ControlPlane)
 		t.Error(status)
 	}
 }
+
+// unavailableManifest has an API whose Service does not exist.
+const unavailableManifest = `
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1.none.example.com}
+spec: {group: none.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true, service: {namespace: default, name: none}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: gone}
+`
+
+// A namespace is not deleted while an API does not answer: status and why name its APIService, and why that does not.
+func TestUnavailableAPIIsNamed(t *testing.T) {
+	t.Parallel()
+	k := newSnapshotFixture(t)
+	p := k.startUp()
+	manifest := filepath.Join(t.TempDir(), "unavailable.yaml")
+	testutil.WriteFile(t, manifest, unavailableManifest)
+	k.mustRun("kubectl", "apply", "-f", manifest)
+	const reason = `not available: ServiceNotFound: service/none in "default" is not present`
+	p.Await(t, "the APIService in the status", func() bool {
+		status := strings.Join(strings.Fields(k.status()), " ")
+		return strings.Contains(status, "APIService v1.none.example.com not ready for ") && strings.Contains(status, reason)
+	})
+	if err := p.Client(t).CoreV1().Namespaces().Delete(t.Context(), "gone", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.Await(t, "the APIService in why", func() bool {
+		return strings.Contains(strings.Join(strings.Fields(k.mustRun("why", "ns/gone")), " "), "; APIService v1.none.example.com is "+reason)
+	})
+}

@@ -125,26 +125,34 @@ func (s *State) readStatuses(ctx context.Context, waiter *health.Waiter) error {
 }
 
 // Doubts says what makes it doubtful that objects are healthy which count as healthy: conditions that kstatus does not
-// know, and that no client has written their status, if none has watched their kind. One line for each object or
-// kind.
+// know, and that no client has written their status, if none has watched their kind: this may be why others are not
+// healthy. One line for each object or kind.
 func (s *State) Doubts(now observe.Snapshot) (lines []string) {
-	unwatched := map[string][]string{} // names, by kind
+	unwatched, failed := map[string][]string{}, map[string][]string{} // names, by kind
 	for _, c := range s.cases {
 		if c.doubt != "" {
 			lines = append(lines, fmt.Sprintf("%s counts as healthy, but %s", c.name, c.doubt))
 		}
-		if resource := s.statuses[c.statusless]; resource != "" {
+		if resource := s.statuses[c.statusless]; resource != "" && c.failure != "" {
+			failed[resource] = append(failed[resource], c.name)
+		} else if resource != "" {
 			unwatched[resource] = append(unwatched[resource], c.name)
 		}
 	}
-	for _, resource := range slices.Sorted(maps.Keys(unwatched)) {
-		names, note := unwatched[resource], ui.NeverWatchedNote(now, resource)
+	lines = append(lines, statuslessLines(now, failed, "has", "have")...)
+	return append(lines, statuslessLines(now, unwatched, "counts as healthy, but it has", "count as healthy, but have")...)
+}
+
+// statuslessLines says of objects without a status, whose names are given by kind, that no client has watched their kind.
+func statuslessLines(now observe.Snapshot, names map[string][]string, has, have string) (lines []string) {
+	for _, resource := range slices.Sorted(maps.Keys(names)) {
+		of, note := names[resource], ui.NeverWatchedNote(now, resource)
 		switch {
 		case note == "":
-		case len(names) == 1:
-			lines = append(lines, fmt.Sprintf("%s counts as healthy, but it has no status yet, and %s", names[0], note))
+		case len(of) == 1:
+			lines = append(lines, fmt.Sprintf("%s %s no status yet, and %s", of[0], has, note))
 		default:
-			lines = append(lines, fmt.Sprintf("%s and %d more count as healthy, but have no status yet, and %s", names[0], len(names)-1, note))
+			lines = append(lines, fmt.Sprintf("%s and %d more %s no status yet, and %s", of[0], len(of)-1, have, note))
 		}
 	}
 	return lines

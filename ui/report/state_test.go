@@ -206,3 +206,26 @@ func TestReadStateWithoutServer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// That no client has watched the kind of an object without a status may be why it is not healthy, or makes that doubtful.
+func TestDoubtsNameObjectsWithoutAStatus(t *testing.T) {
+	site, rollout := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Site"}, schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}
+	s := &State{
+		statuses: map[schema.GroupVersionKind]string{site: "sites.example.com", rollout: "rollouts.argoproj.io"},
+		cases: []testCase{
+			{name: "Rollout shop/a", statusless: rollout, failure: "InProgress: it has no status.phase yet"}, {name: "Rollout shop/b", statusless: rollout, failure: "InProgress: it has no status.phase yet"},
+			{name: "Site shop/a", statusless: site}, {name: "Site shop/b", statusless: site, failure: "InProgress: not observed"}, {name: "Site shop/c", failure: "Failed: no paint"},
+		},
+	}
+	want := []string{
+		"Rollout shop/a and 1 more have no status yet, and no client has watched rollouts.argoproj.io",
+		"Site shop/b has no status yet, and no client has watched sites.example.com",
+		"Site shop/a counts as healthy, but it has no status yet, and no client has watched sites.example.com",
+	}
+	if diff := cmp.Diff(want, s.Doubts(observe.Snapshot{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := s.Doubts(observe.Snapshot{Clients: []observe.Client{{Name: "operator (admin)", Watched: []string{"sites.example.com", "rollouts.argoproj.io"}}}}); len(got) > 0 {
+		t.Errorf("an operator has ended: %q", got)
+	}
+}

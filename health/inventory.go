@@ -1,0 +1,63 @@
+package health
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// maxApplied is how many objects of an inventory are read, one by one.
+const maxApplied = 100
+
+// listUnhealthyApplied reads the objects that a custom resource has in its inventory, as those of Flux do, and returns those
+// that are not healthy. They may be in other namespaces, and have no owner references.
+func (s *reasonSearch) listUnhealthyApplied(u *unstructured.Unstructured) (bad []*unstructured.Unstructured) {
+	defer s.ignoreErrors()()
+	entries, _, _ := unstructured.NestedSlice(u.Object, "status", "inventory", "entries")
+	resources := map[schema.GroupVersionKind]resource{}
+	read := 0
+	for _, e := range entries {
+		r, ok := readInventoryEntry(e)
+		if !ok || !mayBeUnhealthy(r.GroupKind()) {
+			continue
+		}
+		if read++; read > maxApplied {
+			break
+		}
+		found, known := resources[r.GroupVersionKind]
+		if !known {
+			found, _ = (&Waiter{s.kinds, s.objects}).findResource(s.ctx, r.GroupVersionKind)
+			resources[r.GroupVersionKind] = found
+		}
+		if found.Name == "" { // not served
+			continue
+		}
+		if applied := s.get(found.GroupVersionResource, r.Namespace, r.Name); applied != nil && s.isUnhealthyBelow(applied) {
+			bad = append(bad, applied)
+		}
+	}
+	return bad
+}
+
+// readInventoryEntry reads an entry of an inventory: {id: NAMESPACE_NAME_GROUP_KIND, v: VERSION}, without a namespace or a
+// group if there is none.
+func readInventoryEntry(entry any) (r Ref, ok bool) {
+	fields, _ := entry.(map[string]any)
+	id, _ := fields["id"].(string)
+	version, _ := fields["v"].(string)
+	parts := strings.Split(id, "_")
+	if len(parts) != 4 || version == "" { // a name with colons, as of a role, has more parts
+		return Ref{}, false
+	}
+	return Ref{schema.GroupVersionKind{Group: parts[2], Version: version, Kind: parts[3]}, parts[0], parts[1]}, true
+}
+
+// mayBeUnhealthy reports whether objects of a kind may be not healthy. Most kinds of Kubernetes have no state.
+func mayBeUnhealthy(kind schema.GroupKind) bool {
+	hasState := []schema.GroupKind{serviceKind, hpaKind, crdKind, apiServiceKind}
+	return isCustomKind(kind) || slices.Contains(hasState, kind) || slices.ContainsFunc(workloads, func(r schema.GroupVersionResource) bool {
+		return r.Group == kind.Group && r.Resource == strings.ToLower(kind.Kind)+"s"
+	})
+}
