@@ -136,17 +136,23 @@ func (w *write) isOthers(e *event) bool {
 }
 
 // currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
-// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason; or the
-// cause of the failure that the write repeats. nil if there is none.
-func (w *write) currentRun(isFinished bool) *event {
+// object: the run began for such an object, too, or for another client's change just before, or for an unknown reason, or it
+// has written an object that the written one names, or nothing is known to be related to the written one, which has no owner;
+// or the cause of the failure that the write repeats. nil if there is none.
+func (w *write) currentRun(related *event, isFinished bool) *event {
+	isAlone := len(w.owners) == 0 && (related == nil || related.change == observe.Listed && related.object.Same(w.object))
 	if isFinished && w.repeated != nil {
 		return w.repeated
 	}
 	for _, r := range slices.Backward(w.runs) {
 		last, limit := r.cause.lastRun(w), time.Duration(0)
 		switch {
+		case isFinished && last.hasWrittenOneOf(w.names):
+			limit = maxWork
 		case last.woken:
 			limit = maxPause
+		case isFinished && isAlone && !r.cause.isUnknown() && w.isOthers(r.cause):
+			limit = usualPause
 		case isFinished && (last.prompt || r.cause.isUnknown()):
 			limit = busyGap
 		}

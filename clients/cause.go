@@ -38,7 +38,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	if w.hasReceivedMade() {
 		w.made = ""
 	}
-	cl.written.add(ownVersion{w.made, w.isStatus})
+	cl.written.add(ownVersion{version: w.made, status: w.isStatus})
 	if len(w.watches) == 0 {
 		return 0, nil
 	}
@@ -54,6 +54,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	}
 	if !w.dryRun {
 		cl.noteWrite(w, cause, c, woken)
+		r.origin = w.versions.originOf(cause)
+		cl.written.add(ownVersion{version: w.made, origin: r.origin})
 	}
 	if cause.isUnknown() {
 		return 0, w.lastReceived()
@@ -95,10 +97,14 @@ func (w *write) lastEvent(is func(*event) bool) (last *event) {
 }
 
 // isReceived reports whether an event is of what another client has changed in the namespace of the written object or
-// outside of any.
+// outside of any, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
-	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e)
+	isDefault := e.change == observe.Added && defaultObjects[e.object.Resource] == e.name
+	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
+
+// defaultObjects are the names, by resource, of what controllers create in each namespace.
+var defaultObjects = map[string]string{"configmaps": "kube-root-ca.crt", "serviceaccounts": "default"}
 
 // mayFollowFromLost reports whether an event that is forgotten may be the cause as well as this one: it is not if the write
 // continues a run, or the program was idle since, or this is the first event of its object, and of another client.
@@ -157,7 +163,16 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 	if related == nil {
 		return w.candidates(w.isNamespace).choose(w), false
 	}
+	if w.isByTimer(related) && of.isFinished(related, w) {
+		return nil, false
+	}
 	return related, false
+}
+
+// isByTimer reports whether a write for an event that the program has made follows from a timer rather than from what another
+// client has changed before: that was long ago, or is not known.
+func (w *write) isByTimer(e *event) bool {
+	return w.versions.made(e) && w.began.Sub(w.versions.originOf(e)) > maxReaction
 }
 
 // chooseOther returns the event of an object that is not known to be related, if it is likelier than a related one, or nil if
@@ -168,7 +183,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 	if !isFinished && !isOwn {
 		return nil, false
 	}
-	if e := w.currentRun(isFinished); e != nil {
+	if e := w.currentRun(related, isFinished); e != nil {
 		return e, true
 	}
 	if !isFinished || related == nil && w.lastEvent(w.isRelatedTo) == nil { // it does not work for such objects

@@ -96,6 +96,26 @@ func TestListWithoutAWatchIsNoCause(t *testing.T) {
 	}
 }
 
+// What a client had received last is not what each namespace has, unless a user has changed that.
+func TestLastReceivedIsNoDefaultObject(t *testing.T) {
+	synctest.Test(t, testLastReceivedIsNoDefaultObject)
+}
+
+func testLastReceivedIsNoDefaultObject(t *testing.T) {
+	f := newFixture(t)
+	send := f.watchToTheEnd(settings + "?watch=1")
+	send(frame("ADDED", object("ConfigMap", "kube-root-ca.crt", "c1", "3")))
+	time.Sleep(3 * time.Second)
+	f.operate("POST", deployments, 201, owned("Deployment", "web", "d1", "10"))
+	send(frame("MODIFIED", object("ConfigMap", "kube-root-ca.crt", "c1", "12")))
+	time.Sleep(3 * time.Second)
+	f.operate("POST", services, 201, owned("Service", "web", "s1", "13"))
+	want := []string{"after nothing", "after 3s ConfigMap ns/kube-root-ca.crt updated"}
+	if diff := cmp.Diff(want, f.causes("shop-operator")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // A Namespace is the cause of a write in it only if nothing else can be: the answer of every write names it.
 func TestNamespaceIsTheLastResort(t *testing.T) { synctest.Test(t, testNamespaceIsTheLastResort) }
 

@@ -194,6 +194,9 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a watch opened again in a burst":   {playWatchReopenedInBurst, tally{right: 400}},
 		"a Namespace per tenant":            {playTenant, tally{right: 3, unknown: 1}},
 		"GitOps":                            {playGitOps, tally{right: 1, unknown: 4}},
+		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
+		"an audit":                          {playAudit, tally{right: 27}},
+		"a certificate":                     {playCertificate, tally{right: 5}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"a token of another API server":     {playOtherToken, tally{right: 1}},
@@ -406,6 +409,129 @@ func playGitOps(s *script) {
 	s.write(truth, "PATCH", services+"/web", object("Service", "web", "s1", "13"))
 	ms(30000)
 	s.write("", "PATCH", services+"/web2", object("Service", "web2", "s2", "33")) // for a change in Git
+}
+
+// What is applied in another namespace names the Kustomization by two labels, and the Kustomization its source.
+func playGitOpsByLabels(s *script) {
+	const labels = `{"kustomize.toolkit.fluxcd.io/name":"web","kustomize.toolkit.fluxcd.io/namespace":"flux-system"}`
+	kustomizations := "/apis/kustomize.toolkit.fluxcd.io/v1/%skustomizations%s"
+	status := fmt.Sprintf(kustomizations, "namespaces/flux-system/", "/web/status")
+	in := func(namespace, o string) string { return strings.Replace(o, `"ns"`, `"`+namespace+`"`, 1) }
+	kustomization := func(version int) string {
+		return strings.Replace(in("flux-system", object("Kustomization", "web", "k1", fmt.Sprint(version))), "{", `{"spec":{"sourceRef":{"kind":"Source","name":"fleet"}},`, 1)
+	}
+	source := func(version int) string {
+		return in("flux-system", object("Source", "fleet", "f1", fmt.Sprint(version)))
+	}
+	applied := func(kind, name string, version int) string {
+		return strings.Replace(in("apps", object(kind, name, name+"-1", fmt.Sprint(version))), `"name"`, `"labels":`+labels+`,"name"`, 1)
+	}
+	const apps = "/api/v1/namespaces/apps/configmaps/"
+	sendSource, sendKustomization := s.watch("/apis/source.toolkit.fluxcd.io/v1/sources?watch=1"), s.watch(fmt.Sprintf(kustomizations, "", "?watch=1"))
+	sendConfigMap := s.watch("/api/v1/configmaps?watch=1")
+	sendSource("ADDED", source(4))
+	ms(3000)
+	sendConfigMap("ADDED", in("apps", object("ConfigMap", "kube-root-ca.crt", "c0", "3")))
+	ms(3000)
+
+	sendKustomization("ADDED", kustomization(5))
+	ms(300)
+	truth := "Kustomization flux-system/web added 5"
+	s.write(truth, "PATCH", status, kustomization(6))
+	sendKustomization("MODIFIED", kustomization(6))
+	ms(20)
+	s.write(truth, "PATCH", apps+"one", applied("ConfigMap", "one", 7))
+	sendConfigMap("ADDED", applied("ConfigMap", "one", 7))
+	ms(20)
+	s.write(truth, "PATCH", apps+"two", applied("ConfigMap", "two", 8))
+	sendConfigMap("ADDED", applied("ConfigMap", "two", 8))
+	ms(20)
+	s.write(truth+"|Kustomization flux-system/web updated 6", "PATCH", status, kustomization(9))
+	sendKustomization("MODIFIED", kustomization(9))
+
+	ms(8000) // another commit
+	sendSource("MODIFIED", source(20))
+	ms(4)
+	truth = "Source flux-system/fleet updated 20"
+	s.write(truth, "PATCH", status, kustomization(21))
+	sendKustomization("MODIFIED", kustomization(21))
+	ms(400)
+	s.write(truth+"|Kustomization flux-system/web updated 21", "PATCH", status, kustomization(22))
+	truth += "|Kustomization flux-system/web updated 21|Kustomization flux-system/web updated 22"
+	sendKustomization("MODIFIED", kustomization(22))
+	ms(400)
+	s.write(truth, "PATCH", apps+"one", applied("ConfigMap", "one", 23))
+	sendConfigMap("MODIFIED", applied("ConfigMap", "one", 23))
+	ms(30)
+	s.write(truth, "PATCH", apps+"two", applied("ConfigMap", "two", 24))
+	sendConfigMap("MODIFIED", applied("ConfigMap", "two", 24))
+	ms(30)
+	s.write(truth, "PATCH", status, kustomization(25))
+}
+
+// A timer writes the status of a constraint. Another object is called as one of the labels that the constraint requires.
+func playAudit(s *script) {
+	const constraints, mutators = "/apis/constraints.gatekeeper.sh/v1/requiredlabels", "/apis/mutations.gatekeeper.sh/v1/assignmetadata"
+	version := 100
+	constraint := func() string {
+		version++
+		return fmt.Sprintf(`{"kind":"RequiredLabels","metadata":{"name":"pods","uid":"c1","resourceVersion":"%d"},"spec":{"labels":["owner"]}}`, version)
+	}
+	sendConstraint, sendMutator := s.watch(constraints+"?watch=1&sendInitialEvents=true"), s.watch(mutators+"?watch=1")
+	began := time.Now()
+	sendConstraint("ADDED", constraint())
+	audit := func() {
+		ms(15_000)
+		after := ""
+		if time.Since(began) < maxReaction {
+			after = "RequiredLabels pods *" // as if it repeated what it did when it started
+		}
+		s.expect(after, "PUT")
+		s.request("PUT", constraints+"/pods/status", "{}", func(w http.ResponseWriter) {
+			ms(1)
+			io.WriteString(w, constraint())
+		})
+		sendConstraint("MODIFIED", strings.Replace(constraint(), fmt.Sprint(version), fmt.Sprint(version-1), 1))
+	}
+	for range 6 {
+		audit()
+	}
+	for range 3 {
+		ms(2000)
+		mutator := fmt.Sprintf(`{"kind":"AssignMetadata","metadata":{"name":"owner","uid":"m1","resourceVersion":"%d"}}`, version)
+		sendMutator("ADDED", mutator)
+		ms(4)
+		s.write("AssignMetadata owner added "+fmt.Sprint(version), "PUT", mutators+"/owner/status", fmt.Sprintf(`{"kind":"AssignMetadata","metadata":{"name":"owner","uid":"m1","resourceVersion":"%d0"}}`, version))
+		for range 6 {
+			audit()
+		}
+	}
+}
+
+// A program renews the certificate in a Secret and puts it into a webhook configuration, which is not related to that and
+// has existed since the program started.
+func playCertificate(s *script) {
+	const secrets, hooks = "/api/v1/namespaces/ns/secrets", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+	hook := func(name string, version int) string {
+		return fmt.Sprintf(`{"kind":"ValidatingWebhookConfiguration","metadata":{"name":%q,"uid":"u-%s","resourceVersion":"%d"}}`, name, name, version)
+	}
+	secret := func(version int) string { return object("Secret", "cert", "s1", fmt.Sprint(version)) }
+	sendSecret, sendHook := s.watch(secrets+"?watch=1&sendInitialEvents=true"), s.watch(hooks+"?watch=1&sendInitialEvents=true")
+	sendSecret("ADDED", secret(3))
+	sendHook("ADDED", hook("one", 4))
+	sendHook("ADDED", hook("two", 5))
+	ms(5000)
+	s.write("", "PUT", settings+"/other", object("ConfigMap", "other", "c1", "10")) // by a timer
+	for i := range 2 {
+		ms(18_000 * (1 + 3*i))
+		truth := fmt.Sprint("Secret ns/cert updated ", 20+10*i)
+		sendSecret("MODIFIED", secret(20+10*i))
+		ms(1000) // for a key
+		s.write(truth, "PUT", secrets+"/cert", secret(21+10*i))
+		sendSecret("MODIFIED", secret(21+10*i))
+		ms(12)
+		s.write(truth, "PUT", hooks+"/"+[]string{"one", "two"}[i], hook([]string{"one", "two"}[i], 22+10*i))
+	}
 }
 
 func playReviewBefore(s *script) {

@@ -190,9 +190,9 @@ func (s *simulation) syncSite(number, cause string) {
 	}
 }
 
-// timedCause is what is right for a write by a timer: any event of the objects.
+// timedCause is what is right for a write by a timer: any event of the objects, or that none is known.
 func timedCause(number string) string {
-	return fmt.Sprintf("Site ns/site-%[1]s *|Deployment ns/deployment-%[1]s *|Service ns/service-%[1]s *", number)
+	return fmt.Sprintf("Site ns/site-%[1]s *|Deployment ns/deployment-%[1]s *|Service ns/service-%[1]s *|after *", number)
 }
 
 // rollOut writes the status of a Deployment, as the built-in controllers do.

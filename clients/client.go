@@ -165,9 +165,9 @@ func (cl *client) countCall(c *observe.Called, now time.Time) {
 
 // noteWritten remembers the versions that a client has made, as far as the storage reports them. No answer has those of
 // deletions, nor of the objects of a collection.
-func (cl *client) noteWritten(wrote []observe.Written) {
+func (cl *client) noteWritten(wrote []observe.Written, origin time.Time) {
 	for _, o := range wrote {
-		cl.written.add(ownVersion{version: o.ResourceVersion})
+		cl.written.add(ownVersion{version: o.ResourceVersion, origin: origin})
 	}
 }
 

@@ -37,7 +37,7 @@ type sentEvent struct {
 	takenBy   string             // the holder that has taken over the Lease with this version
 }
 
-// objectMentions are how an object is named: by its key and, within its namespace, by its name.
+// objectMentions are how an object is named: by its key or, within its namespace, by its name.
 type objectMentions struct {
 	namespace, object string
 	key, name         objectMention

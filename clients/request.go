@@ -48,6 +48,7 @@ type request struct {
 	status      int
 	body        *bytes.Buffer // the beginning of the response to a write, or of an error
 	recorded    atomic.Bool
+	origin      time.Time           // of a write, as ownVersion.origin
 	served      *observe.ServedCall // nil if it cannot write
 	limit       *rateLimit          // of its record; nil if it is authenticated
 }
@@ -259,7 +260,7 @@ func (r *request) record() {
 		if r.sync == nil {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		} else if !c.Failed() && !r.isDryRun() {
-			r.client.written.add(ownVersion{c.ResourceVersion, c.Subresource == "status"})
+			r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: c.Began})
 		}
 	}
 	c.Webhooks = r.served.Webhooks()
@@ -299,7 +300,7 @@ func (r *request) recordLate() func([]observe.Written) {
 // appendRecord appends the record of the request. After that the request does not count as unfinished, as for
 // controllers.
 func (r *request) appendRecord(c *observe.Called, at time.Time) {
-	r.client.noteWritten(c.Wrote)
+	r.client.noteWritten(c.Wrote, r.origin)
 	switch {
 	case !r.isWorthRecording() || !r.limit.allow(at):
 	case r.sync != nil:

@@ -14,16 +14,17 @@ const maxPause = 100 * time.Millisecond
 
 // writeRun is a run of writes of a client that have an event as their likely cause.
 type writeRun struct {
-	by       string    // the name of the client: one that is forgotten is not kept for its runs
-	taken    time.Time // when the key was taken from its queue
-	began    time.Time // the first write
-	answered time.Time // the last write
-	failed   bool      // the last write
-	retry    string    // what the last write was to change, if it had a conflict
-	prompt   bool      // it began soon after what another client had changed
-	woken    bool      // the written objects are not related to that of the event: several workers may write
-	made     string    // the version that the last write has made
-	targets  []string  // at most maxTargets
+	by       string           // the name of the client: one that is forgotten is not kept for its runs
+	taken    time.Time        // when the key was taken from its queue
+	began    time.Time        // the first write
+	answered time.Time        // the last write
+	failed   bool             // the last write
+	retry    string           // what the last write was to change, if it had a conflict
+	prompt   bool             // it began soon after what another client had changed
+	woken    bool             // the written objects are not related to that of the event: several workers may write
+	made     string           // the version that the last write has made
+	targets  []string         // at most maxTargets
+	wrote    []objectMentions // how the objects of these are named
 }
 
 const maxTargets = 64
@@ -79,6 +80,11 @@ func (r startedRun) hasWritten(w *write, resource string) bool {
 	return slices.ContainsFunc(r.cause.lastRun(w).targets, func(target string) bool {
 		return strings.HasPrefix(target, resource+"/")
 	})
+}
+
+// hasWrittenOneOf reports whether the run has written an object that is among some names.
+func (r *writeRun) hasWrittenOneOf(names namespacedNames) bool {
+	return slices.ContainsFunc(r.wrote, func(m objectMentions) bool { return m.isIn(names) })
 }
 
 // isContinuedBy reports whether a write may belong to the run after a pause of at most limit. A program that writes an
@@ -154,7 +160,8 @@ func (e *event) noteWrite(w *write, c *candidates, woken bool) (begins bool) {
 		if w.conflict {
 			r.retry = w.target
 		}
-		r.answered, r.failed, r.made, r.targets = later(r.answered, w.answered), w.failed, w.made, append(r.targets, w.target)
+		r.answered, r.failed, r.made = later(r.answered, w.answered), w.failed, w.made
+		r.targets, r.wrote = append(r.targets, w.target), append(r.wrote, w.mentioned)
 		e.setRun(r)
 	}
 	return begins
@@ -176,40 +183,55 @@ func (e *event) record(o *observe.Observer) uint64 {
 // ownVersion is a version that a client has written.
 type ownVersion struct {
 	version string
-	status  bool // of which it has written the status
+	status  bool      // of which it has written the status
+	origin  time.Time // of what another client has changed, or was listed, that the write follows from; zero if that is not known
 }
 
 // ownVersions are the last ones of a client. Its methods are safe for concurrent use.
 type ownVersions struct {
-	mu     sync.RWMutex
-	ring   []string
-	next   int
-	status map[string]bool // whether a version is of a status
+	mu        sync.RWMutex
+	ring      []string
+	next      int
+	byVersion map[string]ownVersion
 }
 
+// add adds a version, or what is known of it later.
 func (o *ownVersions) add(v ownVersion) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, found := o.status[v.version]; found || v.version == "" {
+	if v.version == "" {
 		return
 	}
-	if o.status == nil {
-		o.status = map[string]bool{}
+	if known, found := o.byVersion[v.version]; found {
+		known.origin = later(known.origin, v.origin)
+		o.byVersion[v.version] = known
+		return
 	}
-	if o.status[v.version] = v.status; len(o.ring) < keptVersions {
+	if o.byVersion == nil {
+		o.byVersion = map[string]ownVersion{}
+	}
+	if o.byVersion[v.version] = v; len(o.ring) < keptVersions {
 		o.ring = append(o.ring, v.version)
 		return
 	}
-	delete(o.status, o.ring[o.next])
+	delete(o.byVersion, o.ring[o.next])
 	o.ring[o.next] = v.version
 	o.next = (o.next + 1) % keptVersions
 }
 
-// has reports whether the client has written a version. That of an object in a list is not known.
+// of returns what is known of the version of an event, if the client has written that. That of an object in a list is not known.
+func (o *ownVersions) of(e *event) (v ownVersion, found bool) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	v, found = o.byVersion[e.version]
+	return v, found
+}
+
+// has reports whether the client has written a version.
 func (o *ownVersions) has(version string) bool {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	_, found := o.status[version]
+	_, found := o.byVersion[version]
 	return found
 }
 
@@ -218,7 +240,14 @@ func (o *ownVersions) made(e *event) bool { return o.has(e.version) }
 
 // madeStatus reports whether an event is of a status that the client has written.
 func (o *ownVersions) madeStatus(e *event) bool {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.status[e.version]
+	v, _ := o.of(e)
+	return v.status
+}
+
+// originOf returns when that happened which an event follows from: itself, unless the client has made it.
+func (o *ownVersions) originOf(e *event) time.Time {
+	if v, isOwn := o.of(e); isOwn {
+		return v.origin
+	}
+	return e.at
 }

@@ -38,6 +38,7 @@ func MentionsIn(data []byte, most int) Mentions {
 	} else {
 		found = mentionsInProto(found, data, most)
 	}
+	found = found[:min(len(found), most)]
 	slices.Sort(found)
 	return slices.Clone(slices.Compact(found))
 }
@@ -57,11 +58,37 @@ func (m Mentions) Has(name Mention) bool {
 
 func isMention(length int) bool { return length >= minMention && length <= maxMention }
 
+// pair is two texts after each other, of which the first one is what the second one is called, and the pair before.
+type pair struct{ member, text, memberBefore, textBefore []byte }
+
+func (p *pair) next(member, text []byte) { *p = pair{member, text, p.member, p.text} }
+
+// key returns the key NAMESPACE/NAME of an object that the pairs name together, as the members name and namespace, or the
+// labels example.com/site-name and example.com/site-namespace.
+func (p *pair) key() (m Mention, ok bool) {
+	namespace, name := p.text, p.textBefore
+	switch {
+	case isNamespaceOf(p.member, p.memberBefore):
+	case isNamespaceOf(p.memberBefore, p.member):
+		namespace, name = name, namespace
+	default:
+		return 0, false
+	}
+	return MentionOf(string(namespace) + "/" + string(name))
+}
+
+// isNamespaceOf reports whether a member is for the namespace of what another one is for the name of.
+func isNamespaceOf(member, name []byte) bool {
+	prefix, found := bytes.CutSuffix(member, []byte("space"))
+	return found && bytes.HasSuffix(prefix, []byte("ame")) && bytes.Equal(prefix, name)
+}
+
 // mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
-// names of members are those of fields, which objects may have by chance. The API server writes its field sets with a colon,
-// in strings that begin so.
+// names of members are those of fields, which objects may have by chance, as they may the elements of a list that is not one
+// of names or keys. The API server writes its field sets with a colon, in strings that begin so.
 func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
-	var member []byte // whose string follows
+	var member, lastMember []byte // whose string follows, or a list of strings
+	var last pair
 	for len(found) < most {
 		begin := bytes.IndexByte(data, '"')
 		if begin < 0 {
@@ -76,14 +103,29 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		data = data[length+1:]
 		isMember, hasString := followingString(data)
 		isNamed := bytes.HasSuffix(member, []byte("ame")) && length > 0
-		if (isMention(length) || isNamed) && (!isMember || hasString) && (length < 2 || text[1] != ':') {
+		isCounted := !isMember && (member != nil || isOfNames(lastMember) || bytes.IndexByte(text, '/') > 0) || hasString
+		if (isMention(length) || isNamed) && isCounted && (length < 2 || text[1] != ':') {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
+		}
+		if !isMember {
+			last.next(member, text)
+			if key, ok := last.key(); ok {
+				found = append(found, key)
+			}
 		}
 		if member = nil; hasString {
 			member = text
 		}
+		if isMember {
+			lastMember = text
+		}
 	}
 	return found
+}
+
+// isOfNames reports whether a list is one of names, such as resourceNames.
+func isOfNames(list []byte) bool {
+	return bytes.HasSuffix(list, []byte("ame")) || bytes.HasSuffix(list, []byte("ames"))
 }
 
 // followingString reports whether the JSON string that precedes data is the name of a member, and whether that has a string.
@@ -111,8 +153,9 @@ func textEnd(data []byte) int {
 	}
 }
 
-// mentionsInProto takes each text that follows its length.
+// mentionsInProto takes each text that follows its length. Of labels, a text and what it is called follow each other.
 func mentionsInProto(found []Mention, data []byte, most int) []Mention {
+	var last [3][]byte
 	for at := 1; at < len(data) && len(found) < most; at++ {
 		length := int(data[at-1])
 		if !isMention(length) || at+length > len(data) || !isNameByte[data[at]] || !isNameByte[data[at+length-1]] {
@@ -120,6 +163,11 @@ func mentionsInProto(found []Mention, data []byte, most int) []Mention {
 		}
 		if text := data[at : at+length]; !slices.ContainsFunc(text, func(b byte) bool { return !isNameByte[b] }) {
 			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
+			p := pair{last[2], text, last[0], last[1]}
+			if key, ok := p.key(); ok {
+				found = append(found, key)
+			}
+			last = [3][]byte{last[1], last[2], text}
 			at += length
 			if string(text) == fieldsFormat {
 				at += fieldSetSize(data[at:])

@@ -47,17 +47,50 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// A field is not mentioned, unless it has a string, as a label has. A short text is a name in a field for names only.
+// A field is not mentioned, unless it has a string, as a label has. A short text is a name in a field for names only, an
+// element of a list in one of names or if it is a key.
 func TestMentionsOfFields(t *testing.T) {
-	m := MentionsIn([]byte(`{"metadata":{"name":"bg","labels":{"web-1": "yes-it-is"}},"status":{"canary":{},"ready" : true,"list":["one-1"],"phase":"ok","serviceName":"b"}}`), 100)
-	for _, name := range []string{"bg", "web-1", "yes-it-is", "one-1", "b"} {
+	m := MentionsIn([]byte(`{"metadata":{"name":"bg","labels":{"web-1": "yes-it-is"}},"status":{"canary":{},"ready" : true,"list":["one-1", "ns/two"],"phase":"ok","serviceNames":["three", "four"],"serviceName":"b"}}`), 100)
+	for _, name := range []string{"bg", "web-1", "yes-it-is", "ns/two", "three", "four", "b"} {
 		if !mentions(m, name) {
 			t.Errorf("%s is not found", name)
 		}
 	}
-	for _, name := range []string{"canary", "ready", "list", "ok"} {
+	for _, name := range []string{"canary", "ready", "list", "one-1", "ok"} {
 		if mentions(m, name) {
 			t.Errorf("%s is found", name)
+		}
+	}
+}
+
+// What is named together with its namespace is mentioned by its key, too.
+func TestMentionsWithNamespace(t *testing.T) {
+	labels := map[string]string{
+		"app": "web", "kustomize.toolkit.fluxcd.io/name": "fleet", "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+		"x.example.com/site-name": "shop", "y.example.com/site-namespace": "sites", "zone": "a-1",
+	}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Namespace: "apps", Labels: labels}}
+	asJSON, err := json.Marshal(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asProto bytes.Buffer
+	if err := protobuf.NewSerializer(nil, nil).Encode(pod, &asProto); err != nil {
+		t.Fatal(err)
+	}
+	for format, data := range map[string][]byte{"JSON": asJSON, "protobuf": asProto.Bytes()} {
+		m := MentionsIn(data, 100)
+		for name, want := range map[string]bool{"flux-system/fleet": true, "fleet": true, "sites/shop": false, "flux-system/web": false, "apps/fleet": false} {
+			if mentions(m, name) != want {
+				t.Errorf("%s: %s is found: %v", format, name, !want)
+			}
+		}
+	}
+	m := MentionsIn([]byte(`{"spec":{"sourceRef":{"kind":"Source","name":"b","namespace":"ns-1"},"claimRef":{"namespace":"ns-2","name":"data"},`+
+		`"target":{"releaseName":"web","releaseNamespace":"ns-3"},"list":[{"name":"one"},{"namespace":"ns-4"}],"name":"two","x":{},"namespace":"ns-5"}}`), 100)
+	for name, want := range map[string]bool{"ns-1/b": true, "ns-2/data": true, "ns-3/web": true, "ns-2/b": false, "ns-3/data": false} {
+		if mentions(m, name) != want {
+			t.Errorf("%s is found: %v", name, !want)
 		}
 	}
 }

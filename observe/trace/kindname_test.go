@@ -51,7 +51,7 @@ func TestAmbiguousKindsAreNamedWithTheirGroup(t *testing.T) {
 			"trace": {writeString(t, tree, Text, Style{}), []string{
 				"What Site" + of + " shop/web set off", "kubectl (admin) created Site" + of + " web", "created 2 Sites" + names, "created Site" + names + " api", "failed to update Site" + names + " old",
 			}},
-			"why":          {writeString(t, why, Text, Style{}), []string{"Why Site" + names + " shop/api was created", "created Site" + names + " api because Site" + of + " web was added", "operator saw Site" + of + " web added"}},
+			"why":          {writeString(t, why, Text, Style{}), []string{"Why Site" + names + " shop/api was created", "created Site" + names + " api likely because Site" + of + " web was added", "operator saw Site" + of + " web added"}},
 			"what fails":   {writeString(t, whyFirst, Text, Style{}), []string{"Why Site" + of + " shop/web was created", "operator fails to update Site" + names + " old, once: 403: forbidden"}},
 			"page":         {writeString(t, tree, HTML, Style{}), []string{"<title>Trace of Site" + of + " shop/web", `"create Site` + names + ` api"`}},
 			"mermaid":      {writeString(t, tree, Mermaid, Style{}), []string{"create Site" + names + " api"}},

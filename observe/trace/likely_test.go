@@ -53,7 +53,7 @@ func TestEventReceivedByAnotherClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := writeString(t, chain, Text, Style{})
-	for _, want := range []string{"shop-writer (admin) created Deployment web because Site shop was added. It began when kubectl", "⇡ shop (admin) saw Site shop added"} {
+	for _, want := range []string{"shop-writer (admin) created Deployment web likely because Site shop was added. It began when kubectl", "⇡ shop (admin) saw Site shop added"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}

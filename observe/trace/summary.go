@@ -187,25 +187,25 @@ func (c *Chain) summarize(p phrases) string {
 		return ""
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
-	reason := ""
+	reason, since := "", decisive
 	switch why, owner := decisive.news(), decisive.absentOwner; {
 	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
-		reason = p.describeAbsentOwner(owner)
+		reason = "because " + p.describeAbsentOwner(owner)
 	case why != nil:
-		reason = p.describeNews(why)
+		reason, since = p.because(decisive, why), why
 	}
 	switch {
 	case reason == "":
 	case decisive.saysReason():
-		s = p.sentence(s) + " It tried because " + reason
+		s = p.sentence(s) + " It tried " + reason
 	default:
-		s += " because " + reason
+		s += " " + reason
 	}
 	if removal != nil {
 		s += "; " + p.actor(removal) + " then " + p.shortWrite(removal)
 	}
 	if first != decisive {
-		s += ". It began when " + p.actor(first) + " " + p.shortWrite(first)
+		s += ". It " + since.likelyFrom(first) + "began when " + p.actor(first) + " " + p.shortWrite(first)
 	}
 	return p.sentence(s)
 }
@@ -219,6 +219,19 @@ func (n *Node) news() *Node {
 	}
 	return nil
 }
+
+// likelyFrom returns a word for a sentence if a link between the node and a cause of it is only likely.
+func (n *Node) likelyFrom(cause *Node) string {
+	for ; n != nil && n != cause; n = n.parent {
+		if n.isLikely() {
+			return "likely "
+		}
+	}
+	return ""
+}
+
+// because gives an event as the reason of a write.
+func (p phrases) because(n, e *Node) string { return n.likelyFrom(e) + "because " + p.describeNews(e) }
 
 // describeNews describes an event as the reason of a write.
 func (p phrases) describeNews(e *Node) string {

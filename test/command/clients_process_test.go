@@ -40,7 +40,7 @@ func TestClientsOfOneProcess(t *testing.T) {
 	if _, err := writer.Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.says(c.run("why", "secret/two"), writing+" created Secret two because ConfigMap two was added. It began when kubectl (kubernetes-admin) created ConfigMap two.", watching+" saw ConfigMap two added")
+	c.says(c.run("why", "secret/two"), writing+" created Secret two likely because ConfigMap two was added. It began when kubectl (kubernetes-admin) created ConfigMap two.", watching+" saw ConfigMap two added")
 	c.says(c.run("trace", "configmap/two"), watching+" saw it added, "+writing+" created Secret two")
 	c.says(c.run("clients"), watching+" shares its connection with split-writer: most likely one process")
 	c.says(c.run("clients", "roles", "split"), "# Over the same connection, most likely of the same process, with permissions of their own: split-writer.")

@@ -151,7 +151,7 @@ func TestStory(t *testing.T) {
 			late = list.Items[0].Name
 			return true
 		})
-		awaitStory([]string{"why", "pod/" + late}, "when it started. It began when ", " created Deployment late.") // not with the start of the controller
+		awaitStory([]string{"why", "pod/" + late}, "when it started. It ", "began when ", " created Deployment late.") // not with the start of the controller
 	})
 
 	t.Run("a Pod that has finished", func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestStory(t *testing.T) {
 			list, err := pods.List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 			return err == nil && len(list.Items) == 0
 		})
-		awaitStory([]string{"why", "pod/" + web, "--deleted"}, "garbage-collector-controller deleted Pod "+web+" because ReplicaSet ", "simulated-kubelet then removed Pod "+web)
+		awaitStory([]string{"why", "pod/" + web, "--deleted"}, "garbage-collector-controller deleted Pod "+web, "because ReplicaSet ", "simulated-kubelet then removed Pod "+web)
 		if err := pods.Delete(t.Context(), "big", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
