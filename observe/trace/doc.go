@@ -48,8 +48,8 @@
 //   - ByMerge: a timer, or the controller's own write, has queued the key, and meanwhile
 //     the controller received an event of the key's object or of one that is named after
 //     it. Or the key was added from a queue without a name, right after such an event. Likely.
-//   - ByReplaced: other news has queued the key, and the sync has created an object of a kind of which another one,
-//     named after the key, was deleted and not replaced so far. Likely.
+//   - ByReplaced: other news has queued the key of a ReplicaSet or ReplicationController, and the sync has created a Pod
+//     while another one was deleted and not replaced so far. Likely.
 //   - ByWatch: a client outside of the process, or another one of its program over the same connection, had received the
 //     event on one of its watches when it sent the call, and the objects of the two are related: the same, owner
 //     and owned, of one owner, or one names the other. Likely.

@@ -2,81 +2,92 @@ package trace
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
-// maxUnreplaced is how long after a deletion a sync may replace the object although other news has queued its key.
+// maxUnreplaced is how long after a deletion a sync may replace the Pod although other news has queued its key.
 const maxUnreplaced = 10 * time.Second
 
-// family is what a controller creates for a key.
-type family struct{ controller, key, group, resource string }
+// replicators replace any Pod that is deleted, under another name. What other controllers create in answer to a deletion
+// is either of the same name, or not for that reason, as the next Pod of a Job.
+var replicators = []string{"replicaset-controller", "replicationcontroller-controller"}
 
-// linkReplacements links a sync that has created an object, but that no deletion has queued, to the oldest deletion of
-// such an object that no creation has answered: a ReplicaSet that waits to see a Pod which it has created replaces
-// another one in the sync that this Pod queues.
+// replicas identifies the Pods of a key of one of the replicators.
+type replicas struct{ controller, key string }
+
+// replacement is a sync that has created Pods.
+type replacement struct {
+	*Node
+	began   time.Time // of the first creation
+	created int
+}
+
+// linkReplacements links a sync that has created a Pod, but that no deletion has queued, to the oldest deletion of a Pod of
+// the same key that no creation has answered: a ReplicaSet that waits to see a Pod which it has created replaces another
+// one in the sync that this Pod queues.
 func (g *graph) linkReplacements() {
 	replacing := g.replacingSyncs()
 	if len(replacing) == 0 {
 		return
 	}
 	deletions := g.deletionsOf(replacing)
-	for f, syncs := range replacing {
-		left := deletions[f]
+	for of, syncs := range replacing {
+		left := deletions[of]
 		slices.SortStableFunc(left, func(a, b *Node) int { return a.writtenAt().Compare(b.writtenAt()) })
+		slices.SortStableFunc(syncs, func(a, b *replacement) int { return compareTime(a.Node, b.Node) })
 		for _, s := range syncs {
 			left = s.linkReplacement(left)
 		}
 	}
 }
 
-// replacement is a sync with what it has created of a family.
-type replacement struct {
-	*Node
-	created []*Node
-}
-
-// replacingSyncs returns the syncs that have created objects which are named after their keys, by time.
-func (g *graph) replacingSyncs() map[family][]*replacement {
-	found := map[family][]*replacement{}
+// replacingSyncs returns the syncs that have created Pods which are named after their keys.
+func (g *graph) replacingSyncs() map[replicas][]*replacement {
+	found, bySync := map[replicas][]*replacement{}, map[*Node]*replacement{}
 	for _, c := range g.calls {
 		s := c.parent
-		if c.Verb != "create" || c.Subresource != "" || c.Failed || s == nil || s.Kind != Sync || !s.KeyBasis.Certain() ||
-			c.Object.Key() == s.Key || !slices.Contains(namedAfter(c.Object.Key()), s.Key) {
+		if c.Verb != "create" || c.Subresource != "" || c.Object.Resource != "pods" || c.Failed || s == nil || s.Kind != Sync ||
+			!slices.Contains(replicators, s.Controller) || !s.KeyBasis.Certain() || !slices.Contains(namedAfter(c.Object.Key()), s.Key) {
 			continue
 		}
-		f := family{s.Controller, s.Key, c.Object.Group, c.Object.Resource}
-		list := found[f]
-		if i := slices.IndexFunc(list, func(r *replacement) bool { return r.Node == s }); i >= 0 {
-			list[i].created = append(list[i].created, c)
-			continue
+		r := bySync[s]
+		if r == nil {
+			r = &replacement{Node: s, began: c.Time}
+			bySync[s] = r
+			of := replicas{s.Controller, s.Key}
+			found[of] = append(found[of], r)
 		}
-		found[f] = append(list, &replacement{s, []*Node{c}})
-	}
-	for _, list := range found {
-		slices.SortStableFunc(list, func(a, b *replacement) int { return compareTime(a.Node, b.Node) })
+		r.created++
+		if c.Time.Before(r.began) {
+			r.began = c.Time
+		}
 	}
 	return found
 }
 
-// deletionsOf returns, for families, the events with which their controllers have learned that others have deleted an
-// object: the first of each.
-func (g *graph) deletionsOf(families map[family][]*replacement) map[family][]*Node {
+// deletionsOf returns the events with which the controllers have learned that others have deleted their Pods: the first one
+// of each.
+func (g *graph) deletionsOf(replacing map[replicas][]*replacement) map[replicas][]*Node {
 	type seenBy struct {
 		controller string
 		object     observe.Object
 	}
-	seen, found := map[seenBy]bool{}, map[family][]*Node{}
+	seen, found := map[seenBy]bool{}, map[replicas][]*Node{}
 	for _, e := range g.events {
 		by := seenBy{e.Controller, *e.Object}
-		if !e.isDeletion() || seen[by] || e.parent != nil && e.parent.Controller == e.Controller {
+		if e.Object.Resource != "pods" || !slices.Contains(replicators, e.Controller) || !e.isDeletion() || seen[by] {
 			continue
 		}
 		seen[by] = true
+		if e.parent != nil && e.parent.Controller == e.Controller {
+			continue
+		}
 		for _, key := range namedAfter(e.Object.Key()) {
-			if f := (family{e.Controller, key, e.Object.Group, e.Object.Resource}); families[f] != nil {
-				found[f] = append(found[f], e)
+			if of := (replicas{e.Controller, key}); replacing[of] != nil {
+				found[of] = append(found[of], e)
 			}
 		}
 	}
@@ -99,34 +110,26 @@ func (n *Node) writtenAt() time.Time {
 }
 
 // linkReplacement links a sync to the first of the deletions that are left, if none has queued it, and returns those that
-// are left then.
+// are left then. The deletions are in the order of their writes.
 func (r *replacement) linkReplacement(left []*Node) []*Node {
-	began := r.created[0].Time
-	left = slices.DeleteFunc(slices.Clone(left), func(e *Node) bool { return e.writtenAt().Before(began.Add(-maxUnreplaced)) })
-	known := slices.IndexFunc(left, func(e *Node) bool { return e.writtenAt().After(began) })
-	if known < 0 {
-		known = len(left)
+	writtenAfter := func(at time.Time) int {
+		return sort.Search(len(left), func(i int) bool { return left[i].writtenAt().After(at) })
 	}
-	if known == 0 || r.recreates(left[:known]) {
+	left = left[writtenAfter(r.began.Add(-maxUnreplaced)):]
+	known := writtenAfter(r.began)
+	if known == 0 {
 		return left
 	}
 	switch e := r.parent; {
 	case e != nil && e.Kind == Event && e.isDeletion():
-		if i := slices.Index(left, e); i >= 0 { // it is answered before older ones
-			left = slices.Insert(slices.Delete(left, i, i+1), 0, e)
+		if i := slices.Index(left[:known], e); i > 0 { // it is answered before older ones
+			copy(left[1:i+1], left[:i])
+			left[0] = e
 		}
 	case e != nil && e.Kind == Event && e.Object.Key() == r.Key && !r.isOwnNews(e): // another number of replicas, say
 		return left[known:]
 	default:
 		r.setCause(left[0], Likely, ByReplaced)
 	}
-	return left[min(known, len(r.created)):]
-}
-
-// recreates reports whether the sync has created an object under the name of one that was deleted, as a StatefulSet: that
-// waits until the old one is gone, and for the Pods before it.
-func (r *replacement) recreates(deleted []*Node) bool {
-	return slices.ContainsFunc(r.created, func(c *Node) bool {
-		return slices.ContainsFunc(deleted, func(e *Node) bool { return placeOf(e.Object) == placeOf(c.Object) })
-	})
+	return left[min(known, r.created):]
 }
