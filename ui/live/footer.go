@@ -154,7 +154,7 @@ func (m model) footerLine(w int) line {
 		b.hint = m.hintFor(b)
 		fields = append(fields, hintField(b, len(fields)))
 	}
-	return append(styledLine(" ", plain), joinFields(fields, w-1, "  ")...)
+	return append(styledLine(" ", plain), joinFields(fields, w-1)...)
 }
 
 // hintedBindings returns the bindings that the footer shows: first those that apply to
