@@ -8,13 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 const (
@@ -69,11 +71,10 @@ func (p *ControlPlane) finalizeNamespace(ctx context.Context, name string) error
 
 // deleteContents deletes everything in a namespace and returns when it is gone.
 func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) error {
-	lists, err := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
+	resources, err := kinds.Namespaced(ctx, p.client.DiscoveryClient, "list", "delete")
 	if err != nil {
 		return fmt.Errorf("discover the API: %w", preferCause(ctx, err))
 	}
-	resources := listableResources(lists, "delete")
 	tick := time.NewTicker(deleteInterval)
 	defer tick.Stop()
 	for {
@@ -99,33 +100,24 @@ func (p *ControlPlane) deleteContents(ctx context.Context, namespace string) err
 func (p *ControlPlane) deleteContentsOnce(ctx context.Context, namespace string, resources []schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
 	var mu sync.Mutex
 	var left []schema.GroupVersionResource
-	var failed error
-	forEachResource(resources, func(gvr schema.GroupVersionResource) {
-		there, err := p.deleteResource(ctx, namespace, gvr)
-		mu.Lock()
-		defer mu.Unlock()
-		if there {
-			left = append(left, gvr)
-		}
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("%s: %w", gvr.GroupResource(), err)
-		}
-	})
-	return left, failed
-}
-
-// forEachResource calls f for each resource, a limited number at a time.
-func forEachResource(resources []schema.GroupVersionResource, f func(schema.GroupVersionResource)) {
-	var all sync.WaitGroup
-	defer all.Wait()
-	free := make(chan struct{}, deleteWorkers)
+	var all errgroup.Group
+	all.SetLimit(deleteWorkers)
 	for _, gvr := range resources {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
-			f(gvr)
+		all.Go(func() error {
+			there, err := p.deleteResource(ctx, namespace, gvr)
+			mu.Lock()
+			defer mu.Unlock()
+			if there {
+				left = append(left, gvr)
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", gvr.GroupResource(), err)
+			}
+			return nil
 		})
 	}
+	err := all.Wait()
+	return left, err
 }
 
 // deleteResource deletes all objects of a resource and reports whether there were any.

@@ -11,10 +11,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/ctrlplane/ctrlplane/health"
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -223,10 +222,10 @@ func collapseSpaces(text string) string { return strings.Join(strings.Fields(tex
 // findProblems returns a line for each unhealthy object in a namespace, with the
 // reason. The error says that not all objects could be checked.
 func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]string, error) {
-	lists, failed := discovery.ServerPreferredNamespacedResourcesWithContext(ctx, p.client.DiscoveryClient)
+	resources, failed := kinds.Namespaced(ctx, p.client.DiscoveryClient, "list")
 	var problems []string
 	why := p.health.WhyOf(ctx)
-	for _, gvr := range listableResources(lists, "list") {
+	for _, gvr := range resources {
 		list, err := p.dynamic.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			failed = preferCause(ctx, err)
@@ -241,21 +240,4 @@ func (p *ControlPlane) findProblems(ctx context.Context, namespace string) ([]st
 	}
 	slices.Sort(problems)
 	return problems, failed
-}
-
-// listableResources returns the resources that support list and the given verb.
-func listableResources(lists []*metav1.APIResourceList, verb string) []schema.GroupVersionResource {
-	var all []schema.GroupVersionResource
-	for _, l := range lists {
-		gv, err := schema.ParseGroupVersion(l.GroupVersion)
-		if err != nil {
-			continue // does not happen: the API server validates it
-		}
-		for _, r := range l.APIResources {
-			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, verb) {
-				all = append(all, gv.WithResource(r.Name))
-			}
-		}
-	}
-	return all
 }

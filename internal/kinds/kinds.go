@@ -136,3 +136,15 @@ func Preferred(ctx context.Context, server discovery.DiscoveryInterfaceWithConte
 	}
 	return found, err
 }
+
+// Namespaced returns those of the Preferred resources that are namespaced and support all verbs. With an error the
+// list is incomplete.
+func Namespaced(ctx context.Context, server discovery.DiscoveryInterfaceWithContext, verbs ...string) (found []schema.GroupVersionResource, err error) {
+	all, err := Preferred(ctx, server)
+	for _, r := range all {
+		if r.Namespaced && (discovery.SupportsAllVerbs{Verbs: verbs}).Match("", &r) {
+			found = append(found, schema.GroupVersionResource{Group: r.Group, Version: r.Version, Resource: r.Name})
+		}
+	}
+	return found, err
+}

@@ -6,14 +6,18 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	fakediscovery "k8s.io/client-go/discovery/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // served are groups in the order of their priority, as an API server returns them, each with a
@@ -126,4 +130,23 @@ func TestHint(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestNamespaced(t *testing.T) {
+	got, err := Namespaced(t.Context(), staticResources(
+		metav1.APIResource{Name: "a", Namespaced: true, Verbs: []string{"get", "list", "delete"}},
+		metav1.APIResource{Name: "b", Namespaced: true, Verbs: []string{"list"}},
+		metav1.APIResource{Name: "c", Verbs: []string{"list", "delete"}},
+	), "list", "delete")
+	want := []schema.GroupVersionResource{{Group: "x.example", Version: "v1", Resource: "a"}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+// staticResources serves resources of one group.
+func staticResources(resources ...metav1.APIResource) discovery.DiscoveryInterfaceWithContext {
+	fake := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}
+	fake.Resources = []*metav1.APIResourceList{{GroupVersion: "x.example/v1", APIResources: resources}}
+	return discovery.ToDiscoveryInterfaceWithContext(fake)
 }

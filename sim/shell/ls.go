@@ -100,7 +100,7 @@ func ls(p *proc, args []string) int {
 		}
 		files = append(files, info)
 	}
-	l.list("", files)
+	l.list(files)
 	for i, dir := range dirs {
 		if len(names) > 1 || f.has('R') {
 			if i > 0 || len(files) > 0 {
@@ -145,7 +145,7 @@ func (l *lister) dir(name string) {
 	if l.f.has('l') {
 		l.p.print("total 0\n")
 	}
-	l.list(name, shown)
+	l.list(shown)
 	if !l.f.has('R') || l.depth > 100 {
 		return
 	}
@@ -160,7 +160,7 @@ func (l *lister) dir(name string) {
 	}
 }
 
-func (l *lister) list(dir string, infos []fileInfo) {
+func (l *lister) list(infos []fileInfo) {
 	if l.f.has('t') {
 		slices.SortStableFunc(infos, func(a, b fileInfo) int { return b.modTime.Compare(a.modTime) })
 	}

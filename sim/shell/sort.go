@@ -67,7 +67,7 @@ func newSortOrder(p *proc, f flags) (*sortOrder, error) {
 	}
 	whole := sortKey{sep: sep}
 	for c := range f {
-		_ = whole.option(c)
+		whole.option(c)
 	}
 	o := &sortOrder{p: p, reversed: f.has('r'), stable: f.has('s'), unique: f.has('u')}
 	for _, text := range f.lines('k') {

@@ -24,8 +24,8 @@ type sortKey struct {
 // Field 0 is that of the whole line, character 0 the last one.
 type sortPosition struct{ field, char int }
 
-// option sets what an option says, and reports whether it is one of those of a key.
-func (k *sortKey) option(c byte) bool {
+// option sets what an option says, if it is one of those of a key.
+func (k *sortKey) option(c byte) {
 	switch c {
 	case 'n':
 		k.numeric = true
@@ -44,10 +44,9 @@ func (k *sortKey) option(c byte) bool {
 	case 'b':
 		k.skipFrom, k.skipTo = true, true
 	default:
-		return false
+		return
 	}
 	k.hasOptions = true
-	return true
 }
 
 // parseSortKey parses F[.C][OPTIONS][,F[.C][OPTIONS]]. A key without options has those of the

@@ -12,36 +12,31 @@ import (
 
 	controlrest "github.com/ctrlplane/ctrlplane/control/rest"
 	"github.com/ctrlplane/ctrlplane/internal/kinds"
+	"github.com/ctrlplane/ctrlplane/internal/objectclients"
 	"github.com/ctrlplane/ctrlplane/internal/suggest"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // controlPlane gives access to the control plane of a lesson.
 type controlPlane struct {
-	cfg             *rest.Config
 	control         *controlrest.Client
 	objects         dynamic.Interface
+	served          discovery.DiscoveryInterfaceWithContext
 	kinds           kinds.Mapper
 	controllerNames map[string]string // by name and alias
 }
 
 func newControlPlane(ctx context.Context, cfg *rest.Config) (*controlPlane, error) {
-	cfg = rest.CopyConfig(cfg)
-	cfg.QPS = -1
-	cfg.WarningHandlerWithContext = rest.NoWarnings{} // they would be printed between the lines of the lesson
-	p := &controlPlane{cfg: cfg, controllerNames: map[string]string{}}
-	var err error
-	if p.control, err = controlrest.NewClient(cfg); err != nil {
-		return nil, err
-	}
-	if p.objects, err = dynamic.NewForConfig(cfg); err != nil {
-		return nil, err
-	}
-	client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	clients, err := objectclients.New(cfg)
 	if err != nil {
 		return nil, err
 	}
-	p.kinds = kinds.NewMapper(client)
+	p := &controlPlane{
+		objects: clients.Objects, served: clients.Kinds, kinds: kinds.NewMapper(clients.Kinds), controllerNames: map[string]string{},
+	}
+	if p.control, err = controlrest.NewClient(clients.Config); err != nil {
+		return nil, err
+	}
 	list, err := p.control.Controllers(ctx)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // removalTimeout is how long the deletion of a namespace may take.
@@ -63,20 +64,9 @@ func (p *controlPlane) waitServiceAccount(ctx context.Context, namespace string)
 
 // pollUntil calls done until it returns true. If ctx ends first, it returns the cause.
 func pollUntil(ctx context.Context, done func() (bool, error)) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		ok, err := done()
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case ok || err != nil:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		}
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(context.Context) (bool, error) { return done() })
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
+	return err
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+
+	"github.com/ctrlplane/ctrlplane/internal/kinds"
 )
 
 // removeNamespaces deletes the lesson's namespaces and waits until they are empty.
@@ -29,8 +31,8 @@ func (p *controlPlane) removeNamespaces(ctx context.Context, name string, furthe
 			return err
 		}
 	}
-	resources, err := p.deletableResources()
-	if err != nil {
+	resources, err := kinds.Namespaced(ctx, p.served, "list", "patch", "deletecollection")
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return err
 	}
 	atOnce, background := int64(0), metav1.DeletePropagationBackground
@@ -68,29 +70,6 @@ func (p *controlPlane) waitNamespaceGone(ctx context.Context, name string) error
 		}
 		return false, err
 	})
-}
-
-// deletableResources returns the namespaced resources that support the deletion of a
-// whole collection.
-func (p *controlPlane) deletableResources() (all []schema.GroupVersionResource, err error) {
-	client, err := discovery.NewDiscoveryClientForConfig(p.cfg)
-	if err != nil {
-		return nil, err
-	}
-	lists, err := discovery.ServerPreferredNamespacedResources(client)
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return nil, err
-	}
-	for _, l := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "patch", "deletecollection"}}, lists) {
-		gv, err := schema.ParseGroupVersion(l.GroupVersion)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range l.APIResources {
-			all = append(all, gv.WithResource(r.Name))
-		}
-	}
-	return all, nil
 }
 
 // removeFinalizers removes the finalizers of objects that are being deleted if some are

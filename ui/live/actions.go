@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // performAction applies the action of a key.
@@ -14,7 +12,7 @@ func (m model) performAction(a action) (model, tea.Cmd) {
 	case quit:
 		return m.requestQuit()
 	case browse:
-		m.typingKind, m.kindInput = true, ""
+		m.typing, m.input = kindInput, ""
 		return m, nil
 	}
 	if m.past != nil && m.overlay == noOverlay {
@@ -171,31 +169,10 @@ func (m model) performInOverlay(a action) model {
 
 // typeFilter begins to type a filter of a list, or what to search in a text.
 func (m model) typeFilter() model {
-	m.typingFilter = true
+	m.typing = filterInput
 	if m.showsText() {
 		m.findFrom = m.textViewport().cursor
 		return m.setFilter("")
-	}
-	return m
-}
-
-// editFilter handles a key pressed while the filter is edited.
-func (m model) editFilter(msg tea.KeyPressMsg) model {
-	switch msg.String() {
-	case "enter":
-		m.typingFilter = false
-	case "esc":
-		m.typingFilter = false
-		return m.setFilter("")
-	case "ctrl+u":
-		return m.setFilter("")
-	case "backspace":
-		if r := []rune(m.activeFilter()); len(r) > 0 {
-			return m.setFilter(string(r[:len(r)-1]))
-		}
-		m.typingFilter = false
-	default:
-		return m.appendToFilter(words.StripControls(msg.Text))
 	}
 	return m
 }
@@ -224,8 +201,6 @@ func (m model) showYAML() model {
 	s.yaml = true
 	return m.withCurrentScreen(s)
 }
-
-func (m model) appendToFilter(s string) model { return m.setFilter(m.activeFilter() + s) }
 
 // activeFilter returns the filter of the focused pane, or what is searched in a text.
 func (m model) activeFilter() string {

@@ -45,26 +45,12 @@ func (m model) unlistable() string {
 	return ""
 }
 
-// editKind handles a key pressed while a kind is typed. That is also possible where none can be
-// listed, as the letters would act as keys otherwise.
-func (m model) editKind(msg tea.KeyPressMsg) (model, tea.Cmd) {
-	switch msg.String() {
-	case "enter":
-		kind := strings.TrimSpace(m.kindInput)
-		m.typingKind, m.kindInput = false, ""
-		if m.message = m.unlistable(); kind != "" && m.message == "" {
-			return m.openBrowser(kind)
-		}
-	case "esc", "ctrl+u":
-		m.typingKind, m.kindInput = false, ""
-	case "backspace":
-		if r := []rune(m.kindInput); len(r) > 0 {
-			m.kindInput = string(r[:len(r)-1])
-			return m, nil
-		}
-		m.typingKind = false
-	default:
-		m.kindInput += words.StripControls(msg.Text)
+// enterKind lists the objects of the typed kind. One can be typed also where none can be listed, as
+// the letters would act as keys otherwise.
+func (m model) enterKind(text string) (model, tea.Cmd) {
+	kind := strings.TrimSpace(text)
+	if m.message = m.unlistable(); kind != "" && m.message == "" {
+		return m.openBrowser(kind)
 	}
 	return m, nil
 }

@@ -108,7 +108,7 @@ func TestBrowserPromptCanBeLeft(t *testing.T) {
 	source := newBrowsableSource()
 	for _, keys := range [][]string{{":", "p", "esc"}, {":", "enter"}, {":", "backspace"}} {
 		m := pressKeys(t, newTestModel(t, Options{Source: source}, 100, 24), keys...)
-		if m.typingKind || len(m.screens) != 1 {
+		if m.typing != noInput || len(m.screens) != 1 {
 			t.Errorf("%q: %d screens", keys, len(m.screens))
 		}
 	}
@@ -128,7 +128,7 @@ func TestBrowserPromptWithoutObjects(t *testing.T) {
 		if got := lastLine(m); !strings.Contains(got, ":pods?") || !strings.Contains(got, c.why) {
 			t.Errorf("%s: %q", name, got)
 		}
-		if m = pressKeys(t, m, "enter"); m.typingKind || !strings.Contains(m.message, c.why) || len(m.screens) != 1 || m.overlay != noOverlay || m.past != before {
+		if m = pressKeys(t, m, "enter"); m.typing != noInput || !strings.Contains(m.message, c.why) || len(m.screens) != 1 || m.overlay != noOverlay || m.past != before {
 			t.Errorf("%s: message %q, %d screens, overlay %d, moved in time: %t", name, m.message, len(m.screens), m.overlay, m.past != before)
 		}
 	}

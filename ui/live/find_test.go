@@ -93,7 +93,7 @@ func TestLettersOfASearchDoNotAct(t *testing.T) {
 					t.Errorf("%s acts", key)
 				}
 			}
-			if !m.typingFilter || m.activeFilter() != "qpsxdtwe[]yaicPnN,.?/fg:" {
+			if m.typing != filterInput || m.activeFilter() != "qpsxdtwe[]yaicPnN,.?/fg:" {
 				t.Errorf("searches %q", m.activeFilter())
 			}
 			m = pressKeys(t, m, "esc")

@@ -105,7 +105,7 @@ func (m model) askQuit() string {
 // asksUser reports whether a question or an input is open: the footer shows it, and the next keys
 // are for it.
 func (m model) asksUser() bool {
-	return m.askingQuit || m.confirming != nil || m.typingTime || m.typingKind || m.typingFilter
+	return m.askingQuit || m.confirming != nil || m.typing != noInput
 }
 
 // questionLine returns the open question, with its answers; nil if there is none.
@@ -138,37 +138,23 @@ func (m model) questionLine(w int) line {
 	return nil
 }
 
-// footerLine returns the last line: an open question, the filter being edited, or
+// footerLine returns the last line: an open question, the text being typed, or
 // the key hints.
 func (m model) footerLine(w int) line {
 	if l := m.questionLine(w); l != nil {
 		return l
 	}
-	switch {
-	case m.typingTime:
-		l := line{{" @", highlight}, {m.timeInput + m.theme.pickGlyph("▏", "_"), plain}}
-		return joinJustified(l, styledLine("12:30:05, or 1m30s since the beginning; enter go  esc cancel ", faint), w, m.theme.ellipsis())
-	case m.typingKind:
-		l := line{{" :", highlight}, {m.kindInput + m.theme.pickGlyph("▏", "_"), plain}}
-		help := styledLine("a kind, such as pods or deploy; enter list  esc cancel ", faint)
-		if why := m.unlistable(); why != "" {
-			help = styledLine(why+"  esc cancel ", caution)
-		}
+	if m.typing != noInput {
+		sign, help := m.inputPrompt()
+		l := line{{sign, highlight}, {m.typed() + m.theme.pickGlyph("▏", "_"), plain}}
 		return joinJustified(l, help, w, m.theme.ellipsis())
-	case m.typingFilter:
-		l := line{{" /", highlight}, {m.activeFilter() + m.theme.pickGlyph("▏", "_"), plain}}
-		keys := "enter apply  esc clear "
-		if m.showsText() {
-			keys = "enter, then n N next, previous  esc end "
-		}
-		return joinJustified(l, styledLine(keys, faint), w, m.theme.ellipsis())
 	}
 	fields := []headerField{}
 	for _, b := range m.hintedBindings() {
 		b.hint = m.hintFor(b)
 		fields = append(fields, hintField(b, len(fields)))
 	}
-	return append(styledLine(" ", plain), joinFields(fields, w-1, "  ")...)
+	return append(styledLine(" ", plain), joinFields(fields, w-1)...)
 }
 
 // hintedBindings returns the bindings that the footer shows: first those that apply to

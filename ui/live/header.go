@@ -18,12 +18,12 @@ type headerField struct {
 }
 
 // joinFields joins the fields that fit into w columns.
-func joinFields(fields []headerField, w int, gap string) line {
+func joinFields(fields []headerField, w int) line {
 	for {
 		var l line
 		for i, f := range fields {
 			if i > 0 {
-				l = append(l, span{gap, faint})
+				l = append(l, span{"  ", faint})
 			}
 			l = append(l, f.line...)
 		}
@@ -57,13 +57,13 @@ func (m model) headerLines(w, h int) []string {
 	if h == 1 {
 		identity, numbers = append(identity, numbers...), nil
 	}
-	first := append(styledLine(" ", plain), joinFields(identity, room, "  ")...)
+	first := append(styledLine(" ", plain), joinFields(identity, room)...)
 	lines := []string{m.theme.renderLine(joinJustified(first, append(modes, state...), w, m.theme.ellipsis()), w, false)}
 	if h == 1 || !m.hasSnapshot {
 		return lines
 	}
 	busy := m.busyLine(p, w)
-	second := append(styledLine(" ", plain), joinFields(numbers, w-max(busy.width(), busyWidth(w))-4, "  ")...)
+	second := append(styledLine(" ", plain), joinFields(numbers, w-max(busy.width(), busyWidth(w))-4)...)
 	return append(lines, m.theme.renderLine(joinJustified(second, busy, w, m.theme.ellipsis()), w, false))
 }
 

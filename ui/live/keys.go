@@ -267,7 +267,7 @@ func actionIn(sections []keySection, key string) action {
 	return noAction
 }
 
-// handleKey passes a key press to an open question, the filter, or the screen.
+// handleKey passes a key press to an open question, an input, or the screen.
 func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 	m.message, m.clicked = "", ""
 	key := msg.String()
@@ -281,12 +281,8 @@ func (m model) handleKey(msg tea.KeyPressMsg) (model, tea.Cmd) {
 		return m.answerQuit(key)
 	case m.confirming != nil:
 		return m.answerConfirmation(key)
-	case m.typingFilter:
-		return m.editFilter(msg), nil
-	case m.typingKind:
-		return m.editKind(msg)
-	case m.typingTime:
-		return m.editTime(msg), nil
+	case m.typing != noInput:
+		return m.editInput(msg)
 	}
 	return m.performAction(m.actionFor(key))
 }

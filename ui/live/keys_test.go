@@ -121,8 +121,8 @@ func TestFilter(t *testing.T) {
 		t.Errorf("filtered: %v", got)
 	}
 	m = pressKeys(t, m, "backspace", "backspace", "backspace", "backspace", "backspace", "enter")
-	if got := len(m.rows); got != 4 || m.typingFilter { // three queues, and a controller without one
-		t.Errorf("%d rows, typing %t; want 4, not typing", got, m.typingFilter)
+	if got := len(m.rows); got != 4 || m.typing != noInput { // three queues, and a controller without one
+		t.Errorf("%d rows, typing %t; want 4, not typing", got, m.typing != noInput)
 	}
 	if m = pressKeys(t, m, "esc"); len(m.rows) != all {
 		t.Errorf("%d rows after esc, want %d", len(m.rows), all)

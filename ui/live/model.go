@@ -75,21 +75,18 @@ type model struct {
 	screens      []screen // the last is shown; esc goes back
 
 	// Input state.
-	askingQuit   bool // the quit question is open
-	typingFilter bool // or what is searched
-	findFrom     int  // the line at which typing began
-	typingKind   bool // of the objects to list
-	kindInput    string
-	typingTime   bool // of the past, to go to
-	timeInput    string
-	confirming   *confirmation // open stop or start question; nil if none
-	overlay      overlay
-	overlayView  viewport
-	overlayFind  string        // what is searched in it
-	covered      *shownOverlay // by the help; nil if none
-	text         *textView     // of textOverlay
-	message      string        // response to the last key
-	clicked      string        // what a second click on it opens
+	askingQuit  bool // the quit question is open
+	typing      inputKind
+	input       string        // a kind or time that is typed; a filter is that of its list
+	findFrom    int           // the line at which typing began
+	confirming  *confirmation // open stop or start question; nil if none
+	overlay     overlay
+	overlayView viewport
+	overlayFind string        // what is searched in it
+	covered     *shownOverlay // by the help; nil if none
+	text        *textView     // of textOverlay
+	message     string        // response to the last key
+	clicked     string        // what a second click on it opens
 
 	// Interventions.
 	inProgress   string        // the running intervention, other than a step; empty if none

@@ -71,7 +71,7 @@ func (m model) overlayScreen() []string {
 	if m.asksUser() {
 		return append(lines, m.theme.renderLine(m.footerLine(m.width), m.width, false))
 	}
-	keys := append(styledLine(" ", plain), joinFields(m.overlayKeys(), m.width-1, "  ")...)
+	keys := append(styledLine(" ", plain), joinFields(m.overlayKeys(), m.width-1)...)
 	if m.message != "" {
 		keys = styledLine(" "+m.message, caution)
 	}

@@ -216,7 +216,7 @@ func (m model) performInPast(a action) (model, tea.Cmd, bool) {
 	case nextRecord, previousRecord:
 		m = m.stepRecord(a)
 	case timeGo:
-		m.typingTime, m.timeInput = true, ""
+		m.typing, m.input = timeInput, ""
 	case pauseResume, stopStart, stepOnce, slower, faster:
 		m.message = m.pastReason("a controller cannot be changed")
 	case openPage:
@@ -300,31 +300,14 @@ func (m model) stepRecord(a action) model {
 	return m.showMoment(to)
 }
 
-// editTime handles a key pressed while a time is typed.
-func (m model) editTime(msg tea.KeyPressMsg) model {
-	switch msg.String() {
-	case "enter":
-		m.typingTime = false
-		to, err := m.past.Recording.Find(m.timeInput, m.zone)
-		if err != nil {
-			m.message = words.OneLine(err.Error())
-			return m
-		}
-		return m.showMoment(to)
-	case "esc":
-		m.typingTime = false
-	case "ctrl+u":
-		m.timeInput = ""
-	case "backspace":
-		if r := []rune(m.timeInput); len(r) > 0 {
-			m.timeInput = string(r[:len(r)-1])
-		} else {
-			m.typingTime = false
-		}
-	default:
-		m.timeInput += words.StripControls(msg.Text)
+// enterTime goes to the typed time.
+func (m model) enterTime(text string) model {
+	to, err := m.past.Recording.Find(text, m.zone)
+	if err != nil {
+		m.message = words.OneLine(err.Error())
+		return m
 	}
-	return m
+	return m.showMoment(to)
 }
 
 // pastLine says in the header that this is the past, and when.

@@ -47,13 +47,8 @@ func (m model) handle(msg tea.Msg) (model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m.handleKey(msg)
 	case tea.PasteMsg:
-		switch {
-		case m.typingTime:
-			m.timeInput += words.OneLine(msg.Content)
-		case m.typingKind:
-			m.kindInput += words.OneLine(msg.Content)
-		case m.typingFilter:
-			m = m.appendToFilter(words.OneLine(msg.Content))
+		if m.typing != noInput {
+			m = m.setTyped(m.typed() + words.OneLine(msg.Content))
 		}
 	case tea.MouseClickMsg:
 		return m.handleClick(msg.Mouse()), nil

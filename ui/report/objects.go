@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ctrlplane/ctrlplane/internal/secretmask"
 	"github.com/ctrlplane/ctrlplane/internal/words"
 	"github.com/ctrlplane/ctrlplane/internal/yamltext"
 	"github.com/ctrlplane/ctrlplane/ui"
@@ -47,33 +47,17 @@ func redactObject(u unstructured.Unstructured) *unstructured.Unstructured {
 	c := u.DeepCopy()
 	unstructured.RemoveNestedField(c.Object, "metadata", "managedFields")
 	if c.GroupVersionKind().GroupKind() == secretKind {
-		maskSecret(c)
+		delete(c.Object, "stringData") // write-only: responses do not contain it
+		secretmask.Replace(c.Object, maskedValue)
 	}
 	return c
 }
 
-// maskSecret replaces the values of a Secret by their length. The result is a valid
-// Secret.
-func maskSecret(u *unstructured.Unstructured) {
-	delete(u.Object, "stringData") // write-only: responses do not contain it
-	values, ok := u.Object["data"].(map[string]any)
-	if !ok {
-		delete(u.Object, "data")
+// maskedValue returns the length of a value in the form that makes the Secret valid.
+func maskedValue(v secretmask.Value) string {
+	masked := fmt.Sprintf("*** (%s)", ui.CountNoun(v.Len(), "byte"))
+	if v.Encoded {
+		return base64.StdEncoding.EncodeToString([]byte(masked))
 	}
-	for key, value := range values {
-		text, _ := value.(string)
-		n := len(text)
-		if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
-			n = len(decoded)
-		}
-		values[key] = base64.StdEncoding.EncodeToString([]byte(maskedValue(n)))
-	}
-	// This annotation repeats the values.
-	annotations := u.GetAnnotations()
-	if applied, ok := annotations[corev1.LastAppliedConfigAnnotation]; ok {
-		annotations[corev1.LastAppliedConfigAnnotation] = maskedValue(len(applied))
-		u.SetAnnotations(annotations)
-	}
+	return masked
 }
-
-func maskedValue(n int) string { return fmt.Sprintf("*** (%s)", ui.CountNoun(n, "byte")) }

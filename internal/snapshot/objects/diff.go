@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ctrlplane/ctrlplane/internal/secretmask"
 	"github.com/ctrlplane/ctrlplane/internal/snapshot"
 	"github.com/ctrlplane/ctrlplane/internal/storekeys"
 )
@@ -140,27 +141,30 @@ func decodeForDiff(key string, value []byte) *unstructured.Unstructured {
 
 // maskSecrets hides the values of Secrets, but not which of them differ.
 func maskSecrets(was, is *unstructured.Unstructured) {
-	values := func(u *unstructured.Unstructured) map[string]any {
-		if u == nil || u.GetKind() != "Secret" || u.GroupVersionKind().Group != "" {
-			return nil
-		}
-		data, _, _ := unstructured.NestedMap(u.Object, "data")
-		return data
-	}
-	before, after := values(was), values(is)
+	before, after := secretData(was), secretData(is)
 	for side, u := range map[string]*unstructured.Unstructured{"before": was, "after": is} {
-		data := maps.Clone(values(u))
-		for name := range data {
-			data[name] = "***"
-			if b, a := before[name], after[name]; b != nil && a != nil && b != a {
-				data[name] = "*** (" + side + ")"
+		if !isSecret(u) {
+			continue
+		}
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+		secretmask.Replace(u.Object, func(v secretmask.Value) string {
+			if b, a := before[v.Name], after[v.Name]; b != nil && a != nil && b != a {
+				return "*** (" + side + ")"
 			}
-		}
-		if len(data) > 0 {
-			u.Object["data"] = data
-		}
-		if u != nil && u.GetKind() == "Secret" {
-			unstructured.RemoveNestedField(u.Object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
-		}
+			return "***"
+		})
 	}
+}
+
+func isSecret(u *unstructured.Unstructured) bool {
+	return u != nil && u.GetKind() == "Secret" && u.GroupVersionKind().Group == ""
+}
+
+// secretData returns a copy of the values of a Secret; nil for any other object.
+func secretData(u *unstructured.Unstructured) map[string]any {
+	if !isSecret(u) {
+		return nil
+	}
+	data, _, _ := unstructured.NestedMap(u.Object, "data")
+	return data
 }
