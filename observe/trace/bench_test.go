@@ -54,3 +54,20 @@ func BenchmarkWorking(b *testing.B) {
 		Working(Options{State: now}, records, deployment("web"), Style{})
 	}
 }
+
+// The lines of a chain in which nothing repeats itself whole are compared once for each line that occurs often.
+func BenchmarkRoundsOfAChain(b *testing.B) {
+	for _, n := range []int{2000, 16000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			c := &Chain{}
+			for i := range n / 2 {
+				c.Links = append(c.Links, &Node{Kind: Call, Verb: "update", Controller: "a", Object: &observe.Object{Kind: "Pod", Name: "wh"}},
+					&Node{Kind: Event, Controller: "b", Change: observe.Updated, Object: &observe.Object{Kind: "Pod", Name: fmt.Sprint("wh", i)}})
+			}
+			for b.Loop() {
+				c.findRounds()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/line")
+		})
+	}
+}

@@ -179,6 +179,26 @@ func TestUnevenRoundsAreFolded(t *testing.T) {
 	}
 }
 
+// A round in which a webhook was ignored says so.
+func TestRoundsWithAnIgnoredWebhookAreDrawn(t *testing.T) {
+	records := loopJournal(40, 0, "")
+	widget := records[0].Event.(*observe.Delivered).Object
+	for i := range records {
+		if c, ok := records[i].Event.(*observe.Called); ok && c.Sync == 20 {
+			admitted := *c
+			admitted.Webhooks = []observe.Webhook{{Name: "a.example.com", Outcome: observe.WebhookIgnored}}
+			records[i].Event = &admitted
+		}
+	}
+	tree, err := Build(records, widget, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := writeString(t, tree, Text, Style{Width: 100}); !strings.Contains(text, "a.example.com") || !strings.Contains(text, "more rounds of this loop") {
+		t.Errorf("got:\n%s", text)
+	}
+}
+
 // A chain of causes repeats itself, though not each time in the same way.
 func TestUnevenRoundsOfAChainAreFolded(t *testing.T) {
 	c := &Chain{About: pod("wh"), What: Changed, Complete: true}

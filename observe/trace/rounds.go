@@ -21,6 +21,9 @@ func (n *Node) sameLine() string {
 	if n.Object != nil {
 		s += fmt.Sprint(" ", placeOf(n.Object))
 	}
+	for _, w := range n.Webhooks {
+		s += fmt.Sprint(" ", w)
+	}
 	if n.Error != "" {
 		s += " " + n.sameError()
 	}
@@ -73,11 +76,16 @@ func (c *Chain) findRounds() (list []rounds) {
 	for i, n := range c.Links {
 		lines[i] = n.sameLine()
 	}
+	tried := make([]bool, len(lines)) // with more drawn before it than from the line on
 	for i := 0; i < len(lines); i++ {
+		if tried[i] {
+			continue
+		}
 		starts := roundStarts(lines, i)
 		var between [][]string
 		for k := range starts[1:] {
 			between = append(between, lines[starts[k]:starts[k+1]])
+			tried[starts[k+1]] = true
 		}
 		for _, s := range foldRounds(between) {
 			from, to, what := starts[s.from], starts[s.to], describeRounds(s.to-s.from)
