@@ -192,6 +192,10 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 	const self, web, job = `{id: flux-system_apps_example.com_Widget, v: v1}`, `{id: shop_web_apps_Deployment, v: v1}`, `{id: flux-system_job_batch_Job, v: v1}`
 	const settings, role, old, unserved = `{id: shop_cm__ConfigMap, v: v1}`, `{id: _system__node_rbac.authorization.k8s.io_ClusterRole, v: v1}`, `{id: shop_old_apps_Deployment, v: v1}`, `{id: shop_x_other.example.com_Thing, v: v1}`
 	const failedJob = `{apiVersion: batch/v1, kind: Job, metadata: {namespace: flux-system, name: job, creationTimestamp: "2026-01-01T00:00:02Z"}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}`
+	const ownedByApps = `{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: flux-system, name: own, generation: 1, creationTimestamp: "2026-01-01T00:00:03Z", ` +
+		`ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: apps, uid: uid-of-apps, controller: true}]}, spec: {replicas: 2}}`
+	const degraded = `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {namespace: flux-system, name: web, generation: 1, creationTimestamp: "2026-01-01T00:00:02Z"}, status: {observedGeneration: "1", phase: Degraded, message: no image}}`
+	const balancer = `{apiVersion: v1, kind: Service, metadata: {namespace: flux-system, name: lb, creationTimestamp: "2026-01-01T00:00:01Z"}, spec: {type: LoadBalancer}}`
 	const others = settings + ", " + role + ", " + old + ", " + unserved + ", 1, {id: x}, " + self
 	for name, test := range map[string]struct {
 		entries string
@@ -202,6 +206,8 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 		"ready":             {others + ", " + web, []string{rolledOut}, "Progressing: Running health checks"},
 		"one that is over":  {job + ", " + web, []string{justMade, failedJob}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
 		"only one that is":  {job, []string{failedJob}, "Progressing: Running health checks; Job job: BackoffLimitExceeded"},
+		"one that is owned": {web, []string{strings.Replace(justMade, "namespace: shop", "namespace: flux-system", 1), justMade, ownedByApps}, "Progressing: Running health checks; Deployment own has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
+		"a failed Rollout":  {`{id: flux-system_web_argoproj.io_Rollout, v: v1alpha1}, {id: flux-system_lb__Service, v: v1}`, []string{degraded, balancer}, "Progressing: Running health checks; Rollout web: Degraded: no image (and 1 more that apps manages)"},
 		"no inventory":      {"", []string{justMade}, "Progressing: Running health checks"},
 		"not in it":         {settings, []string{justMade}, "Progressing: Running health checks"},
 		"of another object": {self, []string{justMade}, "Progressing: Running health checks"},
@@ -210,6 +216,7 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 			explained := kustomization(test.entries)
 			c := newCluster(t, append(test.objects, explained)...)
 			c.serve("example.com/v1", "widgets", "Widget", true)
+			c.serve("argoproj.io/v1alpha1", "rollouts", "Rollout", true)
 			if got := c.Why(t.Context(), parseObject(t, explained)); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
