@@ -37,7 +37,10 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 	s.owners = append(s.owners, u.GetUID())
 	defer func() { s.owners = s.owners[:len(s.owners)-1] }()
 	bad, owns := s.listUnhealthyOwned(u), "owns"
-	if applied := s.listUnhealthyApplied(u); len(applied) > 0 {
+	applied := slices.DeleteFunc(s.listUnhealthyApplied(u), func(a *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(bad, func(b *unstructured.Unstructured) bool { return a.GetUID() == b.GetUID() })
+	})
+	if len(applied) > 0 {
 		bad, owns = append(bad, applied...), "manages"
 	}
 	if len(bad) == 0 {

@@ -207,6 +207,7 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 		"one that is over":  {job + ", " + web, []string{justMade, failedJob}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
 		"only one that is":  {job, []string{failedJob}, "Progressing: Running health checks; Job job: BackoffLimitExceeded"},
 		"one that is owned": {web, []string{strings.Replace(justMade, "namespace: shop", "namespace: flux-system", 1), justMade, ownedByApps}, "Progressing: Running health checks; Deployment own has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
+		"owned and listed":  {`{id: flux-system_own_apps_Deployment, v: v1}`, []string{ownedByApps}, "Progressing: Running health checks; Deployment own has no ReplicaSet: its controller has not created one"},
 		"a failed Rollout":  {`{id: flux-system_web_argoproj.io_Rollout, v: v1alpha1}, {id: flux-system_lb__Service, v: v1}`, []string{degraded, balancer}, "Progressing: Running health checks; Rollout web: Degraded: no image (and 1 more that apps manages)"},
 		"no inventory":      {"", []string{justMade}, "Progressing: Running health checks"},
 		"not in it":         {settings, []string{justMade}, "Progressing: Running health checks"},
