@@ -128,8 +128,13 @@ var chain = []string{
 
 // countLists returns how often a cluster was asked for the objects of a resource.
 func (c *cluster) countLists(r schema.GroupVersionResource) (n int) {
+	return c.count("list", r.Resource)
+}
+
+// count returns how often a cluster was asked for something about a resource.
+func (c *cluster) count(verb, resource string) (n int) {
 	for _, a := range c.objects.Actions() {
-		if a.Matches("list", r.Resource) {
+		if a.Matches(verb, resource) {
 			n++
 		}
 	}
@@ -238,13 +243,38 @@ func TestWhyOfALongInventory(t *testing.T) {
 	if got := c.Why(t.Context(), parseObject(t, explained)); got != "late" {
 		t.Errorf("got %s", got)
 	}
-	reads := 0
-	for _, a := range c.objects.Actions() {
-		if a.Matches("get", "deployments") {
-			reads++
+	if reads := c.count("get", "deployments"); reads != maxApplied {
+		t.Errorf("%d objects were read", reads)
+	}
+}
+
+// The reasons of several objects have a common time limit: what is in more than one inventory is read once, and not all of it.
+func TestInventoriesShareReads(t *testing.T) {
+	kustomization := func(name, entries string) string {
+		return `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: ` + name + `}, status: {inventory: {entries: [` + entries + `]}, conditions: [{type: Ready, status: "False", message: late}]}}`
+	}
+	var names, all, objects []string
+	for i := range 5 {
+		names = append(names, fmt.Sprintf("{id: shop_k%d_example.com_Widget, v: v1}", i))
+		entries := []string{"{id: shop_web_apps_Deployment, v: v1}"}
+		for j := range maxApplied - 1 {
+			entries = append(entries, fmt.Sprintf("{id: shop_d%d-%d_apps_Deployment, v: v1}", i, j))
+		}
+		all = append(all, strings.Join(entries, ", "))
+		objects = append(objects, kustomization(fmt.Sprintf("k%d", i), all[i]))
+	}
+	objects = append(objects, kustomization("all", strings.Join(names, ", ")))
+	c := newCluster(t, append(objects, justMade)...)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	why := c.WhyOf(t.Context())
+	const web = "late; Deployment web has no ReplicaSet: its controller has not created one"
+	for _, o := range objects[:5] {
+		if got := why(parseObject(t, o)); got != web {
+			t.Errorf("got %s", got)
 		}
 	}
-	if reads != maxApplied {
+	why(parseObject(t, objects[5]))
+	if reads := c.count("get", "deployments") + c.count("get", "widgets"); reads != maxApplied {
 		t.Errorf("%d objects were read", reads)
 	}
 }
