@@ -90,9 +90,14 @@ func (cl *client) noteBusy(w *write) {
 
 // noteContinued notes that the client has been busy since before its last write, however long it
 // paused before that.
-func (cl *client) noteContinued(before period) {
+func (cl *client) noteContinued(w *write) {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
+	before := w.busy
+	if len(cl.pauses) == keptPauses {
+		cl.pauses = slices.Delete(cl.pauses, 0, 1)
+	}
+	cl.pauses = append(cl.pauses, w.began.Sub(before.to))
 	if !before.parallel && !before.from.IsZero() && before.from.Before(cl.busy.from) {
 		cl.busy.from = before.from
 	}
@@ -359,13 +364,25 @@ func (c *candidates) listedOwner(w *write) *event {
 	return c.listed[i]
 }
 
+// pauseLimit returns how long a sync of the client usually pauses at most between two writes: usualPause, or less if the
+// last pauses were short.
+func (cl *client) pauseLimit() time.Duration {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if len(cl.pauses) < keptPauses/8 {
+		return usualPause
+	}
+	median := slices.Sorted(slices.Values(cl.pauses))[len(cl.pauses)/2]
+	return min(usualPause, max(busyGap, median*5/2))
+}
+
 // isBegunBy reports whether a write that may continue the last run rather begins another one: it changes a version that the
 // program has received after that run and just before the write or, after a pause, another client's change came just before.
 func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
 	return slices.ContainsFunc(queued, func(e *event) bool {
 		since, pause := w.began.Sub(e.seen()), w.began.Sub(ended)
-		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > usualPause && since <= busyGap)
+		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > w.client.pauseLimit() && since <= busyGap)
 	})
 }
 

@@ -33,6 +33,7 @@ type simulated struct {
 	think                 int           // the longest time before a write, in ms
 	timer                 time.Duration // after which a controller looks at a Site again; 0 = it does not
 	isEarly               bool          // built-in controllers write a status while a sync may go on
+	reportsEarly          bool          // the operator has something to report because of that status
 	isBurst               bool          // users change many objects at once
 	selects, statusFirst  bool          // the controller of Routes runs, and writes the status first
 }
@@ -202,7 +203,11 @@ func (s *simulation) rollOut(number string, spec int) {
 		delay = s.between(5, 40)
 	}
 	time.Sleep(delay)
-	s.change("Deployment", number, func(*simulatedObject) {})
+	s.change("Deployment", number, func(o *simulatedObject) {
+		if s.config.reportsEarly {
+			o.ready = 1
+		}
+	})
 	time.Sleep(s.between(500, 1500))
 	s.change("Deployment", number, func(o *simulatedObject) { o.ready = spec })
 }
@@ -287,6 +292,7 @@ func TestCausesOfASimulatedOperator(t *testing.T) {
 	}{
 		"one controller":                {simulated{sites: 10, workers: 1, edits: 60, think: 5}, 990, 10},
 		"a status in a sync":            {simulated{sites: 10, workers: 1, edits: 60, think: 20, isEarly: true}, 995, 5},
+		"a status in a quick sync":      {simulated{sites: 10, workers: 1, edits: 60, think: 5, isEarly: true, reportsEarly: true}, 970, 30},
 		"two controllers":               {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true}, 980, 20},
 		"status first":                  {simulated{sites: 10, workers: 1, edits: 60, think: 5, selects: true, statusFirst: true}, 950, 40},
 		"several workers":               {simulated{sites: 10, workers: 4, edits: 60, think: 5, selects: true}, 980, 20},

@@ -27,6 +27,8 @@ const (
 	maxWatched = 1000
 	// keptLists is the number of lists that are kept of a client, and keptGets that of other reads.
 	keptLists, keptGets = 256, 64
+	// keptPauses is the number of pauses within runs of writes that are kept of a client.
+	keptPauses = 32
 )
 
 // client is one client.
@@ -67,6 +69,7 @@ type client struct {
 	failed     map[string]failedWrite // by target
 	gets       [keptGets]get          // in a ring
 	nextGet    int
+	pauses     []time.Duration // the last ones within runs of writes
 }
 
 // answered is the last call of a client.

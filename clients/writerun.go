@@ -44,7 +44,7 @@ func (cl *client) noteWrite(w *write, cause *event, of *candidates, woken bool) 
 	case begins:
 		cl.noteRun(cause, w, w.busy.to)
 	default:
-		cl.noteContinued(w.busy)
+		cl.noteContinued(w)
 	}
 }
 

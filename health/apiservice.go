@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 var apiServices = schema.GroupVersionResource{Group: apiServiceKind.Group, Version: "v1", Resource: "apiservices"}
@@ -27,7 +28,8 @@ func (s *reasonSearch) addUnavailableAPIs(text string) string {
 		return text
 	}
 	defer s.ignoreErrors()()
-	for _, api := range s.list(apiServices, "", metav1.ListOptions{}) {
+	noObject, toNone := &unstructured.Unstructured{}, func(*unstructured.Unstructured) types.UID { return "" } // all belong to none
+	for _, api := range s.listRelated(apiServices, noObject, "", toNone, metav1.ListOptions{}) {
 		name, state := "APIService "+api.GetName(), StateOf(&api)
 		if state.Status != Current && namesAPI(text, &api) && !strings.Contains(text, name+" is ") {
 			text = joinTexts(text, name+" is "+state.Message)

@@ -1,6 +1,27 @@
 package health
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
+
+// Many autoscalers without metrics have the same reason: the APIServices are listed once for all of them.
+func TestAutoscalersShareTheListOfAPIServices(t *testing.T) {
+	const api = `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1beta1.metrics.k8s.io}, spec: {group: metrics.k8s.io, version: v1beta1}, status: {conditions: [{type: Available, status: "False", reason: MissingEndpoints}]}}`
+	c := newCluster(t, api)
+	why := c.WhyOf(t.Context())
+	for i := range 5 {
+		hpa := parseObject(t, fmt.Sprintf(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {namespace: shop, name: h%d}, status: {conditions: [{type: AbleToScale, status: "True"}, `+
+			`{type: ScalingActive, status: "False", reason: FailedGetResourceMetric, message: 'unable to fetch metrics from resource metrics API: no'}]}}`, i))
+		const want = "FailedGetResourceMetric: unable to fetch metrics from resource metrics API: no; APIService v1beta1.metrics.k8s.io is not available: MissingEndpoints"
+		if got := why(hpa); got != want {
+			t.Errorf("got %s", got)
+		}
+	}
+	if n := c.countLists(apiServices); n != 1 {
+		t.Errorf("APIServices were listed %d times", n)
+	}
+}
 
 // What a controller could not do without an aggregated API is explained by the APIService of that.
 func TestWhyNamesUnavailableAPIs(t *testing.T) {

@@ -35,7 +35,7 @@ func (w *Waiter) Examine(ctx context.Context, kind, namespace, name string) (Sta
 	s.Suspended = suspendingField(u)
 	if awaitsStatus(u) {
 		resource, err := w.StatusResource(ctx, s.Ref.GroupVersionKind)
-		if err != nil {
+		if err != nil && s.Status == Current { // else the reason is worth more
 			return State{}, fmt.Errorf("health: %s: %w", s.Ref, err)
 		}
 		s.addMissingStatus(u, resource)

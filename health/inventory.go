@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// maxApplied is how many objects of an inventory are read, one by one.
+// maxApplied is how many objects of inventories are read, one by one, for all searches that share lists.
 const maxApplied = 100
 
 // listUnhealthyApplied reads the objects that a custom resource has in its inventory, as those of Flux do, and returns those
@@ -16,29 +16,34 @@ const maxApplied = 100
 func (s *reasonSearch) listUnhealthyApplied(u *unstructured.Unstructured) (bad []*unstructured.Unstructured) {
 	defer s.ignoreErrors()()
 	entries, _, _ := unstructured.NestedSlice(u.Object, "status", "inventory", "entries")
-	resources := map[schema.GroupVersionKind]resource{}
-	read := 0
 	for _, e := range entries {
 		r, ok := readInventoryEntry(e)
 		if !ok || !mayBeUnhealthy(r.GroupKind()) {
 			continue
 		}
-		if read++; read > maxApplied {
-			break
-		}
-		found, known := resources[r.GroupVersionKind]
-		if !known {
-			found, _ = (&Waiter{s.kinds, s.objects}).findResource(s.ctx, r.GroupVersionKind)
-			resources[r.GroupVersionKind] = found
-		}
-		if found.Name == "" { // not served
-			continue
-		}
-		if applied := s.get(found.GroupVersionResource, r.Namespace, r.Name); applied != nil && s.isUnhealthyBelow(applied) {
+		if applied := s.readApplied(r); applied != nil && s.isUnhealthyBelow(applied) {
 			bad = append(bad, applied)
 		}
 	}
 	return bad
+}
+
+// readApplied reads an object of an inventory, once; nil if it does not exist, or if too many were read.
+func (s *reasonSearch) readApplied(r Ref) *unstructured.Unstructured {
+	applied, known := s.lists.applied[r]
+	if known || len(s.lists.applied) >= maxApplied {
+		return applied
+	}
+	found, known := s.lists.kinds[r.GroupVersionKind]
+	if !known {
+		found, _ = (&Waiter{s.kinds, s.objects}).findResource(s.ctx, r.GroupVersionKind)
+		s.lists.kinds[r.GroupVersionKind] = found
+	}
+	if found.Name != "" { // it is served
+		applied = s.get(found.GroupVersionResource, r.Namespace, r.Name)
+	}
+	s.lists.applied[r] = applied
+	return applied
 }
 
 // readInventoryEntry reads an entry of an inventory: {id: NAMESPACE_NAME_GROUP_KIND, v: VERSION}, without a namespace or a

@@ -37,7 +37,10 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 	s.owners = append(s.owners, u.GetUID())
 	defer func() { s.owners = s.owners[:len(s.owners)-1] }()
 	bad, owns := s.listUnhealthyOwned(u), "owns"
-	if applied := s.listUnhealthyApplied(u); len(applied) > 0 {
+	applied := slices.DeleteFunc(s.listUnhealthyApplied(u), func(a *unstructured.Unstructured) bool {
+		return slices.ContainsFunc(bad, func(b *unstructured.Unstructured) bool { return a.GetUID() == b.GetUID() })
+	})
+	if len(applied) > 0 {
 		bad, owns = append(bad, applied...), "manages"
 	}
 	if len(bad) == 0 {
@@ -72,14 +75,14 @@ func (s *reasonSearch) addOwned(text string, u *unstructured.Unstructured) strin
 }
 
 // isOver reports whether an object that is not healthy waits for nothing: a Pod, a Job or one whose phase says so that has
-// failed, or a suspended Job. A Deployment whose rollout has failed may recover, and so may others that report a failure.
+// failed, or a suspended Job. A Deployment or a Rollout that has failed may recover, and so may others that report a failure.
 func isOver(u *unstructured.Unstructured) bool {
 	kind := u.GroupVersionKind().GroupKind()
 	c, _ := findCondition(u, string(batchv1.JobSuspended))
 	switch {
 	case kind == jobKind && c.Status == metav1.ConditionTrue:
 		return true
-	case kind == podKind, kind == jobKind, hasPhaseRule(u):
+	case kind == podKind, kind == jobKind, hasPhaseRule(u) && kind != rolloutKind:
 		return StateOf(u).Status == Failed
 	}
 	return false

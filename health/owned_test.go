@@ -128,8 +128,13 @@ var chain = []string{
 
 // countLists returns how often a cluster was asked for the objects of a resource.
 func (c *cluster) countLists(r schema.GroupVersionResource) (n int) {
+	return c.count("list", r.Resource)
+}
+
+// count returns how often a cluster was asked for something about a resource.
+func (c *cluster) count(verb, resource string) (n int) {
 	for _, a := range c.objects.Actions() {
-		if a.Matches("list", r.Resource) {
+		if a.Matches(verb, resource) {
 			n++
 		}
 	}
@@ -192,6 +197,10 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 	const self, web, job = `{id: flux-system_apps_example.com_Widget, v: v1}`, `{id: shop_web_apps_Deployment, v: v1}`, `{id: flux-system_job_batch_Job, v: v1}`
 	const settings, role, old, unserved = `{id: shop_cm__ConfigMap, v: v1}`, `{id: _system__node_rbac.authorization.k8s.io_ClusterRole, v: v1}`, `{id: shop_old_apps_Deployment, v: v1}`, `{id: shop_x_other.example.com_Thing, v: v1}`
 	const failedJob = `{apiVersion: batch/v1, kind: Job, metadata: {namespace: flux-system, name: job, creationTimestamp: "2026-01-01T00:00:02Z"}, status: {conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded}]}}`
+	const ownedByApps = `{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: flux-system, name: own, generation: 1, creationTimestamp: "2026-01-01T00:00:03Z", ` +
+		`ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: apps, uid: uid-of-apps, controller: true}]}, spec: {replicas: 2}}`
+	const degraded = `{apiVersion: argoproj.io/v1alpha1, kind: Rollout, metadata: {namespace: flux-system, name: web, generation: 1, creationTimestamp: "2026-01-01T00:00:02Z"}, status: {observedGeneration: "1", phase: Degraded, message: no image}}`
+	const balancer = `{apiVersion: v1, kind: Service, metadata: {namespace: flux-system, name: lb, creationTimestamp: "2026-01-01T00:00:01Z"}, spec: {type: LoadBalancer}}`
 	const others = settings + ", " + role + ", " + old + ", " + unserved + ", 1, {id: x}, " + self
 	for name, test := range map[string]struct {
 		entries string
@@ -202,6 +211,9 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 		"ready":             {others + ", " + web, []string{rolledOut}, "Progressing: Running health checks"},
 		"one that is over":  {job + ", " + web, []string{justMade, failedJob}, "Progressing: Running health checks; Deployment shop/web has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
 		"only one that is":  {job, []string{failedJob}, "Progressing: Running health checks; Job job: BackoffLimitExceeded"},
+		"one that is owned": {web, []string{strings.Replace(justMade, "namespace: shop", "namespace: flux-system", 1), justMade, ownedByApps}, "Progressing: Running health checks; Deployment own has no ReplicaSet: its controller has not created one (and 1 more that apps manages)"},
+		"owned and listed":  {`{id: flux-system_own_apps_Deployment, v: v1}`, []string{ownedByApps}, "Progressing: Running health checks; Deployment own has no ReplicaSet: its controller has not created one"},
+		"a failed Rollout":  {`{id: flux-system_web_argoproj.io_Rollout, v: v1alpha1}, {id: flux-system_lb__Service, v: v1}`, []string{degraded, balancer}, "Progressing: Running health checks; Rollout web: Degraded: no image (and 1 more that apps manages)"},
 		"no inventory":      {"", []string{justMade}, "Progressing: Running health checks"},
 		"not in it":         {settings, []string{justMade}, "Progressing: Running health checks"},
 		"of another object": {self, []string{justMade}, "Progressing: Running health checks"},
@@ -210,6 +222,7 @@ func TestWhyNamesAppliedObjects(t *testing.T) {
 			explained := kustomization(test.entries)
 			c := newCluster(t, append(test.objects, explained)...)
 			c.serve("example.com/v1", "widgets", "Widget", true)
+			c.serve("argoproj.io/v1alpha1", "rollouts", "Rollout", true)
 			if got := c.Why(t.Context(), parseObject(t, explained)); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
@@ -230,13 +243,38 @@ func TestWhyOfALongInventory(t *testing.T) {
 	if got := c.Why(t.Context(), parseObject(t, explained)); got != "late" {
 		t.Errorf("got %s", got)
 	}
-	reads := 0
-	for _, a := range c.objects.Actions() {
-		if a.Matches("get", "deployments") {
-			reads++
+	if reads := c.count("get", "deployments"); reads != maxApplied {
+		t.Errorf("%d objects were read", reads)
+	}
+}
+
+// The reasons of several objects have a common time limit: what is in more than one inventory is read once, and not all of it.
+func TestInventoriesShareReads(t *testing.T) {
+	kustomization := func(name, entries string) string {
+		return `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: ` + name + `}, status: {inventory: {entries: [` + entries + `]}, conditions: [{type: Ready, status: "False", message: late}]}}`
+	}
+	var names, all, objects []string
+	for i := range 5 {
+		names = append(names, fmt.Sprintf("{id: shop_k%d_example.com_Widget, v: v1}", i))
+		entries := []string{"{id: shop_web_apps_Deployment, v: v1}"}
+		for j := range maxApplied - 1 {
+			entries = append(entries, fmt.Sprintf("{id: shop_d%d-%d_apps_Deployment, v: v1}", i, j))
+		}
+		all = append(all, strings.Join(entries, ", "))
+		objects = append(objects, kustomization(fmt.Sprintf("k%d", i), all[i]))
+	}
+	objects = append(objects, kustomization("all", strings.Join(names, ", ")))
+	c := newCluster(t, append(objects, justMade)...)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	why := c.WhyOf(t.Context())
+	const web = "late; Deployment web has no ReplicaSet: its controller has not created one"
+	for _, o := range objects[:5] {
+		if got := why(parseObject(t, o)); got != web {
+			t.Errorf("got %s", got)
 		}
 	}
-	if reads != maxApplied {
+	why(parseObject(t, objects[5]))
+	if reads := c.count("get", "deployments") + c.count("get", "widgets"); reads != maxApplied {
 		t.Errorf("%d objects were read", reads)
 	}
 }

@@ -14,11 +14,13 @@ type phaseRule struct {
 	failed  []string
 }
 
+var rolloutKind = schema.GroupKind{Group: "argoproj.io", Kind: "Rollout"}
+
 // phaseRules has the kinds whose status.phase decides, as for the tools of Argo: their conditions may all look well.
 var (
 	analysisPhases = phaseRule{"Successful", []string{"Failed", "Error", "Inconclusive"}}
 	phaseRules     = map[schema.GroupKind]phaseRule{
-		{Group: "argoproj.io", Kind: "Rollout"}:     {"Healthy", []string{"Degraded"}},
+		rolloutKind: {"Healthy", []string{"Degraded"}},
 		{Group: "argoproj.io", Kind: "AnalysisRun"}: analysisPhases,
 		{Group: "argoproj.io", Kind: "Experiment"}:  analysisPhases,
 		{Group: "argoproj.io", Kind: "Workflow"}:    {"Succeeded", []string{"Failed", "Error"}},

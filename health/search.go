@@ -40,13 +40,15 @@ func (s *reasonSearch) list(r schema.GroupVersionResource, namespace string, o m
 	return list.Items
 }
 
-// sharedLists are lists that the searches for the reasons of several objects share: one list for
+// sharedLists are lists and reads that the searches for the reasons of several objects share: one list for
 // each object, or for each level of what it owns, would take too long. They are not safe for concurrent use.
 type sharedLists struct {
 	single    bool // only one object is explained: events, of which there may be many, are not shared
 	skipOwned bool // what custom resources own is not explained
 	answers   map[listedResource]*listAnswer
 	custom    *customAnswer // nil until it is asked for
+	kinds     map[schema.GroupVersionKind]resource
+	applied   map[Ref]*unstructured.Unstructured // of inventories
 }
 
 // customAnswer has the custom resources.
@@ -56,7 +58,9 @@ type customAnswer struct {
 }
 
 func newSharedLists() *sharedLists {
-	return &sharedLists{answers: map[listedResource]*listAnswer{}}
+	return &sharedLists{
+		answers: map[listedResource]*listAnswer{}, kinds: map[schema.GroupVersionKind]resource{}, applied: map[Ref]*unstructured.Unstructured{},
+	}
 }
 
 // newListsOfOne returns the lists for the only object that is explained.

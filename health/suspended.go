@@ -13,7 +13,8 @@ import (
 )
 
 // suspendingField returns the field that suspends or pauses an object, as CronJobs, Deployments and many custom resources
-// have one: it may be healthy, but its controller does nothing for it. It is empty if none does.
+// have one: it may be healthy, but its controller does nothing for it, or only a part, as for a Deployment. It is empty if
+// none does.
 func suspendingField(u *unstructured.Unstructured) string {
 	for _, field := range []string{"suspend", "paused"} {
 		if set, _, _ := unstructured.NestedBool(u.Object, "spec", field); set {

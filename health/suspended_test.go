@@ -3,7 +3,11 @@ package health
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clienttesting "k8s.io/client-go/testing"
 )
 
 // Why an operator keeps a Job suspended is in a custom resource that the Job owns.
@@ -58,6 +62,21 @@ func TestSuspendedJobsShareRequests(t *testing.T) {
 	}
 	if lists != 1 {
 		t.Errorf("%d lists of widgets", lists)
+	}
+}
+
+// The reason of an object that is not healthy is found although discovery fails then.
+func TestExamineWithoutDiscoveryOfTheStatus(t *testing.T) {
+	c := newCluster(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: shop, name: w, generation: 2}, status: {observedGeneration: 1, conditions: []}}`)
+	c.serve("example.com/v1", "widgets", "Widget", true)
+	read := false
+	c.objects.PrependReactor("get", "widgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		read = true
+		return false, nil, nil
+	})
+	c.kinds.PrependReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return read, nil, errors.New("away") })
+	if s, err := c.Examine(t.Context(), "Widget", "shop", "w"); err != nil || !strings.HasPrefix(s.Message, "LatestGenerationNotObserved") {
+		t.Errorf("%+v, %v", s, err)
 	}
 }
 

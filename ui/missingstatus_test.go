@@ -80,6 +80,14 @@ func TestWhySaysThatNoClientReportsTheState(t *testing.T) {
 	}
 }
 
+// A Deployment that is paused is scaled, and its status is written.
+func TestWhySaysThatAnObjectIsPaused(t *testing.T) {
+	q := Why{About: observe.Object{Kind: "Deployment", Resource: "deployments", Group: "apps", Namespace: "shop", Name: "web"}, State: ObjectState{Exists: true, Suspended: "spec.paused"}}
+	if _, _ = q.Chain(nil, trace.Style{}); !slices.Equal(q.Options.Working, []string{"It is paused: spec.paused is true."}) {
+		t.Errorf("%q", q.Options.Working)
+	}
+}
+
 // That an object is suspended is said once, whether it is healthy or not.
 func TestWhySaysThatAnObjectIsSuspended(t *testing.T) {
 	const suspended = "It is suspended: spec.suspend is true."

@@ -59,7 +59,11 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		o.Working = append(o.Working, interventionSentences(o.State, q.About)...)
 	}
 	if is := q.State.Suspended + " is true"; q.State.Suspended != "" && !strings.Contains(o.Now, is) {
-		o.Working = append(o.Working, "It is suspended: "+is+".")
+		suspended := "suspended"
+		if q.State.Suspended == "spec.paused" {
+			suspended = "paused"
+		}
+		o.Working = append(o.Working, "It is "+suspended+": "+is+".")
 	}
 	if q.State.Simulation != "" {
 		o.Working = append(o.Working, q.State.Simulation)

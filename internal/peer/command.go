@@ -9,6 +9,9 @@ import (
 
 // interpreter describes the command line of a program that runs scripts or modules.
 type interpreter struct {
+	subcommand string // that runs them; "" if the program has none
+	isRunner   bool   // which may have other options with values: only a file, or another runner, is surely the script
+
 	files   []string // how the names of scripts end
 	code    []string // options that are followed by code, which has no name
 	modules []string // options that are followed by the name of a module
@@ -47,8 +50,45 @@ var interpreters = map[string]*interpreter{
 // executableName is the name of an interpreter with or without a version, such as python3.14t.
 var executableName = regexp.MustCompile(`^([a-z]+)([0-9][0-9.]*t?d?(-dbg)?)?$`)
 
-// runners run the script or the module of a user.
-var runners = []string{"coverage", "debugpy", "inspect", "kopf", "pdb", "pydevd.py", "ts-node"}
+// runners are scripts and modules that run those of a user.
+var runners = map[string]*interpreter{
+	"coverage": {
+		isRunner: true, subcommand: "run", files: python.files, modules: []string{"-m", "--module"}, hasClusters: true,
+		values: []string{"--concurrency", "--context", "--data-file", "--debug", "--include", "--omit", "--rcfile", "--source"},
+	},
+	"debugpy": {
+		isRunner: true, files: python.files, code: []string{"-c"}, modules: []string{"-m"},
+		values: []string{
+			"--listen", "--connect", "--log-to", "--configure-qt", "--configure-subProcess", "--parent-session-pid",
+			"--adapter-access-token", "--pid",
+		},
+	},
+	"inspect": {isRunner: true, files: node.files},
+	"kopf": {
+		isRunner: true, subcommand: "run", files: python.files, modules: []string{"-m", "--module"}, hasClusters: true,
+		values: []string{
+			"-n", "--namespace", "-L", "--liveness", "-P", "--peering", "-p", "--priority", "--log-format", "--log-refkey",
+		},
+	},
+	"pdb": {
+		isRunner: true, files: python.files, modules: []string{"-m"}, hasClusters: true,
+		values: []string{"-c", "--command", "-p", "--pid"},
+	},
+	"pydevd.py": {
+		isRunner: true, files: python.files,
+		values: []string{
+			"--client", "--port", "--ppid", "--vm_type", "--access-token", "--client-access-token", "--log-file", "--log-level",
+			"--debug-mode",
+		},
+	},
+	"ts-node": {
+		isRunner: true, files: node.files, code: node.code,
+		values: []string{
+			"-r", "--require", "-P", "--project", "-C", "--compiler", "-I", "--ignore", "-D", "--ignoreDiagnostics", "-O",
+			"--compilerOptions", "--cwd",
+		},
+	},
+}
 
 // Scripts with these names before the suffix, and folders with these, are found in many programs.
 var (
@@ -99,10 +139,12 @@ func (c command) scriptName(in *interpreter) string {
 		return ""
 	}
 	script, isModule, rest := in.script(c.args[1:])
-	if slices.Contains(runners, path.Base(script)) {
-		if run, isRunModule := in.scriptOfRunner(rest); run != "" {
-			script, isModule = run, isRunModule
+	for runner := runners[path.Base(script)]; runner != nil; runner = runners[path.Base(script)] {
+		run, isRunModule, after := runner.script(rest)
+		if run == "" {
+			break
 		}
+		script, isModule, rest = run, isRunModule, after
 	}
 	switch {
 	case script == "", strings.HasPrefix(script, "@"): // the arguments of java are in a file
@@ -128,8 +170,15 @@ func (c command) scriptName(in *interpreter) string {
 	return path.Base(script)
 }
 
-// script returns the file, class or module that the interpreter runs, and the arguments after it; "" if it runs code.
+// script returns the file, class or module that the interpreter runs, and the arguments after it; "" if it runs code,
+// or if that is not known.
 func (in *interpreter) script(args []string) (script string, isModule bool, rest []string) {
+	if in.subcommand != "" {
+		if len(args) == 0 || args[0] != in.subcommand {
+			return "", false, nil
+		}
+		args = args[1:]
+	}
 	afterOption := false
 	for len(args) > 0 {
 		arg := args[0]
@@ -137,6 +186,9 @@ func (in *interpreter) script(args []string) (script string, isModule bool, rest
 		if !strings.HasPrefix(arg, "-") {
 			if afterOption && in.hasOtherValues && !in.isFile(arg) {
 				continue
+			}
+			if in.isRunner && !in.isFile(arg) && runners[path.Base(arg)] == nil {
+				return "", false, nil
 			}
 			return arg, false, args
 		}
@@ -151,7 +203,7 @@ func (in *interpreter) script(args []string) (script string, isModule bool, rest
 				return value, true, args
 			}
 		case arg == "--" || isModule:
-			if len(args) == 0 {
+			if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 				return "", false, nil
 			}
 			return args[0], isModule, args[1:]
@@ -160,19 +212,6 @@ func (in *interpreter) script(args []string) (script string, isModule bool, rest
 		}
 	}
 	return "", false, nil
-}
-
-// scriptOfRunner returns the file or module that is the first one among the arguments of a runner; "" if there is none.
-func (in *interpreter) scriptOfRunner(args []string) (script string, isModule bool) {
-	for i, arg := range args {
-		switch {
-		case in.isFile(arg):
-			return arg, false
-		case slices.Contains(in.modules, arg) && i+1 < len(args):
-			return args[i+1], true
-		}
-	}
-	return "", false
 }
 
 func (in *interpreter) isFile(name string) bool { return slices.Contains(in.files, path.Ext(name)) }

@@ -110,7 +110,7 @@ func TestUnreportedStateIsSaid(t *testing.T) {
 	testutil.WriteFile(t, file, unreportedManifest)
 	const script = `for seconds in 1 10 60; do
 	"$CTRLPLANE" wait source/a --timeout ${seconds}s >waited 2>&1
-	! grep -q "default/a: no client" waited || break
+	! grep -q ", and no client" waited || ! grep -q "default/a: no client" waited || break
 done
 cat waited && "$CTRLPLANE" why source/a`
 	r := startRunWith(t, []string{"CTRLPLANE=" + program.Path()}, minimal("--settle", "--healthy", "-f", file, "--", "sh", "-c", script)...)
