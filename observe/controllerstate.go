@@ -1,5 +1,7 @@
 package observe
 
+import "strings"
+
 // The states of a controller, as Controller.State and ControllerChanged.State have them. One that is
 // being started is building. That of an operator is unknown if its process has closed its connection
 // without a last report.
@@ -21,8 +23,23 @@ func (c *Controller) HasIntervention() bool {
 	return c.State == StatePaused || c.State == StateRunning && c.Reason != "" || c.State == StateOff && c.Reason == ReasonStopped
 }
 
+// EachCallWaits begins what the reason of a controller or client says of a delay.
+const EachCallWaits = "each call waits"
+
 // HasIntervention reports whether a person or a test has changed what the client may do.
 func (c *Client) HasIntervention() bool { return c.State == StatePaused || c.Reason != "" }
+
+// PausedOrDelayed says with the reason that the client is paused or delayed, so that its program may give up writes before
+// they are performed; empty if it is neither.
+func (c *Client) PausedOrDelayed() string {
+	switch {
+	case c.State == StatePaused:
+		return "paused: " + c.Reason
+	case strings.Contains(c.Reason, EachCallWaits):
+		return "delayed: " + c.Reason
+	}
+	return ""
+}
 
 // ControllerStates returns all states of a controller.
 func ControllerStates() []string {

@@ -176,7 +176,7 @@ func FailingLines(state string, failing []observe.FailingKey, more int, settled 
 func countMoreKeys(n int) string { return CountNoun(n, "more key") }
 
 // SettledWarnings says, one line each, what a settled control plane does not do: keys fail, the
-// process of an operator has ended, a kind cannot be listed, a client is paused, its reads are refused, its writes fail,
+// process of an operator has ended, a kind cannot be listed, a client is paused or delayed, its reads are refused, its writes fail,
 // or Pods wait for a restart.
 func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []string) {
 	for _, c := range s.Controllers {
@@ -192,8 +192,8 @@ func SettledWarnings(s observe.Snapshot, failing []trace.FailingWrite) (lines []
 		}
 	}
 	for _, c := range s.Clients {
-		if c.State == observe.StatePaused { // its program may have given up what was held, and try again later
-			lines = append(lines, fmt.Sprintf("settled, but %s is paused: %s", c.Name, c.Reason))
+		if is := c.PausedOrDelayed(); is != "" { // its program may try again later
+			lines = append(lines, fmt.Sprintf("settled, but %s is %s", c.Name, is))
 		}
 		if c.Refused != "" {
 			lines = append(lines, "settled, but "+describeRefused(c))

@@ -92,7 +92,8 @@ func TestSettledWarnings(t *testing.T) {
 		}},
 	}}
 	s.Clients = []observe.Client{{Name: "kubectl (admin)"}, {Name: "shop (bob)", Refused: "list of configmaps is refused: forbidden"},
-		{Name: "keda-operator (admin)", State: "paused", Reason: "its writes are held"}}
+		{Name: "keda-operator (admin)", State: "paused", Reason: "its writes are held"}, {Name: "slow (admin)", State: "running", Reason: "each call waits 20s"},
+		{Name: "faulty (admin)", State: "running", Reason: "30% of its calls fail: 409"}}
 	s.Timers = []observe.Timer{{What: "Pod default/job", Due: now.Add(time.Second)}}
 	for i := range maxFailing + 1 {
 		s.Timers = append(s.Timers, observe.Timer{What: fmt.Sprintf("Pod default/web-%d", i), Due: now.Add(9 * time.Second), Reason: "CrashLoopBackOff"})
@@ -104,6 +105,7 @@ func TestSettledWarnings(t *testing.T) {
 		"settled, but chaos/site is failing: site: default/f1, 14 times in a row, next attempt in 1 m 00 s: no luck",
 		"settled, but shop (bob): list of configmaps is refused: forbidden",
 		"settled, but keda-operator (admin) is paused: its writes are held",
+		"settled, but slow (admin) is delayed: each call waits 20s",
 		"settled, but Pod default/web-0 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but Pod default/web-1 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",
 		"settled, but Pod default/web-2 waits for a restart: CrashLoopBackOff, next attempt in 9.0 s",

@@ -108,7 +108,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&s.Hosts, "host", nil, "additional name or address in the serving certificate (repeatable)")
 	f.StringVar(&u.from, "from", "", "snapshot that a new control plane starts from: its name, or the path of its file")
 	u.manifests.addFlags(f, "manifests", "to apply once ready")
-	f.BoolVar(&u.bare, "bare", false, "like envtest, run an API server in which nothing changes the objects of clients: sets "+bareFlags)
+	f.BoolVar(&u.bare, "bare", false, "like envtest, run an API server in which nothing changes the objects of clients; not kept for later starts: sets "+bareFlags)
 	f.StringSliceVar(&s.Controllers.Select, "controllers", nil, `controllers to run: "*", "name", "-name" (default: those that kubeadm enables)`)
 	f.StringVar(&s.APIServer.FeatureGates, "feature-gates", "", "feature gates, as Name=true|false,…")
 	f.StringVar(&s.APIServer.RuntimeConfig, "runtime-config", "", "APIs to enable or disable, as group/version=true|false,…")
@@ -146,7 +146,7 @@ func (u *upCommand) addFlags(cmd *cobra.Command) {
 // bareFlags are what --bare stands for.
 const bareFlags = "--controllers=namespace, --no-scheduler, --nodes=0, --no-metrics and --kube-apiserver-arg disable-admission-plugins=ServiceAccount"
 
-// makeBare sets what bareFlags says. A flag that is given takes precedence.
+// makeBare sets what bareFlags says. A flag that is given takes precedence, but the plugin is disabled in any case.
 func (u *upCommand) makeBare() {
 	s := &u.server
 	if !u.flags.Changed("controllers") {

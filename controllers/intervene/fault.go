@@ -46,6 +46,10 @@ func ValidateFault(f control.Fault) error {
 	case f.Code == "422" && f.Verb != "" && !slices.Contains(validatedVerbs, f.Verb):
 		return usage.Errorf("verb %s: only objects that are written are validated: choose one of %s, or another code", f.Verb, strings.Join(validatedVerbs, ", "))
 	}
+	name, _, _ := strings.Cut(f.Resource, "/")
+	if f.Resource != "" && schema.ParseGroupResource(name).Resource == "" { // it would match all resources
+		return usage.Errorf("resource %q: missing name: use RESOURCE or RESOURCE.GROUP, or one of them with /SUBRESOURCE", f.Resource)
+	}
 	return nil
 }
 

@@ -99,6 +99,7 @@ func TestInvalidFaultsAreRefused(t *testing.T) {
 	for _, f := range []control.Fault{
 		{Rate: 0, Code: "500"}, {Rate: 1.1, Code: "500"}, {Rate: -1, Code: "500"}, {Rate: 1, Code: "418"}, {Rate: 1},
 		{Rate: 1, Code: "500", Verb: "eat"}, {Rate: 1, Code: "409", Verb: "list"}, {Rate: 1, Code: "422", Verb: "delete"},
+		{Rate: 1, Code: "500", Resource: "/scale"}, {Rate: 1, Code: "500", Resource: ".apps"}, {Rate: 1, Code: "500", Resource: ".apps/scale"},
 	} {
 		if err := ValidateFault(f); !errors.As(err, new(usage.Error)) {
 			t.Errorf("%+v: got %v", f, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/control"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/internal/verbs"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // Intervention is what is set on a gate.
@@ -30,7 +31,7 @@ func (i Intervention) describe() string {
 		parts = append(parts, "its writes are held")
 	}
 	if i.delay > 0 {
-		parts = append(parts, fmt.Sprintf("each call waits %v", i.delay))
+		parts = append(parts, fmt.Sprintf("%s %v", observe.EachCallWaits, i.delay))
 	}
 	if f := i.fault; f.Rate > 0 {
 		calls := strings.Join(slices.DeleteFunc([]string{f.Verb, f.Resource, "calls"}, func(s string) bool { return s == "" }), " ")

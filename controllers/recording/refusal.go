@@ -26,7 +26,7 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
-		for _, known := range []string{observe.InjectedFault, observe.RestoredMeanwhile, observe.NamespaceTerminating} {
+		for _, known := range []string{observe.InjectedFault, observe.RestoredMeanwhile, observe.NamespaceTerminating, observe.NotPerformed} {
 			if strings.Contains(s.Message, known) {
 				line += ": " + known
 			}

@@ -58,6 +58,9 @@ func (e *encoder) encode(s observe.Snapshot) any {
 		return nil
 	}
 	c.Queues = toChanges(e.listed, queues)
+	if c.isWhole(queuesList) { // a reader forgets those that the line leaves out
+		e.listed = map[string][]observe.Sample{}
+	}
 	e.noteListed(queues)
 	e.last = s
 	e.changes++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -225,6 +226,59 @@ func TestIdleControlPlane(t *testing.T) {
 		}
 	}
 	openTest(t, write(t, lines...))
+}
+
+// TestQueuesThatReturn replays walks in which queues go away and return, work or idle for a while.
+func TestQueuesThatReturn(t *testing.T) {
+	for seed := range uint64(10) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		var e encoder
+		lines := []any{NewHeader(start)}
+		var recorded []observe.Snapshot
+		var queues [6]observe.Queue
+		for i := range queues {
+			queues[i] = observe.Queue{Controller: "c", Name: fmt.Sprint(i)}
+		}
+		gone := map[int]bool{}
+		for step := range 250 {
+			s := observe.Snapshot{Time: at(time.Duration(step) * time.Second), Process: observe.Process{State: observe.Ready}, Queues: []observe.Queue{}}
+			samples := random.IntN(8)
+			for i := range queues {
+				q := &queues[i]
+				if random.IntN(12) == 0 {
+					gone[i] = !gone[i]
+				}
+				if works := random.IntN(4) == 0; works {
+					q.Depth, q.Adds = random.Int64N(3)/2, q.Adds+1
+					q.History = append(slices.Clone(q.History), observe.Sample{Adds: random.Int64N(3)})
+				}
+				q.History = append(slices.Clone(q.History), slices.Repeat([]observe.Sample{{Depth: q.Depth}}, samples)...)
+				q.History = q.History[max(0, len(q.History)-historySamples):]
+				if !slices.ContainsFunc(q.History, func(s observe.Sample) bool { return s != observe.Sample{} }) {
+					q.History = nil
+				}
+				if !gone[i] {
+					s.Queues = append(s.Queues, *q)
+				}
+			}
+			if random.IntN(60) == 0 {
+				e.restart()
+			}
+			if line := e.encode(s); line != nil {
+				lines, recorded = append(lines, line), append(recorded, s)
+			}
+		}
+		r := openTest(t, write(t, lines...))
+		for _, want := range recorded {
+			got, err := r.At(r.Seek(want.Time)).Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, got := toJSON(t, want), toJSON(t, got); want != got {
+				t.Fatalf("seed %d (-shown +replayed):\n%s", seed, cmp.Diff(want, got))
+			}
+		}
+	}
 }
 
 // TestChangesOfAnIdleControlPlane has changes that are recorded at once, and one that waits.

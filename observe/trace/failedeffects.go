@@ -19,6 +19,7 @@ type failedEffect struct {
 	follows     bool          // one of them most likely follows from the object
 	owned       bool          // they were to create what the object would own
 	ended       bool          // the client learns of no change any more
+	waits       string        // the client is paused or delayed, and has given up the last attempt
 }
 
 // failingWrites are the writes of clients that have failed since the last time that they succeeded, or that another
@@ -63,6 +64,10 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 		}
 	}
 	failing, ended := failingWrites{}, endedClients(now)
+	clientOf := map[string]*observe.Client{}
+	for i := range now.Clients {
+		clientOf[now.Clients[i].Name] = &now.Clients[i]
+	}
 	creatorOf := creators{}
 	for _, n := range g.nodes {
 		creatorOf.note(n)
@@ -84,11 +89,15 @@ func (g *graph) failedEffects(about observe.Object, now observe.Snapshot) []*fai
 				continue
 			}
 			f := failing.noteFailed(k, n)
-			f.follows, f.owned, f.ended = f.follows || follows, f.owned || owned, ended[n.Controller]
+			f.follows, f.owned, f.ended, f.waits = f.follows || follows, f.owned || owned, ended[n.Controller], ""
+			if c := clientOf[n.Controller]; c != nil && n.wasGivenUp() {
+				f.waits = c.PausedOrDelayed()
+			}
 		}
 	}
 	return slices.DeleteFunc(failing.sorted(), func(f *failedEffect) bool {
-		tried := f.times > 1 || slices.ContainsFunc(now.Clients, func(c observe.Client) bool { return c.Name == f.last.Controller && mayFail(&c) })
+		c := clientOf[f.last.Controller]
+		tried := f.times > 1 || c != nil && mayFail(c)
 		return !f.follows && !(f.owned && tried)
 	})
 }
@@ -101,11 +110,13 @@ func (n *Node) isToBeOwnedBy(about observe.Object) bool {
 		(about.Namespace == "" || about.Namespace == n.Object.Namespace) && (about.UID == "" || about.UID == o.UID)
 }
 
-// isUnexplainedFailure reports whether a failed write counts: it is not a conflict, it did not end while an intervention
-// held or delayed it, and no sync that fails is known.
+// isUnexplainedFailure reports whether a failed write counts: it is not a conflict, and no sync that fails is known.
 func (n *Node) isUnexplainedFailure() bool {
-	return !n.Conflict && !strings.HasPrefix(n.Error, observe.NotPerformed) && (n.parent == nil || n.parent.Kind == Event)
+	return !n.Conflict && (n.parent == nil || n.parent.Kind == Event)
 }
+
+// wasGivenUp reports whether a write ended while an intervention held or delayed it.
+func (n *Node) wasGivenUp() bool { return strings.Contains(n.Error, observe.NotPerformed) }
 
 // creators are the calls that have created the objects that exist.
 type creators map[place]*Node
@@ -206,5 +217,9 @@ func (p phrases) describeAttempts(f *failedEffect, now time.Time) string {
 	if f.ended {
 		fails = "failed"
 	}
-	return fmt.Sprintf("%s to %s, %s: %s", fails, p.requestName(f.last), times, p.reason(f.last))
+	reason := p.reason(f.last)
+	if f.waits != "" {
+		reason += "; the client is " + f.waits
+	}
+	return fmt.Sprintf("%s to %s, %s: %s", fails, p.requestName(f.last), times, reason)
 }

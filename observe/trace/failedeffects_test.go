@@ -155,7 +155,11 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 	dryRun := created
 	dryRun.FieldManager = "dry-run" // stores nothing
 	removed := observe.Called{Verb: "delete", Controller: "other"}
+	held := observe.Called{Verb: "create", Status: 503, Error: observe.NotPerformed + ": context canceled"}
 	watching := observe.Client{Name: "shop-operator", Watches: []observe.ClientWatch{{Resource: "deployments.apps"}}}
+	paused, delayed := watching, watching
+	paused.State, paused.Reason = observe.StatePaused, "its writes are held"
+	delayed.State, delayed.Reason = observe.StateRunning, observe.EachCallWaits+" 20s"
 	for name, tc := range map[string]struct {
 		calls  []observe.Called
 		client observe.Client
@@ -171,6 +175,10 @@ func TestFailedEffectsOfSeveralClients(t *testing.T) {
 		"the object was removed":             {[]observe.Called{forbidden, removed}, watching, false, ""},
 		"created again":                      {[]observe.Called{refused, {Verb: "create", Status: 201, FieldManager: "again"}}, watching, false, ""},
 		"ended":                              {[]observe.Called{refused, refused}, observe.Client{Name: "shop-operator"}, false, "shop-operator failed to create Pod a, 2 times in a row: 403: configmaps is forbidden."},
+		"given up while held":                {[]observe.Called{held, held}, paused, false, "shop-operator fails to create Pod a, 2 times in a row: 503: the request was canceled before it was performed: context canceled; the client is paused: its writes are held."},
+		"given up while delayed":             {[]observe.Called{held}, delayed, false, "shop-operator fails to create Pod a, once: 503: the request was canceled before it was performed: context canceled; the client is delayed: each call waits 20s."},
+		"given up, and then refused":         {[]observe.Called{held, refused}, delayed, false, "shop-operator fails to create Pod a, 2 times in a row: 403: configmaps is forbidden."},
+		"given up before":                    {[]observe.Called{held}, watching, false, "shop-operator fails to create Pod a, once: 503: the request was canceled before it was performed: context canceled."},
 		"ended, and another one has updated": {[]observe.Called{forbidden, updated}, observe.Client{Name: "shop-operator"}, false, ""},
 	} {
 		calls := slices.Concat([]observe.Called{{Verb: "create", Status: 201, ResourceVersion: "7", Wrote: deploymentWritten("7", false)}}, tc.calls)

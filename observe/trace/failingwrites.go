@@ -81,8 +81,8 @@ func (f *failedEffect) isTriedBy(c *observe.Client) bool {
 
 // failingWritesIn returns the writes that fail again and again. It leaves out those of kubectl, which is used to try,
 // those of a process that neither watches nor polls, as a test that expects a refusal, those from before the process began
-// to, conflicts that were injected, creations of objects that exist, as many clients create first and are content with
-// that answer, and creations in namespaces that are being deleted.
+// to, attempts that were given up while they were held or delayed, conflicts that were injected, creations of objects that
+// exist, as many clients create first and are content with that answer, and creations in namespaces that are being deleted.
 func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []FailingWrite) {
 	failing, watching := failingWrites{}, map[string]*observe.Client{}
 	for i := range now.Clients {
@@ -99,7 +99,7 @@ func failingWritesIn(calls []observe.Record, now observe.Snapshot) (list []Faili
 		switch {
 		case !n.Failed || n.isStored():
 			failing.noteStored(n)
-		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.foundExisting(), n.foundNamespaceEnding(), n.metInjectedConflict():
+		case !ok, client == nil || n.Time.Before(workBegan(client)), !n.isUnexplainedFailure(), n.wasGivenUp(), n.foundExisting(), n.foundNamespaceEnding(), n.metInjectedConflict():
 		default:
 			failing.noteFailed(k, n)
 		}

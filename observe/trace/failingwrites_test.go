@@ -21,6 +21,7 @@ func TestFailingWrites(t *testing.T) {
 	removed := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "a", ResourceVersion: "10", Deleted: true}}}
 	injected := observe.Called{Verb: "update", Status: 409, Conflict: true, Error: observe.InjectedFault}
 	held := observe.Called{Verb: "update", Status: 503, Error: observe.NotPerformed + ": context canceled"}
+	heldSecret := observe.Called{Verb: "create", Status: 503, Error: "503 ServiceUnavailable: " + observe.NotPerformed}
 	ending := observe.Called{Verb: "create", Status: 403, Error: `pods "a" is forbidden: unable to create new content in namespace default because it is being terminated`}
 	endedNamespace := observe.Called{Verb: "delete", Controller: "other", Wrote: []observe.Written{{Resource: "namespaces", Name: "default", ResourceVersion: "10", Deleted: true}}}
 	otherNamespace := endedNamespace
@@ -54,6 +55,7 @@ func TestFailingWrites(t *testing.T) {
 		"conflicts":                    {[]observe.Called{conflict, conflict, conflict}, operator, 0, nil},
 		"injected conflicts":           {[]observe.Called{injected, injected, injected}, operator, 0, nil},
 		"given up while held":          {[]observe.Called{held, held, held}, operator, 0, nil},
+		"a Secret, while held":         {[]observe.Called{heldSecret, heldSecret, heldSecret}, operator, 0, nil},
 		"refused, then held":           {[]observe.Called{refused, refused, refused, held}, operator, 0, []string{"fails to update Pod default/a, 3 times in a row: 403: forbidden"}},
 		"it exists":                    {[]observe.Called{exists, exists, exists}, operator, 0, nil},
 		"a generated name":             {[]observe.Called{unnamed, unnamed, unnamed}, operator, 0, []string{"fails to create Pod in default, 3 times in a row: 403: exceeded quota"}},
