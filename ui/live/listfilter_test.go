@@ -142,8 +142,11 @@ func TestTitleCountsControllers(t *testing.T) {
 	busy := func(queue string) row {
 		return row{controller: "job-controller", name: queue, state: stateRunning, queue: &observe.Queue{Controller: "job-controller", Name: queue, Depth: 9, InFlight: 1}}
 	}
-	rows := []row{busy("job"), busy("job_orphan_pod"), {controller: "shop/site", state: stateRunning}, {name: "nowhere", queue: &observe.Queue{Name: "nowhere"}}}
-	if got := totalsOf(rows, false); got.shown != 3 || got.busy != 1 || got.working != 1 || got.lately != 0 {
+	failed := func(queue string) row {
+		return row{controller: "site-controller", name: queue, state: stateFailed, queue: &observe.Queue{Controller: "site-controller", Name: queue}}
+	}
+	rows := []row{busy("job"), busy("job_orphan_pod"), failed("site"), failed("page"), {controller: "shop/site", state: stateRunning}, {name: "nowhere", queue: &observe.Queue{Name: "nowhere"}}}
+	if got := totalsOf(rows, false); got.shown != 4 || got.busy != 1 || got.working != 1 || got.lately != 0 || got.failed != 1 {
 		t.Errorf("%+v", got)
 	}
 }
