@@ -249,6 +249,13 @@ func (rc *reportedController) isLiveLocked() bool {
 	return state != observe.StateOff && state != observe.StateUnknown
 }
 
+// isSilent reports whether the process has not reported for sessionTimeout: it has ended, or is suspended.
+func (rc *reportedController) isSilent() bool {
+	rc.client.reports.mu.Lock()
+	defer rc.client.reports.mu.Unlock()
+	return strings.HasPrefix(rc.disconnected, observe.ReasonSilent)
+}
+
 func (rc *reportedController) program() string { return rc.client.program() }
 
 // hasShortName reports whether a name is that of the controller in reports, of its program or of

@@ -127,6 +127,19 @@ func TestEndedOperator(t *testing.T) {
 	}
 }
 
+// An operator that does not report may be suspended, as by a debugger: its process is not said to have ended.
+func TestSilentOperator(t *testing.T) {
+	s := idleSnapshot()
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: observe.ReasonSilent})
+	m := modelOnQueue(t, &intervenableSource{fixedSource: &fixedSource{snapshot: s}}, "shop/site")
+	if got := pressKeys(t, m, "x").View().Content; !strings.Contains(got, " Remove shop/site? Its process has ended or is suspended; ") {
+		t.Errorf("x:\n%s", got)
+	}
+	if m = pressAndRun(t, m, "p"); !strings.Contains(m.message, "has ended or is suspended") {
+		t.Errorf("p: %q", m.message)
+	}
+}
+
 // An operator that runs can neither be stopped nor removed here.
 func TestRunningOperator(t *testing.T) {
 	s := idleSnapshot()
