@@ -78,11 +78,12 @@ func (i controllerInterventions) change(ctx context.Context, names []string, c v
 }
 
 // remove removes controllers whose process has ended, and the interventions in them. Nothing is removed if a name is
-// that of another controller.
+// that of another controller. One whose process may be suspended is only removed by name: its writes would not be held
+// when it continues.
 func (i controllerInterventions) remove(ctx context.Context, names []string) (removed []string, err error) {
 	list := i.clients.sortedControllers()
 	if slices.Equal(names, []string{control.AllControllers}) {
-		list = slices.DeleteFunc(list, (*reportedController).isLive)
+		list = slices.DeleteFunc(list, func(rc *reportedController) bool { return rc.isLive() || rc.isSilent() })
 	} else if list, err = i.findEnded(ctx, list, names); err != nil {
 		return nil, err
 	}

@@ -98,6 +98,12 @@ func (c *Clients) removeController(rc *reportedController) (past totals, ok bool
 	if !rc.isUnusedLocked() {
 		return totals{}, false
 	}
+	return c.removeControllerLocked(rc), true
+}
+
+// removeControllerLocked is removeController for a caller that also holds the lock of the client's reportedState.
+func (c *Clients) removeControllerLocked(rc *reportedController) (past totals) {
+	r := &rc.client.reports
 	past = rc.past
 	for _, s := range r.sessions {
 		if q := s.queues[rc.shortName]; q != nil {
@@ -112,7 +118,7 @@ func (c *Clients) removeController(rc *reportedController) (past totals, ok bool
 	}
 	delete(r.controllers, rc.shortName)
 	delete(c.controllers, rc.name)
-	return past, true
+	return past
 }
 
 // removeEnded forgets a controller whose process has ended, and the interventions in it. It reports whether it
@@ -120,15 +126,16 @@ func (c *Clients) removeController(rc *reportedController) (past totals, ok bool
 func (c *Clients) removeEnded(rc *reportedController) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.controllers[rc.name] != rc || rc.isLive() {
+	rc.client.reports.mu.Lock()
+	defer rc.client.reports.mu.Unlock()
+	if c.controllers[rc.name] != rc || rc.isLiveLocked() {
 		return false
 	}
+	c.removeControllerLocked(rc)
+	c.config.Observer.RemoveRecorder(rc.name)
 	rc.gate.ClearCallEffects()
 	rc.gate.Resume()
-	if _, ok = c.removeController(rc); ok {
-		c.config.Observer.RemoveRecorder(rc.name)
-	}
-	return ok
+	return true
 }
 
 // makeRoom reports whether there is room for another controller of a client, which may replace one of another
@@ -240,6 +247,13 @@ func (rc *reportedController) isLive() bool {
 func (rc *reportedController) isLiveLocked() bool {
 	state, _ := rc.client.reports.stateOf(rc, time.Now())
 	return state != observe.StateOff && state != observe.StateUnknown
+}
+
+// isSilent reports whether the process has not reported for sessionTimeout: it has ended, or is suspended.
+func (rc *reportedController) isSilent() bool {
+	rc.client.reports.mu.Lock()
+	defer rc.client.reports.mu.Unlock()
+	return strings.HasPrefix(rc.disconnected, observe.ReasonSilent)
 }
 
 func (rc *reportedController) program() string { return rc.client.program() }

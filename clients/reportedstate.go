@@ -18,12 +18,8 @@ const (
 	reportInterval = 3 * time.Second
 )
 
-// reasonLost says of a process that its connection has ended, as when it was killed or has panicked, and reasonSilent
-// that it has not reported for sessionTimeout.
-const (
-	reasonLost   = "its process has closed its connection without a last report"
-	reasonSilent = "its process does not report any more"
-)
+// reasonLost says of a process that its connection has ended, as when it was killed or has panicked.
+const reasonLost = "its process has closed its connection without a last report"
 
 // noteClosed notes that the last watch of a connection has ended. If reports came over it, its
 // process has probably ended, or else it reports again soon. Where watches and reports have

@@ -389,6 +389,10 @@ func TestSilentProcess(t *testing.T) {
 	if c := f.snapshot().Controllers[0]; len(c.Running) != 0 || len(f.clients.Queues()) != 0 {
 		t.Errorf("%+v", c)
 	}
+	all := []string{control.AllControllers}
+	if removed, err := f.clients.ControllerInterventions(&ownControllers{}, func(string) bool { return false }).Remove(f.Context(), all); err != nil || len(removed) > 0 {
+		t.Errorf("it may go on: removed %q, %v", removed, err)
+	}
 	write()
 	f.report(Report{Session: "s", Number: 8, Dropped: 5, Controllers: []QueueReport{siteQueue()}})
 	if q := f.clients.Queues(); len(q) != 1 || q[0].Resumed != 1 {

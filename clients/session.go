@@ -370,7 +370,7 @@ func (r *reportedState) endSilent(now time.Time) {
 		case s.isLost(now):
 			r.leave(s, reasonLost)
 		default:
-			r.leave(s, reasonSilent)
+			r.leave(s, observe.ReasonSilent)
 		}
 	}
 }

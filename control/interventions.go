@@ -44,7 +44,8 @@ type Interventions interface {
 	// and lasts until the control plane stops.
 	Scale(ctx context.Context, names []string, workers int) ([]string, error)
 	// Remove removes controllers of operators whose process has ended, with the interventions in
-	// them, from all lists. Their records remain. AllControllers stands for all of these.
+	// them, from all lists. Their records remain. AllControllers stands for all of these, except
+	// those whose process has not reported for some time and may be suspended.
 	Remove(ctx context.Context, names []string) ([]string, error)
 	// HeldWrites returns at most limit held writes of one controller, the oldest first.
 	HeldWrites(ctx context.Context, name string, limit int) (HeldWriteList, error)

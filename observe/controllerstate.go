@@ -18,6 +18,13 @@ const (
 // ReasonEnded is in the reason of a controller of an operator that is off because its process has sent its last report.
 const ReasonEnded = "its process has ended"
 
+// ReasonSilent is in the reason of a controller of an operator that is off because its process has not reported for
+// some time: it has ended, or is suspended, as by a debugger.
+const ReasonSilent = "its process does not report any more"
+
+// IsSilent reports whether it is a controller of an operator whose process may be suspended instead of ended.
+func (c *Controller) IsSilent() bool { return c.HasEnded() && strings.Contains(c.Reason, ReasonSilent) }
+
 // HasIntervention reports whether a person or a test has changed what the controller does.
 func (c *Controller) HasIntervention() bool {
 	return c.State == StatePaused || c.State == StateRunning && c.Reason != "" || c.State == StateOff && c.Reason == ReasonStopped

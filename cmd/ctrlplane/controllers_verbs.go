@@ -28,7 +28,11 @@ func addControllersVerbs(cmd *cobra.Command, t *target) {
 	remove := newInterventionVerb(t, controllerActors, "remove", "removed", "Remove controllers of operators that have ended from all lists", control.Interventions.Remove)
 	remove.Long = `Remove controllers of operators whose process has ended from all lists, with the
 interventions in them. Their records remain, for trace and why. If the process is started
-again, they are listed again.`
+again, they are listed again.
+
+--all leaves out one whose process has not reported for 10 s, without closing its
+connection: it may be suspended, as by a debugger. Removed by name, its writes are not
+held when it continues.`
 	remove.Example = `  ctrlplane controllers remove operator/shop
   ctrlplane controllers remove --all`
 	addGroup(cmd, "ended", "Remove:", remove)

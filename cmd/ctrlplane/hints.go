@@ -38,8 +38,8 @@ func selectInHints(root *cobra.Command, err error) error {
 	return &rewordedError{err, text}
 }
 
-// ownCommand is a command of this program in quotes.
-var ownCommand = regexp.MustCompile(`"ctrlplane [^"]+"`)
+// ownCommand is a command of this program in quotes, but not the name of a client, such as "ctrlplane (kubernetes-admin)".
+var ownCommand = regexp.MustCompile(`"ctrlplane [a-z-][^"]*"`)
 
 // asCalled names this program in the commands that a text suggests as the user has called it. Many texts come from packages,
 // or from the server, that do not know that.

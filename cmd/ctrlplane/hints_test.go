@@ -55,5 +55,9 @@ func TestHintsNameTheProgramAsItWasCalled(t *testing.T) {
 		if r := h.run(t, "list"); r.stdout != `no control planes: "`+word+` up" starts one`+"\n" {
 			t.Errorf("list: %q", r.stdout)
 		}
+		const client = `unknown client "ctrlplane (x)": did you mean "ctrlplane (kubernetes-admin)"?`
+		if got := asCalled(client); got != client {
+			t.Errorf("of clients: %s", got)
+		}
 	}
 }

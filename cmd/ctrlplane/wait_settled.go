@@ -138,7 +138,7 @@ func (t *target) printHowToRemoveEnded(ctx context.Context, src observe.Source, 
 	}
 	var names []string
 	for i := range s.Controllers {
-		if c := &s.Controllers[i]; c.HasEnded() {
+		if c := &s.Controllers[i]; c.HasEnded() && !c.IsSilent() {
 			names = append(names, quoteWord(words.OneLine(c.Name)))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -113,11 +114,16 @@ func (p *controlPlane) removeOperators(ctx context.Context, h *initialState) err
 			if _, had := h.controllers[c.Name]; had || !observe.IsReported(c.Name) {
 				continue
 			}
-			if !(&observe.Controller{Name: c.Name, State: c.State, Process: c.Process}).HasEnded() {
+			is := &observe.Controller{Name: c.Name, State: c.State, Reason: c.Reason, Process: c.Process}
+			if !is.HasEnded() || is.IsSilent() {
 				running++
 				continue
 			}
-			if _, err := p.control.Interventions().Remove(ctx, []string{c.Name}); err != nil {
+			_, err := p.control.Interventions().Remove(ctx, []string{c.Name})
+			switch {
+			case errors.As(err, new(usage.Error)): // it has started again
+				running++
+			case err != nil:
 				return false, err
 			}
 		}

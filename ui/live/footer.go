@@ -128,6 +128,9 @@ func (m model) questionLine(w int) line {
 			verb, what = "Start", " This builds and runs it again."
 		case verbs.Remove:
 			verb, what = "Remove", " Its process has ended; its records remain."
+			if c, _ := m.findController(m.confirming.controller); c.IsSilent() {
+				what = " Its process has ended or is suspended; its interventions end."
+			}
 		}
 		if w < 100 {
 			what = ""

@@ -120,6 +120,9 @@ func (m model) requestIntervention(a action) (model, tea.Cmd) {
 	default:
 		if c, _ := m.findController(name); c.HasEnded() {
 			m.message = name + " has ended: the writes of its next process will be held"
+			if c.IsSilent() {
+				m.message = name + " has ended or is suspended: its writes, and those of its next process, will be held"
+			}
 		}
 		return m.startIntervention(a, name, "pause", m.interventionsIn(name).Pause)
 	}

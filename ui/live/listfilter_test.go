@@ -127,6 +127,19 @@ func TestEndedOperator(t *testing.T) {
 	}
 }
 
+// An operator that does not report may be suspended, as by a debugger: its process is not said to have ended.
+func TestSilentOperator(t *testing.T) {
+	s := idleSnapshot()
+	s.Controllers = append(s.Controllers, observe.Controller{Name: "shop/site", State: stateOff, Reason: observe.ReasonSilent})
+	m := modelOnQueue(t, &intervenableSource{fixedSource: &fixedSource{snapshot: s}}, "shop/site")
+	if got := pressKeys(t, m, "x").View().Content; !strings.Contains(got, " Remove shop/site? Its process has ended or is suspended; ") {
+		t.Errorf("x:\n%s", got)
+	}
+	if m = pressAndRun(t, m, "p"); !strings.Contains(m.message, "has ended or is suspended") {
+		t.Errorf("p: %q", m.message)
+	}
+}
+
 // An operator that runs can neither be stopped nor removed here.
 func TestRunningOperator(t *testing.T) {
 	s := idleSnapshot()
@@ -142,8 +155,11 @@ func TestTitleCountsControllers(t *testing.T) {
 	busy := func(queue string) row {
 		return row{controller: "job-controller", name: queue, state: stateRunning, queue: &observe.Queue{Controller: "job-controller", Name: queue, Depth: 9, InFlight: 1}}
 	}
-	rows := []row{busy("job"), busy("job_orphan_pod"), {controller: "shop/site", state: stateRunning}, {name: "nowhere", queue: &observe.Queue{Name: "nowhere"}}}
-	if got := totalsOf(rows, false); got.shown != 3 || got.busy != 1 || got.working != 1 || got.lately != 0 {
+	failed := func(queue string) row {
+		return row{controller: "site-controller", name: queue, state: stateFailed, queue: &observe.Queue{Controller: "site-controller", Name: queue}}
+	}
+	rows := []row{busy("job"), busy("job_orphan_pod"), failed("site"), failed("page"), {controller: "shop/site", state: stateRunning}, {name: "nowhere", queue: &observe.Queue{Name: "nowhere"}}}
+	if got := totalsOf(rows, false); got.shown != 4 || got.busy != 1 || got.working != 1 || got.lately != 0 || got.failed != 1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -76,8 +76,12 @@ const (
 // Run shows the view until the user quits or ctx ends, which is not an error. It returns a
 // *FaultError for a fault of the view itself.
 func Run(ctx context.Context, o Options) (Leave, error) {
-	view, end := context.WithCancelCause(ctx)
+	view, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil) // cancels a pull in progress
+	defer context.AfterFunc(ctx, func() {
+		ignoreBackgroundOutput()
+		end(ctx.Err())
+	})()
 	m := newModel(view, o)
 	m.failed = end
 	options := []tea.ProgramOption{

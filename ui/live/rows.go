@@ -242,7 +242,7 @@ const scaleSeconds = 15
 func totalsOf(rows []row, withInternal bool) rowTotals {
 	var t rowTotals
 	var deepest int64
-	var shown, busy, working, lately = names{}, names{}, names{}, names{}
+	var shown, busy, failed, working, lately = names{}, names{}, names{}, names{}, names{}
 	for _, r := range rows {
 		if r.internal && !withInternal {
 			t.internal++
@@ -267,11 +267,11 @@ func totalsOf(rows []row, withInternal bool) rowTotals {
 			lately.add(r)
 		}
 		if r.state == stateFailed {
-			t.failed++
+			failed.add(r)
 		}
 	}
 	maps.DeleteFunc(lately, func(name string, _ bool) bool { return working[name] })
-	t.shown, t.busy, t.working, t.lately = len(shown), len(busy), len(working), len(lately)
+	t.shown, t.busy, t.failed, t.working, t.lately = len(shown), len(busy), len(failed), len(working), len(lately)
 	t.scale = barScale(deepest)
 	return t
 }
