@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -30,6 +31,16 @@ func TestNotedWebhooks(t *testing.T) {
 		t.Errorf("of no call: got %+v", got)
 	}
 	note() // outside of any call
+
+	var many ServedCall
+	many.Serve("client", func() {
+		for i := range 100 {
+			NoteWebhook(fmt.Sprintf("m%d.example.com", i), WebhookChanged)
+		}
+	})
+	if got := many.Webhooks(); len(got) != maxWebhooks {
+		t.Errorf("of a call with 100 webhooks: got %d", len(got))
+	}
 
 	r := o.Recorder("controller")
 	r.Call(&Called{Verb: "create", Status: 201}, note)
