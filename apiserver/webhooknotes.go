@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apiserver/pkg/admission"
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
@@ -53,15 +54,23 @@ func (a notedAttributes) AddAnnotation(key, value string) error {
 	switch {
 	case strings.HasPrefix(key, validatingwebhook.ValidatingAuditAnnotationFailedOpenKeyPrefix),
 		strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationFailedOpenKeyPrefix):
-		observe.NoteWebhook(value, observe.WebhookIgnored)
+		noteWebhook(value, observe.WebhookIgnored)
 	case strings.HasPrefix(key, mutatingwebhook.MutationAuditAnnotationPrefix):
 		var mutation struct {
 			Webhook string `json:"webhook"`
 			Mutated bool   `json:"mutated"`
 		}
 		if json.Unmarshal([]byte(value), &mutation) == nil && mutation.Mutated {
-			observe.NoteWebhook(mutation.Webhook, observe.WebhookChanged)
+			noteWebhook(mutation.Webhook, observe.WebhookChanged)
 		}
 	}
 	return a.Attributes.AddAnnotation(key, value)
+}
+
+// noteWebhook notes what a webhook does, if it has a webhook's name: a webhook can be named such that annotations of its
+// answer look as those of the plugins.
+func noteWebhook(name string, outcome observe.WebhookOutcome) {
+	if len(validation.IsDNS1123Subdomain(name)) == 0 {
+		observe.NoteWebhook(name, outcome)
+	}
 }

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -22,6 +23,8 @@ var webhookAnnotations = []string{
 	"mutation.webhook.admission.k8s.io/round_0_index_1", `{"configuration":"c","webhook":"m.example.com","mutated":true}`,
 	"patch.webhook.admission.k8s.io/round_0_index_1", `{}`,
 	"other.example.com/note", "noted",
+	"failed-open.validating.webhook.admission.k8s.io/forged", "any text",
+	"failed-open.validating.webhook.admission.k8s.io/long", strings.Repeat("a", 254),
 }
 
 func (annotatingPlugin) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {

@@ -43,6 +43,29 @@ func TestLongAnswersToWrites(t *testing.T) {
 	}
 }
 
+// What webhooks did to a write is recorded if it was admitted.
+func TestWebhooksOfAnsweredWrites(t *testing.T) {
+	f := newFixture(t)
+	statuses := []int{http.StatusCreated, http.StatusForbidden}
+	for _, status := range statuses {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, sites, strings.NewReader("{}"))
+		req.Header.Set("User-Agent", kubectlAgent)
+		f.clients.Handle(httptest.NewRecorder(), req, admin, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			observe.NoteWebhook("m.example.com", observe.WebhookChanged)
+			w.WriteHeader(status)
+		}))
+	}
+	calls, _ := f.records()
+	if len(calls) != len(statuses) {
+		t.Fatalf("%d calls", len(calls))
+	}
+	for i, status := range statuses {
+		if c := calls[i]; c.Status != status || (len(c.Webhooks) == 1) != (status == http.StatusCreated) {
+			t.Errorf("%d: %+v", status, c)
+		}
+	}
+}
+
 // A handler that returns without an answer has answered 200, unless it was aborted.
 func TestHandlerWithoutAnswer(t *testing.T) {
 	f := newFixture(t)

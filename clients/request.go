@@ -263,7 +263,9 @@ func (r *request) record() {
 			r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: c.Began})
 		}
 	}
-	c.Webhooks = r.served.Webhooks()
+	if !c.Failed() {
+		c.Webhooks = r.served.Webhooks()
+	}
 	var ended bool
 	c.Wrote, ended = r.served.End(r.recordLate())
 	if r.client.countCall(c, now); recorded && r.sync != nil {

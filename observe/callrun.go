@@ -17,7 +17,7 @@ type callRun struct {
 
 	late func([]Written) // set by end before runAnswered
 
-	webhooks atomic.Pointer[webhookNote] // the last one
+	webhooks atomic.Pointer[[]Webhook]
 }
 
 const (

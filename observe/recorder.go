@@ -182,7 +182,9 @@ func (r *Recorder) Call(c *Called, send func()) {
 		s.run, s.delivery = current.run, current.delivery
 	}
 	runInScope(&s.scope, send)
-	c.Webhooks = s.callRun.notedWebhooks()
+	if !c.Failed() {
+		c.Webhooks = s.callRun.notedWebhooks()
+	}
 	if c.MayStillWrite() {
 		r.recordUnfinishedCall(c, &s.callRun)
 		return

@@ -18,34 +18,39 @@ const (
 	WebhookChanged WebhookOutcome = "changed"
 )
 
-// webhookNote is what is noted about a webhook while its call is served.
-type webhookNote struct {
-	Webhook
-	before *webhookNote
-}
+// maxWebhooks is how many are noted of a call.
+const maxWebhooks = 20
 
-// NoteWebhook notes what a webhook does to the call that the calling goroutine serves, if that is recorded. It takes no
-// lock: upstream calls validating webhooks at the same time.
+// NoteWebhook notes what a webhook does to the call that the calling goroutine serves, if that is recorded: once if the
+// webhook is called again for the same write. It takes no lock: upstream calls validating webhooks at the same time.
 func NoteWebhook(name string, outcome WebhookOutcome) {
 	s := currentScope()
 	if s == nil || s.call == nil {
 		return
 	}
-	n := &webhookNote{Webhook{name, outcome}, s.call.webhooks.Load()}
-	for !s.call.webhooks.CompareAndSwap(n.before, n) {
-		n.before = s.call.webhooks.Load()
+	w := Webhook{name, outcome}
+	for {
+		noted := s.call.webhooks.Load()
+		var list []Webhook
+		if noted != nil {
+			list = *noted
+		}
+		if len(list) == maxWebhooks || slices.Contains(list, w) {
+			return
+		}
+		list = append(slices.Clip(list), w)
+		if s.call.webhooks.CompareAndSwap(noted, &list) {
+			return
+		}
 	}
 }
 
-// notedWebhooks returns what was noted, oldest first: once for a webhook that was called again for the same write.
-func (c *callRun) notedWebhooks() (list []Webhook) {
-	for n := c.webhooks.Load(); n != nil; n = n.before {
-		if !slices.Contains(list, n.Webhook) {
-			list = append(list, n.Webhook)
-		}
+// notedWebhooks returns what was noted, oldest first.
+func (c *callRun) notedWebhooks() []Webhook {
+	if noted := c.webhooks.Load(); noted != nil {
+		return *noted
 	}
-	slices.Reverse(list)
-	return list
+	return nil
 }
 
 // Webhooks returns what webhooks did to the call. A nil ServedCall had none.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -31,12 +32,23 @@ func TestNotedWebhooks(t *testing.T) {
 	}
 	note() // outside of any call
 
+	var many ServedCall
+	many.Serve("client", func() {
+		for i := range 100 {
+			NoteWebhook(fmt.Sprintf("m%d.example.com", i), WebhookChanged)
+		}
+	})
+	if got := many.Webhooks(); len(got) != maxWebhooks {
+		t.Errorf("of a call with 100 webhooks: got %d", len(got))
+	}
+
 	r := o.Recorder("controller")
 	r.Call(&Called{Verb: "create", Status: 201}, note)
 	r.Call(&Called{Verb: "create", Status: 201}, func() {})
+	r.Call(&Called{Verb: "create", Status: 403}, note) // refused later: what webhooks did to it has no effect
 	o.AppendAt(&Called{Controller: "client", Verb: "create", Status: 201, Webhooks: want}, time.Now())
 	page, err := o.Records(t.Context(), Query{Kinds: []Kind{KindCalled}})
-	if err != nil || len(page.Records) != 3 {
+	if err != nil || len(page.Records) != 4 {
 		t.Fatalf("%d records: %v", len(page.Records), err)
 	}
 	if got := page.Records[0].Event.(*Called).Webhooks; !slices.Equal(got, want) {
@@ -44,6 +56,9 @@ func TestNotedWebhooks(t *testing.T) {
 	}
 	if got := page.Records[1].Event.(*Called).Webhooks; got != nil {
 		t.Errorf("of the call after it: got %+v", got)
+	}
+	if got := page.Records[2].Event.(*Called).Webhooks; got != nil {
+		t.Errorf("of a refused call: got %+v", got)
 	}
 	s, err := o.Snapshot(t.Context())
 	if ignored := s.Process.IgnoredWebhooks; err != nil || len(ignored) != 1 || ignored[0].Name != "v.example.com" || ignored[0].Times != 2 || ignored[0].Last.IsZero() {

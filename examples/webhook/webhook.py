@@ -4,7 +4,8 @@ import base64, http.server, json, ssl
 class Webhook(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["request"]
-        patch = [{"op": "add", "path": "/metadata/labels/checked", "value": "yes"}]
+        labels = request["object"]["metadata"].get("labels", {})  # absent if the Pod has none
+        patch = [{"op": "add", "path": "/metadata/labels", "value": {**labels, "checked": "yes"}}]
         answer = {"uid": request["uid"], "allowed": True, "patchType": "JSONPatch",
                   "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
         body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}).encode()

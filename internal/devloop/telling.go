@@ -22,8 +22,8 @@ var empty = regexp.MustCompile(`^(# |exit status \d+$|signal: |go: downloading |
 // Lines of klog, of zap and slog as JSON and text, and of controller-runtime in development mode: those that report progress,
 // as of a manager that stops, and those that report an error.
 var (
-	progress = regexp.MustCompile(`(?i)^\{.*"level":"(info|debug)"|^I\d{4} |^\S+\s+(INFO|DEBUG)\s|\blevel=(info|debug)\b`)
-	logged   = regexp.MustCompile(`(?i)^\{.*"level":"(error|dpanic|panic|fatal)"|^[EF]\d{4} |^\S+\s+(ERROR|DPANIC|PANIC|FATAL)\s|\blevel=(error|fatal)\b`)
+	progress = regexp.MustCompile(`(?i)^\{.*"level":"(info|debug)"|^I\d{4} |^\S+\s+(INFO|DEBUG)\s|^(\w+=("[^"]*"|[^"\s]\S*) +)*level=(info|debug)\b`)
+	logged   = regexp.MustCompile(`(?i)^\{.*"level":"(error|dpanic|panic|fatal)"|^[EF]\d{4} |^\S+\s+(ERROR|DPANIC|PANIC|FATAL)\s|^(\w+=("[^"]*"|[^"\s]\S*) +)*level=(error|fatal)\b`)
 )
 
 // TellingLine returns the line of a failed program's last output that most likely says why

@@ -107,6 +107,16 @@ func (k *playedKind) begin(key string) *observe.KeyedSync {
 	return k.queue.Begin(key, k.rendered[key])
 }
 
+// end ends the sync that a write belongs to. It may end after its object was forgotten.
+func (k *playedKind) end(key string, sync *observe.KeyedSync, failure string) {
+	sync.End(failure)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if failure != "" && k.last[key] == nil {
+		k.queue.Forget(key)
+	}
+}
+
 // playedTransport makes each write to a Pod or a Node a sync, unless a user has asked for it.
 type playedTransport struct {
 	next     http.RoundTripper
@@ -134,11 +144,11 @@ func (t playedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	switch {
 	case err != nil:
-		sync.End(err.Error())
+		kind.end(key, sync, err.Error())
 	case resp.StatusCode >= http.StatusBadRequest && !meansObjectChanged(resp.StatusCode):
-		sync.End(describeFailure(resp))
+		kind.end(key, sync, describeFailure(resp))
 	default:
-		sync.End("")
+		kind.end(key, sync, "")
 	}
 	return resp, err
 }

@@ -228,6 +228,20 @@ func TestForgottenPodDoesNotFail(t *testing.T) {
 	if list := failing(); len(list) != 0 {
 		t.Errorf("failing: %+v, although the Pod is gone", list)
 	}
+
+	deliver("2", dueStage{name: podStatusNow, at: time.Now()})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, "http://none/api/v1/namespaces/default/pods/web/status", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := playedTransport{answeringTransport{recorder: p.recorder, err: errors.New("refused")}, p, nil}
+	write.waitTurn = func(context.Context) { p.pods.forget("default/web") } // the write is in flight
+	if _, err := write.RoundTrip(r); err == nil {
+		t.Error("the write did not fail")
+	}
+	if list := failing(); len(list) != 0 {
+		t.Errorf("failing: %+v, although the Pod was gone before its write ended", list)
+	}
 }
 
 // expectCauses checks from which versions of the object the writes follow.
