@@ -197,6 +197,9 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
 		"an audit":                          {playAudit, tally{right: 27}},
 		"a certificate":                     {playCertificate, tally{right: 5}},
+		"a new leader":                      {playNewLeader, tally{right: 8}},
+		"a Secret after a status":           {playSecretAfterStatus, tally{right: 3}},
+		"a timer in another namespace":      {playTimerInOtherNamespace, tally{right: 2}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"a token of another API server":     {playOtherToken, tally{right: 1}},
@@ -532,6 +535,66 @@ func playCertificate(s *script) {
 		ms(12)
 		s.write(truth, "PUT", hooks+"/"+[]string{"one", "two"}[i], hook([]string{"one", "two"}[i], 22+10*i))
 	}
+}
+
+// An operator that starts again finds Sites whose last versions it has written itself. Each sync takes longer than a program
+// that is not idle pauses.
+func playNewLeader(s *script) {
+	const found = sites + "?watch=1&sendInitialEvents=true"
+	send, end := s.watched(found)
+	for i := range 4 {
+		send("ADDED", numbered("Site", i, 10+i))
+		ms(3)
+		s.write(fmt.Sprintf("Site ns/site-%02d *", i), "PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), numbered("Site", i, 20+i))
+		send("MODIFIED", numbered("Site", i, 20+i))
+		ms(2000)
+	}
+	end()
+	ms(120_000)
+	send = s.watch(found)
+	for i := range 4 {
+		send("ADDED", numbered("Site", i, 20+i))
+	}
+	for i := range 4 {
+		ms(1200)
+		configMap := object("ConfigMap", fmt.Sprint("settings-", i), fmt.Sprint("c", i), fmt.Sprint(30+i), fmt.Sprintf("u%02d", i))
+		s.write(fmt.Sprintf("Site ns/site-%02d listed %d", i, 20+i), "POST", settings, configMap)
+	}
+}
+
+// A Secret changes just after the status of a Site was written, and goes into a ConfigMap that is related to neither.
+func playSecretAfterStatus(s *script) {
+	const initial = "?watch=1&sendInitialEvents=true"
+	const secrets = "/api/v1/namespaces/ns/secrets"
+	sendSite, sendSecret, sendConfigMap := s.watch(sites+initial), s.watch(secrets+initial), s.watch(settings+initial)
+	sendSite("ADDED", site(1))
+	sendSecret("ADDED", object("Secret", "cred", "s1", "2"))
+	sendConfigMap("ADDED", object("ConfigMap", "bundle", "c1", "3"))
+	ms(5000)
+	s.write("", "PUT", settings+"/other", object("ConfigMap", "other", "c2", "10")) // by a timer
+	ms(20_000)
+	sendSite("MODIFIED", site(20))
+	ms(2)
+	s.write("Site ns/shop updated 20", "PATCH", sites+"/shop/status", site(21))
+	ms(14)
+	sendSecret("MODIFIED", object("Secret", "cred", "s1", "22"))
+	ms(2)
+	s.write("Secret ns/cred updated 22", "PUT", settings+"/bundle", object("ConfigMap", "bundle", "c1", "23"))
+}
+
+// A timer writes a ConfigMap just after the status of a Site in another namespace was written.
+func playTimerInOtherNamespace(s *script) {
+	report := func(version int) string {
+		return strings.Replace(object("ConfigMap", "report", "c1", fmt.Sprint(version)), `"ns"`, `"other"`, 1)
+	}
+	sendSite, sendConfigMap := s.watch(sites+"?watch=1"), s.watch("/api/v1/configmaps?watch=1&sendInitialEvents=true")
+	sendConfigMap("ADDED", report(2))
+	ms(100_000)
+	sendSite("ADDED", site(7))
+	ms(50)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(8))
+	ms(20)
+	s.write("", "PUT", "/api/v1/namespaces/other/configmaps/report", report(9))
 }
 
 func playReviewBefore(s *script) {
