@@ -145,10 +145,13 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		return w.repeated
 	}
 	for _, r := range slices.Backward(w.runs) {
+		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(w.names) && w.mayContinue(r, last, maxWork) {
+			return r.cause
+		}
+	}
+	for _, r := range slices.Backward(w.runs) {
 		last, limit := r.cause.lastRun(w), time.Duration(0)
 		switch {
-		case isFinished && last.hasWrittenOneOf(w.names):
-			limit = maxWork
 		case last.woken:
 			limit = maxPause
 		case isFinished && isAlone && w.isFollowUp(r.cause, last):
@@ -156,11 +159,16 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		case isFinished && (last.prompt || r.cause.isUnknown()):
 			limit = busyGap
 		}
-		if limit > 0 && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit) {
+		if limit > 0 && w.mayContinue(r, last, limit) {
 			return r.cause
 		}
 	}
 	return nil
+}
+
+// mayContinue reports whether the write began after the cause of a run, and may belong to the run.
+func (w *write) mayContinue(r startedRun, last writeRun, limit time.Duration) bool {
+	return !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit)
 }
 
 // isFollowUp reports whether a write that is related to nothing may follow from the cause of a run: another client's change

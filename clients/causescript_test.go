@@ -200,6 +200,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a new leader":                      {playNewLeader, tally{right: 8}},
 		"a Secret after a status":           {playSecretAfterStatus, tally{right: 3}},
 		"a timer in another namespace":      {playTimerInOtherNamespace, tally{right: 2}},
+		"two Kustomizations":                {playTwoKustomizations, tally{right: 4}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"a token of another API server":     {playOtherToken, tally{right: 1}},
@@ -595,6 +596,43 @@ func playTimerInOtherNamespace(s *script) {
 	s.write(siteAdded, "PATCH", sites+"/shop/status", site(8))
 	ms(20)
 	s.write("", "PUT", "/api/v1/namespaces/other/configmaps/report", report(9))
+}
+
+// The source of one Kustomization changes, and then that of another one. What the first one applies comes just after the
+// status of the second one.
+func playTwoKustomizations(s *script) {
+	const kustomizations = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations"
+	in := func(namespace, o string) string { return strings.Replace(o, `"ns"`, `"`+namespace+`"`, 1) }
+	source := func(name string, version int) string {
+		return in("flux-system", object("Source", "src-"+name, "f"+name, fmt.Sprint(version)))
+	}
+	kustomization := func(name string, version int) string {
+		return strings.Replace(in("flux-system", object("Kustomization", name, name, fmt.Sprint(version))), "{", `{"spec":{"sourceRef":{"kind":"Source","name":"src-`+name+`"}},`, 1)
+	}
+	applied := func(name string, version int) string {
+		const labels = `"labels":{"kustomize.toolkit.fluxcd.io/name":"aaa","kustomize.toolkit.fluxcd.io/namespace":"flux-system"},`
+		return strings.Replace(in("apps", object("ConfigMap", name, name+"-1", fmt.Sprint(version))), `"name"`, labels+`"name"`, 1)
+	}
+	sendSource, sendKustomization := s.watch("/apis/source.toolkit.fluxcd.io/v1/sources?watch=1"), s.watch(kustomizations+"?watch=1")
+	s.watch("/api/v1/configmaps?watch=1")
+	for i, name := range []string{"aaa", "bbb"} {
+		sendSource("ADDED", source(name, 1+i))
+		sendKustomization("ADDED", kustomization(name, 3+i))
+	}
+	ms(70_000)
+	for i, name := range []string{"aaa", "bbb"} {
+		ms(500)
+		version := 10 + 2*i
+		sendSource("MODIFIED", source(name, version))
+		ms(4)
+		s.write(fmt.Sprintf("Source flux-system/src-%s updated %d", name, version), "PATCH", kustomizations+"/"+name+"/status", kustomization(name, version+1))
+		sendKustomization("MODIFIED", kustomization(name, version+1))
+	}
+	const truth = "Source flux-system/src-aaa updated 10|Kustomization flux-system/aaa updated 11"
+	ms(5)
+	s.write(truth, "PATCH", "/api/v1/namespaces/apps/configmaps/one", applied("one", 14))
+	ms(20)
+	s.write(truth, "PATCH", "/api/v1/namespaces/apps/configmaps/two", applied("two", 15))
 }
 
 func playReviewBefore(s *script) {
