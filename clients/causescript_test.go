@@ -201,6 +201,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"a Secret after a status":           {playSecretAfterStatus, tally{right: 3}},
 		"a timer in another namespace":      {playTimerInOtherNamespace, tally{right: 2}},
 		"two Kustomizations":                {playTwoKustomizations, tally{right: 4}},
+		"created after long":                {playCreatedAfterLong, tally{right: 5, unknown: 1}},
+		"a certificate renewed by a timer":  {playRenewalByTimer, tally{right: 2, unknown: 3}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"a token of another API server":     {playOtherToken, tally{right: 1}},
@@ -633,6 +635,49 @@ func playTwoKustomizations(s *script) {
 	s.write(truth, "PATCH", "/api/v1/namespaces/apps/configmaps/one", applied("one", 14))
 	ms(20)
 	s.write(truth, "PATCH", "/api/v1/namespaces/apps/configmaps/two", applied("two", 15))
+}
+
+// A program writes that it waits until it can create what a Site needs, more than a minute after a user has created that. The
+// last status is as a timer repeats it.
+func playCreatedAfterLong(s *script) {
+	const truth = siteAdded + "|Site ns/shop updated *"
+	send := s.watch(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(3)
+	for i := range 5 {
+		s.write(truth, "PATCH", sites+"/shop/status", site(8+i))
+		send("MODIFIED", site(8+i))
+		ms(15_000)
+	}
+	s.write(truth, "POST", deployments, web(30))
+}
+
+// A timer renews a certificate in steps that take long. Only what they create is known not to be repeated.
+func playRenewalByTimer(s *script) {
+	const initial = "?watch=1&sendInitialEvents=true"
+	const api, secrets = "/apis/cert-manager.io/v1/namespaces/ns/", "/api/v1/namespaces/ns/secrets"
+	certificate := func(version int) string { return object("Certificate", "web", "c1", fmt.Sprint(version)) }
+	request := func(version int) string {
+		return object("CertificateRequest", "web-2", "r2", fmt.Sprint(version), "c1")
+	}
+	secret := strings.Replace(object("Secret", "web-tls", "s1", "13"), `"name"`, `"annotations":{"cert-manager.io/certificate-name":"web"},"name"`, 1)
+	sendCertificate, sendRequest, sendSecret := s.watch(api+"certificates"+initial), s.watch(api+"certificaterequests"+initial), s.watch(secrets+initial)
+	sendCertificate("ADDED", certificate(3))
+	sendSecret("ADDED", object("Secret", "web-tls", "s1", "4"))
+	ms(100_000)
+	s.write("", "PATCH", api+"certificates/web/status", certificate(10))
+	sendCertificate("MODIFIED", certificate(10))
+	ms(2000)
+	s.write("Certificate ns/web updated 10", "POST", api+"certificaterequests", request(11))
+	sendRequest("ADDED", request(11))
+	ms(2000)
+	s.write("CertificateRequest ns/web-2 added 11", "PATCH", api+"certificaterequests/web-2/status", request(12))
+	sendRequest("MODIFIED", request(12))
+	ms(2000)
+	s.write("CertificateRequest ns/web-2 updated 12", "PATCH", secrets+"/web-tls", secret)
+	sendSecret("MODIFIED", secret)
+	ms(2000)
+	s.write("CertificateRequest ns/web-2 updated 12|Secret ns/web-tls updated 13", "PATCH", api+"certificates/web/status", certificate(14))
 }
 
 func playReviewBefore(s *script) {
