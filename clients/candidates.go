@@ -140,7 +140,7 @@ func (w *write) isOthers(e *event) bool {
 // has written an object that the written one names, or nothing else explains the write; or the cause of the failure that the
 // write repeats. nil if there is none.
 func (w *write) currentRun(related *event, isFinished bool) *event {
-	isAlone := len(w.owners) == 0 && (related == nil || related.change == observe.Listed && related.object.Same(w.object))
+	isAlone := len(w.owners) == 0 && (related == nil || related.object.Same(w.object) && (related.change == observe.Listed || w.versions.made(related)))
 	if isFinished && w.repeated != nil {
 		return w.repeated
 	}

@@ -203,6 +203,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"two Kustomizations":                {playTwoKustomizations, tally{right: 4}},
 		"created after long":                {playCreatedAfterLong, tally{right: 5, unknown: 1}},
 		"a certificate renewed by a timer":  {playRenewalByTimer, tally{right: 2, unknown: 3}},
+		"a certificate renewed often":       {playRenewedOften, tally{right: 5, wrong: 1}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"a token of another API server":     {playOtherToken, tally{right: 1}},
@@ -678,6 +679,32 @@ func playRenewalByTimer(s *script) {
 	sendSecret("MODIFIED", secret)
 	ms(2000)
 	s.write("CertificateRequest ns/web-2 updated 12|Secret ns/web-tls updated 13", "PATCH", api+"certificates/web/status", certificate(14))
+}
+
+// A program puts a certificate into the same webhook configuration three times within a minute. The first time, it may also
+// work for that as it has found it when it started.
+func playRenewedOften(s *script) {
+	const initial = "?watch=1&sendInitialEvents=true"
+	const secrets, hooks = "/api/v1/namespaces/ns/secrets", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+	hook := func(version int) string {
+		return fmt.Sprintf(`{"kind":"ValidatingWebhookConfiguration","metadata":{"name":"one","uid":"h1","resourceVersion":"%d"}}`, version)
+	}
+	secret := func(version int) string { return object("Secret", "cert", "s1", fmt.Sprint(version)) }
+	sendSecret, sendHook := s.watch(secrets+initial), s.watch(hooks+initial)
+	sendSecret("ADDED", secret(3))
+	sendHook("ADDED", hook(4))
+	ms(5000)
+	for version := 20; version <= 40; version += 10 {
+		ms(20_000)
+		truth := fmt.Sprint("Secret ns/cert updated ", version)
+		sendSecret("MODIFIED", secret(version))
+		ms(1000) // for a key
+		s.write(truth, "PUT", secrets+"/cert", secret(version+1))
+		sendSecret("MODIFIED", secret(version+1))
+		ms(12)
+		s.write(truth, "PUT", hooks+"/one", hook(version+2))
+		sendHook("MODIFIED", hook(version+2))
+	}
 }
 
 func playReviewBefore(s *script) {
