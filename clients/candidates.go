@@ -142,30 +142,48 @@ func (w *write) isOthers(e *event) bool {
 
 // currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
 // object: the run began for such an object, too, or for another client's change just before, or for an unknown reason, or it
-// has written an object that the written one names, or nothing is known to be related to the written one, which has no owner;
-// or the cause of the failure that the write repeats. nil if there is none.
+// has written an object that the written one names, or nothing else explains the write; or the cause of the failure that the
+// write repeats. nil if there is none.
 func (w *write) currentRun(related *event, isFinished bool) *event {
-	isAlone := len(w.owners) == 0 && (related == nil || related.change == observe.Listed && related.object.Same(w.object))
+	isAlone := len(w.owners) == 0 && (related == nil || related.object.Same(w.object) && (related.change == observe.Listed || w.versions.made(related)))
 	if isFinished && w.repeated != nil {
 		return w.repeated
 	}
 	for _, r := range slices.Backward(w.runs) {
+		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(w.names) && w.mayContinue(r, last, maxWork) {
+			return r.cause
+		}
+	}
+	for _, r := range slices.Backward(w.runs) {
 		last, limit := r.cause.lastRun(w), time.Duration(0)
 		switch {
-		case isFinished && last.hasWrittenOneOf(w.names):
-			limit = maxWork
 		case last.woken:
 			limit = maxPause
-		case isFinished && isAlone && !r.cause.isUnknown() && w.isOthers(r.cause):
+		case isFinished && isAlone && w.isFollowUp(r.cause, last):
 			limit = usualPause
 		case isFinished && (last.prompt || r.cause.isUnknown()):
 			limit = busyGap
 		}
-		if limit > 0 && !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit) {
+		if limit > 0 && w.mayContinue(r, last, limit) {
 			return r.cause
 		}
 	}
 	return nil
+}
+
+// mayContinue reports whether the write began after the cause of a run, and may belong to the run.
+func (w *write) mayContinue(r startedRun, last writeRun, limit time.Duration) bool {
+	return !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit)
+}
+
+// isFollowUp reports whether a write that is related to nothing may follow from the cause of a run: another client's change
+// in the same namespace, after which no other one came since that run has ended. An object outside of any namespace may
+// follow from one in any.
+func (w *write) isFollowUp(cause *event, last writeRun) bool {
+	if cause.isUnknown() || !w.isOthers(cause) || w.object.Namespace != "" && !w.isInNamespaceOf(cause) {
+		return false
+	}
+	return !slices.ContainsFunc(w.events, func(e *event) bool { return w.isOthers(e) && e.seen().After(last.answered) })
 }
 
 // wakingEvent returns the event of another object in the namespace of the written one for which the program begins to work

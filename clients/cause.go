@@ -170,9 +170,9 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 }
 
 // isByTimer reports whether a write for an event that the program has made follows from a timer rather than from what another
-// client has changed before: that was long ago, or is not known.
+// client has changed before: that was long ago, or is not known. What creates an object repeats nothing.
 func (w *write) isByTimer(e *event) bool {
-	return w.versions.made(e) && w.began.Sub(w.versions.originOf(e)) > maxReaction
+	return w.existed && w.versions.made(e) && w.began.Sub(w.versions.originOf(e)) > maxReaction
 }
 
 // chooseOther returns the event of an object that is not known to be related, if it is likelier than a related one, or nil if

@@ -359,6 +359,27 @@ func testWriteBesideReportedSyncs(t *testing.T) {
 	}
 }
 
+// A deletion in a reported sync begins when the sync makes it: what follows from it is not by a timer.
+func TestDeletionInAReportedSyncHasAnOrigin(t *testing.T) {
+	f := newReportFixture(t)
+	f.report(Report{Session: "s", Number: 1, Controllers: []QueueReport{siteQueue()}})
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodDelete, pods, nil)
+	req.Header.Set("User-Agent", operatorAgent)
+	req.Header.Set(SyncHeader, "s/site/4")
+	req.RemoteAddr = operatorAgent
+	f.clients.Handle(httptest.NewRecorder(), req, operator, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		write := observe.BeginWrite()
+		write.Stored(observe.Written{Resource: "pods", Namespace: "ns", Name: "web", ResourceVersion: "100", Deleted: true})
+		write.End()
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"kind":"PodList","metadata":{"resourceVersion":"99"},"items":[]}`)
+	}))
+	cl, _ := f.clients.clientOf(req, operator)
+	if v, found := cl.written.of(&event{sentEvent: &sentEvent{version: "100"}}); !found || v.origin.IsZero() {
+		t.Errorf("%+v, found: %v", v, found)
+	}
+}
+
 // numbered is an object with a number in its name, whose Site, if it is none itself, has that number too.
 func numbered(kind string, i, version int) string {
 	name := fmt.Sprintf("%s-%02d", strings.ToLower(kind), i)

@@ -197,6 +197,13 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"GitOps by labels":                  {playGitOpsByLabels, tally{right: 9}},
 		"an audit":                          {playAudit, tally{right: 27}},
 		"a certificate":                     {playCertificate, tally{right: 5}},
+		"a new leader":                      {playNewLeader, tally{right: 8}},
+		"a Secret after a status":           {playSecretAfterStatus, tally{right: 3}},
+		"a timer in another namespace":      {playTimerInOtherNamespace, tally{right: 2}},
+		"two Kustomizations":                {playTwoKustomizations, tally{right: 4}},
+		"created after long":                {playCreatedAfterLong, tally{right: 5, unknown: 1}},
+		"a certificate renewed by a timer":  {playRenewalByTimer, tally{right: 2, unknown: 3}},
+		"a certificate renewed often":       {playRenewedOften, tally{right: 5, wrong: 1}},
 		"a review before":                   {playReviewBefore, tally{right: 3}},
 		"a review in the sync":              {playReviewInSync, tally{right: 3}},
 		"a token of another API server":     {playOtherToken, tally{right: 1}},
@@ -531,6 +538,172 @@ func playCertificate(s *script) {
 		sendSecret("MODIFIED", secret(21+10*i))
 		ms(12)
 		s.write(truth, "PUT", hooks+"/"+[]string{"one", "two"}[i], hook([]string{"one", "two"}[i], 22+10*i))
+	}
+}
+
+// An operator that starts again finds Sites whose last versions it has written itself. Each sync takes longer than a program
+// that is not idle pauses.
+func playNewLeader(s *script) {
+	const found = sites + "?watch=1&sendInitialEvents=true"
+	send, end := s.watched(found)
+	for i := range 4 {
+		send("ADDED", numbered("Site", i, 10+i))
+		ms(3)
+		s.write(fmt.Sprintf("Site ns/site-%02d *", i), "PATCH", fmt.Sprintf("%s/site-%02d/status", sites, i), numbered("Site", i, 20+i))
+		send("MODIFIED", numbered("Site", i, 20+i))
+		ms(2000)
+	}
+	end()
+	ms(120_000)
+	send = s.watch(found)
+	for i := range 4 {
+		send("ADDED", numbered("Site", i, 20+i))
+	}
+	for i := range 4 {
+		ms(1200)
+		configMap := object("ConfigMap", fmt.Sprint("settings-", i), fmt.Sprint("c", i), fmt.Sprint(30+i), fmt.Sprintf("u%02d", i))
+		s.write(fmt.Sprintf("Site ns/site-%02d listed %d", i, 20+i), "POST", settings, configMap)
+	}
+}
+
+// A Secret changes just after the status of a Site was written, and goes into a ConfigMap that is related to neither.
+func playSecretAfterStatus(s *script) {
+	const initial = "?watch=1&sendInitialEvents=true"
+	const secrets = "/api/v1/namespaces/ns/secrets"
+	sendSite, sendSecret, sendConfigMap := s.watch(sites+initial), s.watch(secrets+initial), s.watch(settings+initial)
+	sendSite("ADDED", site(1))
+	sendSecret("ADDED", object("Secret", "cred", "s1", "2"))
+	sendConfigMap("ADDED", object("ConfigMap", "bundle", "c1", "3"))
+	ms(5000)
+	s.write("", "PUT", settings+"/other", object("ConfigMap", "other", "c2", "10")) // by a timer
+	ms(20_000)
+	sendSite("MODIFIED", site(20))
+	ms(2)
+	s.write("Site ns/shop updated 20", "PATCH", sites+"/shop/status", site(21))
+	ms(14)
+	sendSecret("MODIFIED", object("Secret", "cred", "s1", "22"))
+	ms(2)
+	s.write("Secret ns/cred updated 22", "PUT", settings+"/bundle", object("ConfigMap", "bundle", "c1", "23"))
+}
+
+// A timer writes a ConfigMap just after the status of a Site in another namespace was written.
+func playTimerInOtherNamespace(s *script) {
+	report := func(version int) string {
+		return strings.Replace(object("ConfigMap", "report", "c1", fmt.Sprint(version)), `"ns"`, `"other"`, 1)
+	}
+	sendSite, sendConfigMap := s.watch(sites+"?watch=1"), s.watch("/api/v1/configmaps?watch=1&sendInitialEvents=true")
+	sendConfigMap("ADDED", report(2))
+	ms(100_000)
+	sendSite("ADDED", site(7))
+	ms(50)
+	s.write(siteAdded, "PATCH", sites+"/shop/status", site(8))
+	ms(20)
+	s.write("", "PUT", "/api/v1/namespaces/other/configmaps/report", report(9))
+}
+
+// The source of one Kustomization changes, and then that of another one. What the first one applies comes just after the
+// status of the second one.
+func playTwoKustomizations(s *script) {
+	const kustomizations = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations"
+	in := func(namespace, o string) string { return strings.Replace(o, `"ns"`, `"`+namespace+`"`, 1) }
+	source := func(name string, version int) string {
+		return in("flux-system", object("Source", "src-"+name, "f"+name, fmt.Sprint(version)))
+	}
+	kustomization := func(name string, version int) string {
+		return strings.Replace(in("flux-system", object("Kustomization", name, name, fmt.Sprint(version))), "{", `{"spec":{"sourceRef":{"kind":"Source","name":"src-`+name+`"}},`, 1)
+	}
+	applied := func(name string, version int) string {
+		const labels = `"labels":{"kustomize.toolkit.fluxcd.io/name":"aaa","kustomize.toolkit.fluxcd.io/namespace":"flux-system"},`
+		return strings.Replace(in("apps", object("ConfigMap", name, name+"-1", fmt.Sprint(version))), `"name"`, labels+`"name"`, 1)
+	}
+	sendSource, sendKustomization := s.watch("/apis/source.toolkit.fluxcd.io/v1/sources?watch=1"), s.watch(kustomizations+"?watch=1")
+	s.watch("/api/v1/configmaps?watch=1")
+	for i, name := range []string{"aaa", "bbb"} {
+		sendSource("ADDED", source(name, 1+i))
+		sendKustomization("ADDED", kustomization(name, 3+i))
+	}
+	ms(70_000)
+	for i, name := range []string{"aaa", "bbb"} {
+		ms(500)
+		version := 10 + 2*i
+		sendSource("MODIFIED", source(name, version))
+		ms(4)
+		s.write(fmt.Sprintf("Source flux-system/src-%s updated %d", name, version), "PATCH", kustomizations+"/"+name+"/status", kustomization(name, version+1))
+		sendKustomization("MODIFIED", kustomization(name, version+1))
+	}
+	const truth = "Source flux-system/src-aaa updated 10|Kustomization flux-system/aaa updated 11"
+	ms(5)
+	s.write(truth, "PATCH", "/api/v1/namespaces/apps/configmaps/one", applied("one", 14))
+	ms(20)
+	s.write(truth, "PATCH", "/api/v1/namespaces/apps/configmaps/two", applied("two", 15))
+}
+
+// A program writes that it waits until it can create what a Site needs, more than a minute after a user has created that. The
+// last status is as a timer repeats it.
+func playCreatedAfterLong(s *script) {
+	const truth = siteAdded + "|Site ns/shop updated *"
+	send := s.watch(sites + "?watch=1")
+	send("ADDED", site(7))
+	ms(3)
+	for i := range 5 {
+		s.write(truth, "PATCH", sites+"/shop/status", site(8+i))
+		send("MODIFIED", site(8+i))
+		ms(15_000)
+	}
+	s.write(truth, "POST", deployments, web(30))
+}
+
+// A timer renews a certificate in steps that take long. Only what they create is known not to be repeated.
+func playRenewalByTimer(s *script) {
+	const initial = "?watch=1&sendInitialEvents=true"
+	const api, secrets = "/apis/cert-manager.io/v1/namespaces/ns/", "/api/v1/namespaces/ns/secrets"
+	certificate := func(version int) string { return object("Certificate", "web", "c1", fmt.Sprint(version)) }
+	request := func(version int) string {
+		return object("CertificateRequest", "web-2", "r2", fmt.Sprint(version), "c1")
+	}
+	secret := strings.Replace(object("Secret", "web-tls", "s1", "13"), `"name"`, `"annotations":{"cert-manager.io/certificate-name":"web"},"name"`, 1)
+	sendCertificate, sendRequest, sendSecret := s.watch(api+"certificates"+initial), s.watch(api+"certificaterequests"+initial), s.watch(secrets+initial)
+	sendCertificate("ADDED", certificate(3))
+	sendSecret("ADDED", object("Secret", "web-tls", "s1", "4"))
+	ms(100_000)
+	s.write("", "PATCH", api+"certificates/web/status", certificate(10))
+	sendCertificate("MODIFIED", certificate(10))
+	ms(2000)
+	s.write("Certificate ns/web updated 10", "POST", api+"certificaterequests", request(11))
+	sendRequest("ADDED", request(11))
+	ms(2000)
+	s.write("CertificateRequest ns/web-2 added 11", "PATCH", api+"certificaterequests/web-2/status", request(12))
+	sendRequest("MODIFIED", request(12))
+	ms(2000)
+	s.write("CertificateRequest ns/web-2 updated 12", "PATCH", secrets+"/web-tls", secret)
+	sendSecret("MODIFIED", secret)
+	ms(2000)
+	s.write("CertificateRequest ns/web-2 updated 12|Secret ns/web-tls updated 13", "PATCH", api+"certificates/web/status", certificate(14))
+}
+
+// A program puts a certificate into the same webhook configuration three times within a minute. The first time, it may also
+// work for that as it has found it when it started.
+func playRenewedOften(s *script) {
+	const initial = "?watch=1&sendInitialEvents=true"
+	const secrets, hooks = "/api/v1/namespaces/ns/secrets", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+	hook := func(version int) string {
+		return fmt.Sprintf(`{"kind":"ValidatingWebhookConfiguration","metadata":{"name":"one","uid":"h1","resourceVersion":"%d"}}`, version)
+	}
+	secret := func(version int) string { return object("Secret", "cert", "s1", fmt.Sprint(version)) }
+	sendSecret, sendHook := s.watch(secrets+initial), s.watch(hooks+initial)
+	sendSecret("ADDED", secret(3))
+	sendHook("ADDED", hook(4))
+	ms(5000)
+	for version := 20; version <= 40; version += 10 {
+		ms(20_000)
+		truth := fmt.Sprint("Secret ns/cert updated ", version)
+		sendSecret("MODIFIED", secret(version))
+		ms(1000) // for a key
+		s.write(truth, "PUT", secrets+"/cert", secret(version+1))
+		sendSecret("MODIFIED", secret(version+1))
+		ms(12)
+		s.write(truth, "PUT", hooks+"/one", hook(version+2))
+		sendHook("MODIFIED", hook(version+2))
 	}
 }
 

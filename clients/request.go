@@ -260,7 +260,8 @@ func (r *request) record() {
 		if r.sync == nil {
 			c.Cause, c.Unexplained = r.client.likelyCause(r, object)
 		} else if !c.Failed() && !r.isDryRun() {
-			r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: c.Began})
+			r.origin = c.Began
+			r.client.written.add(ownVersion{version: c.ResourceVersion, status: c.Subresource == "status", origin: r.origin})
 		}
 	}
 	if !c.Failed() {

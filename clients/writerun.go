@@ -244,9 +244,10 @@ func (o *ownVersions) madeStatus(e *event) bool {
 	return v.status
 }
 
-// originOf returns when that happened which an event follows from: itself, unless the client has made it.
+// originOf returns when that happened which an event follows from: itself, unless the client has made it. A program that
+// starts works for what it has listed, whoever has written that.
 func (o *ownVersions) originOf(e *event) time.Time {
-	if v, isOwn := o.of(e); isOwn {
+	if v, isOwn := o.of(e); isOwn && e.change != observe.Listed {
 		return v.origin
 	}
 	return e.at

@@ -94,6 +94,9 @@ func mentionsInJSON(found []Mention, data []byte, most int) []Mention {
 		if begin < 0 {
 			return found
 		}
+		if bytes.ContainsAny(data[:begin], "{}") { // an object begins or ends
+			last = pair{}
+		}
 		data = data[begin+1:]
 		length := textEnd(data)
 		if length < 0 {

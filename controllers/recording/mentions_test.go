@@ -87,8 +87,12 @@ func TestMentionsWithNamespace(t *testing.T) {
 		}
 	}
 	m := MentionsIn([]byte(`{"spec":{"sourceRef":{"kind":"Source","name":"b","namespace":"ns-1"},"claimRef":{"namespace":"ns-2","name":"data"},`+
-		`"target":{"releaseName":"web","releaseNamespace":"ns-3"},"list":[{"name":"one"},{"namespace":"ns-4"}],"name":"two","x":{},"namespace":"ns-5"}}`), 100)
-	for name, want := range map[string]bool{"ns-1/b": true, "ns-2/data": true, "ns-3/web": true, "ns-2/b": false, "ns-3/data": false} {
+		`"target":{"releaseName":"web","releaseNamespace":"ns-3"},"list":[{"name":"one"},{"namespace":"ns-4"}],"name":"two","x":{},"namespace":"ns-5"},`+
+		`"dependsOn":[{"name":"aaa","namespace":"ns-6"},{"name":"bbb","namespace":"ns-7"}]}`), 100)
+	for name, want := range map[string]bool{
+		"ns-1/b": true, "ns-2/data": true, "ns-3/web": true, "ns-6/aaa": true, "ns-7/bbb": true,
+		"ns-2/b": false, "ns-3/data": false, "ns-4/one": false, "ns-4/two": false, "ns-5/two": false, "ns-6/bbb": false,
+	} {
 		if mentions(m, name) != want {
 			t.Errorf("%s is found: %v", name, !want)
 		}

@@ -123,7 +123,7 @@ func (c *Chain) writeSince(p *painter) {
 		case c.What == Deleted && c.Links[0] == n.markedBy:
 			s += ", which removed the object"
 			if why := c.reasonOfRemoval(n); why != nil {
-				s += ", " + p.because(n, why)
+				s += ", " + p.because(n, why, "")
 			}
 		case c.What == Changed && n.isOfOpenSync():
 			s += " in a sync without a recorded end: this explains its write before that"

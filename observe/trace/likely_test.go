@@ -66,3 +66,29 @@ func TestEventReceivedByAnotherClient(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// What a client tried follows only likely from the event of its watch.
+func TestLikelyReasonOfAnAttempt(t *testing.T) {
+	site := observe.Object{Group: "example.com", Resource: "sites", Kind: "Site", Namespace: "default", Name: "shop"}
+	at := func(seconds int) time.Time { return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC) }
+	stored := []observe.Written{{Resource: site.GroupResource(), Namespace: site.Namespace, Name: site.Name, ResourceVersion: "7"}}
+	records := []observe.Record{
+		{Seq: 1, Time: at(0), Event: &observe.Called{Controller: "kubectl (admin)", Client: &observe.Caller{}, Verb: "create", Object: site, Status: 201, ResourceVersion: "7", Wrote: stored, Began: at(0)}},
+		{Seq: 2, Time: at(1), Event: &observe.Delivered{Controller: "shop (admin)", Change: observe.Added, Object: site, ResourceVersion: "7"}},
+		{Seq: 3, Time: at(2), Event: &observe.Called{Controller: "shop (admin)", Client: &observe.Caller{}, Verb: "create", Object: deployment("web"), Status: 403, Error: "no", Cause: 2, Began: at(2)}},
+	}
+	const want = "t likely tried because Site shop was added"
+	chain, err := Why(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := Build(records, deployment("web"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"why": writeString(t, chain, Text, Style{}), "trace": writeString(t, tree, Text, Style{})} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s does not say %q:\n%s", what, want, text)
+		}
+	}
+}

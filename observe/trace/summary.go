@@ -187,17 +187,20 @@ func (c *Chain) summarize(p phrases) string {
 		return ""
 	}
 	s := p.actor(decisive) + " " + p.outcome(decisive)
-	reason, since := "", decisive
+	reason, tried, since := "", "", decisive
+	if decisive.saysReason() {
+		tried = "tried "
+	}
 	switch why, owner := decisive.news(), decisive.absentOwner; {
 	case owner != nil && (why == nil || placeOf(why.Object) == placeOf(decisive.Object)): // other news is the reason, as the deletion of another owner
-		reason = "because " + p.describeAbsentOwner(owner)
+		reason = tried + "because " + p.describeAbsentOwner(owner)
 	case why != nil:
-		reason, since = p.because(decisive, why), why
+		reason, since = p.because(decisive, why, tried), why
 	}
 	switch {
 	case reason == "":
-	case decisive.saysReason():
-		s = p.sentence(s) + " It tried " + reason
+	case tried != "":
+		s = p.sentence(s) + " It " + reason
 	default:
 		s += " " + reason
 	}
@@ -230,8 +233,10 @@ func (n *Node) likelyFrom(cause *Node) string {
 	return ""
 }
 
-// because gives an event as the reason of a write.
-func (p phrases) because(n, e *Node) string { return n.likelyFrom(e) + "because " + p.describeNews(e) }
+// because gives an event as the reason of a write; tried is "tried " in a sentence of its own, and empty after what was done.
+func (p phrases) because(n, e *Node, tried string) string {
+	return n.likelyFrom(e) + tried + "because " + p.describeNews(e)
+}
 
 // describeNews describes an event as the reason of a write.
 func (p phrases) describeNews(e *Node) string {

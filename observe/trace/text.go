@@ -342,9 +342,9 @@ func (p *painter) describeItem(it item) string {
 func (p *painter) rootCause(n *Node) string {
 	if why := n.news(); why != nil {
 		if n.Failed && !n.isRetriedConflict() {
-			return "; it tried " + p.because(n, why)
+			return "; it " + p.because(n, why, "tried ")
 		}
-		return ", " + p.because(n, why)
+		return ", " + p.because(n, why, "")
 	}
 	if n.parent != nil && n.parent.Key != "" {
 		return ", while syncing " + words.OneLine(n.parent.Key)
