@@ -2,6 +2,7 @@ package ctrlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -247,7 +248,11 @@ func (p *controlPlane) runStep(ctx context.Context, step startStep) error {
 	err := p.runUnreported(ctx, step)
 	stop()
 	took := time.Since(began)
-	p.reportStage(Stage{Name: step.stage, Ended: true, Took: took, Err: err})
+	reported := err
+	if err != nil && ctx.Err() != nil { // another step has failed, which a step need not say when it is stopped for that
+		reported = errors.Join(ctx.Err(), err)
+	}
+	p.reportStage(Stage{Name: step.stage, Ended: true, Took: took, Err: reported})
 	record := &observe.BootStep{Step: step.stage, Took: took}
 	if err != nil {
 		record.Error = err.Error()

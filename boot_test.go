@@ -162,6 +162,29 @@ func TestFirstFailureEndsTheStart(t *testing.T) {
 	}
 }
 
+// A step that is stopped because another one has failed is reported as stopped, whatever error it has then.
+func TestStoppedStepsAreReportedAsStopped(t *testing.T) {
+	ended := map[string]error{}
+	var mu sync.Mutex
+	p := newControlPlane(&Server{OnStage: func(s Stage) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s.Ended {
+			ended[s.Name] = s.Err
+		}
+	}})
+	p.observer = observe.New(observe.Options{})
+	defer p.observer.Close()
+	failure := errors.New("no")
+	_ = p.runSteps(t.Context(), []startStep{ // the failure below
+		{stage: "etcd", background: true, run: func(ctx context.Context) error { <-ctx.Done(); return errors.New("its listener was closed") }},
+		{stage: "options", run: func(context.Context) error { return failure }},
+	})
+	if !errors.Is(ended["etcd"], context.Canceled) || !errors.Is(ended["options"], failure) || errors.Is(ended["options"], context.Canceled) {
+		t.Errorf("got %v", ended)
+	}
+}
+
 // TestInterruptAfterTheLastStep interrupts a start that other processes already take for
 // complete: it has succeeded, and is stopped like any other.
 func TestInterruptAfterTheLastStep(t *testing.T) {
