@@ -145,7 +145,6 @@ func (w *write) isOthers(e *event) bool {
 // has written an object that the written one names, or nothing else explains the write; or the cause of the failure that the
 // write repeats. nil if there is none.
 func (w *write) currentRun(related *event, isFinished bool) *event {
-	isAlone := len(w.owners) == 0 && (related == nil || related.object.Same(w.object) && (related.change == observe.Listed || w.versions.made(related)))
 	if isFinished && w.repeated != nil {
 		return w.repeated
 	}
@@ -159,7 +158,7 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		switch {
 		case last.woken:
 			limit = maxPause
-		case isFinished && isAlone && w.isFollowUp(r.cause, last):
+		case isFinished && w.isAlone(related) && w.isFollowUp(r.cause, last):
 			limit = usualPause
 		case isFinished && (last.prompt || r.cause.isUnknown()):
 			limit = busyGap
@@ -174,6 +173,12 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 // mayContinue reports whether the write began after the cause of a run, and may belong to the run.
 func (w *write) mayContinue(r startedRun, last writeRun, limit time.Duration) bool {
 	return !w.began.Before(r.cause.at) && last.isContinuedBy(w, time.Time{}, limit)
+}
+
+// isAlone reports whether nothing related explains a write: its object has no owner, and of the object itself the program
+// has received at most what it has listed or written itself.
+func (w *write) isAlone(related *event) bool {
+	return len(w.owners) == 0 && (related == nil || related.object.Same(w.object) && (related.change == observe.Listed || w.versions.made(related)))
 }
 
 // isFollowUp reports whether a write that is related to nothing may follow from the cause of a run: another client's change
@@ -400,7 +405,7 @@ func (c *candidates) isBegunBy(queued []*event, w *write) bool {
 	ended := later(c.free, c.read)
 	return slices.ContainsFunc(queued, func(e *event) bool {
 		since, pause := w.began.Sub(e.seen()), w.began.Sub(ended)
-		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || w.isOthers(e) && pause > w.client.pauseLimit() && since <= busyGap)
+		return e.seen().After(ended) && (e == w.baseEvent && since <= promptTime/2 || since <= busyGap && w.isOthers(e) && pause > w.client.pauseLimit())
 	})
 }
 

@@ -276,7 +276,7 @@ const InjectedFault = "fault injected by ctrlplane"
 // conflict is none: the object was not modified.
 func (c *Called) IsInjected() bool { return strings.Contains(c.Error, InjectedFault) }
 
-// NotPerformed is in the error of each write whose client gave up while an intervention held or delayed it.
+// NotPerformed is in the error of each write whose client canceled it while an intervention held or delayed it.
 const NotPerformed = "the request was canceled before it was performed"
 
 // RestoredMeanwhile is in the error of each write that waited during a restore, which refuses it. That it then

@@ -86,7 +86,7 @@ func TestRefusalOfASecretIsItsReason(t *testing.T) {
 	}
 	canceled := apierrors.NewServiceUnavailable(observe.NotPerformed + ": context canceled").Status()
 	if c := refusedCall(t, "", "secrets", canceled); c.Error != "503 ServiceUnavailable: "+observe.NotPerformed {
-		t.Errorf("got %q for a write that its client gave up while it was held", c.Error)
+		t.Errorf("got %q for a write that its client canceled while it was held", c.Error)
 	}
 	status.Message = strings.Repeat("long ", 1000)
 	if c := refusedCall(t, "", "pods", status); len(c.Error) > 1<<10 || !strings.HasPrefix(c.Error, "long long") {

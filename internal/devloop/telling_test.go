@@ -28,7 +28,7 @@ func TestTellingLine(t *testing.T) {
 			"time=\"2026-01-02 03:04:05\" level=fatal msg=\"cannot start\""},
 		{"an option that looks like a level", "E0102 03:04:05.000000       1 main.go:7] trying again\ninvalid argument --log-level=info\n", "invalid argument --log-level=info"},
 		{"progress without an error", "I0102 03:04:05.000000       1 main.go:9] stopping\n", "I0102 03:04:05.000000       1 main.go:9] stopping"},
-		{"an error after an earlier one", "E0102 03:04:05.000000       1 main.go:7] trying again\noperator: gave up\n", "operator: gave up"},
+		{"an error after an earlier one", "E0102 03:04:05.000000       1 main.go:7] trying again\noperator: cannot start\n", "operator: cannot start"},
 		{"only of the go command", "exit status 1\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -84,7 +84,7 @@ func makeNestedMountPoints(dir *volume, m *corev1.VolumeMount, c *corev1.Contain
 }
 
 // makeSubPath makes the folders of a subPath that are missing, with the mode of the volume, as the kubelet's SafeMakeDir
-// does. As there, a link to nothing is no error: it is not within the volume.
+// does. As there, a link to nothing does not fail: it is not within the volume.
 func (v *volume) makeSubPath(name string) error {
 	if _, err := v.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -181,12 +181,12 @@ func (f *Fleet) deleteCreated(ctx context.Context, names []string) {
 // getSimulated returns a simulated node.
 func (f *Fleet) getSimulated(ctx context.Context, name string) (*corev1.Node, error) {
 	if name == "" || len(content.IsPathSegmentName(name)) > 0 { // client-go does not send such a request
-		return nil, usage.Errorf("there is no node %q", name)
+		return nil, usage.Errorf("node %q does not exist", name)
 	}
 	node, err := f.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, usage.Errorf("there is no node %q", name)
+		return nil, usage.Errorf("node %q does not exist", name)
 	case err != nil:
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	case !annotations.IsSimulated(node):

@@ -106,7 +106,7 @@ func (f *Fleet) Terminate(ctx context.Context, names ...string) error {
 // forEach calls do with each of the named nodes, if all of them are simulated nodes
 // and pass check, which may be nil. Its requests, and ctx of do, are for a user.
 func (f *Fleet) forEach(ctx context.Context, names []string, check func(*corev1.Node) error, do func(context.Context, *corev1.Node) error) error {
-	ctx = observe.ForUser(ctx) // also for the reads: a node that does not exist is no error of a kubelet
+	ctx = observe.ForUser(ctx) // also for the reads: that a node does not exist is not an error of a kubelet
 	var list []*corev1.Node
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {

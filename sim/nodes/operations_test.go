@@ -155,7 +155,7 @@ type roundTrips func(*http.Request) (*http.Response, error)
 
 func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A request for a node that a user has named is the user's: that there is none is no error of a kubelet.
+// A request for a node that a user has named is the user's: that it does not exist is not an error of a kubelet.
 func TestUnknownNodeIsAskedForTheUser(t *testing.T) {
 	var asked []string
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: "http://none", Transport: roundTrips(func(r *http.Request) (*http.Response, error) {
@@ -166,7 +166,7 @@ func TestUnknownNodeIsAskedForTheUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = (&Fleet{client: client}).Terminate(t.Context(), "node-88")
-	if want := []string{"GET /api/v1/nodes/node-88 true"}; err == nil || err.Error() != `there is no node "node-88"` || !slices.Equal(asked, want) {
+	if want := []string{"GET /api/v1/nodes/node-88 true"}; err == nil || err.Error() != `node "node-88" does not exist` || !slices.Equal(asked, want) {
 		t.Errorf("%v, asked %q", err, asked)
 	}
 }

@@ -69,10 +69,10 @@ func TestNodesVerbs(t *testing.T) {
 		{"add 1 2", "takes one number"},
 		{"add 1000000", "at most 10000 can be simulated"},
 		{"fail", "missing node name"},
-		{"fail node-1 node-9", `there is no node "node-9"`},
-		{"recover ../node-1", `there is no node "../node-1"`},
-		{"terminate node-1 missing", `there is no node "missing"`},
-		{"remove node-2 node-9", `there is no node "node-9"`},
+		{"fail node-1 node-9", `node "node-9" does not exist`},
+		{"recover ../node-1", `node "../node-1" does not exist`},
+		{"terminate node-1 missing", `node "missing" does not exist`},
+		{"remove node-2 node-9", `node "node-9" does not exist`},
 		{"forget node-1", "unknown verb"},
 	} {
 		t.Run(tc.args, func(t *testing.T) { program.RequireFailure(t, program.Command(t, in(tc.args)...), 2, tc.says) })
