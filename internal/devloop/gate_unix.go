@@ -97,9 +97,10 @@ func (g *Gate) Open() error {
 	return err
 }
 
-// Close removes the files.
+// Close removes the files. A program that is held ends with an error: the pipe is removed
+// before it is closed, since a shell that opened it after that would wait for a writer.
 func (g *Gate) Close() error {
-	var errs []error
+	errs := []error{os.RemoveAll(g.dir)}
 	if g.ready != nil {
 		_, err := g.ready.WriteString("x")
 		errs = append(errs, err)
@@ -110,5 +111,5 @@ func (g *Gate) Close() error {
 			errs = append(errs, f.Close())
 		}
 	}
-	return errors.Join(append(errs, os.RemoveAll(g.dir))...)
+	return errors.Join(errs...)
 }

@@ -53,6 +53,15 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
+// replace gives a file another content in one step: it is not seen empty.
+func replace(t *testing.T, path, text string) {
+	t.Helper()
+	writeText(t, path+".tmp", text)
+	if err := os.Rename(path+".tmp", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // requireChange awaits a report of a path. Paths that are only there by chance of timing
 // are none of the unwanted.
 func requireChange(t *testing.T, w *Watcher, path string, unwanted ...string) {
@@ -109,10 +118,7 @@ func TestWatchSaving(t *testing.T) {
 	w := watch(t, Root{dir, isGo})
 	write(t, path)
 	requireChange(t, w, path)
-	write(t, path+".tmp")
-	if err := os.Rename(path+".tmp", path); err != nil {
-		t.Fatal(err)
-	}
+	replace(t, path, "package main")
 	requireChange(t, w, path)
 	write(t, path) // the file that is there now
 	requireChange(t, w, path)
@@ -128,12 +134,12 @@ func TestWatchSameContent(t *testing.T) {
 	path, next := filepath.Join(dir, "made.go"), filepath.Join(dir, "next.go")
 	writeText(t, path, "one")
 	w := watch(t, Root{dir, isGo})
-	writeText(t, path, "one")
+	replace(t, path, "one")
 	write(t, next)
 	requireChange(t, w, next, path)
 	writeText(t, path, "two")
 	requireChange(t, w, path)
-	writeText(t, path, "two")
+	replace(t, path, "two")
 	write(t, next)
 	requireChange(t, w, next, path)
 	if err := os.Remove(path); err != nil {

@@ -80,8 +80,11 @@ func TestPlaybackIsControlled(t *testing.T) {
 	expect(`"speeds":`, `"at":"2026-03-01T13:00:03+01:00"`)
 	change(`{"speed": "60"}`)
 	expect(`"speeds":`, `"playing":false,"speed":"60","factor":60`)
+	change(`{"speed": "1"}`) // at 60, the end would come before the page has heard of the begin
+	expect(`"speeds":`, `"speed":"1"`)
 	change(`{"playing": true}`)
 	expect(`"speeds":`, `"playing":true`)
+	change(`{"speed": "60"}`)
 	st.next("pod-9.")
 }
 
