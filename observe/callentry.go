@@ -163,6 +163,25 @@ func (e *callEntry) ownVersion() Written {
 	return Written{Resource: e.kind.groupResource, Namespace: e.namespace, Name: e.name, ResourceVersion: e.resourceVersion}
 }
 
+// wrote returns what the call has written. room is for that.
+func (e *callEntry) wrote(room *[1]Written) []Written {
+	if e.has(callWroteItself) {
+		room[0] = e.ownVersion()
+		return room[:]
+	}
+	if e.more == nil {
+		return nil
+	}
+	return e.more.wrote
+}
+
+func (e *callEntry) webhooks() []Webhook {
+	if e.more == nil {
+		return nil
+	}
+	return e.more.webhooks
+}
+
 // called returns the call of a record. room is for what it has written.
 func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 	k := e.kind
@@ -177,14 +196,10 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 		if !m.began.IsZero() {
 			c.Began = m.began
 		}
-		c.Error, c.Wrote, c.AfterSync, c.Client, c.FieldManager = m.err, m.wrote, m.afterSync, m.client, m.fieldManager
+		c.Error, c.AfterSync, c.Client, c.FieldManager = m.err, m.afterSync, m.client, m.fieldManager
 		c.Cause, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
-		c.Webhooks = m.webhooks
 	}
-	if e.has(callWroteItself) {
-		room[0] = e.ownVersion()
-		c.Wrote = room[:]
-	}
+	c.Wrote, c.Webhooks = e.wrote(room), e.webhooks()
 	return c
 }
 
