@@ -20,10 +20,11 @@ type callEntry struct {
 
 	before time.Duration // from Began to the time of the record
 	took   time.Duration
-	status int
-	sync   uint64
-	more   *callMore // what most calls have not; nil if it is nothing
+	status int32
 	flags  callFlags
+	sync   uint64
+	event  *KubernetesEvent
+	more   *callMore // what most calls have not; nil if it is nothing
 }
 
 // callKind is what many calls have in common.
@@ -43,7 +44,6 @@ type callMore struct {
 	client       *Caller
 	fieldManager string
 	cause        uint64
-	event        *KubernetesEvent
 	boundTo      string
 	takenBy      string
 	unexplained  *Received
@@ -101,7 +101,7 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	e := &r.entry
 	e.kind = o.knownKind(c)
 	e.namespace, e.name, e.uid, e.resourceVersion = c.Object.Namespace, c.Object.Name, c.Object.UID, c.ResourceVersion
-	e.took, e.status, e.sync = c.Took, c.Status, c.Sync
+	e.took, e.status, e.sync, e.event = c.Took, int32(c.Status), c.Sync, c.Event //nolint:gosec // of HTTP
 	e.set(callSelected, c.Selected)
 	e.set(callAggregated, c.Aggregated)
 	e.set(callConflict, c.Conflict)
@@ -111,11 +111,11 @@ func (o *Observer) newCallRecord(c *Called, now time.Time) *callRecord {
 	e.set(callIsPlainRead, c.isPlainRead())
 	more := callMore{
 		err: c.Error, afterSync: c.AfterSync, client: c.Client, fieldManager: c.FieldManager, cause: c.Cause,
-		event: c.Event, boundTo: c.BoundTo, takenBy: c.TakenBy,
+		boundTo: c.BoundTo, takenBy: c.TakenBy,
 		unexplained: c.Unexplained, owner: c.Owner, unknownSync: c.UnknownSync, webhooks: c.Webhooks,
 	}
 	hasMore := more.err != "" || more.afterSync != 0 || more.client != nil || more.fieldManager != "" || more.cause != 0 ||
-		more.event != nil || more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0
+		more.boundTo != "" || more.takenBy != "" || more.unexplained != nil || more.owner != nil || more.unknownSync != "" || len(more.webhooks) > 0
 	if !c.Began.IsZero() {
 		e.before = now.Sub(c.Began)
 		jumped := now.Round(0).Sub(c.Began.Round(0)) - e.before // the wall clock, as during a suspend
@@ -163,12 +163,31 @@ func (e *callEntry) ownVersion() Written {
 	return Written{Resource: e.kind.groupResource, Namespace: e.namespace, Name: e.name, ResourceVersion: e.resourceVersion}
 }
 
+// wrote returns what the call has written. room is for that.
+func (e *callEntry) wrote(room *[1]Written) []Written {
+	if e.has(callWroteItself) {
+		room[0] = e.ownVersion()
+		return room[:]
+	}
+	if e.more == nil {
+		return nil
+	}
+	return e.more.wrote
+}
+
+func (e *callEntry) webhooks() []Webhook {
+	if e.more == nil {
+		return nil
+	}
+	return e.more.webhooks
+}
+
 // called returns the call of a record. room is for what it has written.
 func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 	k := e.kind
 	c.Controller, c.Verb, c.Subresource, c.Version = k.controller, k.verb, k.subresource, k.version
 	c.Object = Object{Group: k.group, Resource: k.resource, Kind: k.kind, Namespace: e.namespace, Name: e.name, UID: e.uid}
-	c.ResourceVersion, c.Took, c.Status, c.Sync = e.resourceVersion, e.took, e.status, e.sync
+	c.ResourceVersion, c.Took, c.Status, c.Sync, c.Event = e.resourceVersion, e.took, int(e.status), e.sync, e.event
 	c.Selected, c.Aggregated, c.Conflict, c.Canceled = e.has(callSelected), e.has(callAggregated), e.has(callConflict), e.has(callCanceled)
 	if e.has(callBeganBefore) {
 		c.Began = recorded.Add(-e.before)
@@ -177,14 +196,10 @@ func (e *callEntry) called(recorded time.Time, room *[1]Written) (c Called) {
 		if !m.began.IsZero() {
 			c.Began = m.began
 		}
-		c.Error, c.Wrote, c.AfterSync, c.Client, c.FieldManager = m.err, m.wrote, m.afterSync, m.client, m.fieldManager
-		c.Cause, c.Event, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.event, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
-		c.Webhooks = m.webhooks
+		c.Error, c.AfterSync, c.Client, c.FieldManager = m.err, m.afterSync, m.client, m.fieldManager
+		c.Cause, c.BoundTo, c.TakenBy, c.Unexplained, c.Owner, c.UnknownSync = m.cause, m.boundTo, m.takenBy, m.unexplained, m.owner, m.unknownSync
 	}
-	if e.has(callWroteItself) {
-		room[0] = e.ownVersion()
-		c.Wrote = room[:]
-	}
+	c.Wrote, c.Webhooks = e.wrote(room), e.webhooks()
 	return c
 }
 

@@ -43,9 +43,11 @@ func TestCallEntriesAreComplete(t *testing.T) {
 	itself.Wrote = []Written{{"deployments.apps", "default", "web", "7", false}}
 	core.Object, core.Wrote = Object{Resource: "pods", Name: "p"}, []Written{{"pods", "", "p", "7", false}}
 	other.Began = full.Began.In(time.FixedZone("there", 3600)).Round(0) // as another process reports it
+	event, lease := full, full
+	event.Object, lease.Object = Object{Group: "events.k8s.io", Resource: "events"}, Object{Group: "coordination.k8s.io", Resource: "leases"}
 	two := itself
 	two.Wrote = append(two.Wrote, full.Wrote...)
-	for _, c := range append(calls, itself, core, other, two) {
+	for _, c := range append(calls, itself, core, other, two, event, lease) {
 		r := o.newCallRecord(&c, now)
 		got := r.forReader().Event.(*Called)
 		if diff := cmp.Diff(&c, got); diff != "" || got.Began.String() != c.Began.String() {
@@ -53,6 +55,9 @@ func TestCallEntriesAreComplete(t *testing.T) {
 		}
 		if isNotable(r.Event) != isNotable(&c) || isBackground(r.Event) != isBackground(&c) {
 			t.Errorf("the journal takes it for another: %+v", c)
+		}
+		if got := r.entry.kind.hasHistory(); got != (c.IsWrite() && !c.IsRoutine()) {
+			t.Errorf("the history follows it: %v, %+v", got, c)
 		}
 	}
 }

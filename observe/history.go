@@ -87,8 +87,10 @@ func (h *history) advance() {
 func (h *history) read(r *Record) {
 	switch e := r.Event.(type) {
 	case *callEntry:
-		c := e.called(r.Time, &h.room)
-		h.readCall(r, &c)
+		if e.kind.hasHistory() {
+			c := e.called(r.Time, &h.room)
+			h.readCall(r, &c)
+		}
 	case *Called:
 		h.readCall(r, e)
 	case *Delivered:
@@ -96,6 +98,11 @@ func (h *history) read(r *Record) {
 	case *Synced:
 		h.readSync(r, e)
 	}
+}
+
+// hasHistory reports whether readCall may need a call of a kind: to find out takes less time than to read the call.
+func (k *callKind) hasHistory() bool {
+	return !IsRead(k.verb) && !(Object{Group: k.group, Resource: k.resource}).IsRoutine()
 }
 
 func (h *history) readCall(r *Record, c *Called) {
@@ -122,7 +129,8 @@ func (h *history) readCall(r *Record, c *Called) {
 			delete(h.objects, at)
 			continue
 		}
-		v := h.object(at).version(w.ResourceVersion)
+		o := h.object(at)
+		v := o.version(w.ResourceVersion)
 		if n == nil {
 			n = v.newNode(r)
 			n.addCause(madeBy)
@@ -131,7 +139,7 @@ func (h *history) readCall(r *Record, c *Called) {
 			}
 		}
 		v.call, v.seen = n, nil
-		h.changed(at, v, Creates(c.Verb, c.Subresource, c.Status))
+		o.change(v, Creates(c.Verb, c.Subresource, c.Status))
 	}
 }
 
@@ -166,12 +174,11 @@ func (h *history) readEvent(r *Record, d *Delivered) {
 	case d.Change == Deleted:
 		h.readDeletion(placeOf(&d.Object), r, d)
 	case !d.isSameEvent(h.seen):
-		at := placeOf(&d.Object)
-		o := h.object(at)
+		o := h.object(placeOf(&d.Object))
 		if v := o.find(d.ResourceVersion); v == nil {
 			v = o.version(d.ResourceVersion)
 			v.seen = v.newNode(r)
-			h.changed(at, v, d.Change == Added && o.created == nil)
+			o.change(v, d.Change == Added && o.created == nil)
 		}
 		h.seen = d
 	}
@@ -320,9 +327,8 @@ func (h *history) exists(a seenObject) bool {
 	return o != nil && o.number == a.number
 }
 
-// changed notes a version of an object.
-func (h *history) changed(at storedObject, v *versionNode, created bool) {
-	o := h.objects[at]
+// change notes a version of the object.
+func (o *objectHistory) change(v *versionNode, created bool) {
 	if created {
 		o.created = v
 	}

@@ -120,3 +120,36 @@ func BenchmarkSnapshot(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkReadAgain measures how long the history and the sampler take for a record of a call.
+func BenchmarkReadAgain(b *testing.B) {
+	const records = 10000
+	o := New(Options{Records: records})
+	defer o.Close()
+	by := o.Recorder("c")
+	pod := func(i int) Object {
+		return Object{Resource: "pods", Namespace: "default", Name: "web-" + strconv.Itoa(i)}
+	}
+	for i := range records / 4 {
+		version := strconv.Itoa(i)
+		wrote := []Written{{Resource: "pods", Namespace: "default", Name: pod(i).Name, ResourceVersion: version}}
+		by.RecordCall(&Called{Verb: "create", Object: pod(i), Status: 201, ResourceVersion: version, Wrote: wrote})
+		by.RecordCall(&Called{Verb: "create", Object: Object{Resource: "events", Namespace: "default"}, Status: 201, Event: &KubernetesEvent{Reason: "Created"}})
+		by.RecordCall(&Called{Verb: "get", Object: pod(i), Status: 200})
+		by.RecordCall(&Called{Verb: "update", Object: pod(i), Subresource: "status", Status: 200, ResourceVersion: version, Wrote: wrote})
+	}
+	h := newHistory(o.journal, records)
+	s := &sampler{observer: o, gone: map[string]string{}}
+	for name, read := range map[string]func(){
+		"history": func() { h.next = 0; h.advance() },
+		"sampler": func() { s.read = 0; s.updateFailures() },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				read()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*records), "ns/record")
+		})
+	}
+}

@@ -56,6 +56,7 @@ func (q *queue) waitMeasured(d time.Duration) {
 	if w := currentScope().activeSync(); w != nil && w.queue == q {
 		w.waited = d
 		q.matchAdd(w, d, now)
+		q.forgetTakenAdds()
 		q.running.add(w)
 	}
 	q.wait.observe(d, now)

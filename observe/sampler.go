@@ -197,12 +197,11 @@ func (s *sampler) followRecord(r *Record) {
 		s.followState(e)
 	case *callEntry:
 		var room [1]Written
-		c := e.called(r.Time, &room)
-		s.followWrites(&c)
-		s.noteIgnored(&c, r)
+		s.followWrites(e.wrote(&room))
+		s.noteIgnored(e.webhooks(), r)
 	case *Called:
-		s.followWrites(e)
-		s.noteIgnored(e, r)
+		s.followWrites(e.Wrote)
+		s.noteIgnored(e.Webhooks, r)
 	case *Synced:
 		switch {
 		case s.stopping[e.Controller]: // a stop interrupts the syncs that run
@@ -291,8 +290,8 @@ const (
 )
 
 // followWrites notes which objects were deleted.
-func (s *sampler) followWrites(c *Called) {
-	for _, w := range c.Wrote {
+func (s *sampler) followWrites(wrote []Written) {
+	for _, w := range wrote {
 		if !w.Deleted && len(s.gone) == 0 {
 			continue
 		}

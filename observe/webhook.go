@@ -65,8 +65,8 @@ func (s *ServedCall) Webhooks() []Webhook {
 const maxIgnoredWebhooks = 100
 
 // noteIgnored counts the webhooks that were ignored for a write.
-func (s *sampler) noteIgnored(c *Called, r *Record) {
-	for _, w := range c.Webhooks {
+func (s *sampler) noteIgnored(called []Webhook, r *Record) {
+	for _, w := range called {
 		if w.Outcome != WebhookIgnored {
 			continue
 		}

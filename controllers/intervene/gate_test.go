@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"github.com/ctrlplane/ctrlplane/control"
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // fakeTransport is a transport that notes the paths of its requests.
@@ -477,4 +480,44 @@ func TestInterventionMovesToNewGate(t *testing.T) {
 	if after.IsActive() || after.affectsCalls.Load() {
 		t.Errorf("after clearing: %+v", after.Intervention())
 	}
+}
+
+// A pause holds the same requests whether or not they are recorded, in which case the recorder says what they are about.
+func TestPauseHoldsRecordedWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := observe.New(observe.Options{})
+		defer o.Close()
+		g, held := NewGate(ObjectReader{}), 0
+		cfg := recording.ObserveCalls(InterceptCalls(&rest.Config{}, g), o.Recorder("c"))
+		rt := cfg.WrapTransport(&fakeTransport{})
+		mustPause(t, g)
+		var sent sync.WaitGroup
+		for _, path := range []string{
+			pods, pods + "/a", pods + "/a/status", pods + "/a/exec", pods + "/a/binding", "/api/v1/nodes/n/proxy/x", "/api/v1/namespaces/default", "/api/v1/namespaces/default/finalize",
+			"/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/x", "/apis/example.com/v1/namespaces/default/leases/x", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+			"/api/v1/namespaces/default/serviceaccounts/a/token", "/api", "/healthz", "/",
+		} {
+			for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+				req, err := http.NewRequestWithContext(t.Context(), method, "http://x"+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if canBeHeld(req) {
+					held++
+				}
+				sent.Go(func() {
+					if err := sendRequest(t.Context(), rt, method, path, ""); err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+				if _, total := g.HeldWrites(0); total != held {
+					t.Errorf("%s %s: %d held, want %d", method, path, total, held)
+					held = total
+				}
+			}
+		}
+		g.Resume()
+		sent.Wait()
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/internal/requestkind"
+	"github.com/ctrlplane/ctrlplane/observe"
 )
 
 // InterceptCalls makes the calls of cfg's clients pass a gate, and returns cfg.
@@ -25,12 +26,21 @@ type gateTransport struct {
 }
 
 func (t gateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.roundTrip(req, canBeHeld(req))
+}
+
+// RoundTripDescribed is RoundTrip of a request whose object and subresource recording.ObserveCalls has read from it.
+func (t gateTransport) RoundTripDescribed(req *http.Request, object observe.Object, subresource string) (*http.Response, error) {
+	return t.roundTrip(req, !isRead(req) && changesState(object, subresource))
+}
+
+func (t gateTransport) roundTrip(req *http.Request, holdable bool) (*http.Response, error) {
 	g := t.gate
 	g.WaitTurn(req.Context())
 	if err := g.applyDelay(req.Context()); err != nil {
 		return nil, rejectRequest(req, err)
 	}
-	if !canBeHeld(req) {
+	if !holdable {
 		if err := g.refusal(); err != nil {
 			return nil, rejectRequest(req, err)
 		}
@@ -86,7 +96,11 @@ func canBeHeld(req *http.Request) bool {
 		return false
 	}
 	c := recording.DescribeRequest(req)
-	return requestkind.ChangesState(c.Object.Group, c.Object.Resource, c.Subresource)
+	return changesState(c.Object, c.Subresource)
+}
+
+func changesState(o observe.Object, subresource string) bool {
+	return requestkind.ChangesState(o.Group, o.Resource, subresource)
 }
 
 // rejectRequest ends a request without sending it: a transport has to close the

@@ -53,7 +53,7 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 		call.TakenBy = describeSentLease(req)
 	}
 	c.recorder.Call(call, func() {
-		resp, err = c.next.RoundTrip(req) //nolint:bodyclose // it is returned
+		resp, err = c.send(req, call) //nolint:bodyclose // it is returned
 		call.Took = time.Since(call.Began)
 		if err != nil {
 			call.Error = err.Error()
@@ -66,6 +66,19 @@ func (c callRecorder) RoundTrip(req *http.Request) (resp *http.Response, err err
 		}
 	})
 	return resp, err
+}
+
+// describedTransport is a transport that asks what a request is about, as the gate of interventions does. It receives
+// that with the request, which is parsed once then.
+type describedTransport interface {
+	RoundTripDescribed(req *http.Request, object observe.Object, subresource string) (*http.Response, error)
+}
+
+func (c callRecorder) send(req *http.Request, call *observe.Called) (*http.Response, error) {
+	if next, ok := c.next.(describedTransport); ok {
+		return next.RoundTripDescribed(req, call.Object, call.Subresource)
+	}
+	return c.next.RoundTrip(req)
 }
 
 // requestInfoFactory parses requests as the API server does.

@@ -1,0 +1,46 @@
+package observe
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// Adds whose keys were all taken are not taken for the add of a later key, also if it is not known which sync took which.
+func TestTakenAddsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // its clock stands still: all adds match
+		qs := NewQueues()
+		o := New(Options{Queues: qs})
+		defer o.Close()
+		by := o.Recorder("c")
+		by.Do(func() {
+			q := qs.Open("q")
+			add := func(name string) {
+				by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods", Name: name}}, q.Depth().Inc)
+			}
+			take := func() *syncRun {
+				q.Depth().Dec()
+				q.Wait().Observe(0)
+				return currentScope().activeSync()
+			}
+			add("a")
+			add("b")
+			take()
+			if list := q.q.waitingObjects(10); len(list) != 1 {
+				t.Errorf("one key waits, of %v", list)
+			}
+			q.Work().Observe(0)
+			if w := take(); w.lastAdd != 2 || w.sure {
+				t.Errorf("either add may be the one of the second sync: %+v", w)
+			}
+			q.Work().Observe(0)
+			if list := q.q.waitingObjects(10); len(list) > 0 {
+				t.Errorf("no key waits, and these do: %v", list)
+			}
+			add("c")
+			if w := take(); w.add == nil || w.add.number != 3 || w.lastAdd != 0 || !w.sure {
+				t.Errorf("only the third add is pending: %+v", w)
+			}
+			q.Work().Observe(0)
+		})
+	})
+}
