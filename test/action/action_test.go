@@ -5,6 +5,7 @@
 package action_test
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
@@ -13,8 +14,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -196,19 +199,64 @@ func TestRunScript(t *testing.T) {
 	}
 }
 
+// action is what action.yml has.
+type action struct {
+	Inputs map[string]struct{ Description string }
+	Runs   struct {
+		Steps []struct{ Run, Shell, Uses string }
+	}
+}
+
+func readAction(t *testing.T) (text string, a action) {
+	t.Helper()
+	text = testutil.ReadFile(t, filepath.Join(root, "action.yml"))
+	if err := yaml.Unmarshal([]byte(text), &a); err != nil {
+		t.Fatal(err)
+	}
+	return text, a
+}
+
+// TestCanceledJob ends the step that runs the command as a runner of GitHub does: only the shell of the step receives the
+// signal. ctrlplane must hear of it, to write its report.
+func TestCanceledJob(t *testing.T) {
+	_, action := readAction(t)
+	i := slices.IndexFunc(action.Runs.Steps, func(s struct{ Run, Shell, Uses string }) bool { return strings.Contains(s.Run, "/run.sh") })
+	if i < 0 {
+		t.Fatal("no step runs run.sh")
+	}
+	bin, step := t.TempDir(), filepath.Join(t.TempDir(), "step.sh")
+	writeFile(t, filepath.Join(bin, "ctrlplane"), "#!/bin/sh\ntrap 'exit 130' TERM\necho started\nwhile :; do sleep 0.05; done\n")
+	writeFile(t, step, action.Runs.Steps[i].Run)
+	path, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", step)
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "GITHUB_ACTION_PATH="+path, "COMMAND=true")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "started\n" {
+		t.Fatalf("%q: %v", line, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("%v: the signal has not reached ctrlplane", err)
+	}
+}
+
 // TestActionUsesItsInputs reads action.yml: every input is used, every file exists, and
 // inputs never become part of a script.
 func TestActionUsesItsInputs(t *testing.T) {
-	text := testutil.ReadFile(t, filepath.Join(root, "action.yml"))
-	var action struct {
-		Inputs map[string]struct{ Description string }
-		Runs   struct {
-			Steps []struct{ Run, Shell, Uses string }
-		}
-	}
-	if err := yaml.Unmarshal([]byte(text), &action); err != nil {
-		t.Fatal(err)
-	}
+	text, action := readAction(t)
 	if len(action.Inputs) < 5 || len(action.Runs.Steps) < 5 {
 		t.Fatalf("%d inputs and %d steps: is the file read?", len(action.Inputs), len(action.Runs.Steps))
 	}
