@@ -79,8 +79,8 @@ func (p *pair) key() (m Mention, ok bool) {
 
 // isNamespaceOf reports whether a member is for the namespace of what another one is for the name of.
 func isNamespaceOf(member, name []byte) bool {
-	prefix, found := bytes.CutSuffix(member, []byte("space"))
-	return found && bytes.HasSuffix(prefix, []byte("ame")) && bytes.Equal(prefix, name)
+	return len(member) == len(name)+len("space") && bytes.HasPrefix(member, name) &&
+		bytes.HasSuffix(name, []byte("ame")) && bytes.HasSuffix(member, []byte("space"))
 }
 
 // mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
@@ -159,25 +159,40 @@ func textEnd(data []byte) int {
 // mentionsInProto takes each text that follows its length. Of labels, a text and what it is called follow each other.
 func mentionsInProto(found []Mention, data []byte, most int) []Mention {
 	var last [3][]byte
+	end := 0 // of the name bytes that at is among
 	for at := 1; at < len(data) && len(found) < most; at++ {
 		length := int(data[at-1])
-		if !isMention(length) || at+length > len(data) || !isNameByte[data[at]] || !isNameByte[data[at+length-1]] {
+		if !isMention(length) || !isNameByte[data[at]] {
 			continue
 		}
-		if text := data[at : at+length]; !slices.ContainsFunc(text, func(b byte) bool { return !isNameByte[b] }) {
-			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
-			p := pair{last[2], text, last[0], last[1]}
-			if key, ok := p.key(); ok {
-				found = append(found, key)
-			}
-			last = [3][]byte{last[1], last[2], text}
-			at += length
-			if string(text) == fieldsFormat {
-				at += fieldSetSize(data[at:])
-			}
+		if end <= at {
+			end = endOfName(data, at)
+		}
+		if at+length > end {
+			continue
+		}
+		text := data[at : at+length]
+		found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
+		p := pair{last[2], text, last[0], last[1]}
+		if key, ok := p.key(); ok {
+			found = append(found, key)
+		}
+		last = [3][]byte{last[1], last[2], text}
+		at += length
+		if string(text) == fieldsFormat {
+			at += fieldSetSize(data[at:])
 		}
 	}
 	return found
+}
+
+// endOfName returns where the name bytes end that begin at an index.
+func endOfName(data []byte, begin int) int {
+	end := begin
+	for end < len(data) && isNameByte[data[end]] {
+		end++
+	}
+	return end
 }
 
 // fieldsFormat is the fieldsType of a ManagedFieldsEntry. The set of fields follows it: half of
