@@ -149,7 +149,7 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		return w.repeated
 	}
 	for _, r := range slices.Backward(w.runs) {
-		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(w.names) && w.mayContinue(r, last, maxWork) {
+		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(&w.names) && w.mayContinue(r, last, maxWork) {
 			return r.cause
 		}
 	}
@@ -236,10 +236,10 @@ func (w *write) isInNamespaceOf(e *event) bool {
 	return e.namespace == w.object.Namespace || w.isNamespace(e)
 }
 
-// candidates returns the events of the objects that are related to the written one.
-func (w *write) candidates(isRelated func(*event) bool) *candidates {
+// candidates returns, of some events, those of the objects that are related to the written one.
+func (w *write) candidates(among []*event, isRelated func(*event) bool) *candidates {
 	c := &candidates{busy: w.busy}
-	for _, e := range w.events {
+	for _, e := range among {
 		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
 			continue
 		}

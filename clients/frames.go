@@ -57,7 +57,7 @@ func newObjectMentions(namespace, name string) objectMentions {
 }
 
 // isIn reports whether the object is among some names. Each object names its namespace.
-func (m objectMentions) isIn(names namespacedNames) bool {
+func (m *objectMentions) isIn(names *namespacedNames) bool {
 	isByKey := m.key.possible && names.Has(m.key.Mention)
 	if m.object == names.namespace {
 		return m.namespace != "" && isByKey
@@ -140,15 +140,15 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 }
 
 // isNamedIn reports whether the event's object is among some names.
-func (s *sentEvent) isNamedIn(names namespacedNames) bool { return s.mentioned.isIn(names) }
+func (s *sentEvent) isNamedIn(names *namespacedNames) bool { return s.mentioned.isIn(names) }
 
 // isOwnedByNamed reports whether an owner of the event's object is among some names.
-func (s *sentEvent) isOwnedByNamed(names namespacedNames) bool {
+func (s *sentEvent) isOwnedByNamed(names *namespacedNames) bool {
 	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names) })
 }
 
 // isNaming reports whether the event's object names an object. What has an owner does not count: each Pod names containers,
 // volumes and a ServiceAccount, which may be called as an unrelated object is.
-func (s *sentEvent) isNaming(m objectMentions) bool {
-	return len(s.owners) == 0 && m.isIn(namespacedNames{s.namespace, s.names})
+func (s *sentEvent) isNaming(m *objectMentions) bool {
+	return len(s.owners) == 0 && m.isIn(&namespacedNames{s.namespace, s.names})
 }

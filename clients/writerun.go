@@ -83,7 +83,7 @@ func (r startedRun) hasWritten(w *write, resource string) bool {
 }
 
 // hasWrittenOneOf reports whether the run has written an object that is among some names.
-func (r *writeRun) hasWrittenOneOf(names namespacedNames) bool {
+func (r *writeRun) hasWrittenOneOf(names *namespacedNames) bool {
 	return slices.ContainsFunc(r.wrote, func(m objectMentions) bool { return m.isIn(names) })
 }
 

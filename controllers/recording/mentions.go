@@ -22,9 +22,19 @@ func MentionOf(name string) (m Mention, ok bool) {
 	return Mention(maphash.String(mentionSeed, name)), true
 }
 
-// Mentions are the mentions in an encoded object, in order: only their hashes, as those of many objects are
-// kept.
-type Mentions []Mention
+// Mentions are the mentions in an encoded object: only their hashes, as those of many objects are kept.
+type Mentions struct {
+	sorted []Mention
+	bits   [4]uint64 // one for the low bits of each: most texts are not mentioned, and need not be searched for
+}
+
+func newMentions(sorted []Mention) (m Mentions) {
+	m.sorted = sorted
+	for _, name := range sorted {
+		m.bits[name/64%4] |= 1 << (name % 64)
+	}
+	return m
+}
 
 var mentionSeed = maphash.MakeSeed()
 
@@ -40,19 +50,25 @@ func MentionsIn(data []byte, most int) Mentions {
 	}
 	found = found[:min(len(found), most)]
 	slices.Sort(found)
-	return slices.Clone(slices.Compact(found))
+	return newMentions(slices.Clone(slices.Compact(found)))
 }
 
 // JoinMentions returns what is in one of the lists.
 func JoinMentions(lists ...Mentions) Mentions {
-	all := slices.Concat(lists...)
+	var all []Mention
+	for _, m := range lists {
+		all = append(all, m.sorted...)
+	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return newMentions(slices.Compact(all))
 }
 
 // Has reports whether a name is mentioned.
-func (m Mentions) Has(name Mention) bool {
-	_, found := slices.BinarySearch(m, name)
+func (m *Mentions) Has(name Mention) bool {
+	if m.bits[name/64%4]&(1<<(name%64)) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(m.sorted, name)
 	return found
 }
 

@@ -40,8 +40,8 @@ func TestMentions(t *testing.T) {
 			}
 		}
 		for n := range data {
-			if found := MentionsIn(data[:n], 5); len(found) > 5 {
-				t.Errorf("%s: %d names", format, len(found))
+			if found := MentionsIn(data[:n], 5); len(found.sorted) > 5 {
+				t.Errorf("%s: %d names", format, len(found.sorted))
 			}
 		}
 	}
