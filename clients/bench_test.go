@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http/httptest"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -104,4 +105,33 @@ func BenchmarkCauseInBurst(b *testing.B) {
 		c.likelyCause(r, summary)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(deploymentCount+podCount), "ns/event")
+}
+
+// What a watch keeps of an event, beside the last frames.
+func BenchmarkKeptEvent(b *testing.B) {
+	c := newProtobufClient(b)
+	w, send := c.watch("/api/v1/namespaces/ns/pods")
+	var frames [][]byte
+	for i := range maxRecent {
+		owner := fmt.Sprintf("web-%d-7d4b9c8f6d", i/10)
+		frames = append(frames, protobufFrame(c.pod(fmt.Sprint(owner, "-", i), ownedBy(owner))))
+	}
+	before := heap()
+	for _, frame := range frames {
+		send(frame)
+	}
+	after := heap()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		send(frames[i%len(frames)])
+	}
+	b.ReportMetric(float64(after.HeapObjects-before.HeapObjects)/maxRecent, "kept-objects")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/maxRecent, "kept-B")
+	runtime.KeepAlive(w)
+}
+
+func heap() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m
 }

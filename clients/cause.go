@@ -51,7 +51,7 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 		cause, woken = w.choose(c)
 	}
 	if cause == nil || w.mayFollowFromLost(cause) {
-		cause = &event{sentEvent: &sentEvent{}}
+		cause = &event{sentEvent: &sentEvent{}, eventSource: &eventSource{}}
 	}
 	if !w.dryRun {
 		cl.noteWrite(w, cause, c, woken)
@@ -76,7 +76,7 @@ func (w *write) lastReceived() *observe.Received {
 	if e == nil {
 		return &observe.Received{}
 	}
-	last := &observe.Received{Time: e.at, Change: e.change, Object: e.object}
+	last := &observe.Received{Time: e.at, Change: e.change, Object: e.object()}
 	if e.client != w.client {
 		last.Client = e.client.name
 	}
@@ -109,7 +109,7 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 // isReceived reports whether an event is of what another client has changed in the namespace of the written object or
 // outside of any, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
-	isDefault := e.change == observe.Added && defaultObjects[e.object.Resource] == e.name
+	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
 	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
 
@@ -130,7 +130,7 @@ func (w *write) hasReceivedMade() bool {
 	if w.made == "" {
 		return false
 	}
-	is := func(e *event) bool { return e.version == w.made && e.object.Same(w.object) }
+	is := func(e *event) bool { return e.version == w.made && e.isOf(w.object) }
 	return slices.ContainsFunc(w.watches, func(from *watch) bool {
 		return from.Resource == w.object.GroupResource() && from.lastEvent(time.Time{}, w.began, is) != nil
 	})
@@ -298,7 +298,7 @@ func (w *write) findRelated() (list []*event) {
 
 // isNamespace reports whether an event is of the namespace of the written object.
 func (w *write) isNamespace(e *event) bool {
-	return e.object.IsNamespace() && e.name == w.object.Namespace
+	return e.name == w.object.Namespace && e.object().IsNamespace()
 }
 
 // namesInRelated returns what the objects that are related to the written one name, by their namespaces.
@@ -329,13 +329,13 @@ func (w *write) leaveOutUnknown() {
 	}
 	next := slices.MinFunc(unseen, byTime)
 	w.unseen, w.events = unseen, slices.DeleteFunc(w.events, func(e *event) bool {
-		return e.object.Same(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
+		return e.isOf(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
 	})
 }
 
 // findBase returns the event with the version that the write changes; nil if there is none.
 func (w *write) findBase() *event {
-	i := slices.IndexFunc(w.events, func(e *event) bool { return w.base != "" && e.version == w.base && e.object.Same(w.object) })
+	i := slices.IndexFunc(w.events, func(e *event) bool { return w.base != "" && e.version == w.base && e.isOf(w.object) })
 	if i < 0 {
 		return nil
 	}
@@ -362,7 +362,7 @@ func (w *write) laterVersions() (list []*event) {
 		return nil
 	}
 	for _, e := range w.events {
-		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.object.Same(w.object) {
+		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.isOf(w.object) {
 			list = append(list, e)
 		}
 	}
@@ -469,8 +469,8 @@ func hasFullConn(watches []*watch) bool {
 // isRelatedTo reports whether the event's object is o, or owns it, or is owned by it or
 // by one of the owners of o.
 func (e *event) isRelatedTo(o observe.Object, owners []recording.OwnerReference) bool {
-	return o.Same(e.object) || isOwner(owners, e.object.UID) || isOwner(e.owners, o.UID) ||
-		slices.ContainsFunc(owners, func(r recording.OwnerReference) bool { return isOwner(e.owners, r.UID) })
+	return e.isOf(o) || isOwner(owners, e.uid) || e.isOwnedBy(o.UID) ||
+		slices.ContainsFunc(owners, func(r recording.OwnerReference) bool { return e.isOwnedBy(r.UID) })
 }
 
 func isOwner(of []recording.OwnerReference, uid string) bool {

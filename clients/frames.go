@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"unique"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -30,11 +32,16 @@ type sentEvent struct {
 	kind                          string // "" if the client asks for metadata only
 	namespace, name, uid, version string
 
-	owners    []recording.OwnerReference
+	owners    []sentOwner
 	names     recording.Mentions // in the object
 	mentioned objectMentions     // how others name it
-	ofOwners  []objectMentions   // how others name its owners
 	takenBy   string             // the holder that has taken over the Lease with this version
+}
+
+// sentOwner is an owner of the object of an event.
+type sentOwner struct {
+	uid       string
+	mentioned objectMentions
 }
 
 // objectMentions are how an object is named: by its key or, within its namespace, by its name.
@@ -123,20 +130,38 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	m := &e.Object.Metadata
 	s := &sentEvent{
 		change: changes[e.Type], initialEventsEnd: e.Object.InitialEventsEnd,
-		kind: e.Object.ObjectKind(), namespace: m.Namespace, name: m.Name, uid: m.UID, version: m.ResourceVersion, owners: m.OwnerReferences,
+		kind: shared(e.Object.ObjectKind()), namespace: shared(m.Namespace),
 	}
 	if s.change == "" {
 		return s
 	}
+	// Many events are kept, and many texts are many objects in memory.
+	texts := append(make([]string, 0, 16), m.Name, m.UID, m.ResourceVersion)
+	for _, owner := range m.OwnerReferences {
+		texts = append(texts, owner.UID, owner.Name)
+	}
+	joinInPlace(texts)
+	s.name, s.uid, s.version = texts[0], texts[1], texts[2]
+	for i := 3; i < len(texts); i += 2 {
+		s.owners = append(s.owners, sentOwner{texts[i], newObjectMentions(s.namespace, texts[i+1])})
+	}
 	s.names = recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)
 	s.mentioned = newObjectMentions(s.namespace, s.name)
-	for _, owner := range s.owners {
-		s.ofOwners = append(s.ofOwners, newObjectMentions(s.namespace, owner.Name))
-	}
 	if s.change == observe.Updated && s.kind == "Lease" {
 		s.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
 	}
 	return s
+}
+
+// shared returns a text that equals many others.
+func shared(text string) string { return unique.Make(text).Value() }
+
+// joinInPlace makes texts parts of one string.
+func joinInPlace(texts []string) {
+	all := strings.Join(texts, "")
+	for i, text := range texts {
+		texts[i], all = all[:len(text)], all[len(text):]
+	}
 }
 
 // isNamedIn reports whether the event's object is among some names.
@@ -144,7 +169,12 @@ func (s *sentEvent) isNamedIn(names *namespacedNames) bool { return s.mentioned.
 
 // isOwnedByNamed reports whether an owner of the event's object is among some names.
 func (s *sentEvent) isOwnedByNamed(names *namespacedNames) bool {
-	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names) })
+	return slices.ContainsFunc(s.owners, func(o sentOwner) bool { return o.mentioned.isIn(names) })
+}
+
+// isOwnedBy reports whether an object with a UID owns the event's object.
+func (s *sentEvent) isOwnedBy(uid string) bool {
+	return uid != "" && slices.ContainsFunc(s.owners, func(o sentOwner) bool { return o.uid == uid })
 }
 
 // isNaming reports whether the event's object names an object. What has an owner does not count: each Pod names containers,

@@ -175,7 +175,7 @@ func (e *event) record(o *observe.Observer) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: e.client.name, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
+		e.seq = o.AppendAt(&observe.Delivered{Controller: e.client.name, Change: e.change, Object: e.object(), ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
 	return e.seq
 }
