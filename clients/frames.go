@@ -88,7 +88,8 @@ type frames struct {
 type keptFrame struct {
 	hash  uint64
 	bytes []byte // under the lock of frames
-	read  func() *sentEvent
+	once  sync.Once
+	event *sentEvent
 }
 
 func newFrames() *frames { return &frames{seed: maphash.MakeSeed(), byHash: map[uint64]*keptFrame{}} }
@@ -98,17 +99,18 @@ func (f *frames) read(parse frameParser, frame []byte) *sentEvent {
 	if len(frame) > maxKeptFrame {
 		return newSentEvent(parse(frame), frame)
 	}
-	return f.kept(parse, frame)()
+	k := f.kept(frame)
+	k.once.Do(func() { k.event = newSentEvent(parse(frame), frame) })
+	return k.event
 }
 
-// kept returns what reads the event once, for all watches with this frame. The first one must call it
-// while the frame is valid.
-func (f *frames) kept(parse frameParser, frame []byte) func() *sentEvent {
+// kept returns what all watches with this frame share.
+func (f *frames) kept(frame []byte) *keptFrame {
 	hash := maphash.Bytes(f.seed, frame)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if k := f.byHash[hash]; k != nil && bytes.Equal(k.bytes, frame) {
-		return k.read
+		return k
 	}
 	var room []byte
 	if oldest := f.ring[f.next]; oldest != nil {
@@ -118,10 +120,9 @@ func (f *frames) kept(parse frameParser, frame []byte) func() *sentEvent {
 		}
 	}
 	k := &keptFrame{hash: hash, bytes: append(room, frame...)}
-	k.read = sync.OnceValue(func() *sentEvent { return newSentEvent(parse(frame), frame) })
 	f.byHash[hash], f.ring[f.next] = k, k
 	f.next = (f.next + 1) % keptFrames
-	return k.read
+	return k
 }
 
 var changes = map[string]observe.Change{"ADDED": observe.Added, "MODIFIED": observe.Updated, "DELETED": observe.Deleted}
