@@ -137,7 +137,7 @@ func (c *candidates) isFinished(best *event, w *write) bool {
 
 // isOthers reports whether an event is of what another client has changed, and a program may work for it.
 func (w *write) isOthers(e *event) bool {
-	return e.change != observe.Listed && !e.object.IsRoutine() && !w.versions.made(e)
+	return e.change != observe.Listed && !e.object().IsRoutine() && !w.versions.made(e)
 }
 
 // currentRun returns the cause of the last run that the write may continue although it is not known to be of a related
@@ -149,7 +149,7 @@ func (w *write) currentRun(related *event, isFinished bool) *event {
 		return w.repeated
 	}
 	for _, r := range slices.Backward(w.runs) {
-		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(w.names) && w.mayContinue(r, last, maxWork) {
+		if last := r.cause.lastRun(w); isFinished && last.hasWrittenOneOf(&w.names) && w.mayContinue(r, last, maxWork) {
 			return r.cause
 		}
 	}
@@ -178,7 +178,7 @@ func (w *write) mayContinue(r startedRun, last writeRun, limit time.Duration) bo
 // isAlone reports whether nothing related explains a write: its object has no owner, and of the object itself the program
 // has received at most what it has listed or written itself.
 func (w *write) isAlone(related *event) bool {
-	return len(w.owners) == 0 && (related == nil || related.object.Same(w.object) && (related.change == observe.Listed || w.versions.made(related)))
+	return len(w.owners) == 0 && (related == nil || related.isOf(w.object) && (related.change == observe.Listed || w.versions.made(related)))
 }
 
 // isFollowUp reports whether a write that is related to nothing may follow from the cause of a run: another client's change
@@ -206,7 +206,7 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 		}
 		others = append(others, e)
 		if w.began.Sub(e.seen()) > maxPause && (!wasIdle || e.seen().After(w.idle.from)) {
-			hadNoEffect[e.object.GroupResource()]++
+			hadNoEffect[e.object().GroupResource()]++
 		}
 	}
 	slices.SortStableFunc(others, byTime)
@@ -216,7 +216,7 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 	}
 	for _, soon := range within {
 		i := slices.IndexFunc(others, func(e *event) bool {
-			return e.seen().After(w.idle.from) && w.began.Sub(e.seen()) <= soon && hadNoEffect[e.object.GroupResource()] == 0
+			return e.seen().After(w.idle.from) && w.began.Sub(e.seen()) <= soon && hadNoEffect[e.object().GroupResource()] == 0
 		})
 		if i >= 0 {
 			return others[i], true
@@ -227,7 +227,7 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 		wait, often = maxPause, 1
 	}
 	return nil, !slices.ContainsFunc(others, func(e *event) bool {
-		return e.seen().After(since) && w.began.Sub(e.seen()) <= wait && hadNoEffect[e.object.GroupResource()] < often
+		return e.seen().After(since) && w.began.Sub(e.seen()) <= wait && hadNoEffect[e.object().GroupResource()] < often
 	})
 }
 
@@ -236,10 +236,10 @@ func (w *write) isInNamespaceOf(e *event) bool {
 	return e.namespace == w.object.Namespace || w.isNamespace(e)
 }
 
-// candidates returns the events of the objects that are related to the written one.
-func (w *write) candidates(isRelated func(*event) bool) *candidates {
+// candidates returns, of some events, those of the objects that are related to the written one.
+func (w *write) candidates(among []*event, isRelated func(*event) bool) *candidates {
 	c := &candidates{busy: w.busy}
-	for _, e := range w.events {
+	for _, e := range among {
 		if w.began.Sub(e.at) > maxReaction || !isRelated(e) {
 			continue
 		}
@@ -271,7 +271,7 @@ func (w *write) candidates(isRelated func(*event) bool) *candidates {
 // what a controller works for, which may have started then.
 func (c *candidates) leaveOutReads(w *write) {
 	isRead := func(e *event) bool {
-		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken) && !isOwner(w.owners, e.object.UID)
+		return c.last != nil && e.change == observe.Listed && e.opened.After(c.taken) && !isOwner(w.owners, e.uid)
 	}
 	for _, e := range w.events {
 		if isRead(e) && e.at.After(c.read) {
@@ -348,8 +348,8 @@ func (c *candidates) choose(w *write) *event {
 // there are none of that either. In which order a program lists objects says nothing about them.
 func (w *write) nearest(list []*event) []*event {
 	for _, is := range []func(e *event) bool{
-		func(e *event) bool { return isOwner(w.owners, e.object.UID) },
-		func(e *event) bool { return e.object.Same(w.object) },
+		func(e *event) bool { return isOwner(w.owners, e.uid) },
+		func(e *event) bool { return e.isOf(w.object) },
 	} {
 		if nearest := slices.DeleteFunc(slices.Clone(list), func(e *event) bool { return !is(e) }); len(nearest) > 0 {
 			return nearest
@@ -366,7 +366,7 @@ func (c *candidates) handedOver(w *write) (last *event) {
 		return nil
 	}
 	for _, e := range c.own {
-		isFromOther := w.versions.madeStatus(e) && isOwner(e.owners, w.object.UID) || e.change == observe.Added && w.isStatus && e.object.Same(w.object)
+		isFromOther := w.versions.madeStatus(e) && e.isOwnedBy(w.object.UID) || e.change == observe.Added && w.isStatus && e.isOf(w.object)
 		if isFromOther && e.seen().After(c.taken) && w.began.Sub(e.seen()) <= maxPause && (last == nil || byTime(last, e) < 0) {
 			last = e
 		}
@@ -380,7 +380,7 @@ func (c *candidates) listedOwner(w *write) *event {
 	if c.last == nil || c.last.change != observe.Listed || c.last.isRelatedTo(w.object, w.owners) {
 		return nil
 	}
-	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.object.UID) && e.lastRun(w).answered.IsZero() })
+	i := slices.IndexFunc(c.listed, func(e *event) bool { return isOwner(w.owners, e.uid) && e.lastRun(w).answered.IsZero() })
 	if i < 0 {
 		return nil
 	}

@@ -44,13 +44,14 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
-	c := w.candidates(w.isRelatedTo)
+	w.related = w.findRelated()
+	c := w.candidates(w.related, w.isRelatedTo)
 	cause, woken := w.retried(), false
 	if cause == nil {
 		cause, woken = w.choose(c)
 	}
 	if cause == nil || w.mayFollowFromLost(cause) {
-		cause = &event{sentEvent: &sentEvent{}}
+		cause = &event{sentEvent: &sentEvent{}, eventSource: &eventSource{}}
 	}
 	if !w.dryRun {
 		cl.noteWrite(w, cause, c, woken)
@@ -71,25 +72,34 @@ func (w *write) lastReceived() *observe.Received {
 	if w.routine || w.reported {
 		return nil
 	}
-	e := w.lastEvent(w.isReceived)
+	e := w.lastEvent(w.began, w.isReceived)
 	if e == nil {
 		return &observe.Received{}
 	}
-	last := &observe.Received{Time: e.at, Change: e.change, Object: e.object}
+	last := &observe.Received{Time: e.at, Change: e.change, Object: e.object()}
 	if e.client != w.client {
 		last.Client = e.client.name
 	}
 	return last
 }
 
-// lastEvent returns the last of some events that the client had received, however long ago; nil if there is none.
-func (w *write) lastEvent(is func(*event) bool) (last *event) {
+// hasReceivedRelated reports whether the client had received an event of a related object, however long ago.
+func (w *write) hasReceivedRelated() bool {
+	to := w.began
+	if len(w.events) > 0 && len(w.related) == 0 && len(w.unseen) == 0 { // none of the recent ones was of such an object
+		to = to.Add(-maxReaction)
+	}
+	return w.lastEvent(to, w.isRelatedTo) != nil
+}
+
+// lastEvent returns the last of some events that the client had received until a time, however long ago; nil if there is none.
+func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 	for _, from := range w.watches {
 		var since time.Time
 		if last != nil {
 			since = last.at
 		}
-		if e := from.lastEvent(since, w.began, is); e != nil {
+		if e := from.lastEvent(since, to, is); e != nil {
 			last = e
 		}
 	}
@@ -99,7 +109,7 @@ func (w *write) lastEvent(is func(*event) bool) (last *event) {
 // isReceived reports whether an event is of what another client has changed in the namespace of the written object or
 // outside of any, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
-	isDefault := e.change == observe.Added && defaultObjects[e.object.Resource] == e.name
+	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
 	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
 
@@ -120,7 +130,7 @@ func (w *write) hasReceivedMade() bool {
 	if w.made == "" {
 		return false
 	}
-	is := func(e *event) bool { return e.version == w.made && e.object.Same(w.object) }
+	is := func(e *event) bool { return e.version == w.made && e.isOf(w.object) }
 	return slices.ContainsFunc(w.watches, func(from *watch) bool {
 		return from.Resource == w.object.GroupResource() && from.lastEvent(time.Time{}, w.began, is) != nil
 	})
@@ -144,7 +154,10 @@ func (w *write) chooseRelated(c *candidates) (best *event, of *candidates) {
 		return best, c
 	}
 	names := w.namesInRelated()
-	all := w.candidates(func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) })
+	if len(names) == 0 {
+		return best, c
+	}
+	all := w.candidates(w.events, func(e *event) bool { return slices.ContainsFunc(names, e.isNamedIn) })
 	if named := all.choose(w); named != nil && (best == nil || w.began.Sub(named.at) <= maxPause) {
 		return named, all
 	}
@@ -161,7 +174,7 @@ func (w *write) choose(c *candidates) (cause *event, woken bool) {
 		}
 	}
 	if related == nil {
-		return w.candidates(w.isNamespace).choose(w), false
+		return w.candidates(w.events, w.isNamespace).choose(w), false
 	}
 	if w.isByTimer(related) && of.isFinished(related, w) {
 		return nil, false
@@ -186,7 +199,7 @@ func (w *write) chooseOther(related *event, of *candidates) (cause *event, isDec
 	if e := w.currentRun(related, isFinished); e != nil {
 		return e, true
 	}
-	if !isFinished || related == nil && w.lastEvent(w.isRelatedTo) == nil { // it does not work for such objects
+	if !isFinished || related == nil && !w.hasReceivedRelated() { // it does not work for such objects
 		return nil, false
 	}
 	since := w.idle.from
@@ -222,6 +235,7 @@ type write struct {
 	watches  []*watch  // whose events may be its reason
 	reported bool      // the client reports the syncs in which it reacts to events, and this write is of none
 	events   []*event  // the recent ones that the client had received
+	related  []*event  // of these, the ones of related objects
 	lost     time.Time // when the last event was sent of those that are forgotten although they were recent then
 	versions *ownVersions
 	busy     period       // the last one before the write
@@ -269,24 +283,34 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 // isRelatedTo reports whether the object of an event is the written one, or owns it, or is
 // owned by it or by one of its owners, or is named in the answer, as its owner may be, or has no owner and names the written one.
 func (w *write) isRelatedTo(e *event) bool {
-	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(w.names) || e.isOwnedByNamed(w.names) || e.isNaming(w.mentioned)
+	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(&w.names) || e.isOwnedByNamed(&w.names) || e.isNaming(&w.mentioned)
+}
+
+// findRelated returns the recent events of related objects.
+func (w *write) findRelated() (list []*event) {
+	for _, e := range w.events {
+		if w.isRelatedTo(e) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // isNamespace reports whether an event is of the namespace of the written object.
 func (w *write) isNamespace(e *event) bool {
-	return e.object.IsNamespace() && e.name == w.object.Namespace
+	return e.name == w.object.Namespace && e.object().IsNamespace()
 }
 
 // namesInRelated returns what the objects that are related to the written one name, by their namespaces.
-func (w *write) namesInRelated() (list []namespacedNames) {
+func (w *write) namesInRelated() (list []*namespacedNames) {
 	found := map[string][]recording.Mentions{}
-	for _, e := range w.events {
+	for _, e := range w.related {
 		if e.isRelatedTo(w.object, w.owners) {
 			found[e.namespace] = append(found[e.namespace], e.names)
 		}
 	}
 	for namespace, lists := range found {
-		list = append(list, namespacedNames{namespace, recording.JoinMentions(lists...)})
+		list = append(list, &namespacedNames{namespace, recording.JoinMentions(lists...)})
 	}
 	return list
 }
@@ -305,13 +329,13 @@ func (w *write) leaveOutUnknown() {
 	}
 	next := slices.MinFunc(unseen, byTime)
 	w.unseen, w.events = unseen, slices.DeleteFunc(w.events, func(e *event) bool {
-		return e.object.Same(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
+		return e.isOf(w.object) && !e.at.Before(next.at) || e.at.After(next.at.Add(cacheDelay))
 	})
 }
 
 // findBase returns the event with the version that the write changes; nil if there is none.
 func (w *write) findBase() *event {
-	i := slices.IndexFunc(w.events, func(e *event) bool { return w.base != "" && e.version == w.base && e.object.Same(w.object) })
+	i := slices.IndexFunc(w.events, func(e *event) bool { return w.base != "" && e.version == w.base && e.isOf(w.object) })
 	if i < 0 {
 		return nil
 	}
@@ -338,7 +362,7 @@ func (w *write) laterVersions() (list []*event) {
 		return nil
 	}
 	for _, e := range w.events {
-		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.object.Same(w.object) {
+		if version, err := strconv.ParseUint(e.version, 10, 64); err == nil && version > base && e.isOf(w.object) {
 			list = append(list, e)
 		}
 	}
@@ -361,7 +385,9 @@ func (cl *client) findEvents(r *request, wr *write) {
 	for _, w := range wr.watches {
 		isShared := watched[w.Resource] > 1
 		w.mu.Lock()
-		for _, e := range w.eventsBetween(wr.began.Add(-maxReaction), wr.began) {
+		recent := w.eventsBetween(wr.began.Add(-maxReaction), wr.began)
+		wr.events = slices.Grow(wr.events, len(recent))
+		for _, e := range recent {
 			if isShared {
 				once := sentOnce{e.sent, e.listed}
 				if i, found := sent[once]; found && !w.Since.After(wr.events[i].at) && !wr.events[i].opened.After(e.at) {
@@ -443,8 +469,8 @@ func hasFullConn(watches []*watch) bool {
 // isRelatedTo reports whether the event's object is o, or owns it, or is owned by it or
 // by one of the owners of o.
 func (e *event) isRelatedTo(o observe.Object, owners []recording.OwnerReference) bool {
-	return o.Same(e.object) || isOwner(owners, e.object.UID) || isOwner(e.owners, o.UID) ||
-		slices.ContainsFunc(owners, func(r recording.OwnerReference) bool { return isOwner(e.owners, r.UID) })
+	return e.isOf(o) || isOwner(owners, e.uid) || e.isOwnedBy(o.UID) ||
+		slices.ContainsFunc(owners, func(r recording.OwnerReference) bool { return e.isOwnedBy(r.UID) })
 }
 
 func isOwner(of []recording.OwnerReference, uid string) bool {

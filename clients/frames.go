@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"unique"
 
 	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -30,11 +32,16 @@ type sentEvent struct {
 	kind                          string // "" if the client asks for metadata only
 	namespace, name, uid, version string
 
-	owners    []recording.OwnerReference
+	owners    []sentOwner
 	names     recording.Mentions // in the object
 	mentioned objectMentions     // how others name it
-	ofOwners  []objectMentions   // how others name its owners
 	takenBy   string             // the holder that has taken over the Lease with this version
+}
+
+// sentOwner is an owner of the object of an event.
+type sentOwner struct {
+	uid       string
+	mentioned objectMentions
 }
 
 // objectMentions are how an object is named: by its key or, within its namespace, by its name.
@@ -57,7 +64,7 @@ func newObjectMentions(namespace, name string) objectMentions {
 }
 
 // isIn reports whether the object is among some names. Each object names its namespace.
-func (m objectMentions) isIn(names namespacedNames) bool {
+func (m *objectMentions) isIn(names *namespacedNames) bool {
 	isByKey := m.key.possible && names.Has(m.key.Mention)
 	if m.object == names.namespace {
 		return m.namespace != "" && isByKey
@@ -81,7 +88,8 @@ type frames struct {
 type keptFrame struct {
 	hash  uint64
 	bytes []byte // under the lock of frames
-	read  func() *sentEvent
+	once  sync.Once
+	event *sentEvent
 }
 
 func newFrames() *frames { return &frames{seed: maphash.MakeSeed(), byHash: map[uint64]*keptFrame{}} }
@@ -91,17 +99,18 @@ func (f *frames) read(parse frameParser, frame []byte) *sentEvent {
 	if len(frame) > maxKeptFrame {
 		return newSentEvent(parse(frame), frame)
 	}
-	return f.kept(parse, frame)()
+	k := f.kept(frame)
+	k.once.Do(func() { k.event = newSentEvent(parse(frame), frame) })
+	return k.event
 }
 
-// kept returns what reads the event once, for all watches with this frame. The first one must call it
-// while the frame is valid.
-func (f *frames) kept(parse frameParser, frame []byte) func() *sentEvent {
+// kept returns what all watches with this frame share.
+func (f *frames) kept(frame []byte) *keptFrame {
 	hash := maphash.Bytes(f.seed, frame)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if k := f.byHash[hash]; k != nil && bytes.Equal(k.bytes, frame) {
-		return k.read
+		return k
 	}
 	var room []byte
 	if oldest := f.ring[f.next]; oldest != nil {
@@ -111,10 +120,9 @@ func (f *frames) kept(parse frameParser, frame []byte) func() *sentEvent {
 		}
 	}
 	k := &keptFrame{hash: hash, bytes: append(room, frame...)}
-	k.read = sync.OnceValue(func() *sentEvent { return newSentEvent(parse(frame), frame) })
 	f.byHash[hash], f.ring[f.next] = k, k
 	f.next = (f.next + 1) % keptFrames
-	return k.read
+	return k
 }
 
 var changes = map[string]observe.Change{"ADDED": observe.Added, "MODIFIED": observe.Updated, "DELETED": observe.Deleted}
@@ -123,32 +131,55 @@ func newSentEvent(e recording.WatchEvent, frame []byte) *sentEvent {
 	m := &e.Object.Metadata
 	s := &sentEvent{
 		change: changes[e.Type], initialEventsEnd: e.Object.InitialEventsEnd,
-		kind: e.Object.ObjectKind(), namespace: m.Namespace, name: m.Name, uid: m.UID, version: m.ResourceVersion, owners: m.OwnerReferences,
+		kind: shared(e.Object.ObjectKind()), namespace: shared(m.Namespace),
 	}
 	if s.change == "" {
 		return s
 	}
+	// Many events are kept, and many texts are many objects in memory.
+	texts := append(make([]string, 0, 16), m.Name, m.UID, m.ResourceVersion)
+	for _, owner := range m.OwnerReferences {
+		texts = append(texts, owner.UID, owner.Name)
+	}
+	joinInPlace(texts)
+	s.name, s.uid, s.version = texts[0], texts[1], texts[2]
+	for i := 3; i < len(texts); i += 2 {
+		s.owners = append(s.owners, sentOwner{texts[i], newObjectMentions(s.namespace, texts[i+1])})
+	}
 	s.names = recording.MentionsIn(frame[:min(len(frame), maxSearchedBody)], maxEventMentions)
 	s.mentioned = newObjectMentions(s.namespace, s.name)
-	for _, owner := range s.owners {
-		s.ofOwners = append(s.ofOwners, newObjectMentions(s.namespace, owner.Name))
-	}
 	if s.change == observe.Updated && s.kind == "Lease" {
 		s.takenBy = cutText(recording.ParseTaker(e.Encoded), maxName)
 	}
 	return s
 }
 
+// shared returns a text that equals many others.
+func shared(text string) string { return unique.Make(text).Value() }
+
+// joinInPlace makes texts parts of one string.
+func joinInPlace(texts []string) {
+	all := strings.Join(texts, "")
+	for i, text := range texts {
+		texts[i], all = all[:len(text)], all[len(text):]
+	}
+}
+
 // isNamedIn reports whether the event's object is among some names.
-func (s *sentEvent) isNamedIn(names namespacedNames) bool { return s.mentioned.isIn(names) }
+func (s *sentEvent) isNamedIn(names *namespacedNames) bool { return s.mentioned.isIn(names) }
 
 // isOwnedByNamed reports whether an owner of the event's object is among some names.
-func (s *sentEvent) isOwnedByNamed(names namespacedNames) bool {
-	return slices.ContainsFunc(s.ofOwners, func(m objectMentions) bool { return m.isIn(names) })
+func (s *sentEvent) isOwnedByNamed(names *namespacedNames) bool {
+	return slices.ContainsFunc(s.owners, func(o sentOwner) bool { return o.mentioned.isIn(names) })
+}
+
+// isOwnedBy reports whether an object with a UID owns the event's object.
+func (s *sentEvent) isOwnedBy(uid string) bool {
+	return uid != "" && slices.ContainsFunc(s.owners, func(o sentOwner) bool { return o.uid == uid })
 }
 
 // isNaming reports whether the event's object names an object. What has an owner does not count: each Pod names containers,
 // volumes and a ServiceAccount, which may be called as an unrelated object is.
-func (s *sentEvent) isNaming(m objectMentions) bool {
-	return len(s.owners) == 0 && m.isIn(namespacedNames{s.namespace, s.names})
+func (s *sentEvent) isNaming(m *objectMentions) bool {
+	return len(s.owners) == 0 && m.isIn(&namespacedNames{s.namespace, s.names})
 }

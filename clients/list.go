@@ -136,15 +136,16 @@ func (w *watch) appendFound(list []*event, o observe.Object) []*event {
 	if w.Namespace != "" && w.Namespace != o.Namespace || w.Name != "" && w.Name != o.Name {
 		return list
 	}
-	if e := w.found[o.Key()]; e != nil && e.object.Same(o) {
+	if e := w.found[o.Key()]; e != nil && e.isOf(o) {
 		return append(list, e)
 	}
 	if !w.existedAtList(o) || len(w.found) >= maxFound {
 		return list
 	}
 	e := &event{
-		sentEvent: &sentEvent{change: observe.Listed, kind: o.Kind, namespace: o.Namespace, name: o.Name, uid: o.UID},
-		client:    w.client, at: w.list.answered, opened: w.list.began, change: observe.Listed, object: o,
+		sentEvent:   &sentEvent{change: observe.Listed, kind: o.Kind, namespace: o.Namespace, name: o.Name, uid: o.UID},
+		eventSource: &eventSource{client: w.client, opened: w.list.began, group: o.Group, resource: o.Resource},
+		at:          w.list.answered, change: observe.Listed,
 	}
 	if w.found == nil {
 		w.found = map[string]*event{}
@@ -162,7 +163,7 @@ func (w *watch) existedAtList(o observe.Object) bool {
 		return false
 	}
 	for _, e := range w.events {
-		if e.change == observe.Added && e.object.Same(o) {
+		if e.change == observe.Added && e.isOf(o) {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ const keptEvents, maxRecent, keptRecent = 64, 4096, 16384
 // watch is an open watch. Its lock is held for moments only.
 type watch struct {
 	observe.ClientWatch
-	client *client
+	*eventSource
 	conn   string    // of the client
 	ended  time.Time // zero if it is open; under the lock of its client
 	next   *watch    // of the same selection, opened after its end; under the lock of its client
@@ -49,17 +49,32 @@ type watch struct {
 // event is an event that was sent to a client.
 type event struct {
 	*sentEvent
-	client *client // that has received it
+	*eventSource
 	at     time.Time
-	opened time.Time // the watch
 	change observe.Change
-	object observe.Object
 
 	mu     sync.Mutex
 	seq    uint64     // of its record; 0 = it has none
 	writes []writeRun // whose likely cause it is, of each client
 	unseen time.Time  // a write shows that the client had not seen it then
 }
+
+// eventSource is what the events of a watch have in common: some are kept for longer than the watch.
+type eventSource struct {
+	client                       *client // that receives them
+	opened                       time.Time
+	group, resource, watchedKind string
+}
+
+// object returns what the event is about.
+func (e *event) object() observe.Object {
+	return observe.Object{
+		Group: e.group, Resource: e.resource, Kind: cmp.Or(e.kind, e.watchedKind), Namespace: e.namespace, Name: e.name, UID: e.uid,
+	}
+}
+
+// isOf reports whether the event is about an object.
+func (e *event) isOf(o observe.Object) bool { return e.name == o.Name && e.object().Same(o) }
 
 // slot has what is asked of each event when the cause of a write is looked up: the events of many watches
 // are far apart in memory.
@@ -86,7 +101,7 @@ func (e *event) noteUnseen(at time.Time) {
 
 // leaseTakenBy returns the new holder if the event is that of a Lease.
 func (e *event) leaseTakenBy() string {
-	if !e.object.IsLease() {
+	if !e.object().IsLease() {
 		return ""
 	}
 	return e.takenBy
@@ -95,6 +110,7 @@ func (e *event) leaseTakenBy() string {
 func newWatch(req *http.Request, call *observe.Called, f *frames) *watch {
 	q := req.URL.Query()
 	w := &watch{conn: req.RemoteAddr, object: call.Object, frames: f}
+	w.eventSource = &eventSource{opened: call.Began, group: call.Object.Group, resource: call.Object.Resource, watchedKind: call.Object.Kind}
 	w.ClientWatch = observe.ClientWatch{
 		Resource: call.Object.GroupResource(), Namespace: call.Object.Namespace, Name: call.Object.Name,
 		LabelSelector: cleanText(q.Get("labelSelector")), FieldSelector: cleanText(q.Get("fieldSelector")),
@@ -152,11 +168,9 @@ func (w *watch) sent(frame []byte) bool {
 	if change == observe.Added && (w.initial || w.existed(e.version)) {
 		change = observe.Listed
 	}
-	o := w.object
-	o.Kind, o.Namespace, o.Name, o.UID = cmp.Or(e.kind, o.Kind), e.namespace, e.name, e.uid
 	w.Delivered++
 	w.LastTime = now
-	w.events = append(w.events, slot{&event{sentEvent: e, client: w.client, at: now, opened: w.Since, change: change, object: o}, e, now, change == observe.Listed})
+	w.events = append(w.events, slot{&event{sentEvent: e, eventSource: w.eventSource, at: now, change: change}, e, now, change == observe.Listed})
 	if len(w.events) > keptEvents {
 		w.frames.recent.Add(1)
 		w.forgetEvents(now, maxRecent)

@@ -83,7 +83,7 @@ func (r startedRun) hasWritten(w *write, resource string) bool {
 }
 
 // hasWrittenOneOf reports whether the run has written an object that is among some names.
-func (r *writeRun) hasWrittenOneOf(names namespacedNames) bool {
+func (r *writeRun) hasWrittenOneOf(names *namespacedNames) bool {
 	return slices.ContainsFunc(r.wrote, func(m objectMentions) bool { return m.isIn(names) })
 }
 
@@ -175,7 +175,7 @@ func (e *event) record(o *observe.Observer) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.seq == 0 {
-		e.seq = o.AppendAt(&observe.Delivered{Controller: e.client.name, Change: e.change, Object: e.object, ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
+		e.seq = o.AppendAt(&observe.Delivered{Controller: e.client.name, Change: e.change, Object: e.object(), ResourceVersion: e.version, TakenBy: e.leaseTakenBy()}, e.at)
 	}
 	return e.seq
 }

@@ -22,9 +22,19 @@ func MentionOf(name string) (m Mention, ok bool) {
 	return Mention(maphash.String(mentionSeed, name)), true
 }
 
-// Mentions are the mentions in an encoded object, in order: only their hashes, as those of many objects are
-// kept.
-type Mentions []Mention
+// Mentions are the mentions in an encoded object: only their hashes, as those of many objects are kept.
+type Mentions struct {
+	sorted []Mention
+	bits   [4]uint64 // one for the low bits of each: most texts are not mentioned, and need not be searched for
+}
+
+func newMentions(sorted []Mention) (m Mentions) {
+	m.sorted = sorted
+	for _, name := range sorted {
+		m.bits[name/64%4] |= 1 << (name % 64)
+	}
+	return m
+}
 
 var mentionSeed = maphash.MakeSeed()
 
@@ -40,19 +50,25 @@ func MentionsIn(data []byte, most int) Mentions {
 	}
 	found = found[:min(len(found), most)]
 	slices.Sort(found)
-	return slices.Clone(slices.Compact(found))
+	return newMentions(slices.Clone(slices.Compact(found)))
 }
 
 // JoinMentions returns what is in one of the lists.
 func JoinMentions(lists ...Mentions) Mentions {
-	all := slices.Concat(lists...)
+	var all []Mention
+	for _, m := range lists {
+		all = append(all, m.sorted...)
+	}
 	slices.Sort(all)
-	return slices.Compact(all)
+	return newMentions(slices.Compact(all))
 }
 
 // Has reports whether a name is mentioned.
-func (m Mentions) Has(name Mention) bool {
-	_, found := slices.BinarySearch(m, name)
+func (m *Mentions) Has(name Mention) bool {
+	if m.bits[name/64%4]&(1<<(name%64)) == 0 {
+		return false
+	}
+	_, found := slices.BinarySearch(m.sorted, name)
 	return found
 }
 
@@ -79,8 +95,8 @@ func (p *pair) key() (m Mention, ok bool) {
 
 // isNamespaceOf reports whether a member is for the namespace of what another one is for the name of.
 func isNamespaceOf(member, name []byte) bool {
-	prefix, found := bytes.CutSuffix(member, []byte("space"))
-	return found && bytes.HasSuffix(prefix, []byte("ame")) && bytes.Equal(prefix, name)
+	return len(member) == len(name)+len("space") && bytes.HasPrefix(member, name) &&
+		bytes.HasSuffix(name, []byte("ame")) && bytes.HasSuffix(member, []byte("space"))
 }
 
 // mentionsInJSON takes each string, also the names of members with a string: those of a map may be names of objects. Other
@@ -159,25 +175,40 @@ func textEnd(data []byte) int {
 // mentionsInProto takes each text that follows its length. Of labels, a text and what it is called follow each other.
 func mentionsInProto(found []Mention, data []byte, most int) []Mention {
 	var last [3][]byte
+	end := 0 // of the name bytes that at is among
 	for at := 1; at < len(data) && len(found) < most; at++ {
 		length := int(data[at-1])
-		if !isMention(length) || at+length > len(data) || !isNameByte[data[at]] || !isNameByte[data[at+length-1]] {
+		if !isMention(length) || !isNameByte[data[at]] {
 			continue
 		}
-		if text := data[at : at+length]; !slices.ContainsFunc(text, func(b byte) bool { return !isNameByte[b] }) {
-			found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
-			p := pair{last[2], text, last[0], last[1]}
-			if key, ok := p.key(); ok {
-				found = append(found, key)
-			}
-			last = [3][]byte{last[1], last[2], text}
-			at += length
-			if string(text) == fieldsFormat {
-				at += fieldSetSize(data[at:])
-			}
+		if end <= at {
+			end = endOfName(data, at)
+		}
+		if at+length > end {
+			continue
+		}
+		text := data[at : at+length]
+		found = append(found, Mention(maphash.Bytes(mentionSeed, text)))
+		p := pair{last[2], text, last[0], last[1]}
+		if key, ok := p.key(); ok {
+			found = append(found, key)
+		}
+		last = [3][]byte{last[1], last[2], text}
+		at += length
+		if string(text) == fieldsFormat {
+			at += fieldSetSize(data[at:])
 		}
 	}
 	return found
+}
+
+// endOfName returns where the name bytes end that begin at an index.
+func endOfName(data []byte, begin int) int {
+	end := begin
+	for end < len(data) && isNameByte[data[end]] {
+		end++
+	}
+	return end
 }
 
 // fieldsFormat is the fieldsType of a ManagedFieldsEntry. The set of fields follows it: half of
