@@ -3,6 +3,7 @@ package clients
 import (
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,9 @@ import (
 )
 
 // A write that has had no answer for long is named, with the object that it is to create.
-func TestUnansweredWrites(t *testing.T) {
+func TestUnansweredWrites(t *testing.T) { synctest.Test(t, testUnansweredWrites) }
+
+func testUnansweredWrites(t *testing.T) {
 	f := newFixture(t)
 	unanswered := func(d time.Duration) (int64, []observe.UnansweredWrite) {
 		return f.clients.sorted()[0].unanswered.snapshot(time.Now().Add(d))

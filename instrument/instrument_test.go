@@ -66,6 +66,8 @@ func TestCauseAndCalls(t *testing.T) {
 		}
 		return i >= 0
 	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	e := p.event(s.Event)
 	if e == nil || e.Change != "updated" || e.Name != "shop" || e.ResourceVersion != "7" || e.Resource != "configmaps" || e.Kind != "ConfigMap" || !e.Deleting || !slices.Equal(e.Adds, []uint64{s.Add}) {
 		t.Errorf("the cause of %+v is %+v", s, e)
@@ -177,8 +179,8 @@ func TestRequeue(t *testing.T) {
 	})
 	o.start(1)
 	o.informer.Add(configMap("shop", "1"))
-	p.await("three syncs", func() bool { return len(p.ended("configmap")) >= 3 })
-	list := p.ended("configmap")
+	var list []*endedRecord
+	p.await("three syncs", func() bool { list = p.ended("configmap"); return len(list) >= 3 })
 	first, second, third := list[0], list[1], list[2]
 	if first.Event == 0 || first.Add != 1 || !first.Requeued || first.Due.Sub(first.Time) < 20*time.Millisecond {
 		t.Errorf("the first sync: %+v", first)
@@ -207,6 +209,8 @@ func TestRequeueBehindEvent(t *testing.T) {
 	o.start(1)
 	o.informer.Add(configMap("shop", "1"))
 	p.await("two syncs", func() bool { return len(p.ended("configmap")) >= 2 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	list := p.ended("configmap")
 	if first, second := list[0], list[1]; !first.Requeued || first.Due.IsZero() || second.Sync != 0 || p.event(second.Event).ResourceVersion != "2" {
 		t.Errorf("the first sync: %+v; the second: %+v", first, second)
@@ -316,6 +320,8 @@ func TestControllersOfOneName(t *testing.T) {
 		last = p.reports[len(p.reports)-1].Controllers
 		return len(p.ended("configmap")) == 2 && len(last) == 1 && last[0].Done == 2
 	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	syncs := p.ended("configmap")
 	if syncs[0].ID == syncs[1].ID || syncs[0].Add == syncs[1].Add || syncs[0].Event == syncs[1].Event {
 		t.Errorf("%+v and %+v have the same numbers", syncs[0], syncs[1])

@@ -69,13 +69,14 @@ func TestKeyThatTheTimerAdds(t *testing.T) {
 func TestDelayedKeyReleasesItsSync(t *testing.T) {
 	var l delayedKeys
 	by := &syncRun{add: &queueAdd{cause: &delivery{object: &Object{Name: "web"}}}}
-	p := newDelayedKey(time.Now(), by)
+	now := time.Now()
+	p := newDelayedKey(now, by)
 	l.add(p)
 	p.release(by)
 	if p.by.Load() != nil {
 		t.Error("it keeps the sync")
 	}
-	if k := l.takeDue(time.Now()); k == nil || *k != (inferredKey{"web", BasisEvent}) {
+	if k := l.takeDue(now); k == nil || *k != (inferredKey{"web", BasisEvent}) {
 		t.Errorf("its key is %+v", k)
 	}
 }

@@ -3,10 +3,12 @@ package inspect
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,7 +124,9 @@ func TestInspectOverHTTP(t *testing.T) {
 	}
 }
 
-func TestFollowsServedVersion(t *testing.T) {
+func TestFollowsServedVersion(t *testing.T) { synctest.Test(t, testFollowsServedVersion) }
+
+func testFollowsServedVersion(t *testing.T) {
 	s, i := startServer(t, "v1")
 	if _, err := i.Inspect(t.Context(), widgetW); err != nil {
 		t.Fatal(err)
@@ -137,7 +141,7 @@ func TestFollowsServedVersion(t *testing.T) {
 	if err == nil || got.Gone {
 		t.Errorf("before discovery may be repeated: got %+v, want an error", got)
 	}
-	i.catalog.askedAt = i.catalog.askedAt.Add(-minRefreshInterval)
+	time.Sleep(minRefreshInterval)
 	got, err = i.Inspect(t.Context(), widgetW)
 	if err != nil || !strings.HasPrefix(got.YAML, "apiVersion: example.com/v2\n") {
 		t.Errorf("got %+v, %v", got, err)
@@ -189,9 +193,8 @@ func TestCanceledContext(t *testing.T) {
 }
 
 func TestServerIsUnreachable(t *testing.T) {
-	web := httptest.NewServer(http.NotFoundHandler())
-	web.Close()
-	i, err := New(&rest.Config{Host: web.URL})
+	refused := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	i, err := New(&rest.Config{Host: "http://fake", Dial: refused})
 	if err != nil {
 		t.Fatal(err)
 	}

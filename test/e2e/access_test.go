@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,8 +54,7 @@ func TestAuthorizationByPath(t *testing.T) {
 			a := httpGet(t, cfg, path)
 			if a.Code == http.StatusInternalServerError && slices.Contains([]string{"/healthz", "/livez", "/readyz"}, path) {
 				// Upstream is not ready while a new informer starts, and not healthy while etcd is slow to answer.
-				a = await(t, "health at "+path, func(context.Context) (httpResponse, error) { return httpGet(t, cfg, path), nil },
-					func(a httpResponse) bool { return a.Code != http.StatusInternalServerError })
+				a = await(t, "health at "+path, getPath(cfg, path), func(a httpResponse) bool { return a.Code != http.StatusInternalServerError })
 			}
 			if a.Code != want[name] {
 				t.Errorf("GET %s as %s: got %d, want %d: %.300s", path, name, a.Code, want[name], failedChecksFirst(a.Body))
@@ -93,8 +91,7 @@ func TestHealthChecks(t *testing.T) {
 	}
 	// Upstream is not ready while a new informer starts.
 	healthy := func(path string) httpResponse {
-		return await(t, path, func(context.Context) (httpResponse, error) { return httpGet(t, controlPlane.config, path), nil },
-			func(a httpResponse) bool { return a.Code == http.StatusOK })
+		return await(t, path, getPath(controlPlane.config, path), func(a httpResponse) bool { return a.Code == http.StatusOK })
 	}
 	for _, path := range []string{"/readyz", "/livez", "/healthz"} {
 		a := healthy(path + "?verbose")
@@ -167,9 +164,7 @@ func TestDebugEndpoints(t *testing.T) {
 	m := createOwnedMap(t, ns, "owner")
 	dependent := createOwnedMap(t, ns, "dependent", ownerReference(m))
 	graph := "/debug/controllers/garbage-collector-controller/graph"
-	await(t, "edge of the garbage collector's graph", func(context.Context) (httpResponse, error) {
-		return httpGet(t, controlPlane.config, graph+"?uid="+string(dependent.UID)), nil
-	}, func(a httpResponse) bool {
+	await(t, "edge of the garbage collector's graph", getPath(controlPlane.config, graph+"?uid="+string(dependent.UID)), func(a httpResponse) bool {
 		return strings.HasPrefix(a.Body, "strict digraph full {") && strings.Contains(a.Body, "ConfigMap.v1/dependent") &&
 			strings.Contains(a.Body, `"`+string(dependent.UID)+`" -> "`+string(m.UID)+`"`)
 	})

@@ -63,27 +63,37 @@ type httpResponse struct {
 // httpGet reads a path for which there is no typed client.
 func httpGet(t *testing.T, cfg *rest.Config, path string, accept ...string) httpResponse {
 	t.Helper()
+	resp, err := getPath(cfg, path, accept...)(t.Context())
+	if err != nil {
+		t.Fatalf("GET %s: %v", path, err)
+	}
+	return resp
+}
+
+// getPath returns httpGet for await.
+func getPath(cfg *rest.Config, path string, accept ...string) func(context.Context) (httpResponse, error) {
+	return func(ctx context.Context) (httpResponse, error) { return tryGet(ctx, cfg, path, accept) }
+}
+
+func tryGet(ctx context.Context, cfg *rest.Config, path string, accept []string) (httpResponse, error) {
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
-		t.Fatal(err)
+		return httpResponse{}, err
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, cfg.Host+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Host+path, nil)
 	if err != nil {
-		t.Fatal(err)
+		return httpResponse{}, err
 	}
 	for _, a := range accept {
 		req.Header.Add("Accept", a)
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		t.Fatalf("GET %s: %v", path, err)
+		return httpResponse{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatalf("GET %s: %v", path, err)
-	}
-	return httpResponse{resp.StatusCode, resp.Header, string(body)}
+	return httpResponse{resp.StatusCode, resp.Header, string(body)}, err
 }
 
 // bindClusterRole grants a ClusterRole to a user or group.

@@ -140,9 +140,8 @@ func TestCustomResourceCELScaleAndColumns(t *testing.T) {
 	if !strings.Contains(table.Body, `"kind":"Table"`) || !strings.Contains(table.Body, `"cells":["one",5]`) {
 		t.Errorf("as a table: %d %s", table.Code, table.Body)
 	}
-	await(t, "schema in OpenAPI v3", func(context.Context) (httpResponse, error) {
-		return httpGet(t, controlPlane.config, "/openapi/v3/apis/"+gvr.GroupVersion().String()), nil
-	}, func(a httpResponse) bool { return strings.Contains(a.Body, "a frozen widget keeps its size") })
+	schemas := getPath(controlPlane.config, "/openapi/v3/apis/"+gvr.GroupVersion().String())
+	await(t, "schema in OpenAPI v3", schemas, func(a httpResponse) bool { return strings.Contains(a.Body, "a frozen widget keeps its size") })
 }
 
 // Deleting a definition deletes its objects, after their finalizers are removed.

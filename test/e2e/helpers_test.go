@@ -79,22 +79,34 @@ func listObjects[L any](t *testing.T, c lister[L], selector string) L {
 // updateObject changes an object and retries after a conflict.
 func updateObject[T any](t *testing.T, c updater[T], name string, change func(T)) T {
 	t.Helper()
-	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.Update(t.Context(), obj, metav1.UpdateOptions{}) })
+	written, err := tryUpdate(t.Context(), c, name, change)
+	if err != nil {
+		t.Fatalf("update %s: %v", name, err)
+	}
+	return written
+}
+
+// tryUpdate is updateObject for await.
+func tryUpdate[T any](ctx context.Context, c updater[T], name string, change func(T)) (T, error) {
+	return updateWithRetry(ctx, c, name, change, func(obj T) (T, error) { return c.Update(ctx, obj, metav1.UpdateOptions{}) })
 }
 
 // updateObjectStatus is updateObject for the status subresource.
 func updateObjectStatus[T any](t *testing.T, c statusUpdater[T], name string, change func(T)) T {
 	t.Helper()
-	return updateWithRetry(t, name, c, change, func(obj T) (T, error) { return c.UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}) })
+	written, err := updateWithRetry(t.Context(), c, name, change, func(obj T) (T, error) { return c.UpdateStatus(t.Context(), obj, metav1.UpdateOptions{}) })
+	if err != nil {
+		t.Fatalf("update the status of %s: %v", name, err)
+	}
+	return written
 }
 
 // conflictBackoff is for objects that controllers often write: some 3 s.
 var conflictBackoff = wait.Backoff{Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 0.5, Steps: 15}
 
-func updateWithRetry[T any](t *testing.T, name string, c getter[T], change func(T), write func(T) (T, error)) (written T) {
-	t.Helper()
-	err := retry.RetryOnConflict(conflictBackoff, func() error {
-		obj, err := c.Get(t.Context(), name, metav1.GetOptions{})
+func updateWithRetry[T any](ctx context.Context, c getter[T], name string, change func(T), write func(T) (T, error)) (written T, err error) {
+	err = retry.RetryOnConflict(conflictBackoff, func() error {
+		obj, err := c.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -102,10 +114,7 @@ func updateWithRetry[T any](t *testing.T, name string, c getter[T], change func(
 		written, err = write(obj)
 		return err
 	})
-	if err != nil {
-		t.Fatalf("update %s: %v", name, err)
-	}
-	return written
+	return written, err
 }
 
 // deleteObject deletes an object with the given options; by default in the background.

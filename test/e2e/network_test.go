@@ -43,15 +43,8 @@ func TestNodeRanges(t *testing.T) {
 	}
 }
 
-// One after the other: while a second range exists, any Service may get an address
-// of it.
-func TestServiceRanges(t *testing.T) {
+func TestServiceAddresses(t *testing.T) {
 	t.Parallel()
-	t.Run("first", testServiceAddresses)
-	t.Run("second", testServiceCIDR)
-}
-
-func testServiceAddresses(t *testing.T) {
 	ns := createNamespace(t)
 	services := controlPlane.client.CoreV1().Services(ns)
 	s := createObject(t, services, newService("web"))
@@ -94,8 +87,9 @@ func TestKubernetesService(t *testing.T) {
 	})
 }
 
-// A range that is added is used, and is deleted once no Service uses it.
-func testServiceCIDR(t *testing.T) {
+// A range that is added is used, and is deleted once no Service uses it. No other test may run while it is in use: any
+// Service may get an address of it, and keeps the range as long as it exists.
+func TestServiceCIDR(t *testing.T) {
 	ns := createNamespace(t)
 	ranges, services := controlPlane.client.NetworkingV1().ServiceCIDRs(), controlPlane.client.CoreV1().Services(ns)
 	name := uniqueName("range")
@@ -115,6 +109,10 @@ func testServiceCIDR(t *testing.T) {
 	await(t, "range that waits for its service", getByName(ranges, name), func(c *networkingv1.ServiceCIDR) bool {
 		return c.DeletionTimestamp != nil && meta.IsStatusConditionFalse(c.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	})
+	other := newService("other")
+	other.Spec.ClusterIP = "192.168.77.6"
+	_ = awaitRefusal(t, "another service", "allocator not ready", dryRunCreate(services, other))
 	deleteObject(t, services, "web")
+	t.Parallel() // upstream keeps the range for another 10 s
 	awaitGone(t, "range", getByName(ranges, name))
 }

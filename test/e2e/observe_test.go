@@ -141,11 +141,13 @@ func TestQueuesAgreeWithMetrics(t *testing.T) {
 		return all
 	}
 	// A key is counted in one of both first: only a difference that remains is one.
-	await(t, "agreement", func(context.Context) (c queueComparison, err error) {
-		before, text, after := sums(), httpGet(t, controlPlane.config, "/metrics").Body, sums()
+	await(t, "agreement", func(ctx context.Context) (c queueComparison, err error) {
+		before := sums()
+		text, err := getPath(controlPlane.config, "/metrics")(ctx)
+		after := sums()
 		metrics := map[string][3]int64{}
 		for i, family := range []string{"workqueue_adds_total", "workqueue_retries_total", "workqueue_work_duration_seconds_count"} {
-			for line := range strings.Lines(text) {
+			for line := range strings.Lines(text.Body) {
 				label, value, _ := strings.Cut(strings.TrimPrefix(line, family+`{name="`), `"} `)
 				n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 				if strings.HasPrefix(line, family+"{") && err == nil {
@@ -166,7 +168,7 @@ func TestQueuesAgreeWithMetrics(t *testing.T) {
 				c.AtRest++
 			}
 		}
-		return c, nil
+		return c, err
 	}, func(c queueComparison) bool { return len(c.Differ) == 0 && c.AtRest >= 5 })
 }
 

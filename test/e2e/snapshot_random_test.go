@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -22,10 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-var (
-	snapshotSteps = flag.Int("snapshot-steps", 80, "number of steps of TestSnapshotRandom")
-	snapshotSeed  = flag.Uint64("snapshot-seed", 0, "seed of TestSnapshotRandom; 0 = from the clock")
-)
+var snapshotSteps = flag.Int("snapshot-steps", 80, "number of steps of TestSnapshotRandom")
 
 // objectModel is the expected state: RESOURCE NAMESPACE/NAME → UID and value.
 type objectModel map[string]string
@@ -45,12 +41,7 @@ type randomChanger struct {
 // After any number of changes, saves and restores the expected objects exist, while
 // controllers act on them all the time.
 func TestSnapshotRandom(t *testing.T) {
-	seed := *snapshotSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("-snapshot-seed %d -snapshot-steps %d", seed, *snapshotSteps)
-	g := newRandomChanger(t, rand.New(rand.NewPCG(seed, 0)))
+	g := newRandomChanger(t, rand.New(rand.NewPCG(randomSeed(t), 0)))
 	informer := g.startInformer()
 
 	type saved struct {

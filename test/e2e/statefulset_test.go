@@ -104,6 +104,7 @@ func TestStatefulSetOrder(t *testing.T) {
 	claim := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1")
 	deleteObject(t, pods(ns), "db-1")
 	back := await(t, "replacement of db-1", getByName(pods(ns), "db-1"), func(p *corev1.Pod) bool { return p.UID != lost.UID })
+	await(t, "2 available replicas", getByName(statefulSets(ns), "db"), func(s *appsv1.StatefulSet) bool { return s.Status.AvailableReplicas == 2 })
 	markReady(t, *back)
 	if again := getObject(t, controlPlane.client.CoreV1().PersistentVolumeClaims(ns), "data-db-1"); again.UID != claim.UID {
 		t.Error("the claim of db-1 was replaced")

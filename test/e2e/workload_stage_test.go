@@ -146,8 +146,8 @@ func TestWorkloadStageDelay(t *testing.T) {
 	if err := newRemoteClient(t).Nodes().Fail(t.Context(), lost.Spec.NodeName); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "failed pod that changes all the time", func(context.Context) (*corev1.Pod, error) {
-		return updateObject(t, pods(ns), "steady", func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "now", time.Now().String()) }), nil
+	await(t, "failed pod that changes all the time", func(ctx context.Context) (*corev1.Pod, error) {
+		return tryUpdate(ctx, pods(ns), "steady", func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "now", time.Now().String()) })
 	}, func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })
 	createObject(t, pods(ns), newPod("later", map[string]string{"app": app})) // its delay ends after that of the others
 	await(t, "failed pod", getByName(pods(ns), "later"), func(p *corev1.Pod) bool { return p.Status.Phase == corev1.PodFailed })

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -23,10 +22,8 @@ func TestWorkloadMetrics(t *testing.T) {
 	type usage struct{ Usage map[string]string }
 	read := func(path string, into any) {
 		// The metrics server learns of a Pod later than the test.
-		a := await(t, "metrics", func(context.Context) (httpResponse, error) {
-			return httpGet(t, controlPlane.config, "/apis/metrics.k8s.io/v1beta1/"+path), nil
-		},
-			func(a httpResponse) bool { return a.Code == http.StatusOK })
+		metrics := getPath(controlPlane.config, "/apis/metrics.k8s.io/v1beta1/"+path)
+		a := await(t, "metrics", metrics, func(a httpResponse) bool { return a.Code == http.StatusOK })
 		if err := json.Unmarshal([]byte(a.Body), into); err != nil {
 			t.Errorf("%s: %v: %s", path, err, a.Body)
 		}

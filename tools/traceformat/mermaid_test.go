@@ -32,8 +32,11 @@ func fetchMermaid(t *testing.T) []byte {
 	if err != nil {
 		t.Skip("no npm in PATH: Mermaid's parser is not asked")
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // npm's own retries can last longer than the test may
+	defer cancel()
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), npm, "pack", "--silent", mermaidPackage)
+	cmd := exec.CommandContext(ctx, npm, "pack", "--silent", mermaidPackage)
+	cmd.WaitDelay = time.Second // npm's children have its output, too
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("npm cannot fetch %s (%v: %.200s): Mermaid's parser is not asked", mermaidPackage, err, out)
