@@ -16,8 +16,10 @@ import (
 	"github.com/ctrlplane/ctrlplane/internal/childproc"
 )
 
-// stopTimeout bounds the stop of a control plane.
-const stopTimeout = 20 * time.Second
+// stopTimeout bounds the stop of a control plane: the sum of the limits of its parts, which stop one after
+// the other. A restore may take 5 s, the simulated nodes 5 s, the kubelets' connections 10 s, the controllers
+// and the scheduler 10 s each, and the API server 18 s.
+const stopTimeout = time.Minute
 
 // errProcessEnded is wrapped by the error of a process that ended by itself.
 var errProcessEnded = errors.New("process exited")
@@ -38,8 +40,12 @@ type process struct {
 }
 
 func startProcess(path string, flags []string) (*process, error) {
+	return launch(exec.Command(path, append([]string{childproc.Verb}, flags...)...))
+}
+
+func launch(cmd *exec.Cmd) (*process, error) {
 	p := &process{
-		cmd:   exec.Command(path, append([]string{childproc.Verb}, flags...)...),
+		cmd:   cmd,
 		first: firstLine{line: make(chan []byte, 1)},
 		done:  make(chan struct{}),
 	}
@@ -52,10 +58,13 @@ func startProcess(path string, flags []string) (*process, error) {
 		return nil, err
 	}
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("run %s: %w", path, err)
+		return nil, fmt.Errorf("run %s: %w", cmd.Path, err)
 	}
 	go func() {
 		p.err = p.cmd.Wait()
+		if errors.Is(p.err, exec.ErrWaitDelay) { // it has exited with code 0
+			p.err = nil
+		}
 		close(p.done)
 	}()
 	return p, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/ctrlplane/ctrlplane/health/settled"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/report"
 )
 
@@ -229,9 +231,8 @@ func (r *runCommand) runToEnd(c *commandProcess) (int, error) {
 
 // settleOrLoop waits until the control plane has settled, with --settle, and returns what
 // does not work then. With --no-hot-loop it ends early if it finds a loop, which never
-// settles; the assertion reports it.
-func (r *runCommand) settleOrLoop(ctx context.Context) (warnings []string, err error) {
-	src := r.up.server.Observer()
+// settles, and looks for one again at its end; the assertion reports it.
+func (r *runCommand) settleOrLoop(ctx context.Context, src observe.Source) (warnings []string, err error) {
 	if r.assertions.rules.NoHotLoop {
 		if err := watchForLoops(ctx, src); err != nil {
 			return nil, err
@@ -240,7 +241,11 @@ func (r *runCommand) settleOrLoop(ctx context.Context) (warnings []string, err e
 	if !r.settle {
 		return nil, nil
 	}
-	if err := settled.Wait(ctx, src, settleHorizon, nil); err != nil {
+	err = settled.Wait(ctx, src, settleHorizon, nil)
+	if busy, ok := errors.AsType[*settled.BusyError](err); ok && r.assertions.rules.NoHotLoop {
+		err = cmp.Or(findLoop(ctx, src, busy), err) // it may have been too slow at first, or have begun later
+	}
+	if err != nil {
 		return nil, err
 	}
 	return settledWarnings(ctx, src)
@@ -261,7 +266,7 @@ func (r *runCommand) waitSettled(began time.Time) (int, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		warnings, err = r.settleOrLoop(bounded)
+		warnings, err = r.settleOrLoop(bounded, r.up.server.Observer())
 	}()
 	select {
 	case <-ended:

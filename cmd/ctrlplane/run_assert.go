@@ -70,16 +70,17 @@ func (e *hotLoopError) Unwrap() error { return e.busy }
 // watchForLoops waits until the control plane has settled, or long enough for a loop to
 // show. The error is a *hotLoopError if there is one that has not ended.
 func watchForLoops(ctx context.Context, src observe.Source) error {
-	ctx, cancel := context.WithTimeout(ctx, hotLoopWatch)
+	watch, cancel := context.WithTimeout(ctx, hotLoopWatch)
 	defer cancel()
-	err := settled.Wait(ctx, src, settleHorizon, nil)
-	busy, isBusy := errors.AsType[*settled.BusyError](err)
-	if err != nil && !isBusy {
-		return err
+	err := settled.Wait(watch, src, settleHorizon, nil)
+	if busy, ok := errors.AsType[*settled.BusyError](err); ok {
+		return findLoop(ctx, src, busy)
 	}
-	if busy == nil {
-		return nil
-	}
+	return err
+}
+
+// findLoop returns a *hotLoopError if a busy control plane has a loop that has not ended.
+func findLoop(ctx context.Context, src observe.Source, busy *settled.BusyError) error {
 	loops, err := assert.FindLoops(context.WithoutCancel(ctx), src, time.Now())
 	if err != nil || len(loops) == 0 {
 		return err

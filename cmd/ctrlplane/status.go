@@ -53,6 +53,8 @@ namespaces that are being deleted and the Deployments whose rollout has exceeded
 deadline, each with the reason; work that repeats itself without an end, such as that
 of a controller whose update causes its next sync; writes that an operator tries
 again and again and that fail; and webhooks that could not be called and were ignored.
+If namespaces, Deployments and the like cannot be read within 5 s, the rest is shown,
+stderr says so, and the exit code is 1.
 
 With --from it shows what a recording has: of "run --report" or of "up --record".
 A recording has no objects.`,
@@ -123,7 +125,7 @@ func (c *statusCommand) findUnhealthy(ctx context.Context) ([]control.UnhealthyO
 	}
 	list, err := client.Unhealthy(ctx)
 	if ctx.Err() != nil { // the control plane is not suspended: it has answered before
-		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("cannot look for unhealthy objects: %w: the rest is shown: try again", context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for unhealthy objects: %w", err)

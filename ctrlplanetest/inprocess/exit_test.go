@@ -71,6 +71,8 @@ func TestInterruptedStart(t *testing.T) {
 		t.Error(running.Close())
 		t.Fatal("the start is not interrupted")
 	}
+	t.Cleanup(failHook) // one that ends later than this test
+	defer inprocess.SurviveFailedStart()
 	if _, err := os.Stat(logPath); logPath == "" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the log file %q: %v, want one that is removed with the control plane", logPath, err)
 	}

@@ -101,29 +101,31 @@ func Peek(path string) (s State, running bool, err error) {
 	if err != nil {
 		return State{}, false, err
 	}
-	running, err = isHeld(path)
+	s.PID, running, err = findHolder(path)
 	if err != nil {
-		return State{}, false, explainError(path, "read its lock", err)
-	}
-	if running {
-		if s.PID, err = readPID(path); err != nil {
-			return State{}, false, explainError(path, "read "+pidFile, err)
-		}
+		return State{}, false, explainError(path, "read its lock or "+pidFile, err)
 	}
 	return s, running, nil
 }
 
-// isHeld reports whether a process uses the folder. Because another Peek may hold the lock
-// for a moment, a lock counts only if the recorded process runs or if it stays held.
-func isHeld(path string) (bool, error) {
+// findHolder reports whether a process uses the folder, and its PID; 0 = unknown. Because another
+// Peek may hold the lock for a moment, a lock counts only if the recorded process runs or if it
+// stays held.
+func findHolder(path string) (pid int, held bool, err error) {
 	lock, err := tryLock(path, false)
 	if !errors.Is(err, filelock.ErrHeld) {
-		return isLocked(lock, err)
+		held, err = isLocked(lock, err)
+		return 0, held, err
 	}
-	if _, runs, err := readOwner(path); err != nil || runs {
-		return runs, err
+	// Its PID is not read again: the process may have removed it by then.
+	if pid, runs, err := readOwner(path); err != nil || runs {
+		return pid, runs, err
 	}
-	return staysHeld(path)
+	if held, err := staysHeld(path); err != nil || !held {
+		return 0, false, err
+	}
+	pid, err = readPID(path)
+	return pid, true, err
 }
 
 // staysHeld reports whether the lock is held for longer than a Peek takes.

@@ -2,6 +2,8 @@ package datadir
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,6 +114,33 @@ func TestStopOlderVersion(t *testing.T) {
 	testutil.WriteFiles(t, path, map[string]string{lockFile: ""})
 	if stopped, err := Stop(t.Context(), path); !stopped || err != nil {
 		t.Errorf("got %v, %v", stopped, err)
+	}
+}
+
+// TestStopBesideAnotherStop has another Stop end the process after its PID was read: the PID file
+// can be read only once.
+func TestStopBesideAnotherStop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data")
+	_, pid, _ := startHolder(t, "open", path)
+	file := filepath.Join(path, pidFile)
+	if err := errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() {
+		pipe, err := os.OpenFile(file, os.O_WRONLY, 0) // returns when Stop reads it
+		if err != nil {
+			written <- err
+			return
+		}
+		_, err = fmt.Fprintln(pipe, pid)
+		written <- errors.Join(os.Remove(file), err, pipe.Close())
+	}()
+	if stopped, err := Stop(t.Context(), path); !stopped || err != nil {
+		t.Errorf("got %v, %v", stopped, err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
 	}
 }
 

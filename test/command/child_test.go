@@ -83,7 +83,7 @@ func TestRunSelectsItsControlPlane(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "data")
 	cmd := newRunCommand(t, "--nodes=0", "--", "sh", "-c", `
-		"$0" run --nodes=0 -- sh -c '"$0" kubeconfig && "$0" kubectl get namespace default -o name && echo "$CTRLPLANE_DATA_DIR" && "$0" wait settled -q' "$0"`, program.Path())
+		"$0" run --nodes=0 -- sh -c '"$0" kubeconfig && "$0" kubectl get namespace default -o name && echo "$CTRLPLANE_DATA_DIR" && "$0" wait settled -q --timeout 5m' "$0"`, program.Path())
 	stdout, stderr, code := program.Run(t, cmd)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	if code != 0 || len(lines) != 3 || lines[1] != "namespace/default" || lines[0] != lines[2]+"/kubeconfig" {

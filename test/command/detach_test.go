@@ -140,7 +140,7 @@ func TestDetached(t *testing.T) {
 	if err := syscall.Kill(p.PID, syscall.SIGQUIT); err != nil { // the Go runtime crashes
 		t.Fatal(err)
 	}
-	testutil.Await(t, "end of the process", func() bool { return !processAlive(t, strconv.Itoa(p.PID)) })
+	testutil.Await(t, "end of the process", func() bool { return hasEnded(t, strconv.Itoa(p.PID)) })
 	stdout, _ = u.mustRun(t, "--name", "demo", "logs")
 	requireText(t, stdout, "SIGQUIT: quit")
 	u.requireOnly(t, "demo", "crashed")

@@ -369,8 +369,10 @@ echo ends after $n
 // nothing after it.
 func TestDevStopsMakeOnce(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip(err)
+	for _, program := range []string{"make", "ps"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
 	}
 	d := newDev(t, "--", "sh", "-c", "exec make run")
 	d.writeFile(t, "Makefile", "run:\n\t@sh counting.sh\n\t@echo the next line runs\n")

@@ -47,11 +47,11 @@ spec:
 // goldenScript compares what the manifests lead to with a golden file, and then again
 // after a change.
 const goldenScript = `set -e
-"$0" wait -q settled
+"$0" wait -q settled --timeout 5m
 "$0" snapshot save base >/dev/null
 "$0" snapshot diff base --exit-code
 "$0" kubectl apply -f all.yaml >/dev/null
-"$0" wait -q -f all.yaml && "$0" wait -q settled
+"$0" wait -q -f all.yaml --timeout 5m && "$0" wait -q settled --timeout 5m
 "$0" snapshot diff base --golden "$1" $2
 if "$0" snapshot diff base --exit-code >/dev/null; then exit 31; fi
 if test -z "$2"; then
@@ -101,7 +101,7 @@ func TestManifestSources(t *testing.T) {
 		 echo 'kind: ConfigMap
 apiVersion: v1
 metadata: {name: from-stdin}' | "$0" wait -q -f - && cat &&
-		 "$0" kubectl wait --for=create configmap/kube-root-ca.crt >/dev/null && "$0" kubectl get configmaps -o name`, program.Path())
+		 "$0" kubectl wait --for=create configmap/kube-root-ca.crt --timeout=5m >/dev/null && "$0" kubectl get configmaps -o name`, program.Path())
 	testutil.WriteFiles(t, cmd.Dir, map[string]string{
 		"tree/a/b/below.yaml": config("below"), "tree/top.yaml": config("top"), "tree/a/note.txt": "no YAML: {",
 		"kust/kustomization.yaml": "namePrefix: pre-\nresources: [c.yaml]\n", "kust/c.yaml": config("kustomized"),

@@ -124,7 +124,7 @@ func TestInterventionVerbs(t *testing.T) {
 	says(do("controllers", "held", "replicaset"), "no writes are held")
 	requireStepTimeout(t, p)
 	requireInterruptedStep(t, dir)
-	do("wait", "deployment", name)
+	do("wait", "deployment", name, "--timeout", "5m")
 	do("controllers", "resume", "--all")
 
 	do("controllers", "fail", "deployment", "--rate", "0.5")

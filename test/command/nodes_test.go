@@ -116,7 +116,7 @@ func TestWhyNamesAFailedNode(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := program.Up(t, dir, "--nodes", "1", "--kube-controller-manager-arg", "node-monitor-grace-period=4s")
 	program.MustRun(t, dir, "kubectl", "create", "deployment", "web", "--image", "web")
-	program.MustRun(t, dir, "wait", "deployment/web")
+	program.MustRun(t, dir, "wait", "deployment/web", "--timeout", "5m")
 	pod := strings.TrimSpace(program.MustRun(t, dir, "kubectl", "get", "pods", "-o", "name"))
 	program.MustRun(t, dir, "nodes", "fail", "node-1")
 	program.MustRun(t, dir, "kubectl", "wait", "--for=condition=Ready=Unknown", "node/node-1", "--timeout=5m")

@@ -153,7 +153,7 @@ func testOperatorThatEndsDuringALesson(t *testing.T, p *program.ControlPlane) {
 	if !listed() {
 		t.Fatal("the lesson has removed an operator of another one")
 	}
-	_, says, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "wait", "settled"))
+	_, says, code := program.Run(t, program.Command(t, "--data-dir", p.Dir, "wait", "settled", "--timeout", "5m"))
 	if code != 0 || !strings.Contains(says, "settled, but "+name+" does not run: ") || !regexp.MustCompile(` controllers remove [^"]*`+name+`[ "]`).MatchString(says) {
 		t.Errorf("wait settled: exit code %d: %s", code, says)
 	}

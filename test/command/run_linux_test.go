@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -17,8 +16,5 @@ func TestRunKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-r.ended
-	testutil.Await(t, "the command ends", func() bool {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		return err != nil || strings.Contains(string(stat), ") Z ") // a zombie without a parent that waits for it
-	})
+	testutil.Await(t, "the command ends", func() bool { return hasEnded(t, pid) })
 }

@@ -26,7 +26,7 @@ func TestRunWithEachKubernetesVersion(t *testing.T) {
 	script := fmt.Sprintf(`set -e
 version=$(%[1]s kubectl get --raw /version | sed -n 's/.*emulationMinor": "\([0-9]*\)".*/\1/p')
 %[1]s kubectl create deployment web --image=nginx --replicas=2 >/dev/null
-%[1]s wait deployment/web >/dev/null
+%[1]s wait deployment/web --timeout 5m >/dev/null
 podgroups=$(%[1]s kubectl api-versions | grep -c '^scheduling.k8s.io/' || true)
 echo "1.$version scheduling=$podgroups $(%[1]s status | tr "\n" " ")"
 [ $version != 36 ] || exit 3

@@ -65,11 +65,11 @@ func (k snapshotFixture) startUp(args ...string) *program.ControlPlane {
 // status returns what "status" prints, empty if it fails, as while no control plane answers.
 func (k snapshotFixture) status(args ...string) string {
 	k.t.Helper()
-	out, err := k.command(append([]string{"status"}, args...)...).Output()
-	if err != nil {
+	stdout, _, code := program.Run(k.t, k.command(append([]string{"status"}, args...)...))
+	if code != 0 {
 		return ""
 	}
-	return string(out)
+	return stdout
 }
 
 func (k snapshotFixture) createConfigMap(name string) {

@@ -27,7 +27,7 @@ func TestSnapshotOfRunningControlPlane(t *testing.T) {
 	requireContains(t, k.mustRun("snapshot", "save", "base"), "base saved: ", " objects, ", " KiB, in ")
 	web := program.CreateWeb(t, k.dir, 2)
 	k.createConfigMap("extra")
-	k.mustRun("wait", "-n", "default", "deployment/"+web)
+	k.mustRun("wait", "-n", "default", "deployment/"+web, "--timeout", "5m")
 	program.WaitSettled(t, k.dir) // or a controller may create what "later" does not have
 	requireContains(t, k.mustRun("snapshot", "diff", "base", "-o", "name"), "ConfigMap default/extra added\n", "Deployment.apps default/"+web+" added\n")
 	requireContains(t, k.mustRun("snapshot", "diff", "base"), "--- /dev/null\n+++ ConfigMap default/extra (now)\n@@", "+kind: ConfigMap\n")
@@ -194,7 +194,7 @@ func (k snapshotFixture) testFailedStart(snapshot string) {
 // awaitRootCA waits for what a controller creates some time after the start.
 func (k snapshotFixture) awaitRootCA() {
 	k.t.Helper()
-	k.mustRun("kubectl", "wait", "--for=create", "configmap/kube-root-ca.crt")
+	k.mustRun("kubectl", "wait", "--for=create", "configmap/kube-root-ca.crt", "--timeout=5m")
 }
 
 // testSnapshotErrors is for a state folder without snapshots.

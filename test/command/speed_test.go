@@ -63,7 +63,7 @@ func TestSpeed(t *testing.T) {
 	if got := do("1/2"); got != "speed: ½×\n" {
 		t.Errorf("got %q", got)
 	}
-	program.MustRun(t, dir, "wait", "deployment", name) // the keys that have waited proceed
+	program.MustRun(t, dir, "wait", "deployment", name, "--timeout", "5m") // the keys that have waited proceed
 	if got := program.MustRun(t, dir, "kubectl", "get", "nodes", "--no-headers"); !strings.Contains(got, " Ready ") {
 		t.Errorf("nodes: %s", got)
 	}

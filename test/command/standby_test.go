@@ -45,7 +45,7 @@ func TestStandby(t *testing.T) {
 	if p := process(t, p); p.Leader != observe.LeaderOwn || !strings.Contains(p.LeaseHolder, "_data_") {
 		t.Errorf("first: %+v", p)
 	}
-	first.mustRun("wait", "-q", "settled")
+	program.WaitSettled(t, first.dir)
 
 	q.AwaitFailure(t, time.Second, []string{"wait", "settled"}, "control plane: on standby: the controllers run in")
 	for _, args := range []string{
@@ -75,7 +75,7 @@ func TestStandby(t *testing.T) {
 
 	p.Stop(t, syscall.SIGTERM)
 	q.Await(t, "the lease", func() bool { return process(t, q).Leader == observe.LeaderOwn })
-	second.mustRun("wait", "-q", "settled")
+	program.WaitSettled(t, second.dir)
 	second.mustRun("controllers", "pause", "deployment-controller")
 	requireContains(t, second.mustRun("nodes"), "node-1")
 	nodes, err := second.newClient().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})

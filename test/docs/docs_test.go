@@ -28,13 +28,13 @@ var elsewhere = map[string]string{
 	"install.md": "test/action, by make snapshot-release: it needs the archives of a release",
 }
 
-const createWeb = `kubectl create deployment web --image=nginx --replicas=3 >/dev/null && kubectl rollout status deployment web --timeout=60s >/dev/null
+const createWeb = `kubectl create deployment web --image=nginx --replicas=3 >/dev/null && kubectl rollout status deployment web --timeout=5m >/dev/null
 `
 
 // writeGolden writes the golden file of docs/snapshots.md.
 const writeGolden = `mkdir testdata
-ctrlplane run -- sh -c 'ctrlplane wait -q settled && ctrlplane snapshot save first && kubectl apply -f manifests/ && ctrlplane wait -q -f manifests/ &&
-  ctrlplane wait -q settled && ctrlplane snapshot diff first --golden testdata/manifests.golden.yaml --update'
+ctrlplane run -- sh -c 'ctrlplane wait -q settled --timeout 5m && ctrlplane snapshot save first && kubectl apply -f manifests/ &&
+  ctrlplane wait -q -f manifests/ --timeout 5m && ctrlplane wait -q settled --timeout 5m && ctrlplane snapshot diff first --golden testdata/manifests.golden.yaml --update'
 `
 
 // setup is what a page takes for granted. Every page starts with a control plane in the

@@ -26,3 +26,14 @@ func TestRunLeavesOutWarningsOfASlowStart(t *testing.T) {
 		t.Errorf("got %q, want %q", stderr, want)
 	}
 }
+
+func TestRunRepeatsAnIncompleteStatus(t *testing.T) {
+	defer func(before string) { path = before }(path)
+	path = "/bin/sh"
+	const script = "echo >>asked; test $(wc -l <asked) = 3 || { echo 'ctrlplane: cannot look for unhealthy objects: timed out after 5s' >&2; exit 1; }; echo complete"
+	cmd := exec.CommandContext(t.Context(), path, "-c", script)
+	cmd.Dir = t.TempDir()
+	if stdout, stderr, code := Run(t, cmd); stdout != "complete\n" || stderr != "" || code != 0 {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
