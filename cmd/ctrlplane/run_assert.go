@@ -189,7 +189,7 @@ func (r *runCommand) judgeObjects(ctx context.Context) []string {
 	r.report.setState(state)
 	bad, _ := state.NotHealthy()
 	for _, object := range bad {
-		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", object.Line)
+		fmt.Fprintf(stderr, "ctrlplane: not healthy: %s\n", object.Line())
 		for _, line := range object.Logs {
 			fmt.Fprintf(stderr, "  %s\n", line)
 		}

@@ -170,14 +170,13 @@ func healthAsserted(results []assert.Result) bool {
 	return slices.ContainsFunc(results, func(r assert.Result) bool { return r.Rule == assert.Healthy })
 }
 
-// controllerAssertions counts the assertions of which no other fact tells.
-func controllerAssertions(results []assert.Result) (n int) {
-	for _, r := range results {
-		if r.Rule != assert.Healthy && r.Rule != assert.Settle {
-			n++
-		}
+// assertionsHeld counts the assertions of a run that has passed; 0 if other facts tell of all of them.
+func assertionsHeld(results []assert.Result) int {
+	held := slices.DeleteFunc(slices.Clone(results), func(r assert.Result) bool { return r.Rule == assert.Settle })
+	if len(held) == 1 && healthAsserted(held) {
+		return 0
 	}
-	return n
+	return len(held)
 }
 
 // printEnd prints how the run ended, in one line, the first time.
@@ -201,11 +200,14 @@ func (r *runReport) printEnd(w io.Writer, code int, err error, settle bool) {
 		case len(bad) > 0 && healthAsserted(o.Assertions): // the failed assertion says it
 		case len(bad) > 0:
 			facts = append(facts, notHealthy(len(bad), of))
-		case r.state.Incomplete() == nil:
+		case r.state.Incomplete() != nil:
+		case of == 0: // "0 objects healthy" would read as if none were healthy
+			facts = append(facts, "no objects are left to judge")
+		default:
 			facts = append(facts, words.Count(of, "object")+" healthy")
 		}
 	}
-	if n := controllerAssertions(o.Assertions); n > 0 && passed {
+	if n := assertionsHeld(o.Assertions); n > 0 && passed {
 		facts = append(facts, words.Count(n, "assertion")+" held")
 	}
 	if len(facts) > 0 {

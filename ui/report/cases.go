@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctrlplane/ctrlplane/health"
 	"github.com/ctrlplane/ctrlplane/internal/manifests"
+	"github.com/ctrlplane/ctrlplane/internal/useragent"
 )
 
 // testCase is a test case in junit.xml: an object that should be healthy at the end.
@@ -40,13 +41,16 @@ var builtinObjects = map[string]bool{
 	"ConfigMap kube-root-ca.crt": true, "ServiceAccount default": true, "Service kubernetes": true,
 }
 
-// objectCases returns a test case for each object of the manifests and for each
-// object in a user namespace that no other object controls. gone makes that of an object
+// creators are the managers of the fields of cluster-scoped objects that this process has created, such as nodes and
+// default roles. The controller manager is not one of them: it also sets fields of objects that users have created.
+var creators = []string{useragent.APIServer, useragent.Kubelet, useragent.CSIProvisioner, "api-priority-and-fairness-config-producer-v1"}
+
+// objectCases returns a test case for each object of the manifests and for each other object of
+// users that no other object controls, and the UIDs of these objects. gone makes that of an object
 // that no longer exists, reasons maps UIDs of unhealthy objects to the reason, logs those of
 // containers to what they have printed.
-func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, gone func(health.Ref) testCase, reasons map[types.UID]string, logs map[types.UID][]containerLog) []testCase {
-	var all []testCase
-	done := map[types.UID]bool{}
+func objectCases(objects []unstructured.Unstructured, applied []manifests.Object, gone func(health.Ref) testCase, reasons map[types.UID]string, logs map[types.UID][]containerLog) (all []testCase, done map[types.UID]bool) {
+	done = map[types.UID]bool{}
 	add := func(suite string, u *unstructured.Unstructured) {
 		reason, bad := reasons[u.GetUID()]
 		c := testCase{suite: suite, name: health.RefOf(u).String()}
@@ -75,20 +79,51 @@ func objectCases(objects []unstructured.Unstructured, applied []manifests.Object
 			add(manifestSuite, u)
 		}
 	}
+	unhealthyIn := map[string]bool{} // namespaces with an unhealthy object that has a test case
 	for i := range objects {
-		if u := &objects[i]; !done[u.GetUID()] && isUserObject(u) {
+		u := &objects[i]
+		if _, bad := reasons[u.GetUID()]; bad && (done[u.GetUID()] || isUserObject(u)) {
+			unhealthyIn[u.GetNamespace()] = true
+		}
+	}
+	for i := range objects {
+		switch u := &objects[i]; {
+		case done[u.GetUID()], !isUserObject(u), waitsForContent(u) && unhealthyIn[u.GetName()]:
+		case u.GetNamespace() == "":
+			add(clusterSuite, u)
+		default:
 			add("namespace "+u.GetNamespace(), u)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b testCase) int { return cmp.Compare(a.suite, b.suite) })
-	return all
+	return all, done
 }
 
 // isUserObject reports whether a user created the object and may wait for it.
 func isUserObject(u *unstructured.Unstructured) bool {
-	return u.GetNamespace() != "" && !slices.Contains(systemNamespaces, u.GetNamespace()) &&
-		metav1.GetControllerOf(u) == nil && !ancillaryKinds[u.GroupVersionKind().GroupKind()] &&
+	if u.GetNamespace() == "" && isOfProcess(u) || slices.Contains(systemNamespaces, u.GetNamespace()) {
+		return false
+	}
+	return metav1.GetControllerOf(u) == nil && !ancillaryKinds[u.GroupVersionKind().GroupKind()] &&
 		!builtinObjects[u.GetKind()+" "+u.GetName()]
+}
+
+// isOfProcess reports whether this process has created a cluster-scoped object, though users may have changed it.
+func isOfProcess(u *unstructured.Unstructured) bool {
+	var managers []string
+	for _, f := range u.GetManagedFields() {
+		if f.Subresource == "" {
+			managers = append(managers, f.Manager)
+		}
+	}
+	byOther := func(m string) bool { return m != useragent.ControllerManager }
+	return slices.ContainsFunc(managers, func(m string) bool { return slices.Contains(creators, m) }) ||
+		len(managers) > 0 && !slices.ContainsFunc(managers, byOther)
+}
+
+// waitsForContent reports whether an object is a Namespace that is being deleted and has no finalizers of its own.
+func waitsForContent(u *unstructured.Unstructured) bool {
+	return u.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"} && u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0
 }
 
 func withoutVersion(r health.Ref) health.Ref {

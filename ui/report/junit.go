@@ -49,7 +49,7 @@ type (
 )
 
 // writeJUnit writes one test suite for the command, one for the assertions, one for the
-// manifests, and one per namespace.
+// manifests, one for other cluster-scoped objects, and one per namespace.
 func writeJUnit(w io.Writer, o *Outcome, objects []testCase) error {
 	command := testCase{suite: commandSuite, name: o.commandLine(), seconds: o.Took.Seconds()}
 	if o.commandFailed() { // assertions have test cases of their own
@@ -108,6 +108,7 @@ func (s *xmlSuite) addCase(c testCase) {
 
 // The suites, besides one per namespace.
 const (
+	clusterSuite   = "cluster"
 	commandSuite   = "command"
 	assertionSuite = "assertions"
 	manifestSuite  = "manifests"

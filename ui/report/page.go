@@ -130,9 +130,10 @@ func runFacts(d *digest, s *State) []fact {
 		}
 		return f
 	}
+	bad, _ := s.NotHealthy()
 	return []fact{
 		number(int64(len(s.objects)), "object"),
-		{ui.GroupDigits(len(s.unhealthy)), "not healthy", len(s.unhealthy) > 0},
+		{ui.GroupDigits(len(bad)), "not healthy", len(bad) > 0},
 		number(t.Syncs, "sync"),
 		failures(t.Failures, "failed sync", "all retried successfully", d.failedSyncs),
 		number(t.Changes, "write"),
@@ -168,7 +169,8 @@ func activeControllers(all []observe.Controller) []observe.Controller {
 
 // summarizeRun returns a summary of the page.
 func (r *Report) summarizeRun(o *Outcome) *runSummary {
-	s := &runSummary{Outcome: o, unhealthy: r.final.unhealthy, folder: r.folder.path}
+	s := &runSummary{Outcome: o, folder: r.folder.path}
+	s.unhealthy, _ = r.final.NotHealthy()
 	s.numbers = append(s.numbers, formatDuration(o.Took))
 	for _, f := range runFacts(r.digest, r.final) {
 		s.numbers = append(s.numbers, f.Value+" "+f.Name)

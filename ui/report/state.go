@@ -50,6 +50,7 @@ type unhealthyObject struct {
 	Below  []unhealthyObject
 	Chain  []string // what led to the last change of the object, one line each
 	Logs   []containerLog
+	Judged bool // it has a test case
 
 	uid types.UID
 }
@@ -104,7 +105,11 @@ func (s *State) read(ctx context.Context, cfg *rest.Config, applied []manifests.
 		v, err = readVanished(ctx, src)
 		gone = v.testCase
 	}
-	s.cases = objectCases(s.objects, applied, gone, reasons, logs)
+	var judged map[types.UID]bool
+	s.cases, judged = objectCases(s.objects, applied, gone, reasons, logs)
+	for i := range s.unhealthy {
+		s.unhealthy[i].Judged = judged[s.unhealthy[i].uid]
+	}
 	return errors.Join(err, s.readStatuses(ctx, waiter))
 }
 
@@ -161,12 +166,15 @@ func statuslessLines(now observe.Snapshot, names map[string][]string, has, have 
 // Incomplete says what could not be read; nil if everything was.
 func (s *State) Incomplete() error { return s.incomplete }
 
-// NotHealthy is an object whose test case in junit.xml fails: one line with the reason, and
-// the ends of its containers' logs.
+// NotHealthy is an object whose test case in junit.xml fails, with the reason, and the ends of
+// its containers' logs.
 type NotHealthy struct {
-	Line string
-	Logs []string
+	Object, Reason string
+	Logs           []string
 }
+
+// Line returns one line with the reason.
+func (n *NotHealthy) Line() string { return words.OneLine(n.Object + ": " + n.Reason) }
 
 // NotHealthy returns the objects that are not healthy, and how many objects are judged.
 func (s *State) NotHealthy() (bad []NotHealthy, of int) {
@@ -176,7 +184,7 @@ func (s *State) NotHealthy() (bad []NotHealthy, of int) {
 		}
 		of++
 		if c.failure != "" {
-			bad = append(bad, NotHealthy{words.OneLine(c.name + ": " + c.failure), logText(c.logs)})
+			bad = append(bad, NotHealthy{c.name, c.failure, logText(c.logs)})
 		}
 	}
 	return bad, of

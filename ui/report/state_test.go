@@ -90,8 +90,60 @@ func TestObjectCases(t *testing.T) {
 		{suite: "manifests", name: "ClusterRole reader"},
 		{suite: "namespace shop", name: "ConfigMap shop/settings"},
 	}
-	if diff := cmp.Diff(want, objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil), cmp.AllowUnexported(testCase{})); diff != "" {
+	got, judged := objectCases(s.objects, applied, (&vanished{}).testCase, reasons, nil)
+	if len(judged) != len(want)-1 || judged["uid-of-web-1"] {
+		t.Errorf("judged: %v", judged)
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(testCase{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Cluster-scoped objects count, except those of this process, and a Namespace that only waits for an object that counts.
+func TestObjectCasesOfTheCluster(t *testing.T) {
+	const deleted = `deletionTimestamp: "2026-07-01T12:00:00Z"`
+	managed := func(kind, name, metadata string, managers ...string) string {
+		var fields []string
+		for _, m := range managers {
+			manager, subresource, _ := strings.Cut(m, "/")
+			fields = append(fields, fmt.Sprintf("{manager: %s, operation: Update, subresource: %q}", manager, subresource))
+		}
+		return fmt.Sprintf(`{apiVersion: v1, kind: %s, metadata: {name: %s, managedFields: [%s], %s}, status: {conditions: [{type: Ready, status: "False"}]}}`,
+			kind, name, strings.Join(fields, ", "), metadata)
+	}
+	heldIn := func(namespace, more string) string {
+		return fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: %s, name: held, uid: uid-in-%s, finalizers: [a.b/c], %s, %s}}`, namespace, namespace, deleted, more)
+	}
+	const controlled = `ownerReferences: [{apiVersion: v1, kind: Site, name: gone, uid: gone, controller: true}]`
+	s := &State{objects: parseObjects(t,
+		managed("Namespace", "kube-public", "", "kube-apiserver"),
+		managed("Namespace", "full", deleted, "kubectl-create"), heldIn("full", ""),
+		managed("Namespace", "full-of-parts", deleted, "kubectl-create"), heldIn("full-of-parts", controlled),
+		managed("Namespace", "stuck", deleted+", finalizers: [a.b/c]", "kubectl-create"), heldIn("stuck", ""),
+		managed("Node", "node-1", "", "kubelet", "kubectl-label", "kube-controller-manager"),
+		managed("PersistentVolume", "bound", "", "kubectl-create", "kube-controller-manager"),
+		managed("VolumeAttachment", "a", "", "kube-controller-manager"),
+		managed("Site", "broken", "", "kubectl-create", "operator/status"), managed("Site", "fieldless", "", "operator/status"),
+		managed("Site", "part", controlled, "operator"),
+		reader)}
+	reasons := s.findUnhealthy(func(*unstructured.Unstructured) string { return "why" })
+	cases, judged := objectCases(s.objects, nil, nil, reasons, nil)
+	var got []string
+	for _, c := range cases {
+		got = append(got, c.suite+": "+c.name+" "+c.failure)
+	}
+	want := []string{
+		"cluster: Namespace full-of-parts Terminating: why",
+		"cluster: Namespace stuck Terminating: why",
+		"cluster: PersistentVolume bound InProgress: why",
+		"cluster: Site broken InProgress: why",
+		"cluster: Site fieldless InProgress: why",
+		"cluster: ClusterRole reader ",
+		"namespace full: ConfigMap full/held Terminating: why",
+		"namespace stuck: ConfigMap stuck/held Terminating: why",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(judged) != len(want) {
+		t.Errorf("%d judged (-want +got):\n%s", len(judged), diff)
 	}
 }
 

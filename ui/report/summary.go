@@ -17,7 +17,7 @@ const maxNamed = 10
 type runSummary struct {
 	*Outcome
 	numbers   []string
-	unhealthy []unhealthyObject
+	unhealthy []NotHealthy
 	folder    string
 }
 
@@ -70,7 +70,7 @@ func (s *runSummary) writeMarkdown(w io.Writer) error {
 				fmt.Fprintf(&b, "| … | %d more are in %s |\n", len(s.unhealthy)-i, PageFile)
 				break
 			}
-			fmt.Fprintf(&b, "| %s | %s |\n", escapeMarkdown(u.Ref.String()), escapeMarkdown(u.Reason))
+			fmt.Fprintf(&b, "| %s | %s |\n", escapeMarkdown(u.Object), escapeMarkdown(u.Reason))
 		}
 	}
 	fmt.Fprintf(&b, "\nThe report is in <code>%s</code>.\n\n", escapeMarkdown(s.folder))
@@ -107,7 +107,7 @@ func (s *runSummary) writeAnnotations(w io.Writer) error {
 		if i == maxNamed {
 			break
 		}
-		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("not healthy: "+u.Ref.String()+s.versionText()), escapeData(u.Reason))
+		fmt.Fprintf(&b, "::error title=%s::%s\n", escapeProperty("not healthy: "+u.Object+s.versionText()), escapeData(u.Reason))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -154,7 +154,7 @@ func (s *runSummary) writeSection(w io.Writer, now int64, link string) error {
 			fmt.Fprintf(&b, "%d more are in %s\n", len(s.unhealthy)-i, PageFile)
 			break
 		}
-		fmt.Fprintf(&b, "not healthy: %s: %s\n", words.OneLine(u.Ref.String()), truncateText(words.OneLine(u.Reason), 500))
+		fmt.Fprintf(&b, "not healthy: %s: %s\n", words.OneLine(u.Object), truncateText(words.OneLine(u.Reason), 500))
 	}
 	fmt.Fprintf(&b, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", now, name)
 	if link != "" {

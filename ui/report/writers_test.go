@@ -104,10 +104,10 @@ func TestJUnitEscapesHostileText(t *testing.T) {
 func TestSummary(t *testing.T) {
 	s := &runSummary{
 		Outcome: timedOutOutcome(), folder: "/home/you/out", numbers: []string{"12.35 s", "1,234 syncs", "2 conflicts"},
-		unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef("web"), Status: health.InProgress}, Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
+		unhealthy: []NotHealthy{{Object: deploymentRef("web").String(), Reason: "no node takes it | 2 * *bold* <b> `code`\nnext"}},
 	}
 	for range maxNamed + 1 {
-		s.unhealthy = append(s.unhealthy, unhealthyObject{State: health.State{Ref: deploymentRef("other, 100%: more")}, Reason: "why"})
+		s.unhealthy = append(s.unhealthy, NotHealthy{Object: deploymentRef("other, 100%: more").String(), Reason: "why"})
 	}
 	warned := &runSummary{Outcome: &Outcome{Command: []string{"true"}, Assertions: []assert.Result{{Rule: assert.Settle}}}, folder: "/out", numbers: []string{"1 s"}}
 	for i := range maxNamed + 1 {
@@ -139,7 +139,7 @@ func TestNamesAreNotCICommands(t *testing.T) {
 	for _, text := range append(hostileTexts, "x\n::error::y", "x\r\x1b[0Ksection_end:1:ctrlplane_run\r", "\u2066x") {
 		s := &runSummary{
 			Outcome: &Outcome{Command: []string{text}, Code: 125, Err: errors.New(text), Assertions: []assert.Result{{Rule: assert.Settle, Warnings: []string{text}}}}, folder: "/" + text,
-			unhealthy: []unhealthyObject{{State: health.State{Ref: deploymentRef(text)}, Reason: text}},
+			unhealthy: []NotHealthy{{Object: deploymentRef(text).String(), Reason: text}},
 		}
 		var actions, job, page bytes.Buffer
 		if err := errors.Join(s.writeAnnotations(&actions), s.writeSection(&job, 1, text), s.writeMarkdown(&page)); err != nil {
