@@ -297,10 +297,17 @@ func (w *write) leaveOutSiblings() {
 	w.runs = slices.DeleteFunc(w.runs, func(r startedRun) bool { return w.isSibling(r.cause) })
 }
 
-// isSibling reports whether an event is of another object of the same kind that has the same owner.
+// isSibling reports whether an event is of another object of the same kind that has the same owner, or of another one of the
+// kind of an owner.
 func (w *write) isSibling(e *event) bool {
-	return e.resource == w.object.Resource && e.group == w.object.Group && !e.isOf(w.object) &&
-		slices.ContainsFunc(w.owners, func(r recording.OwnerReference) bool { return e.isOwnedBy(r.UID) })
+	if e.isOf(w.object) || isOwner(w.owners, e.uid) {
+		return false
+	}
+	o := e.object()
+	isSameKind := o.Resource == w.object.Resource && o.Group == w.object.Group
+	return slices.ContainsFunc(w.owners, func(r recording.OwnerReference) bool {
+		return isSameKind && e.isOwnedBy(r.UID) || r.Kind != "" && r.Kind == o.Kind
+	})
 }
 
 // findRelated returns the recent events of related objects.

@@ -185,7 +185,7 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 		"the woken object itself first":     {playWokenObjectFirst, tally{right: 3}},
 		"an unrelated object first":         {playUnrelatedFirst, tally{right: 1, unknown: 2}},
 		"a Node for a NodeClaim":            {playNodeForClaim, tally{right: 11}},
-		"one of many NodeClaims":            {playSiblings, tally{right: 6}},
+		"one of many NodeClaims":            {playSiblings, tally{right: 7}},
 		"a watch that ends before":          {playWatchUntil, tally{right: 1}},
 		"a watch that ends long before":     {playWatchLongBefore, tally{right: 1}},
 		"a watch of a process before":       {playWatchOfProcessBefore, tally{right: 1}},
@@ -338,8 +338,8 @@ func playNodeForClaim(s *script) {
 }
 
 // clusterScopedNaming is an object that names another one, too.
-func clusterScopedNaming(name, kind, object string, version int) string {
-	o := clusterScoped(kind, object, version)
+func clusterScopedNaming(name, kind, object string, version int, owners ...string) string {
+	o := clusterScoped(kind, object, version, owners...)
 	return strings.Replace(o, `"metadata":{`, fmt.Sprintf(`"metadata":{"labels":{"hostname":%q},`, name), 1)
 }
 
@@ -365,6 +365,8 @@ func playSiblings(s *script) {
 	ms(3)
 	s.write("Claim default-0 updated 30", "PATCH", claims+"/default-0", claim("default-0", 31))
 	s.write("", "DELETE", claims+"/default-1", claim("default-1", 32))
+	ownedNode := strings.Replace(clusterScopedNaming("Pooldefault", "Node", "one", 40, "Claimdefault-1"), `{"uid"`, `{"kind":"Claim","name":"default-1","uid"`, 1)
+	s.write("", "DELETE", nodes+"/one", strings.Replace(ownedNode, "Pooldefault", "default-0", 1))
 }
 
 // A program watches until a condition is true, ends the watch, and writes.
