@@ -2,8 +2,10 @@ package clients
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/ctrlplane/ctrlplane/controllers/recording"
 	"github.com/ctrlplane/ctrlplane/observe"
 )
 
@@ -234,6 +236,39 @@ func (w *write) wakingEvent(since time.Time) (waking *event, isKnown bool) {
 // isInNamespaceOf reports whether an event is of an object in the namespace of the written one, or of that itself.
 func (w *write) isInNamespaceOf(e *event) bool {
 	return e.namespace == w.object.Namespace || w.isNamespace(e)
+}
+
+// findSubject finds the event with which the client has received what it has itself created and works for since: the
+// written object, or the one for which it creates that, which has no owner yet and has a name that includes its name.
+func (w *write) findSubject() *event {
+	i := slices.IndexFunc(w.events, func(e *event) bool {
+		is := e.isOf(w.object) || !w.existed && len(w.owners) == 0 && e.isNamedIn(&w.names) && includesName(w.object.Name, e.name)
+		return is && e.change == observe.Added && w.versions.made(e) && len(e.lastRun(w).targets) > 0
+	})
+	if i < 0 {
+		return nil
+	}
+	return w.events[i]
+}
+
+// includesName reports whether a name consists of another one and more.
+func includesName(name, part string) bool {
+	return name != part && strings.Contains("-"+name+"-", "-"+part+"-")
+}
+
+// narrowToSubject leaves out what the client had received before the object for which it works, and is only named: many
+// objects may name it. What is created for an object is taken to be its own.
+func (w *write) narrowToSubject() {
+	subject := w.findSubject()
+	if subject == nil {
+		return
+	}
+	if !subject.isOf(w.object) {
+		w.owners = append(slices.Clip(w.owners), recording.OwnerReference{UID: subject.uid})
+	}
+	isBefore := func(e *event) bool { return e.at.Before(subject.at) && !e.isRelatedTo(w.object, w.owners) }
+	w.events = slices.DeleteFunc(w.events, isBefore)
+	w.runs = slices.DeleteFunc(w.runs, func(r startedRun) bool { return !r.cause.isUnknown() && isBefore(r.cause) })
 }
 
 // candidates returns, of some events, those of the objects that are related to the written one.

@@ -44,6 +44,8 @@ func (cl *client) likelyCause(r *request, answer recording.ResponseSummary) (seq
 	}
 	w.baseEvent = w.findBase()
 	w.leaveOutUnknown()
+	w.leaveOutSiblings()
+	w.narrowToSubject()
 	w.related = w.findRelated()
 	c := w.candidates(w.related, w.isRelatedTo)
 	cause, woken := w.retried(), false
@@ -107,10 +109,10 @@ func (w *write) lastEvent(to time.Time, is func(*event) bool) (last *event) {
 }
 
 // isReceived reports whether an event is of what another client has changed in the namespace of the written object or
-// outside of any, except for what the control plane adds to each namespace.
+// outside of any, or in any if the written one is outside, except for what the control plane adds to each namespace.
 func (w *write) isReceived(e *event) bool {
 	isDefault := e.change == observe.Added && defaultObjects[e.resource] == e.name
-	return (e.namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
+	return (e.namespace == "" || w.object.Namespace == "" || e.namespace == w.object.Namespace) && w.isOthers(e) && !isDefault
 }
 
 // defaultObjects are the names, by resource, of what controllers create in each namespace.
@@ -284,6 +286,28 @@ func newWrite(r *request, answer recording.ResponseSummary) *write {
 // owned by it or by one of its owners, or is named in the answer, as its owner may be, or has no owner and names the written one.
 func (w *write) isRelatedTo(e *event) bool {
 	return e.isRelatedTo(w.object, w.owners) || e.isNamedIn(&w.names) || e.isOwnedByNamed(&w.names) || e.isNaming(&w.mentioned)
+}
+
+// leaveOutSiblings leaves out the events of siblings if the program has several workers: each works for one of them.
+func (w *write) leaveOutSiblings() {
+	if !w.busy.parallel || len(w.owners) == 0 {
+		return
+	}
+	w.events = slices.DeleteFunc(w.events, w.isSibling)
+	w.runs = slices.DeleteFunc(w.runs, func(r startedRun) bool { return w.isSibling(r.cause) })
+}
+
+// isSibling reports whether an event is of another object of the same kind that has the same owner, or of another one of the
+// kind of an owner.
+func (w *write) isSibling(e *event) bool {
+	if e.isOf(w.object) || isOwner(w.owners, e.uid) {
+		return false
+	}
+	o := e.object()
+	isSameKind := o.Resource == w.object.Resource && o.Group == w.object.Group
+	return slices.ContainsFunc(w.owners, func(r recording.OwnerReference) bool {
+		return isSameKind && e.isOwnedBy(r.UID) || r.Kind != "" && r.Kind == o.Kind
+	})
 }
 
 // findRelated returns the recent events of related objects.

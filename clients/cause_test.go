@@ -96,6 +96,20 @@ func TestListWithoutAWatchIsNoCause(t *testing.T) {
 	}
 }
 
+// A cluster-scoped object may be written for what has changed in any namespace, such as a pending Pod.
+func TestLastReceivedBeforeAClusterScopedWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		send := f.watchToTheEnd(pods + "?watch=1")
+		send(frame("ADDED", object("Pod", "web", "p1", "3")))
+		time.Sleep(3 * time.Second)
+		f.operate("POST", "/api/v1/nodes", 201, `{"kind":"Node","metadata":{"name":"one","uid":"n1","resourceVersion":"10"}}`)
+		if diff := cmp.Diff([]string{"after 3s Pod ns/web added"}, f.causes("shop-operator")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
 // What a client had received last is not what each namespace has, unless a user has changed that.
 func TestLastReceivedIsNoDefaultObject(t *testing.T) {
 	synctest.Test(t, testLastReceivedIsNoDefaultObject)

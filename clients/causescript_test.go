@@ -184,6 +184,8 @@ func TestCausesOfScriptedPrograms(t *testing.T) {
 	}{
 		"the woken object itself first":     {playWokenObjectFirst, tally{right: 3}},
 		"an unrelated object first":         {playUnrelatedFirst, tally{right: 1, unknown: 2}},
+		"a Node for a NodeClaim":            {playNodeForClaim, tally{right: 11}},
+		"one of many NodeClaims":            {playSiblings, tally{right: 7}},
 		"a watch that ends before":          {playWatchUntil, tally{right: 1}},
 		"a watch that ends long before":     {playWatchLongBefore, tally{right: 1}},
 		"a watch of a process before":       {playWatchOfProcessBefore, tally{right: 1}},
@@ -275,6 +277,96 @@ func playUnrelatedFirst(s *script) {
 	s.write("Route ns/main updated 20", "PUT", settings+"/hosts", object("ConfigMap", "hosts", "c1", "21"))
 	ms(4)
 	s.write("Route ns/main updated 20", "PATCH", deployments+"/web", web(22))
+}
+
+const (
+	classes = "/apis/example.com/v1/classes"
+	pools   = "/apis/example.com/v1/pools"
+	claims  = "/apis/example.com/v1/claims"
+	nodes   = "/api/v1/nodes"
+)
+
+// clusterScoped is an object that names the class default.
+func clusterScoped(kind, name string, version int, owners ...string) string {
+	o := strings.Replace(object(kind, name, kind+name, fmt.Sprint(version), owners...), `"namespace":"ns",`, "", 1)
+	return strings.TrimSuffix(o, "}") + `,"spec":{"class":"default"}}`
+}
+
+// together makes writes that overlap, as several workers do.
+func (s *script) together(writes ...func()) {
+	var all sync.WaitGroup
+	for i, write := range writes {
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * 100 * time.Microsecond) // no two writes begin at the same time
+			write()
+		})
+	}
+	all.Wait()
+}
+
+// A program with several workers creates NodeClaims, and a Node for each: its owner is not known yet. All of them name
+// the class.
+func playNodeForClaim(s *script) {
+	sendClass, sendPool, sendClaim := s.watch(classes+"?watch=1"), s.watch(pools+"?watch=1"), s.watch(claims+"?watch=1")
+	s.watch(nodes + "?watch=1")
+	sendClass("ADDED", clusterScoped("Class", "default", 2))
+	sendPool("ADDED", clusterScoped("Pool", "default", 3))
+	ms(3)
+	s.together(
+		func() {
+			s.write("Class default added 2", "PATCH", classes+"/default/status", clusterScoped("Class", "default", 4))
+		},
+		func() { s.write("*", "PUT", pools+"/default/status", clusterScoped("Pool", "default", 5)) },
+	)
+	names := []string{"default-a1b2", "default-c3d4", "default-e5f6"}
+	claim := func(i, version int) string { return clusterScoped("Claim", names[i], version, "Pooldefault") }
+	ms(3000)
+	for i := range names { // for a Pod
+		s.write("*", "POST", claims, claim(i, 10+i))
+		sendClaim("ADDED", claim(i, 10+i))
+	}
+	ms(3)
+	for i, name := range names {
+		s.write("Claim "+name+" *", "PATCH", claims+"/"+name, claim(i, 20+i))
+		sendClaim("MODIFIED", claim(i, 20+i))
+	}
+	ms(200)
+	for i, name := range names {
+		s.write("Claim "+name+" *", "POST", nodes, clusterScopedNaming(name, "Node", "kwok-"+name+"-big", 30+i))
+		ms(20)
+	}
+}
+
+// clusterScopedNaming is an object that names another one, too.
+func clusterScopedNaming(name, kind, object string, version int, owners ...string) string {
+	o := clusterScoped(kind, object, version, owners...)
+	return strings.Replace(o, `"metadata":{`, fmt.Sprintf(`"metadata":{"labels":{"hostname":%q},`, name), 1)
+}
+
+// A program with several workers writes NodeClaims of the same NodePool, one for what has happened to that, others by timers.
+func playSiblings(s *script) {
+	sendClaim := s.watch(claims + "?watch=1")
+	claim := func(name string, version int) string { return clusterScoped("Claim", name, version, "Pooldefault") }
+	for i := range 3 {
+		sendClaim("ADDED", claim(fmt.Sprint("default-", i), 2+i))
+	}
+	ms(3)
+	s.together(
+		func() { s.write("Claim default-0 added 2", "PATCH", claims+"/default-0", claim("default-0", 10)) },
+		func() { s.write("Claim default-1 added 3", "PUT", claims+"/default-1", claim("default-1", 11)) },
+	)
+	ms(20_000)
+	sendClaim("MODIFIED", claim("default-0", 20))
+	ms(3)
+	s.write("Claim default-0 updated 20", "PATCH", claims+"/default-0", claim("default-0", 21))
+	s.write("Claim default-2 *", "PATCH", claims+"/default-2", claim("default-2", 22))
+	ms(50_000)
+	sendClaim("MODIFIED", claim("default-0", 30))
+	ms(3)
+	s.write("Claim default-0 updated 30", "PATCH", claims+"/default-0", claim("default-0", 31))
+	s.write("", "DELETE", claims+"/default-1", claim("default-1", 32))
+	ownedNode := strings.Replace(clusterScopedNaming("Pooldefault", "Node", "one", 40, "Claimdefault-1"), `{"uid"`, `{"kind":"Claim","name":"default-1","uid"`, 1)
+	s.write("", "DELETE", nodes+"/one", strings.Replace(ownedNode, "Pooldefault", "default-0", 1))
 }
 
 // A program watches until a condition is true, ends the watch, and writes.

@@ -216,7 +216,7 @@ type Called struct {
 	Cause uint64 `json:"cause,omitempty"`
 	// Unexplained is set for a write without a Cause of a client whose process has watches, or had some just now, and does not
 	// report its syncs: it may follow from an event. It is the last one that the client had received of another client's change in
-	// the namespace of the object or outside of any, empty if it had received none.
+	// the namespace of the object or outside of any, or in any if the object is outside, empty if it had received none.
 	Unexplained *Received `json:"unexplained,omitempty"`
 	// Owner is the first owner of an object that a client has failed to create, if the sync that made the call is not
 	// known: kind, name and UID, as its owner reference has them.

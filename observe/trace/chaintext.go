@@ -58,9 +58,13 @@ func (p *painter) lastReceived(n *Node) string {
 	if e == nil || e.Change == "" {
 		return ""
 	}
-	changed := "to a cluster-scoped object"
-	if e.Object.Namespace != "" {
-		changed = "in that namespace"
+	changed := "in that namespace"
+	switch e.Object.Namespace {
+	case "":
+		changed = "to a cluster-scoped object"
+	case n.Object.Namespace:
+	default:
+		changed = "in namespace " + e.Object.Namespace
 	}
 	return fmt.Sprintf(" The last event of another client's change %s that %s had received before, %s earlier: %s %s.", changed, words.OneLine(cmp.Or(e.Client, p.actor(n))), p.formatDuration(n.Time.Sub(e.Time)), p.objectName(canonicalObject(e.Object)), e.Change)
 }

@@ -79,6 +79,24 @@ func TestWhyGoesOnBeforeAList(t *testing.T) {
 	}
 }
 
+// Before a write of a cluster-scoped object, the last event may be of any namespace.
+func TestWhySaysInWhichNamespaceTheLastEventWas(t *testing.T) {
+	node, at := observe.Object{Resource: "nodes", Kind: "Node", Name: "one"}, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "shop", Name: "web"}
+	call := &observe.Called{
+		Controller: "scaler (admin)", Client: &observe.Caller{}, Verb: "create", Object: node, Status: 201, ResourceVersion: "7",
+		Began: at, Took: time.Millisecond, Unexplained: &observe.Received{Time: at.Add(-time.Second), Change: observe.Added, Object: pod},
+	}
+	chain, err := Why([]observe.Record{{Seq: 1, Time: at.Add(time.Millisecond), Event: call}}, node, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "The last event of another client's change in namespace shop that scaler (admin) had received before, "
+	if got := writeString(t, chain, Text, Style{}); !strings.Contains(strings.ReplaceAll(got, "\n", " "), want) {
+		t.Errorf("want %q:\n%s", want, got)
+	}
+}
+
 // A write of a client that watches objects may follow from what it has received: the story is not complete.
 func TestWhySaysThatACauseIsNotKnown(t *testing.T) {
 	class := observe.Object{Group: "example.com", Resource: "classes", Kind: "Class", Name: "big"}
