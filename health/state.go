@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -109,13 +110,32 @@ func (s *State) setResult(u *unstructured.Unstructured, r *status.Result) {
 }
 
 // resultMessage returns the message of a result. If it is the message of one of the
-// object's conditions, it includes the reason. For kinds of Kubernetes, kstatus makes up
+// object's conditions, it includes the reason, and those of the conditions that it names. For kinds of Kubernetes, kstatus makes up
 // a condition, whose reason is left out.
 func resultMessage(u *unstructured.Unstructured, r *status.Result) string {
 	if status.GetLegacyConditionsFn(u) == nil && len(r.Conditions) == 1 && r.Conditions[0].Message == r.Message {
-		return joinReason(r.Conditions[0].Reason, r.Message)
+		return joinReason(r.Conditions[0].Reason, expandConditions(u, r.Message))
 	}
 	return r.Message
+}
+
+// conditionPairs matches what operators with operatorpkg, such as Karpenter, have as the message of Ready: the other
+// conditions that are not true, without their reasons.
+var conditionPairs = regexp.MustCompile(`^[A-Za-z][\w./-]*=(False|Unknown)(, [A-Za-z][\w./-]*=(False|Unknown))*$`)
+
+// expandConditions adds the reasons and messages of the conditions that a message of TYPE=STATUS pairs lists.
+func expandConditions(u *unstructured.Unstructured, message string) string {
+	if !conditionPairs.MatchString(message) {
+		return message
+	}
+	pairs := strings.Split(message, ", ")
+	for i, pair := range pairs {
+		kind, stands, _ := strings.Cut(pair, "=")
+		if c, found := findCondition(u, kind); found && string(c.Status) == stands {
+			pairs[i] = joinReason(pair, strings.TrimSuffix(joinReason(c.Reason, c.Message), "."))
+		}
+	}
+	return strings.Join(pairs, "; ")
 }
 
 var (

@@ -49,6 +49,26 @@ func TestProblemWithoutAMessage(t *testing.T) {
 	}
 }
 
+// The Ready condition of operators with operatorpkg lists other conditions, which have the reason.
+func TestReadyListsOtherConditions(t *testing.T) {
+	const listed = `{type: Ready, status: "False", reason: UnhealthyDependents, message: "Registered=Unknown, NodeClassReady=False"}`
+	for name, test := range map[string]struct{ others, want string }{
+		"with their reasons": {
+			`{type: NodeClassReady, status: "False", reason: NodeClassNotFound, message: "NodeClass not found\non cluster."}, {type: Registered, status: Unknown, reason: NodeNotFound}`,
+			"UnhealthyDependents: Registered=Unknown: NodeNotFound; NodeClassReady=False: NodeClassNotFound: NodeClass not found on cluster",
+		},
+		"that have changed since": {
+			`{type: NodeClassReady, status: "True", reason: NodeClassReady}`,
+			"UnhealthyDependents: Registered=Unknown; NodeClassReady=False",
+		},
+	} {
+		u := parseObject(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, status: {conditions: [`+listed+", "+test.others+`]}}`)
+		if got := StateOf(u).Message; got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
+		}
+	}
+}
+
 func TestStateOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		object string

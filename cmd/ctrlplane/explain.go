@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
@@ -75,7 +76,7 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 			continue
 		}
 		if !ok {
-			return nil, unknownPageError(t, word, nearest)
+			return nil, unknownPageError(t, word, nearest, s)
 		}
 		if page, ok := explain.FindPage(name); ok && !seen[name] {
 			pages = append(pages, page)
@@ -85,16 +86,23 @@ func findPages(t *target, words []string, names explain.Names, s *observe.Snapsh
 	return pages, nil
 }
 
-// unknownPageError says what was probably meant: the fields of a kind, or a controller.
-func unknownPageError(t *target, word, nearest string) error {
+// unknownPageError says what was probably meant: a client, the fields of a kind, or a controller.
+func unknownPageError(t *target, word, nearest string, s *observe.Snapshot) error {
 	hint := fmt.Sprintf("%s lists them", t.quoteCommand("explain"))
 	switch {
+	case isClient(s, word):
+		hint = fmt.Sprintf("it is a client that reports no controllers: %s says what it does, docs/operators.md how to report them", t.quoteCommand("clients"))
 	case isBuiltInKind(word):
 		hint = fmt.Sprintf("%s explains the fields of that kind", t.quoteCommand("kubectl explain "+word))
 	case nearest != "":
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
 	return usage.Errorf("unknown controller %q: %s", word, hint)
+}
+
+// isClient reports whether a name is that of a client or its program.
+func isClient(s *observe.Snapshot, name string) bool {
+	return s != nil && slices.ContainsFunc(s.Clients, func(c observe.Client) bool { return c.Name == name || observe.ProgramOf(c.Name) == name })
 }
 
 // gatherFacts asks the running control plane. If none is named and none is running,

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/ui/explain"
 )
 
@@ -47,6 +48,21 @@ func TestExplainErrors(t *testing.T) {
 	h.requireFailure(t, []string{"explain", "replicast"}, 2, `unknown controller "replicast"`, `did you mean "replicaset"?`)
 	h.requireFailure(t, []string{"explain", "job", "qqqqqq"}, 2, `unknown controller "qqqqqq"`, "lists them")
 	h.requireFailure(t, []string{"--name", "other", "explain", "job"}, 1, `control plane "other" is not running`)
+}
+
+// The name of a client that reports no controllers leads to what is known of it.
+func TestExplainAClient(t *testing.T) {
+	s := &observe.Snapshot{Clients: []observe.Client{{Name: "karpenter (kubernetes-admin)"}}}
+	for word, want := range map[string]string{
+		"karpenter":                    "docs/operators.md",
+		"karpenter (kubernetes-admin)": "docs/operators.md",
+		"karpentr":                     "lists them",
+	} {
+		_, err := findPages(&target{}, []string{word}, explain.NewNames(nil), s)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", word, err, want)
+		}
+	}
 }
 
 // TestExplainSettingsAreFlags checks that "up" has the flags that pages name.

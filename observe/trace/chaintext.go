@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/words"
 )
@@ -14,6 +15,9 @@ func (c *Chain) writeText(w io.Writer, s Style) error {
 	p := newPainter(s, c.phrases())
 	fmt.Fprintf(&p.b, "Why %s (%s, from %s)\n", c.happenedTo(p.strong(p.fullName(c.About))), p.formatDuration(c.Took), p.formatClock(c.Start))
 	p.writeSentence(c.summarize(p.phrases))
+	if e := c.quoted; e != nil {
+		p.writeSentence(p.sentence(p.actor(c.Links[0]) + " had written an Event about it: " + words.OneLine(e.Reason+": "+p.shorten(strings.TrimSuffix(e.Note, ".")))))
+	}
 	c.writeSince(p)
 	switch {
 	case c.Now != "":

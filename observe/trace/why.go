@@ -49,11 +49,12 @@ type Chain struct {
 	// Working says which controllers work for the object at present, or have yet to, one sentence each.
 	Working []string `json:"working,omitempty"`
 
-	all           bool            // the text leaves nothing out
-	whyDeleted    string          // as Options.WhyDeleted
-	whyChanged    string          // as Options.WhyChanged
-	held          bool            // the object is marked as deleted, and nothing has removed it
-	failedEffects []*failedEffect // which Failing has in words
+	all           bool                     // the text leaves nothing out
+	whyDeleted    string                   // as Options.WhyDeleted
+	whyChanged    string                   // as Options.WhyChanged
+	quoted        *observe.KubernetesEvent // which the client that deletes the object wrote about it just before
+	held          bool                     // the object is marked as deleted, and nothing has removed it
+	failedEffects []*failedEffect          // which Failing has in words
 }
 
 // Why traces a change of an object back to its causes. Records are in order of Seq.
@@ -80,6 +81,7 @@ func Why(records []observe.Record, about observe.Object, o Options) (*Chain, err
 		return nil, newUnknownChangeError(about, what, records, last, o)
 	}
 	c := newChain(about, what, n, o)
+	c.quoteReason(records)
 	c.addSince(last)
 	if o.What == "" {
 		c.failedEffects = g.failedEffects(about, o.State)

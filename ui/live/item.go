@@ -78,7 +78,7 @@ func describeRecord(r observe.Record) feedItem {
 	case *observe.Delivered:
 		i.controller, i.verb, i.verbStyle = words.OneLine(e.Controller), "event", faint
 		i.subject, i.took = words.OneLine(string(e.Change))+" "+objectName(e.Object), e.Took
-		i.object, i.note = openableObject(e.Object), formatQueues(e.Queues)
+		i.object, i.note = openableObject(e.Object), formatQueues(e)
 		if n := len(e.AlsoTo); n > 0 {
 			for _, name := range e.AlsoTo {
 				i.alsoTo = append(i.alsoTo, words.OneLine(name))
@@ -222,14 +222,24 @@ func formatKey(k string, b observe.Basis) string {
 	return words.OneLine(k)
 }
 
-// formatQueues lists the queues to which an event added a key.
-func formatQueues(queues []string) string {
-	if len(queues) == 0 {
+// formatQueues lists the queues to which an event added a key. What a client queues is only known of the controllers
+// that it reports.
+func formatQueues(e *observe.Delivered) string {
+	switch {
+	case len(e.Queues) > 0:
+	case isClientName(e.Controller):
+		return ""
+	default:
 		return "nothing queued"
 	}
-	names := slices.Clone(queues)
+	names := slices.Clone(e.Queues)
 	slices.Sort(names)
 	return "queued in " + words.OneLine(strings.Join(slices.Compact(names), ", "))
+}
+
+// isClientName reports whether a name is that of a client, "PROGRAM (USER)", rather than of a controller.
+func isClientName(name string) bool {
+	return strings.Contains(name, " (") && !observe.IsReported(name)
 }
 
 func verbStyle(verb string) style {

@@ -198,3 +198,20 @@ func TestFilterTextOfSharedDeliveries(t *testing.T) {
 		}
 	}
 }
+
+// What a client without the module queues is not known: its events say nothing of queues.
+func TestEventOfAClientSaysNothingOfQueues(t *testing.T) {
+	for controller, want := range map[string]string{
+		"karpenter (kubernetes-admin)":                "",
+		"shop (system:serviceaccount:shop:shop)":      "",
+		"shop (https://example.com/oidc#ann)":         "",
+		"shop (system:serviceaccount:shop:shop)/site": "nothing queued",
+		"shop/site":             "nothing queued",
+		"replicaset-controller": "nothing queued",
+	} {
+		e := &observe.Delivered{Controller: controller, Change: observe.Updated, Object: observe.Object{Kind: "NodeClaim", Name: "default-kwh79"}}
+		if got := describeRecord(observe.Record{Event: e}).note; got != want {
+			t.Errorf("%s: note %q, want %q", controller, got, want)
+		}
+	}
+}
