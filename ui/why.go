@@ -39,6 +39,8 @@ type Why struct {
 	About   observe.Object
 	Options trace.Options // with what ReadRecords has set
 	State   ObjectState
+	// BeforeDeletion is what DescribeBeforeDeletion has returned; may be nil.
+	BeforeDeletion []string
 	// Trace names what shows the trace of the object: a command, or a key.
 	Trace string
 	// ExplainMissing says more about an object without records; may be nil.
@@ -69,7 +71,7 @@ func (q *Why) Chain(records []observe.Record, s trace.Style) (*trace.Chain, erro
 		o.Working = append(o.Working, q.State.Simulation)
 	}
 	withoutPast := o.Working
-	o.Working = slices.Concat(o.Working, q.describePast(records, s))
+	o.Working = slices.Concat(o.Working, q.describePast(records, s), q.BeforeDeletion)
 	chain, err := trace.Why(records, q.About, *o)
 	if !errors.Is(err, trace.ErrNoRecords) {
 		return chain, err
@@ -116,7 +118,25 @@ func (q *Why) describePast(records []observe.Record, s trace.Style) []string {
 	if len(said)+len(q.Options.Failing)+len(q.Options.Working) == 0 {
 		return nil
 	}
-	return append(said, "Whether it was ready is not known: a recording has no objects.")
+	return append(said, readinessUnknown)
+}
+
+const readinessUnknown = "Whether it was ready is not known: a recording has no objects."
+
+// DescribeBeforeDeletion returns what is known of an object that was deleted later, at the moment of the question: a
+// sentence each for what was wrong with it.
+func (q *Why) DescribeBeforeDeletion(records []observe.Record, s trace.Style) (list []string) {
+	chain, err := q.Chain(records, s)
+	said := slices.Concat(q.Options.Failing, q.Options.Working)
+	if err == nil {
+		said = slices.Concat(chain.Failing, chain.Working)
+	}
+	for _, sentence := range said {
+		if sentence != readinessUnknown {
+			list = append(list, "Before its deletion: "+sentence)
+		}
+	}
+	return list
 }
 
 // Write writes the chain of causes and what is known of the object at present. If the change is not

@@ -192,6 +192,31 @@ func TestWhyFromARecording(t *testing.T) {
 }
 
 // TestWhySaysWhatIsNotSimulated adds a sentence, which does not answer what led to an object.
+// A test often deletes what has failed, before the recording ends.
+func TestWhyOfADeletedObject(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	pod := observe.Object{Resource: "pods", Kind: "Pod", Namespace: "default", Name: "one"}
+	event := observe.Object{Group: "events.k8s.io", Resource: "events", Namespace: "default", Name: "e"}
+	call := func(seq uint64, verb string, c observe.Called) observe.Record {
+		c.Controller, c.Verb, c.Status, c.Began = "kubectl (admin)", verb, 200, at.Add(time.Duration(seq)*time.Second)
+		return observe.Record{Seq: seq, Time: c.Began, Event: &c}
+	}
+	records := []observe.Record{
+		call(1, "create", observe.Called{Object: pod}),
+		call(2, "create", observe.Called{Object: event, Event: &observe.KubernetesEvent{Type: "Warning", Reason: "Unhealthy", Note: "Readiness probe failed: ", Regarding: pod}}),
+		call(3, "delete", observe.Called{Object: pod, Wrote: []observe.Written{{Resource: "pods", Namespace: "default", Name: "one", Deleted: true}}}),
+	}
+	earlier := Why{About: pod, State: ObjectState{Recorded: true}}
+	said := earlier.DescribeBeforeDeletion(records[:2], trace.Style{})
+	if want := []string{"Before its deletion: Last warning, at 12:00:02.000: Unhealthy: Readiness probe failed."}; !slices.Equal(said, want) {
+		t.Errorf("got %q, want %q", said, want)
+	}
+	end := Why{About: pod, State: ObjectState{Recorded: true}, BeforeDeletion: said}
+	if chain, err := end.Chain(records, trace.Style{}); err != nil || !slices.Equal(chain.Working, said) {
+		t.Errorf("got %+v: %v", chain, err)
+	}
+}
+
 func TestWhySaysWhatIsNotSimulated(t *testing.T) {
 	const said = "No component of a control plane enforces a NetworkPolicy."
 	q := Why{

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	_ "time/tzdata" // for time zones of CronJobs, as upstream's programs
@@ -31,9 +33,25 @@ func main() {
 		// When a terminal is closed, its shell and make send SIGHUP as well as the kernel: only the first counts.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
+	os.Args = asKubectl(os.Args)
 	code := run(ctx, stop, os.Args[1:])
 	stop()
 	exit(code)
+}
+
+// asKubectl makes a program that is called kubectl act as "ctrlplane kubectl": test tools call it so, and a link in PATH is
+// enough for them. Messages name the program that the link leads to.
+func asKubectl(args []string) []string {
+	if len(args) == 0 || strings.TrimSuffix(filepath.Base(args[0]), ".exe") != "kubectl" {
+		return args
+	}
+	program := "ctrlplane"
+	if path, err := os.Executable(); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil && filepath.Base(path) != filepath.Base(args[0]) {
+			program = path
+		}
+	}
+	return append([]string{program, "kubectl"}, args[1:]...)
 }
 
 // run returns the exit code: 0, 1 for a failure, 2 for bad usage, or what the verb

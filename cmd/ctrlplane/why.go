@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctrlplane/ctrlplane/internal/usage"
+	"github.com/ctrlplane/ctrlplane/observe"
 	"github.com/ctrlplane/ctrlplane/observe/trace"
 	"github.com/ctrlplane/ctrlplane/ui"
 )
@@ -63,7 +65,31 @@ func (o *traceCommand) runWhy(cmd *cobra.Command, args []string) error {
 		About: about, Options: o.options, State: src.describeNow(ctx, about), Trace: "\"" + o.commandFor("trace", args) + "\"",
 		ExplainMissing: func(err error) error { return src.explainMissing(ctx, about, err) },
 	}
+	question.BeforeDeletion = o.describeBeforeDeletion(ctx, src, about, records)
 	return question.Write(cmd.OutOrStdout(), records, o.format(), traceStyle())
+}
+
+// describeBeforeDeletion says what was wrong with an object that does not exist at the end of a recording, before its deletion
+// began: tests often delete what has failed.
+func (o *traceCommand) describeBeforeDeletion(ctx context.Context, src explainable, about observe.Object, records []observe.Record) []string {
+	end, isRecorded := src.(*recordedSource)
+	if !isRecorded || !o.options.AtEnd || o.options.What == trace.Deleted {
+		return nil
+	}
+	deleted, ok := trace.DeletionBegan(records, about)
+	if !ok {
+		return nil
+	}
+	before := end.recording.At(end.recording.Seek(deleted.Add(-1)))
+	earlier := ui.Why{About: about, State: ui.ObjectState{Recorded: true}}
+	records, err := earlier.Options.ReadRecords(ctx, before)
+	if err == nil {
+		err = earlier.Options.ReadFailing(ctx, before, records, about)
+	}
+	if err != nil {
+		return nil
+	}
+	return earlier.DescribeBeforeDeletion(records, traceStyle())
 }
 
 // commandFor returns the command that says more about the object that the arguments name.

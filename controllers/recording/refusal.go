@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ctrlplane/ctrlplane/observe"
@@ -13,16 +14,15 @@ import (
 // MaxRefusal is how much is kept of why a request was refused.
 const MaxRefusal = 1 << 10
 
-// Refusal says why a request was refused: the first line of the server's message, as the
-// others are a comparison of objects, without what the message quotes of the body. Of a
-// Secret only the reason is kept: the message may quote a value in any form, whether it is
-// of the validation or of a webhook. What it returns does not keep the message in memory.
+// Refusal says why a request was refused: the server's message on one line, up to an object
+// or a comparison of objects, without what the message quotes of the body. Of a Secret only
+// the reason is kept: the message may quote a value in any form, whether it is of the
+// validation or of a webhook. What it returns does not keep the message in memory.
 func (s ResponseSummary) Refusal(c *observe.Called) string {
 	isSecret := c.Object.Group == "" && c.Object.Resource == "secrets" && c.IsWrite()
 	var line string
 	if s.Kind == "Status" && !isSecret {
-		line, _, _ = strings.Cut(strings.TrimSpace(s.Message), "\n")
-		line = withoutObjects(line)
+		line = joinLines(beforeObject(withoutObjects(strings.TrimSpace(s.Message))))
 	}
 	if line == "" {
 		line = fmt.Sprintf("%d %s", c.Status, cmp.Or(s.Reason, http.StatusText(c.Status)))
@@ -35,18 +35,47 @@ func (s ResponseSummary) Refusal(c *observe.Called) string {
 	return strings.Clone(strings.ToValidUTF8(line[:min(len(line), MaxRefusal)], ""))
 }
 
+// object begins a comparison of objects, as a unified diff, or a line with an object, in JSON
+// or in the syntax of Go.
+var object = regexp.MustCompile(`@@ -\d|(?m:^[\s\x{a0}]*[-+&*()\[\]\w.]*(?:\{|map\[)|[{\[]$)`)
+
+// beforeObject returns what is before an object in a text of several lines. Rules of RBAC are
+// shown: they are what is wrong, and have no values.
+func beforeObject(text string) string {
+	if !strings.Contains(text, "\n") || strings.Contains(text, "attempting to grant RBAC permissions not currently held:") {
+		return text
+	}
+	if at := object.FindStringIndex(text); at != nil {
+		return strings.TrimSpace(text[:at[0]])
+	}
+	return text
+}
+
+// joinLines returns the lines of a text that are not blank, on one line: a policy engine may
+// name the policy after others.
+func joinLines(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+	}
+	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), " ")
+}
+
 // quoted begins what a message quotes of the body. 1: an object or a list in the text of a
 // field.Error, in JSON, or in the syntax of Go if it cannot be encoded. 2: up to the end of
 // the message, by a decoder, or by server-side apply of a value of another type.
 var quoted = regexp.MustCompile(`((?:value|Not found): )(?:[&*\[\]\w.]*\w\{|\{|\[)|(is missing in '|expected \w+, got &)`)
 
-// withoutObjects returns the beginning of a line without the objects and lists that it
+// withoutObjects returns the beginning of a text without the objects and lists that it
 // quotes: they may have what should not be recorded, such as a password in the environment
 // of a container. Simple values are kept: they are what is wrong.
-func withoutObjects(line string) string {
+func withoutObjects(text string) string {
 	var b strings.Builder
 	for b.Len() < MaxRefusal {
-		begin := line[:min(len(line), MaxRefusal)] // of more, a search would be slow, and in vain
+		begin := text[:min(len(text), MaxRefusal)] // of more, a search would be slow, and in vain
 		at := quoted.FindStringSubmatchIndex(begin)
 		if at == nil {
 			b.WriteString(begin)
@@ -57,9 +86,9 @@ func withoutObjects(line string) string {
 			break
 		}
 		open := at[1] - 1
-		closing := map[byte]string{'{': "}", '[': "]"}[line[open]]
-		b.WriteString(line[:at[3]] + line[open:at[1]] + "…" + closing)
-		line = line[open+valueEnd([]byte(line[open:])):]
+		closing := map[byte]string{'{': "}", '[': "]"}[text[open]]
+		b.WriteString(text[:at[3]] + text[open:at[1]] + "…" + closing)
+		text = text[open+valueEnd([]byte(text[open:])):]
 	}
 	return b.String()
 }

@@ -94,6 +94,35 @@ func TestRefusalOfASecretIsItsReason(t *testing.T) {
 	}
 }
 
+// Policy engines write a blank line first, and the rule last. Objects are left out of a message of several lines, too.
+func TestRefusalOfSeveralLines(t *testing.T) {
+	const kyverno = "admission webhook \"validate.kyverno.svc-fail\" denied the request: "
+	const rbac = `user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`
+	const fixed = "Pod \"p\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.tolerations`"
+	for message, want := range map[string]string{
+		kyverno + "\n\nresource Pod/ns/x was blocked due to the following policies\n\nlatest:\n  tag: 'validation error: {{ image }} needs a tag'\n": kyverno + "resource Pod/ns/x was blocked due to the following policies latest: tag: 'validation error: {{ image }} needs a tag'",
+		"\n\nno owner\n":             "no owner",
+		"[a] no owner\r\n[b] no tag": "[a] no owner [b] no tag",
+		"Apply failed with 2 conflicts: conflicts with \"m\":\n- .spec.replicas\n- .spec.paused": "Apply failed with 2 conflicts: conflicts with \"m\": - .spec.replicas - .spec.paused",
+		rbac + "\n{APIGroups:[\"apps\"], Resources:[\"deployments\"], Verbs:[\"get\"]}":          rbac + ` {APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}`,
+		fixed + "\n@@ -3,4 +3,4 @@\n  \"env\": {\n-  \"value\": \"hunter2\"":                     fixed,
+		fixed + "\n\u00a0\u00a0core.PodSpec{\n-\tEnv: hunter2,":                                  fixed,
+		"not allowed: @@ -1 +1 @@\n-hunter2":                                                     "not allowed:",
+		"The order in patch list:\n[map[name:PASSWORD value:hunter2]]\n doesn't match":           "The order in patch list:",
+		"denied:\n{\n  \"value\": \"hunter2\"":                                                   "denied:",
+		"spec: Invalid value: {\n  \"value\": \"hunter2\"\n}: too short\nas the policy says":     "spec: Invalid value: {…}: too short as the policy says",
+		strings.Repeat("long\n", 1000):                                                           strings.TrimSpace(strings.Repeat("long ", (MaxRefusal+1)/5)),
+	} {
+		status := metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: message}
+		if c := refusedCall(t, "", "pods", status); c.Error != want {
+			t.Errorf("%q:\ngot  %q\nwant %q", message, c.Error, want)
+		}
+		if c := refusedCall(t, "", "secrets", status); c.Error != "403 Forbidden" {
+			t.Errorf("a Secret: %q", c.Error)
+		}
+	}
+}
+
 // refusedCall returns the record of an update that is answered with a status.
 func refusedCall(t *testing.T, group, resource string, status metav1.Status) *observe.Called {
 	t.Helper()

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/ctrlplane/ctrlplane/internal/fileerror"
+	"github.com/ctrlplane/ctrlplane/internal/words"
 )
 
 // MaxSize is the size of the largest recording that is read: all of its records are kept
@@ -18,6 +20,9 @@ const MaxSize = 1 << 30
 
 // EventsFile is the name of the recording in a folder of "run --report".
 const EventsFile = "events.jsonl"
+
+// UnfinishedPrefix begins the name of the folder, in that of a report, with the files of a run that has not finished.
+const UnfinishedPrefix = ".unfinished-"
 
 // olderFile returns the name of the file that a bounded recording continues.
 func olderFile(path string) string { return path + ".1" }
@@ -67,7 +72,7 @@ func findFile(path string) (string, int64, error) {
 	if err == nil && info.IsDir() {
 		path = filepath.Join(path, EventsFile)
 		if info, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return "", 0, fmt.Errorf("the folder has no %s: name the folder of a finished \"run --report\", or a recording", EventsFile)
+			return "", 0, missingFile(filepath.Dir(path))
 		}
 	}
 	if err != nil {
@@ -77,6 +82,21 @@ func findFile(path string) (string, int64, error) {
 		return "", 0, fmt.Errorf("not a file: name a recording, or a folder of \"run --report\"")
 	}
 	return path, info.Size(), nil
+}
+
+// missingFile returns the error for a folder without a recording. It names that of a run that goes on or was killed.
+func missingFile(folder string) error {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name(), EventsFile)
+		if !strings.HasPrefix(e.Name(), UnfinishedPrefix) {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return fmt.Errorf("the run goes on or was killed: name the file with what it has recorded: %s", words.Path(path))
+		}
+	}
+	return fmt.Errorf("the folder has no %s: name the folder of a finished \"run --report\", or a recording", EventsFile)
 }
 
 // openOlder opens the file that a recording continues; nil if it continues none, or if

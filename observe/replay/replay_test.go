@@ -375,11 +375,14 @@ func TestUnreadableRecordings(t *testing.T) {
 	if err := os.Truncate(huge, MaxSize+1); err != nil {
 		t.Fatal(err)
 	}
+	staging := filepath.Join(t.TempDir(), UnfinishedPrefix+"123")
+	unfinished := testutil.WriteFile(t, filepath.Join(staging, EventsFile), toJSONLine(t, NewHeader(start)))
 	future := NewHeader(start)
 	future.Version = 2
 	for name, c := range map[string]struct{ path, want string }{
 		"missing":      {filepath.Join(folder, "none"), syscall.ENOENT.Error()},
 		"folder":       {folder, "the folder has no events.jsonl: name the folder of a finished"},
+		"unfinished":   {filepath.Dir(staging), "the run goes on or was killed: name the file with what it has recorded: " + unfinished},
 		"empty":        {write(t), "it is empty: name a recording"},
 		"other":        {write(t, "apiVersion: v1"), `not a recording: its first line is not of kind "ctrlplane"`},
 		"other JSON":   {write(t, map[string]any{"kind": "Pod"}), "not a recording"},

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -50,6 +51,37 @@ func removedObjects(records []observe.Record) map[place]bool {
 		}
 	}
 	return removed
+}
+
+// DeletionBegan returns when the deletion of an object began that was removed, and does not exist again: with the first delete
+// of the object, or of its namespace, since it was last created.
+func DeletionBegan(records []observe.Record, about observe.Object) (began time.Time, ok bool) {
+	about = *canonicalObject(about)
+	namespace := place{resource: "namespaces", name: about.Namespace}
+	of := placeOf(&about)
+	if !removedObjects(records)[of] {
+		return time.Time{}, false
+	}
+	for i := range records {
+		c, isCall := records[i].Event.(*observe.Called)
+		if !isCall || c.Failed() {
+			continue
+		}
+		called := placeOf(canonicalObject(c.Object))
+		switch {
+		case called == of && (observe.Creates(c.Verb, c.Subresource, c.Status) || c.Verb == observe.VerbRestore):
+			began = time.Time{}
+		case !began.IsZero():
+		case c.Verb == "delete" && (called == of || about.Namespace != "" && called == namespace), removes(c, of):
+			began = cmp.Or(c.Began, records[i].Time)
+		}
+	}
+	return began, !began.IsZero()
+}
+
+// removes reports whether a call has removed an object, alone or with others.
+func removes(c *observe.Called, of place) bool {
+	return slices.ContainsFunc(c.Wrote, func(w observe.Written) bool { return w.Deleted && placeOfWritten(w) == of })
 }
 
 // waitingForRestart names the Pod that restarts first, and counts the others.
@@ -115,7 +147,7 @@ func (p *painter) lastWarning(records []observe.Record, objects []observe.Object
 	if !canonicalObject(last.Regarding).Same(objects[0]) {
 		of = " about " + last.Regarding.String()
 	}
-	note := p.shorten(strings.TrimSuffix(words.OneLine(last.Note), "."))
+	note := p.shorten(strings.TrimRight(words.OneLine(last.Note), ":.")) // a probe may have no output
 	return words.OneLine(fmt.Sprintf("Last warning%s, at %s: %s: %s", of, p.formatClock(at), last.Reason, note)) + "."
 }
 

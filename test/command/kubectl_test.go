@@ -86,6 +86,22 @@ func TestKubectlWithFlagsOfCtrlplane(t *testing.T) {
 	}
 }
 
+// TestCalledAsKubectl checks that test tools find a kubectl in a link to ctrlplane.
+func TestCalledAsKubectl(t *testing.T) {
+	t.Parallel()
+	u, kubeconfig := newKubectlUser(t)
+	link := filepath.Join(u.home, "kubectl")
+	if err := os.Symlink(program.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	stdout, _ := u.mustRun(t, append(append([]string{"run"}, minimal()...), "--", "kubectl", "get", "namespaces", "-o", "name")...)
+	requireText(t, stdout, "namespace/kube-system")
+	outside := u.command(t, "get", "pods")
+	outside.Path, outside.Args[0] = link, link
+	program.RequireFailure(t, outside, 1, `control plane "default" is not running: start it with "`+program.Path()+` up"`)
+	requireUnchanged(t, kubeconfig)
+}
+
 // TestKubectlWithoutControlPlane checks that verbs which need a server fail with one line,
 // and others work, without the user's own kubeconfig.
 func TestKubectlWithoutControlPlane(t *testing.T) {

@@ -36,7 +36,7 @@ type folder struct {
 }
 
 const (
-	unfinished = ".unfinished-" // begins the name of a staging folder
+	unfinished = replay.UnfinishedPrefix // begins the name of a staging folder
 	lockFile   = "lock"
 )
 
