@@ -18,6 +18,7 @@ type queue struct {
 	quiet     atomic.Bool // see SkipIdleSyncsOf; false once a sync has failed
 
 	adds, gets, done, retries atomic.Int64
+	matched                   atomic.Int64 // gets whose add was looked for
 	errorRetries              atomic.Int64 // of retries
 	maxDepth                  atomic.Int64 // since the last sample
 	wait, work                histogram
@@ -56,9 +57,10 @@ func (q *queue) waitMeasured(d time.Duration) {
 	if w := currentScope().activeSync(); w != nil && w.queue == q {
 		w.waited = d
 		q.matchAdd(w, d, now)
-		q.forgetTakenAdds()
 		q.running.add(w)
 	}
+	q.matched.Add(1)
+	q.forgetTakenAdds()
 	q.wait.observe(d, now)
 	q.series.wait.observe(d.Seconds())
 }

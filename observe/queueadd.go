@@ -107,8 +107,8 @@ func (q *queue) matchAdd(w *syncRun, waited time.Duration, now time.Time) {
 // forgetTakenAdds moves head past all adds if none is pending. One that several syncs may have taken would be searched,
 // and match, until as many adds as are kept have followed.
 func (q *queue) forgetTakenAdds() {
-	gets := q.gets.Load() // before the adds, as one may be made meanwhile
-	if adds := q.adds.Load(); gets >= adds {
+	matched := q.matched.Load() // before the adds, as one may be made meanwhile
+	if adds := q.adds.Load(); matched >= adds {
 		q.head.Store(uint64(adds) + 1) //nolint:gosec // not negative
 	}
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Adds whose keys were all taken are not taken for the add of a later key, also if it is not known which sync took which.
@@ -41,6 +42,42 @@ func TestTakenAddsAreForgotten(t *testing.T) {
 				t.Errorf("only the third add is pending: %+v", w)
 			}
 			q.Work().Observe(0)
+		})
+	})
+}
+
+// Of two queues that share a name, one runs empty while a worker of the other has taken a key, and has not measured yet
+// how long that waited.
+func TestAddsOfAKeyInHandAreNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		qs := NewQueues()
+		o := New(Options{Queues: qs})
+		defer o.Close()
+		by := o.Recorder("c")
+		by.Do(func() {
+			q := qs.Open("q")
+			for _, name := range []string{"a", "b"} {
+				by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods", Name: name}}, q.Depth().Inc)
+				time.Sleep(time.Second)
+			}
+			isTaken, isEmpty, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			go by.Do(func() {
+				defer close(done)
+				q.Depth().Dec()
+				close(isTaken)
+				<-isEmpty
+				q.Wait().Observe(2)
+				if w := currentScope().activeSync(); w.add == nil || w.add.number != 1 || !w.sure {
+					t.Errorf("the first add is that of the first sync: %+v", w)
+				}
+				q.Work().Observe(0)
+			})
+			<-isTaken
+			q.Depth().Dec()
+			q.Wait().Observe(1)
+			q.Work().Observe(0)
+			close(isEmpty)
+			<-done
 		})
 	})
 }
