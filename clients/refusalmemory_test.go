@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// A record keeps the first line of a message, not the comparison of objects below it, nor
+// A record keeps what a message says first, not the comparison of objects below it, nor
 // the rest of the address.
 func TestRefusalDoesNotKeepTheMessage(t *testing.T) {
 	f := newFixture(t)
 	const writes, size = 64, 200 << 10
-	message := `"reason":"Invalid","message":"spec: Forbidden: may not change\n` + strings.Repeat("x", size) + `"`
+	message := `"reason":"Invalid","message":"spec: Forbidden: may not change\n  Site{` + strings.Repeat("x", size) + `"`
 	query := "?fieldManager=m&pretty=" + strings.Repeat("x", size)
 	before := heapInUse()
 	for range writes {
