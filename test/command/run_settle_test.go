@@ -92,5 +92,5 @@ func TestRunSaysWhatFailsThoughSettled(t *testing.T) {
 			}
 		}
 	}
-	requireText(t, r.stderr.String(), "::warning title=ctrlplane run::settled, but operator/secret does not run", "assertion held; the report is ")
+	requireText(t, r.stderr.String(), "::warning title=ctrlplane run::settled, but operator/secret does not run", "2 assertions held; the report is ")
 }
