@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// processAlive reports whether a process runs. An orphan that has ended may stay a zombie: where there
-// is no init, it is not reaped.
+// processAlive reports whether a process runs. An orphan that has ended stays a zombie in a
+// container whose first process does not reap.
 func processAlive(pid int) bool {
 	stat, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat") // fails where there is no /proc
 	return !strings.Contains(string(stat), ") Z ") && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

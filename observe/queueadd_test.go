@@ -6,78 +6,75 @@ import (
 	"time"
 )
 
-// Adds whose keys were all taken are not taken for the add of a later key, also if it is not known which sync took which.
-func TestTakenAddsAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // its clock stands still: all adds match
+// inQueue calls do with a queue of a controller, as that controller, in a bubble with its own clock.
+func inQueue(t *testing.T, do func(by *Recorder, q QueueMetrics)) {
+	synctest.Test(t, func(t *testing.T) {
 		qs := NewQueues()
 		o := New(Options{Queues: qs})
 		defer o.Close()
 		by := o.Recorder("c")
-		by.Do(func() {
-			q := qs.Open("q")
-			add := func(name string) {
-				by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods", Name: name}}, q.Depth().Inc)
-			}
-			take := func() *syncRun {
-				q.Depth().Dec()
-				q.Wait().Observe(0)
-				return currentScope().activeSync()
-			}
-			add("a")
-			add("b")
-			take()
-			if list := q.q.waitingObjects(10); len(list) != 1 {
-				t.Errorf("one key waits, of %v", list)
-			}
-			q.Work().Observe(0)
-			if w := take(); w.lastAdd != 2 || w.sure {
-				t.Errorf("either add may be the one of the second sync: %+v", w)
-			}
-			q.Work().Observe(0)
-			if list := q.q.waitingObjects(10); len(list) > 0 {
-				t.Errorf("no key waits, and these do: %v", list)
-			}
-			add("c")
-			if w := take(); w.add == nil || w.add.number != 3 || w.lastAdd != 0 || !w.sure {
-				t.Errorf("only the third add is pending: %+v", w)
-			}
-			q.Work().Observe(0)
-		})
+		by.Do(func() { do(by, qs.Open("q")) })
+	})
+}
+
+// Adds whose keys were all taken are not taken for the add of a later key, also if it is not known which sync took which.
+func TestTakenAddsAreForgotten(t *testing.T) {
+	inQueue(t, func(by *Recorder, q QueueMetrics) { // the clock stands still: all adds match
+		add := func(name string) {
+			by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods", Name: name}}, q.Depth().Inc)
+		}
+		take := func() *syncRun {
+			q.Depth().Dec()
+			q.Wait().Observe(0)
+			return currentScope().activeSync()
+		}
+		add("a")
+		add("b")
+		take()
+		if list := q.q.waitingObjects(10); len(list) != 1 {
+			t.Errorf("one key waits, of %v", list)
+		}
+		q.Work().Observe(0)
+		if w := take(); w.lastAdd != 2 || w.sure {
+			t.Errorf("either add may be the one of the second sync: %+v", w)
+		}
+		q.Work().Observe(0)
+		if list := q.q.waitingObjects(10); len(list) > 0 {
+			t.Errorf("no key waits, and these do: %v", list)
+		}
+		add("c")
+		if w := take(); w.add == nil || w.add.number != 3 || w.lastAdd != 0 || !w.sure {
+			t.Errorf("only the third add is pending: %+v", w)
+		}
+		q.Work().Observe(0)
 	})
 }
 
 // Of two queues that share a name, one runs empty while a worker of the other has taken a key, and has not measured yet
 // how long that waited.
 func TestAddsOfAKeyInHandAreNotForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		qs := NewQueues()
-		o := New(Options{Queues: qs})
-		defer o.Close()
-		by := o.Recorder("c")
-		by.Do(func() {
-			q := qs.Open("q")
-			for _, name := range []string{"a", "b"} {
-				by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods", Name: name}}, q.Depth().Inc)
-				time.Sleep(time.Second)
-			}
-			isTaken, isEmpty, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-			go by.Do(func() {
-				defer close(done)
-				q.Depth().Dec()
-				close(isTaken)
-				<-isEmpty
-				q.Wait().Observe(2)
-				if w := currentScope().activeSync(); w.add == nil || w.add.number != 1 || !w.sure {
-					t.Errorf("the first add is that of the first sync: %+v", w)
-				}
-				q.Work().Observe(0)
-			})
-			<-isTaken
+	inQueue(t, func(by *Recorder, q QueueMetrics) {
+		for _, name := range []string{"a", "b"} {
+			by.Deliver(&Delivered{Change: Added, Object: Object{Resource: "pods", Name: name}}, q.Depth().Inc)
+			time.Sleep(time.Second)
+		}
+		isTaken, isEmpty, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		go by.Do(func() {
+			defer close(done)
 			q.Depth().Dec()
-			q.Wait().Observe(1)
+			close(isTaken)
+			<-isEmpty
+			q.Wait().Observe(2)
+			if w := currentScope().activeSync(); w.add == nil || w.add.number != 1 || !w.sure {
+				t.Errorf("the first add is that of the first sync: %+v", w)
+			}
 			q.Work().Observe(0)
-			close(isEmpty)
-			<-done
 		})
+		<-isTaken
+		q.Depth().Dec()
+		q.Wait().Observe(1)
+		q.Work().Observe(0)
+		close(isEmpty)
+		<-done
 	})
 }
