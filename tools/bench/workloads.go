@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ctrlplane/ctrlplane/internal/usage"
 )
 
 // workloads is the value of -only for the measurement of Pods on simulated nodes, with a
@@ -252,7 +254,7 @@ func (o options) checkWorkloadSelection() error {
 	}
 	for _, name := range o.workloadSelection() {
 		if !slices.Contains(known, name) {
-			return usagef("-only: unknown contestant or part %q of workloads: choose from %s", name, strings.Join(known, ","))
+			return usage.Errorf("-only: unknown contestant or part %q of workloads: choose from %s", name, strings.Join(known, ","))
 		}
 	}
 	return nil
